@@ -1,0 +1,72 @@
+"""What the tracker refuses, in words a caller can act on."""
+
+from __future__ import annotations
+
+
+class TrackerError(Exception):
+    """Base of every refusal; `code` is part of the API and never changes."""
+
+    code: str
+
+
+class NotFound(TrackerError):
+    code = "not_found"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"There is no such {what}, or you may not see it.")
+
+
+class NotAuthenticated(TrackerError):
+    code = "not_authenticated"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Send a valid API token in the Authorization header: Bearer <token>."
+        )
+
+
+class NotAllowed(TrackerError):
+    code = "not_allowed"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"This needs a role or token that may {what}.")
+
+
+class InvalidInput(TrackerError):
+    code = "invalid_input"
+
+    def __init__(self, field: str, requirement: str) -> None:
+        super().__init__(f"{field} {requirement}.")
+        self.field = field
+
+
+class MalformedBatch(TrackerError):
+    """The body of a batch cannot be read; nothing of it was stored."""
+
+    code = "malformed_batch"
+
+
+class TooLarge(TrackerError):
+    code = "too_large"
+
+    def __init__(self, what: str, limit: str) -> None:
+        super().__init__(f"{what} is larger than the limit of {limit}.")
+
+
+class OutOfOrder(TrackerError):
+    """A spool's batch leaves a gap after what is stored."""
+
+    code = "out_of_order"
+
+    def __init__(self, expected: int) -> None:
+        super().__init__(f"Send from number {expected}; earlier frames are missing.")
+        self.expected = expected
+
+
+class Unavailable(TrackerError):
+    """The database cannot be reached or is too busy; try again."""
+
+    code = "unavailable"
+
+    def __init__(self) -> None:
+        super().__init__("The database is not available; try again in a few seconds.")

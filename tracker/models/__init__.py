@@ -1,0 +1,36 @@
+"""The tables. Django needs them all importable from here."""
+
+from tracker.models.attribute import Attribute, Kind
+from tracker.models.diagnosis import Diagnosis, Finding
+from tracker.models.ladder import Ladder, Rung
+from tracker.models.project import Project
+from tracker.models.run import Run, Spool, Stage, State
+from tracker.models.series import JournalEntry, SeriesChunk
+from tracker.models.token import SignInLink, Token
+from tracker.models.user import User
+from tracker.models.work import Work, WorkKind
+from tracker.models.workspace import Member, Role, Workspace
+
+__all__ = [
+    "Attribute",
+    "Diagnosis",
+    "Finding",
+    "JournalEntry",
+    "Kind",
+    "Ladder",
+    "Member",
+    "Project",
+    "Role",
+    "Run",
+    "Rung",
+    "SeriesChunk",
+    "SignInLink",
+    "Spool",
+    "Stage",
+    "State",
+    "Token",
+    "User",
+    "Work",
+    "WorkKind",
+    "Workspace",
+]

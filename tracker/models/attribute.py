@@ -1,0 +1,59 @@
+"""One named thing known about a run: a value, or the summary of a series."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+from tracker.models.run import Run
+
+
+class Kind(models.TextChoices):
+    FLOAT = "float"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+    STRING = "string"
+    DATETIME = "datetime"
+    STRING_SET = "string_set"
+    FLOAT_SERIES = "float_series"
+
+
+class Attribute(models.Model):
+    """One row per run and path, so that runs can be sorted and filtered by it."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="attributes")
+    path = models.CharField(max_length=1024)
+    kind = models.CharField(max_length=12, choices=Kind.choices)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    # float, integer, boolean (0 or 1), and a series' last value. SQLite stores
+    # NaN as NULL, so NaN is a flag of its own on both databases.
+    number = models.FloatField(null=True)
+    is_nan = models.BooleanField(default=False)
+    # string; an integer too large for a float, exactly; datetime as ISO 8601 in UTC.
+    text = models.TextField(null=True)
+    # string_set, sorted.
+    items = models.JSONField(null=True)
+
+    # Series only. Minimum and maximum leave NaN out; total and finite_count leave
+    # the infinities out too, so that their ratio is a mean.
+    count = models.PositiveBigIntegerField(default=0)
+    finite_count = models.PositiveBigIntegerField(default=0)
+    minimum = models.FloatField(null=True)
+    maximum = models.FloatField(null=True)
+    total = models.FloatField(default=0.0)
+    first_step = models.FloatField(null=True)
+    last_step = models.FloatField(null=True)
+    first_time = models.BigIntegerField(null=True)  # microseconds since 1970, UTC
+    last_time = models.BigIntegerField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["run", "path"], name="attribute_path_once_per_run"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.path

@@ -1,0 +1,57 @@
+"""A ladder: an ordered chain of runs that try to make the same job faster."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar, Self
+
+from django.db import models
+
+from tracker.actor import Actor
+from tracker.models.project import Project
+from tracker.models.run import Run
+
+
+class LadderQuerySet(models.QuerySet["Ladder"]):
+    def readable_by(self, actor: Actor) -> Self:
+        return self.filter(project__in=Project.objects.readable_by(actor))
+
+    def writable_by(self, actor: Actor) -> Self:
+        return self.filter(project__in=Project.objects.writable_by(actor))
+
+
+class Ladder(models.Model):
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="ladders")
+    name = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = LadderQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "name"], name="ladder_name_once_per_project"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Rung(models.Model):
+    """One run of a ladder; the first is the baseline."""
+
+    ladder = models.ForeignKey(Ladder, models.CASCADE, related_name="rungs")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="rungs")
+    position = models.PositiveIntegerField()
+    # What was changed against the rung before.
+    note = models.TextField(default="")
+
+    class Meta:
+        ordering = ("position",)
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["ladder", "run"], name="rung_once_per_ladder"
+            )
+        ]

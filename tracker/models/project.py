@@ -1,0 +1,48 @@
+"""Runs that are compared with each other."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from django.db import models
+
+from tracker.actor import Actor
+from tracker.models.workspace import Role, Workspace
+
+
+class ProjectQuerySet(models.QuerySet["Project"]):
+    def of_member(self, actor: Actor) -> Self:
+        projects = self.filter(workspace__member__user_id=actor.user_id)
+        if actor.workspace_id is not None:
+            projects = projects.filter(workspace_id=actor.workspace_id)
+        return projects
+
+    def readable_by(self, actor: Actor) -> Self:
+        return self.of_member(actor) if actor.may_read else self.none()
+
+    def writable_by(self, actor: Actor) -> Self:
+        return self.filter(
+            workspace__in=Workspace.objects.filter(
+                member__user_id=actor.user_id,
+                member__role__in=[Role.OWNER, Role.EDITOR],
+            )
+        ).of_member(actor)
+
+
+class Project(models.Model):
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="projects")
+    name = models.CharField(max_length=200)
+    slug = models.SlugField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["workspace", "slug"], name="project_slug_once_per_workspace"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name

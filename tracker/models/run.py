@@ -1,0 +1,121 @@
+"""A run, the stages it is made of, and the spools its processes write through."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar, Self
+
+from django.db import models
+
+from tracker.actor import Actor
+from tracker.models.project import Project
+
+
+class State(models.TextChoices):
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    CRASHED = "crashed"
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def readable_by(self, actor: Actor) -> Self:
+        return self.filter(project__in=Project.objects.readable_by(actor))
+
+    def writable_by(self, actor: Actor) -> Self:
+        return self.filter(project__in=Project.objects.writable_by(actor))
+
+    def not_in_trash(self) -> Self:
+        return self.filter(trashed_at=None)
+
+
+class Run(models.Model):
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="runs")
+    # Chosen by the user; every script that uses it joins the same run.
+    name = models.CharField(max_length=255)
+    state = models.CharField(
+        max_length=10, choices=State.choices, default=State.RUNNING
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    # By the clocks of the machines that log.
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    # By the server's clock: when anything last arrived.
+    last_seen_at = models.DateTimeField(auto_now_add=True)
+    trashed_at = models.DateTimeField(null=True)
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "name"], name="run_name_once_per_project"
+            )
+        ]
+        indexes: ClassVar = [
+            # The runs table, newest first.
+            models.Index(fields=["project", "-created_at"], name="run_newest"),
+            # Finding runs whose processes fell silent.
+            models.Index(fields=["state", "last_seen_at"], name="run_silent"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Stage(models.Model):
+    """A part of a run with a beginning and an end, often a script of its own."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="stages")
+    name = models.CharField(max_length=100)
+    state = models.CharField(
+        max_length=10, choices=State.choices, default=State.RUNNING
+    )
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    # Why it failed: the exception of the first process that did.
+    failure = models.TextField(default="")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["run", "name"], name="stage_name_once_per_run"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run}: {self.name}"
+
+
+class Spool(models.Model):
+    """One process's numbered sequence of frames, and how far it is stored."""
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    run = models.ForeignKey(Run, models.CASCADE, related_name="spools")
+    stage = models.ForeignKey(Stage, models.CASCADE, related_name="spools")
+    rank = models.PositiveIntegerField(default=0)
+    host = models.CharField(max_length=255)
+    process_id = models.PositiveBigIntegerField()
+    agent_version = models.CharField(max_length=50)
+    # The highest frame number stored; written with the frames it counts.
+    last_number = models.PositiveBigIntegerField(default=0)
+    state = models.CharField(
+        max_length=10, choices=State.choices, default=State.RUNNING
+    )
+    failure = models.TextField(default="")
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    last_seen_at = models.DateTimeField()
+    # Messages refused so far by reason, and points the agent says it dropped.
+    refused = models.JSONField(default=dict)
+    dropped_points = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        indexes: ClassVar = [
+            # Finding processes that fell silent.
+            models.Index(fields=["state", "last_seen_at"], name="spool_silent"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)

@@ -1,0 +1,59 @@
+"""Where points lie: first in the journal, then in chunks."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+from tracker.models.attribute import Attribute
+from tracker.models.run import Run, Spool
+
+
+class JournalEntry(models.Model):
+    """The points of one acknowledged batch, until compaction moves them to chunks.
+
+    The bytes are laid out as docs/formats/journal-entry.md says.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE)
+    spool = models.ForeignKey(Spool, models.CASCADE)
+    first_number = models.PositiveBigIntegerField()
+    last_number = models.PositiveBigIntegerField()
+    point_count = models.PositiveIntegerField()
+    received_at = models.DateTimeField(auto_now_add=True)
+    data = models.BinaryField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["run", "spool", "last_number"], name="journal_frame_once"
+            )
+        ]
+
+
+class SeriesChunk(models.Model):
+    """Some points of one series, and what a chart needs to know without them.
+
+    `data` and `overview` are laid out as docs/formats/series-chunk.md says.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE)
+    series = models.ForeignKey(Attribute, models.CASCADE)
+    count = models.PositiveIntegerField()
+    finite_count = models.PositiveIntegerField()
+    first_step = models.FloatField()  # lowest, as the steps may arrive in any order
+    last_step = models.FloatField()  # highest
+    first_time = models.BigIntegerField()
+    last_time = models.BigIntegerField()
+    minimum = models.FloatField(null=True)
+    maximum = models.FloatField(null=True)
+    total = models.FloatField()
+    overview = models.BinaryField()
+    data = models.BinaryField()
+
+    class Meta:
+        indexes: ClassVar = [
+            # Reading a range of one series by step, and finding its newest chunk.
+            models.Index(fields=["run", "series", "first_step"], name="chunk_by_step"),
+        ]

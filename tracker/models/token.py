@@ -1,0 +1,42 @@
+"""Secrets that open the tracker: API tokens and one-time sign-in links.
+
+Only the SHA-256 digest of a secret is stored. They carry 256 random bits, so a
+slow password hash would add cost and no safety.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from tracker.actor import Scope
+from tracker.models.workspace import Member
+
+
+class Token(models.Model):
+    member = models.ForeignKey(Member, models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=200)
+    scope = models.CharField(
+        max_length=10, choices=[(scope.value, scope.value) for scope in Scope]
+    )
+    digest = models.CharField(max_length=64, unique=True)
+    # The first characters, so that people can tell their tokens apart.
+    prefix = models.CharField(max_length=16)
+    created_at = models.DateTimeField(auto_now_add=True)
+    last_used_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+
+class SignInLink(models.Model):
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"sign-in link for {self.user}"

@@ -1,0 +1,163 @@
+"""Every setting, and the only reader of the environment.
+
+Each variable has a default that suits one person on one machine. Secrets may come
+from files: `X_FILE` names a file that holds the value of `X`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+
+def text(name: str, default: str = "") -> str:
+    if path := os.environ.get(f"{name}_FILE"):
+        return Path(path).read_text(encoding="utf-8").strip()
+    return os.environ.get(name, default)
+
+
+def integer(name: str, default: int) -> int:
+    value = os.environ.get(name, str(default))
+    if not value.isascii() or not value.isdigit():
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {value!r}.")
+    return int(value)
+
+
+def boolean(name: str, *, default: bool) -> bool:
+    value = os.environ.get(name, "yes" if default else "no").lower()
+    if value not in ("yes", "no"):
+        raise ImproperlyConfigured(f"{name} must be yes or no, not {value!r}.")
+    return value == "yes"
+
+
+def data_home() -> Path:
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
+    return Path(home) / "seamark"
+
+
+def stored_secret(path: Path) -> str:
+    """Return this installation's secret, made once and readable by its owner only."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text(encoding="utf-8").strip()
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(secret := secrets.token_urlsafe(48))
+    return secret
+
+
+# Where embedded mode keeps its database, queue and files.
+DATA_FOLDER = Path(text("SEAMARK_DATA") or data_home()).expanduser().absolute()
+DATA_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+# Where the server listens, and the address people and agents reach it by.
+BIND = text("SEAMARK_BIND", "127.0.0.1")
+PORT = integer("SEAMARK_PORT", 8713)
+PUBLIC_URL = text("SEAMARK_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
+
+SECRET_KEY = text("SEAMARK_SECRET_KEY") or stored_secret(DATA_FOLDER / "secret-key")
+DEBUG = False
+ALLOWED_HOSTS = text("SEAMARK_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+HTTPS = PUBLIC_URL.startswith("https://")
+
+# "sqlite:///…" or "postgres://…"; the default is a file in the data folder.
+DATABASES = {
+    "default": dj_database_url.parse(
+        text("SEAMARK_DATABASE_URL", f"sqlite:///{DATA_FOLDER / 'seamark.sqlite3'}")
+    )
+}
+IS_SQLITE = DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
+if IS_SQLITE:
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": (
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+            "PRAGMA busy_timeout = 20000; PRAGMA cache_size = -32000;"
+        ),
+    }
+else:
+    DATABASES["default"]["OPTIONS"] = {
+        "pool": {"min_size": 1, "max_size": 8, "timeout": 5},
+        "options": "-c statement_timeout=30000 -c lock_timeout=10000",
+    }
+
+# "redis://…" for a team; without it Celery keeps its messages in the data folder.
+REDIS_URL = text("SEAMARK_REDIS_URL")
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "ninja",
+    "tracker",
+    "web",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "web.security.ContentSecurity",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+            ],
+        },
+    }
+]
+ROOT_URLCONF = "tracker.urls"
+WSGI_APPLICATION = "tracker.wsgi.application"
+MIGRATION_MODULES = {"tracker": "migrations"}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "tracker.User"
+LOGIN_URL = "sign-in"
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = False
+
+STATIC_URL = "/static/"
+# WhiteNoise serves the apps' own static folders, so nobody has to collect them.
+WHITENOISE_USE_FINDERS = True
+
+SESSION_COOKIE_AGE = 30 * 24 * 3600
+SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "seamark-session"
+CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "seamark-csrf"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
+SECURE_PROXY_SSL_HEADER = (
+    ("HTTP_X_FORWARDED_PROTO", "https")
+    if boolean("SEAMARK_BEHIND_PROXY", default=False)
+    else None
+)
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+
+# The ingest endpoint bounds its own bodies while they stream; see tracker/ingest.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": text("SEAMARK_LOG_LEVEL", "WARNING")},
+}

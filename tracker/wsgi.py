@@ -1,0 +1,11 @@
+"""The web server's way in."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tracker.settings")
+
+application = get_wsgi_application()
