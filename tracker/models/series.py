@@ -23,6 +23,8 @@ class JournalEntry(models.Model):
     point_count = models.PositiveIntegerField()
     received_at = models.DateTimeField(auto_now_add=True)
     data = models.BinaryField()
+    # Set when the bytes cannot be read: kept for a person to look at, read by nobody.
+    is_damaged = models.BooleanField(default=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -34,6 +36,8 @@ class JournalEntry(models.Model):
 
 class SeriesChunk(models.Model):
     """Some points of one series, and what a chart needs to know without them.
+
+    Never changed once written: compaction replaces an open chunk by another row.
 
     `data` and `overview` are laid out as docs/formats/series-chunk.md says.
     """
@@ -51,9 +55,17 @@ class SeriesChunk(models.Model):
     total = models.FloatField()
     overview = models.BinaryField()
     data = models.BinaryField()
+    # There is room for more points. At most one chunk of a series is open.
+    is_open = models.BooleanField(default=False)
 
     class Meta:
         indexes: ClassVar = [
-            # Reading a range of one series by step, and finding its newest chunk.
+            # Reading a range of one series by step.
             models.Index(fields=["run", "series", "first_step"], name="chunk_by_step"),
+            # Finding the chunk that new points go to, among thousands of full ones.
+            models.Index(
+                fields=["run", "series"],
+                condition=models.Q(is_open=True),
+                name="chunk_open",
+            ),
         ]

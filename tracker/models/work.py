@@ -19,13 +19,13 @@ class Work(models.Model):
 
     run = models.ForeignKey(Run, models.CASCADE)
     kind = models.CharField(max_length=10, choices=WorkKind.choices)
-    # When to do it; None when nothing is asked for.
+    # When to do it. Emptied when a worker takes it up, so that a request that comes
+    # while the work is under way is one for doing it again.
     due_at = models.DateTimeField(null=True)
-    # Counts the requests, so that one that comes while work is under way is not lost.
-    requested = models.PositiveBigIntegerField(default=0)
     # Until when one worker has it; a worker that dies lets it expire.
     leased_until = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
+    # Why the last attempt failed; "" after one that did not.
     last_error = models.TextField(default="")
 
     class Meta:
@@ -33,6 +33,7 @@ class Work(models.Model):
             models.UniqueConstraint(fields=["run", "kind"], name="work_once_per_run")
         ]
         indexes: ClassVar = [
-            # The sweeper looks for what is due.
+            # The sweeper looks for what is due, and for what a dead worker left.
             models.Index(fields=["due_at"], name="work_due"),
+            models.Index(fields=["leased_until"], name="work_leased"),
         ]

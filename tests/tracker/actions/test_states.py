@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from tests.builders import START, Process, close_message, make_project, make_run
+from tracker.actions.states import (
+    has_unjudged_stage,
+    live_run_ids,
+    mark_silent,
+    settle_states,
+)
+from tracker.models import Diagnosis, Run, Spool, Stage, State, Work, WorkKind
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+MINUTE = timedelta(minutes=1)
+STARTED = datetime.fromtimestamp(START / 1_000_000, UTC)
+
+
+@pytest.fixture
+def run(member):
+    return make_run(make_project(member))
+
+
+def add_process(run, stage, state, *, start=STARTED, end=None, failure=""):
+    stage, _ = Stage.objects.get_or_create(run=run, name=stage)
+    return Spool.objects.create(
+        id=uuid4(),
+        run=run,
+        stage=stage,
+        host="node",
+        process_id=1,
+        agent_version="0.1",
+        state=state,
+        started_at=start,
+        ended_at=end,
+        last_seen_at=timezone.now(),
+        failure=failure,
+    )
+
+
+def settled(run):
+    settle_states(run.id)
+    run.refresh_from_db()
+    return run
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        (["finished", "finished"], "finished"),
+        (["finished", "crashed"], "crashed"),
+        (["crashed", "failed", "finished"], "failed"),
+        (["failed", "crashed", "running"], "running"),
+    ],
+)
+def test_the_state_follows_from_the_processes(run, states, expected):
+    Spool.objects.all().delete()
+    Stage.objects.all().delete()
+    for state in states:
+        add_process(run, "train", state, end=STARTED)
+
+    assert settled(run).state == expected
+    assert Stage.objects.get().state == expected
+
+
+def test_a_run_is_running_while_one_of_its_stages_is(run):
+    add_process(run, "preprocess", State.FAILED, end=STARTED + MINUTE)
+
+    assert settled(run).state == State.RUNNING
+    assert run.ended_at is None
+    assert run.stages.get(name="preprocess").state == State.FAILED
+
+
+def test_times_span_all_processes(run):
+    Spool.objects.update(state=State.FINISHED, ended_at=STARTED + 2 * MINUTE)
+    add_process(
+        run, "infer", State.FINISHED, start=STARTED - MINUTE, end=STARTED + MINUTE
+    )
+
+    settled(run)
+
+    assert (run.started_at, run.ended_at) == (STARTED - MINUTE, STARTED + 2 * MINUTE)
+    stage = run.stages.get(name="infer")
+    assert (stage.started_at, stage.ended_at) == (STARTED - MINUTE, STARTED + MINUTE)
+
+
+def test_a_stage_fails_for_the_reason_of_the_first_process_that_did(run):
+    for minutes, failure in ((3, "NCCL timeout"), (1, "out of memory")):
+        add_process(
+            run,
+            "infer",
+            State.FAILED,
+            end=STARTED + minutes * MINUTE,
+            failure=failure,
+        )
+
+    settled(run)
+
+    assert run.stages.get(name="infer").failure == "out of memory"
+
+
+def test_a_stage_without_processes_stays_as_it_is(run):
+    Stage.objects.create(run=run, name="empty", state=State.FINISHED)
+
+    settled(run)
+
+    assert run.stages.get(name="empty").state == State.FINISHED
+
+
+def test_settling_a_run_that_is_gone_is_no_error():
+    settle_states(uuid4())
+
+
+def test_a_process_silent_for_long_has_crashed(run):
+    seen = timezone.now() - timedelta(seconds=91)
+    Spool.objects.update(last_seen_at=seen)
+
+    assert mark_silent() == [run.id]
+
+    run.refresh_from_db()
+    assert run.state == Stage.objects.get().state == State.CRASHED
+    assert run.ended_at == seen
+    assert Work.objects.filter(run=run, kind=WorkKind.COMPACT).exists()
+
+
+def test_marking_twice_changes_nothing_more(run):
+    Spool.objects.update(last_seen_at=timezone.now() - timedelta(seconds=91))
+
+    assert mark_silent() == [run.id]
+    assert mark_silent() == []
+
+
+def test_a_process_heard_of_lately_is_running(run):
+    Spool.objects.update(last_seen_at=timezone.now() - timedelta(seconds=80))
+
+    assert mark_silent() == []
+
+
+def test_a_finished_process_may_be_silent(member):
+    make_run(make_project(member), state=State.FINISHED)
+    Spool.objects.update(last_seen_at=timezone.now() - timedelta(days=1))
+
+    assert mark_silent() == []
+
+
+def test_a_process_that_speaks_again_is_running_again(member):
+    process = Process(make_project(member), "baseline")
+    process.open()
+    Spool.objects.update(last_seen_at=timezone.now() - timedelta(seconds=91))
+    mark_silent()
+
+    process.send([])
+
+    assert process.run.state == State.RUNNING
+    assert process.run.ended_at is None
+
+
+def test_live_runs_are_those_heard_of_lately(run, member):
+    make_run(run.project, "ended", State.FINISHED)
+    silent = make_run(run.project, "silent")
+    trashed = make_run(run.project, "trashed")
+    Run.objects.filter(id=silent.id).update(
+        last_seen_at=timezone.now() - timedelta(seconds=91)
+    )
+    Run.objects.filter(id=trashed.id).update(trashed_at=timezone.now())
+
+    assert live_run_ids() == [run.id]
+
+
+def test_a_stage_that_ended_wants_a_last_diagnosis(member):
+    process = Process(make_project(member), "baseline")
+    process.open()
+    assert not has_unjudged_stage(process.run.id)
+
+    process.send([close_message(time=START)])
+    assert has_unjudged_stage(process.run.id)
+
+    diagnosis = Diagnosis.objects.create(
+        run=process.run, stage=process.spool.stage, diagnosed_at=timezone.now()
+    )
+    assert has_unjudged_stage(process.run.id)
+
+    diagnosis.is_final = True
+    diagnosis.save()
+    assert not has_unjudged_stage(process.run.id)

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.db.models import F
+from django.utils import timezone
+
+from tests.builders import make_project, make_run
+from tracker.actions.work import (
+    ERROR_LENGTH,
+    LONGEST_RETRY_SECONDS,
+    claim_work,
+    due_work_ids,
+    fail_work,
+    finish_work,
+    request_work,
+)
+from tracker.models import Work, WorkKind
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def run(member):
+    run = make_run(make_project(member))
+    Work.objects.all().delete()
+    return run
+
+
+@pytest.fixture
+def work_id(run):
+    request_work(run.id, WorkKind.COMPACT)
+    return Work.objects.get().id
+
+
+def let_pass(seconds: float) -> None:
+    """Move what is stored into the past, as if the time had passed."""
+    for name in ("due_at", "leased_until"):
+        Work.objects.update(**{name: F(name) - timedelta(seconds=seconds)})
+
+
+def seconds_until_due() -> float:
+    due_at = Work.objects.get().due_at
+    assert due_at is not None
+    return (due_at - timezone.now()).total_seconds()
+
+
+def test_what_is_asked_for_is_due(work_id):
+    assert due_work_ids(10) == [work_id]
+
+
+def test_asking_twice_is_asking_once(run, work_id):
+    request_work(run.id, WorkKind.COMPACT)
+
+    assert due_work_ids(10) == [work_id]
+
+
+def test_the_earliest_of_several_requests_counts(run):
+    request_work(run.id, WorkKind.DIAGNOSE, delay_seconds=60)
+    assert due_work_ids(10) == []
+
+    request_work(run.id, WorkKind.DIAGNOSE, delay_seconds=5)
+    request_work(run.id, WorkKind.DIAGNOSE, delay_seconds=30)
+
+    assert seconds_until_due() == pytest.approx(5, abs=1)
+
+
+def test_kinds_of_work_are_asked_for_apart(run, work_id):
+    request_work(run.id, WorkKind.DIAGNOSE)
+
+    assert len(due_work_ids(10)) == 2
+    assert len(due_work_ids(1)) == 1
+
+
+def test_a_claim_says_what_to_do(run, work_id):
+    claim = claim_work(work_id)
+
+    assert claim is not None
+    assert (claim.run_id, claim.kind, claim.attempts) == (run.id, "compact", 1)
+
+
+def test_only_one_worker_gets_it(work_id):
+    assert claim_work(work_id)
+
+    assert claim_work(work_id) is None
+    assert due_work_ids(10) == []
+
+
+def test_what_is_not_due_is_not_claimed(run):
+    request_work(run.id, WorkKind.COMPACT, delay_seconds=60)
+
+    assert claim_work(Work.objects.get().id) is None
+    assert claim_work(0) is None
+
+
+def test_finished_work_is_not_due(work_id):
+    claim = claim_work(work_id)
+    finish_work(claim)
+
+    assert due_work_ids(10) == []
+    assert claim_work(work_id) is None
+
+
+def test_a_request_that_comes_while_work_is_under_way_is_not_lost(run, work_id):
+    claim = claim_work(work_id)
+    request_work(run.id, WorkKind.COMPACT)
+    assert claim_work(work_id) is None
+
+    finish_work(claim)
+
+    assert due_work_ids(10) == [work_id]
+
+
+def test_a_request_during_work_keeps_its_delay(run, work_id):
+    claim = claim_work(work_id)
+    request_work(run.id, WorkKind.COMPACT, delay_seconds=15)
+    finish_work(claim)
+
+    assert seconds_until_due() == pytest.approx(15, abs=1)
+
+
+def test_what_a_killed_worker_had_taken_is_due_again(work_id):
+    first = claim_work(work_id)
+    let_pass(61)
+
+    assert due_work_ids(10) == [work_id]
+    second = claim_work(work_id)
+    assert second.attempts == 2
+
+    # The first was only slow, and is no longer in charge.
+    finish_work(first)
+    fail_work(first, RuntimeError())
+    work = Work.objects.get()
+    assert work.leased_until == second.leased_until
+    assert work.last_error == ""
+
+
+def test_failed_work_is_tried_again_later_each_time(work_id):
+    waits = []
+    for _ in range(12):
+        fail_work(claim_work(work_id), RuntimeError("broken"))
+        waits.append(round(seconds_until_due()))
+        let_pass(LONGEST_RETRY_SECONDS)
+
+    assert waits[:4] == [2, 4, 8, 16]
+    assert waits[-1] == LONGEST_RETRY_SECONDS
+    assert Work.objects.get().last_error == "RuntimeError: broken"
+
+
+def test_new_requests_do_not_hurry_work_that_failed(run, work_id):
+    fail_work(claim_work(work_id), RuntimeError("broken"))
+
+    request_work(run.id, WorkKind.COMPACT)
+
+    assert due_work_ids(10) == []
+    assert seconds_until_due() == pytest.approx(2, abs=1)
+
+
+def test_success_forgets_earlier_failures(work_id):
+    fail_work(claim_work(work_id), RuntimeError("broken"))
+    let_pass(10)
+    finish_work(claim_work(work_id))
+
+    work = Work.objects.get()
+    assert (work.attempts, work.last_error) == (0, "")
+
+
+def test_an_error_that_quotes_hostile_names_is_stored(work_id):
+    fail_work(claim_work(work_id), RuntimeError("nul \0 half \ud800 " + "x" * 9_999))
+
+    stored = Work.objects.get().last_error
+    assert stored.startswith("RuntimeError: nul \N{REPLACEMENT CHARACTER} half ? xxx")
+    assert len(stored) == ERROR_LENGTH
+
+
+def test_work_of_a_deleted_run_is_gone(run, work_id):
+    claim = claim_work(work_id)
+    run.delete()
+
+    finish_work(claim)
+    fail_work(claim, RuntimeError())
+    assert due_work_ids(10) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_workers_at_once_exactly_one_gets_it(work_id):
+    claims = []
+    start = threading.Barrier(8)
+
+    def claim():
+        try:
+            start.wait(timeout=30)
+            claims.append(claim_work(work_id))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=claim) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+
+    assert len(claims) == 8
+    assert sum(claim is not None for claim in claims) == 1

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from math import inf, isnan, nan
+
+import pytest
+
+from tests.builders import make_project, make_run, write_series, write_values
+from tracker.queries.attributes import (
+    attribute_values,
+    list_attributes,
+    series_paths,
+)
+from tracker.series.compaction import compact_run
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def run(member):
+    return make_run(make_project(member))
+
+
+def value_of(run, path):
+    return attribute_values([run.id], [path])[run.id][path].value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        0.25,
+        inf,
+        7,
+        2**60 + 1,
+        True,
+        False,
+        "resnet",
+        "",
+        "<script>alert(1)</script>\u202e",
+        datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC),
+        ["a", "b"],
+    ],
+    ids=repr,
+)
+def test_a_value_comes_back_as_the_same_type(run, value):
+    write_values(run, {"params/x": value})
+
+    found = value_of(run, "params/x")
+
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_nan_is_a_value(run):
+    write_values(run, {"x": nan})
+
+    assert isnan(value_of(run, "x"))
+
+
+def test_a_series_has_its_last_value_and_its_summary(run):
+    write_series(run, "loss", [4, 1, 2], steps=[10, 20, 30])
+    compact_run(run.id)
+
+    (row,) = list_attributes(run, prefix="loss")
+
+    assert (row.kind, row.value, row.count) == ("float_series", 2, 3)
+    assert (row.minimum, row.maximum, row.mean) == (1, 4, pytest.approx(7 / 3))
+    assert (row.first_step, row.last_step) == (10, 30)
+
+
+def test_what_is_not_known_yet_is_unknown_and_not_zero(run):
+    write_series(run, "loss", [4])
+
+    (row,) = list_attributes(run, prefix="loss")
+
+    assert row.count == 0
+    assert (row.value, row.minimum, row.mean, row.last_step) == (None,) * 4
+
+
+def test_a_series_without_a_finite_value_has_no_mean(run):
+    write_series(run, "loss", [nan, inf])
+    compact_run(run.id)
+
+    (row,) = list_attributes(run, prefix="loss")
+
+    assert (row.value, row.minimum, row.mean) == (inf, inf, None)
+
+
+def test_lists_by_path_what_begins_so(run):
+    write_values(run, {"params/b": 1, "params/a": 2, "Params/c": 3, "other": 4})
+
+    assert [row.path for row in list_attributes(run, prefix="params/")] == [
+        "params/a",
+        "params/b",
+    ]
+
+
+@pytest.mark.parametrize("prefix", ["100%", "a_b", "back\\slash", "[x]", "../", "שלום"])
+def test_no_sign_in_a_prefix_has_a_meaning(run, prefix):
+    write_values(run, {f"{prefix}/x": 1, "100x/x": 2, "axb/x": 3, "backslash/x": 4})
+
+    assert [row.path for row in list_attributes(run, prefix=prefix)] == [f"{prefix}/x"]
+
+
+@pytest.mark.parametrize("prefix", ["nul\0", "half \ud800"])
+def test_a_prefix_that_no_path_can_have_finds_nothing(run, prefix):
+    assert list_attributes(run, prefix=prefix) == []
+    assert attribute_values([run.id], [prefix]) == {run.id: {}}
+
+
+def test_lists_the_paths_of_series_only(run):
+    write_series(run, "train/loss", [1])
+    write_series(run, "train/accuracy", [1])
+    write_values(run, {"train/rate": 1})
+
+    assert series_paths(run, "train/") == ["train/accuracy", "train/loss"]
+    assert series_paths(run, "test/") == []
+
+
+def test_values_of_many_runs_come_in_one_query(member, run, django_assert_num_queries):
+    other = make_run(run.project, "other")
+    write_values(run, {"lr": 0.1, "depth": 5})
+    write_values(other, {"lr": 0.2, "secret": 1})
+
+    with django_assert_num_queries(1):
+        found = attribute_values([run.id, other.id], ["lr", "depth"])
+
+    values = {
+        run_id: {path: row.value for path, row in rows.items()}
+        for run_id, rows in found.items()
+    }
+    assert values == {run.id: {"lr": 0.1, "depth": 5}, other.id: {"lr": 0.2}}

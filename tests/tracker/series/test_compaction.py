@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import logging
+import threading
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from django.db import connection
+
+from tests.builders import make_project, make_run, write_series
+from tests.tracker.series.examples import SECOND, START, noise, points, same
+from tracker.models import Attribute, JournalEntry, SeriesChunk
+from tracker.queries.series import read_line, read_points
+from tracker.series import compaction
+from tracker.series.codec import CHUNK_POINTS, decode
+from tracker.series.compaction import compact_run, needs_compaction
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+PATH = "train/loss"
+
+
+@pytest.fixture
+def run(member):
+    return make_run(make_project(member))
+
+
+def series_of(run, path=PATH):
+    return Attribute.objects.get(run=run, path=path)
+
+
+def chunks_of(run):
+    return list(SeriesChunk.objects.filter(run=run).order_by("first_step"))
+
+
+def test_points_move_from_the_journal_to_a_chunk(run):
+    write_series(run, PATH, [3, 1, 2])
+
+    assert compact_run(run.id) == 3
+
+    assert not needs_compaction(run.id)
+    (chunk,) = chunks_of(run)
+    assert same(decode(chunk.data), points([3, 1, 2]))
+    assert (chunk.count, chunk.minimum, chunk.maximum, chunk.total) == (3, 1, 3, 6)
+    assert chunk.is_open
+
+
+def test_the_series_is_summarised(run):
+    write_series(run, PATH, [3, 1, 2])
+    compact_run(run.id)
+    write_series(run, PATH, [0, 8], steps=[10, 11], times=[START, START + 1])
+    compact_run(run.id)
+
+    series = series_of(run)
+    assert (series.count, series.finite_count, series.total) == (5, 5, 14)
+    assert (series.minimum, series.maximum, series.number) == (0, 8, 8)
+    assert (series.first_step, series.last_step) == (0, 11)
+    assert (series.first_time, series.last_time) == (START, START + 2 * SECOND)
+
+
+def test_compacting_twice_is_compacting_once(run):
+    write_series(run, PATH, [3, 1, 2])
+
+    assert [compact_run(run.id), compact_run(run.id)] == [3, 0]
+
+    assert series_of(run).count == 3
+    assert len(chunks_of(run)) == 1
+
+
+def test_many_small_batches_fill_one_chunk(run):
+    for step in range(20):
+        write_series(run, PATH, [step], steps=[step])
+        compact_run(run.id)
+
+    (chunk,) = chunks_of(run)
+    assert decode(chunk.data).values.tolist() == list(range(20))
+
+
+def test_a_full_chunk_is_closed_and_the_next_begun(run):
+    write_series(run, PATH, noise(CHUNK_POINTS - 1))
+    compact_run(run.id)
+    more = np.arange(CHUNK_POINTS - 1, 2 * CHUNK_POINTS + 5)
+    write_series(run, PATH, noise(len(more)), steps=more)
+    compact_run(run.id)
+
+    assert [(c.count, c.is_open) for c in chunks_of(run)] == [
+        (CHUNK_POINTS, False),
+        (CHUNK_POINTS, False),
+        (5, True),
+    ]
+
+
+def test_steps_out_of_order_lie_in_order(run):
+    write_series(run, PATH, [5, 6], steps=[5, 6])
+    write_series(run, PATH, [1, 2, 5.5], steps=[1, 2, 5])
+    compact_run(run.id)
+
+    assert decode(chunks_of(run)[0].data).steps.tolist() == [1, 2, 5, 5, 6]
+    assert series_of(run).number == 6
+
+
+@pytest.mark.parametrize(
+    ("second", "last"),
+    [
+        pytest.param({"steps": [1], "times": [START + 9 * SECOND]}, 1, id="lower step"),
+        pytest.param({"steps": [2], "times": [START + 9 * SECOND]}, 7, id="later"),
+        pytest.param({"steps": [2], "times": [START]}, 1, id="earlier"),
+    ],
+)
+def test_the_last_value_is_that_of_the_highest_step_and_the_latest_time(
+    run, second, last
+):
+    write_series(run, PATH, [1], steps=[2], times=[START + SECOND])
+    compact_run(run.id)
+    write_series(run, PATH, [7], **second)
+    compact_run(run.id)
+
+    assert series_of(run).number == last
+
+
+def test_nan_and_infinity_are_values(run):
+    write_series(run, PATH, [np.inf, 2, np.nan])
+    write_series(run, "nothing/but/nan", [np.nan, np.nan])
+    compact_run(run.id)
+
+    mixed, nan_only = series_of(run), series_of(run, "nothing/but/nan")
+    assert (mixed.count, mixed.finite_count, mixed.total) == (3, 1, 2)
+    assert (mixed.minimum, mixed.maximum) == (2, np.inf)
+    assert (mixed.number, mixed.is_nan) == (None, True)
+    assert (nan_only.minimum, nan_only.maximum, nan_only.count) == (None, None, 2)
+
+
+def test_values_whose_total_is_beyond_every_float_are_stored(run):
+    for _ in range(2):
+        write_series(run, PATH, [1.7e308, 1.7e308, -1.7e308, 5e-324])
+        compact_run(run.id)
+
+    assert np.isfinite(series_of(run).total)
+
+
+def test_a_pass_takes_no_more_than_it_may(run, monkeypatch):
+    monkeypatch.setattr(compaction, "PASS_POINTS", 10)
+    monkeypatch.setattr(compaction, "PASS_ENTRIES", 3)
+    monkeypatch.setattr(compaction, "PASSES", 3)
+    for step in range(5):
+        write_series(run, PATH, [1] * 4, steps=range(4 * step, 4 * step + 4))
+    write_series(run, PATH, noise(50))
+
+    moved = [compact_run(run.id), compact_run(run.id)]
+
+    assert moved == [20, 50]
+    assert len(read_points(run, PATH)) == 70
+
+
+def test_a_damaged_entry_is_kept_aside_and_blocks_nothing(run, caplog):
+    write_series(run, PATH, [1])
+    JournalEntry.objects.update(data=b"SMJ\x01 this is not what was written")
+    write_series(run, PATH, [2], steps=[1])
+
+    with caplog.at_level(logging.ERROR):
+        assert compact_run(run.id) == 1
+
+    assert "is damaged" in caplog.text
+    assert JournalEntry.objects.get().is_damaged
+    assert read_points(run, PATH).values.tolist() == [2]
+    assert compact_run(run.id) == 0
+
+
+def test_nothing_is_added_to_a_damaged_chunk(run):
+    write_series(run, PATH, [1])
+    compact_run(run.id)
+    damaged = SeriesChunk.objects.get()
+    SeriesChunk.objects.update(data=bytes(damaged.data)[:-1])
+    write_series(run, PATH, [2], steps=[1])
+    compact_run(run.id)
+
+    assert [(c.count, c.is_open) for c in chunks_of(run)] == [(1, False), (1, True)]
+    assert read_points(run, PATH).values.tolist() == [2]
+
+
+def test_points_of_a_deleted_series_are_dropped(run):
+    write_series(run, PATH, [1])
+    write_series(run, "kept", [1])
+    Attribute.objects.filter(path=PATH).delete()
+
+    assert compact_run(run.id) == 1
+
+    assert not needs_compaction(run.id)
+
+
+def test_a_deleted_run_is_no_error(run):
+    write_series(run, PATH, [1])
+    run_id = run.id
+    run.delete()
+
+    assert compact_run(run_id) == 0
+    assert compact_run(uuid4()) == 0
+
+
+def test_a_series_deleted_while_its_chunk_was_made_starts_the_pass_again(
+    run, monkeypatch
+):
+    write_series(run, PATH, [1])
+    write_series(run, "kept", [1])
+    make_plan = compaction._make_plan
+
+    def make_plan_too_early(run_id):
+        plan = make_plan(run_id)
+        Attribute.objects.filter(path=PATH).delete()
+        return plan
+
+    monkeypatch.setattr(compaction, "_make_plan", make_plan_too_early)
+
+    assert compact_run(run.id) == 1
+    assert [chunk.series.path for chunk in chunks_of(run)] == ["kept"]
+
+
+def test_who_is_slower_of_two_does_nothing(run, monkeypatch):
+    write_series(run, PATH, [1, 2, 3])
+    make_plan = compaction._make_plan
+
+    def make_plan_then_be_overtaken(run_id):
+        plan = make_plan(run_id)
+        monkeypatch.setattr(compaction, "_make_plan", make_plan)
+        assert compact_run(run_id) == 3
+        return plan
+
+    monkeypatch.setattr(compaction, "_make_plan", make_plan_then_be_overtaken)
+
+    assert compact_run(run.id) == 0
+    assert series_of(run).count == 3
+    assert read_points(run, PATH).values.tolist() == [1, 2, 3]
+
+
+def test_killed_before_the_commit_it_has_changed_nothing(run, monkeypatch):
+    write_series(run, PATH, [1, 2, 3])
+    carry_out = compaction._carry_out
+
+    def carry_out_and_die(plan):
+        carry_out(plan)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compaction, "_carry_out", carry_out_and_die)
+    with pytest.raises(KeyboardInterrupt):
+        compact_run(run.id)
+    monkeypatch.undo()
+
+    assert needs_compaction(run.id)
+    assert read_points(run, PATH).values.tolist() == [1, 2, 3]
+    assert compact_run(run.id) == 3
+    assert series_of(run).count == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_readers_and_a_writer_at_once_lose_and_double_nothing(run):
+    counted: list[int] = []
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def read():
+        while not done.is_set():
+            counted.append(read_line(run, PATH).count)
+
+    def compact():
+        while not done.is_set():
+            compact_run(run.id)
+
+    def guarded(work):
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+            raise
+        finally:
+            connection.close()
+
+    threads = [
+        threading.Thread(target=guarded, args=(work,))
+        for work in (read, compact, compact)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        for step in range(0, 600, 20):
+            write_series(run, PATH, noise(20), steps=range(step, step + 20))
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join(timeout=30)
+    compact_run(run.id)
+
+    assert not errors
+    assert counted == sorted(counted)
+    assert read_points(run, PATH).steps.tolist() == list(range(600))
+    assert series_of(run).count == 600

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracker.series.examples import SECOND, START, noise, points
+from tracker.series.downsample import Buckets, concatenate, merge, summarise
+from tracker.series.lines import Axis, Window, choose, draw
+from tracker.series.points import Points
+
+CHUNK = 8_192
+
+
+def window(low: float = -np.inf, high: float = np.inf, *, buckets: int = 500) -> Window:
+    return Window(Axis.STEP, low, high, buckets)
+
+
+def rows(*chunks: Points) -> Buckets:
+    """Each chunk as its row says it."""
+    return concatenate([merge(summarise(c), np.zeros(64)[:1], 0) for c in chunks])
+
+
+def long_series(count: int) -> list[Points]:
+    whole = points(noise(count))
+    return [whole[start : start + CHUNK] for start in range(0, count, CHUNK)]
+
+
+def row_of_chunks(count: int) -> Buckets:
+    """Rows of so many full chunks that follow each other."""
+    first = np.arange(count) * CHUNK
+    return Buckets(
+        count=np.full(count, CHUNK),
+        finite_count=np.full(count, CHUNK),
+        minimum=np.zeros(count),
+        maximum=np.ones(count),
+        total=np.full(count, CHUNK / 2),
+        first_step=first.astype(np.float64),
+        last_step=first + CHUNK - 1.0,
+        first_time=START + first * SECOND,
+        last_time=START + (first + CHUNK - 1) * SECOND,
+    )
+
+
+def test_few_points_are_all_read():
+    choice = choose(window(), row_of_chunks(3), Points.empty())
+
+    assert choice.by_points.all()
+
+
+def test_a_million_points_are_read_from_overviews():
+    choice = choose(window(), row_of_chunks(122), Points.empty())
+
+    assert choice.by_overview.all()
+    assert not choice.by_points.any()
+
+
+def test_ten_million_points_are_read_from_rows():
+    choice = choose(window(), row_of_chunks(1_221), Points.empty())
+
+    assert choice.by_row.all()
+
+
+def test_points_are_read_where_the_range_cuts_a_chunk():
+    cut = choose(window(100, 500_000), row_of_chunks(122), Points.empty())
+
+    assert np.flatnonzero(cut.by_points).tolist() == [0, 500_000 // CHUNK]
+    assert cut.by_overview.sum() == 500_000 // CHUNK - 1
+
+
+def test_points_are_read_when_more_buckets_are_asked_for_than_overviews_have():
+    fine = choose(window(buckets=10_000), row_of_chunks(122), Points.empty())
+
+    assert fine.by_points.all()
+
+
+def test_chunks_outside_the_range_are_not_read():
+    choice = choose(window(9 * CHUNK, 9 * CHUNK), row_of_chunks(122), Points.empty())
+
+    assert np.flatnonzero(choice.by_points).tolist() == [9]
+
+
+def test_a_range_without_points_reads_nothing():
+    nowhere = window(1e9, 2e9)
+    choice = choose(nowhere, row_of_chunks(122), points([1]))
+
+    assert not (choice.by_points | choice.by_overview | choice.by_row).any()
+    assert draw(nowhere, choice.bucket_width, [], [points([1])]).count == 0
+
+
+def test_draws_points_themselves_when_they_are_few():
+    drawn = draw(window(1, 2), 0, [], [points([5, 6, 7, 8])])
+
+    assert drawn.exact
+    assert drawn.x.tolist() == [1, 2]
+    assert drawn.mean.tolist() == drawn.minimum.tolist() == [6, 7]
+
+
+def test_never_hides_a_spike():
+    chunks = long_series(100_000)
+    spike, dip = chunks[3].values, chunks[7].values
+    spike[77], dip[1_234] = 1e6, -1e6
+    choice = choose(window(), rows(*chunks), Points.empty())
+
+    drawn = draw(window(), choice.bucket_width, [summarise(c) for c in chunks], [])
+
+    assert not drawn.exact
+    assert drawn.count == 100_000
+    assert len(drawn.x) <= 501
+    assert drawn.maximum.max() == 1e6
+    assert drawn.minimum.min() == -1e6
+    at_spike = drawn.x[drawn.maximum.argmax()]
+    assert abs(at_spike - (3 * CHUNK + 77)) <= 2 * choice.bucket_width
+
+
+def test_x_never_goes_back_even_where_chunks_overlap():
+    late = points(noise(5_000), steps=np.arange(5_000) + 0.5)
+    both = [points(noise(5_000)), late]
+
+    drawn = draw(window(buckets=50), 100.0, [summarise(c) for c in both], [])
+
+    assert (np.diff(drawn.x) >= 0).all()
+    assert drawn.count == 10_000
+
+
+@pytest.mark.parametrize(
+    ("axis", "x"),
+    [
+        pytest.param(Axis.STEP, [0, 1], id="step"),
+        pytest.param(Axis.TIME, [START / 1_000, START / 1_000 + 1_000], id="time"),
+        pytest.param(Axis.RELATIVE, [10, 11], id="relative"),
+    ],
+)
+def test_draws_over_each_axis(axis, x):
+    origin = START - 10 * SECOND
+
+    drawn = draw(Window(axis, -np.inf, np.inf, 10, origin), 0, [], [points([1, 2])])
+
+    assert drawn.x.tolist() == x
+
+
+def test_all_points_at_one_step_make_one_bucket():
+    stacked = points(noise(5_000), steps=np.zeros(5_000))
+    choice = choose(window(), rows(stacked), Points.empty())
+
+    drawn = draw(window(), choice.bucket_width, [], [stacked])
+
+    assert drawn.x.tolist() == [0]
+    assert drawn.count == 5_000
+
+
+def test_the_largest_steps_there_are_can_be_drawn():
+    largest = np.finfo(np.float64).max
+    far = points(noise(5_000), steps=np.linspace(-1, 1, 5_000) * largest)
+    choice = choose(window(), rows(far), Points.empty())
+
+    drawn = draw(window(), choice.bucket_width, [], [far])
+
+    assert drawn.count == 5_000
+    assert np.isfinite(drawn.x).all()

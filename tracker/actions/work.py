@@ -1,0 +1,114 @@
+"""Asks for background work, hands it to one worker at a time, and notes the outcome.
+
+Every change is one conditional update, so nothing here holds a lock for longer
+than a statement, and any number of workers may try at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Coalesce, Least
+from django.utils import timezone
+
+from tracker.models import Work, WorkKind
+
+# What a killed worker had taken waits for so long. Longer work may be done twice at
+# the same time, which all of it survives.
+LEASE = timedelta(seconds=60)
+
+FIRST_RETRY_SECONDS = 2.0
+LONGEST_RETRY_SECONDS = 600.0
+
+ERROR_LENGTH = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One worker's right to do a piece of work until the lease ends."""
+
+    work_id: int
+    run_id: UUID
+    kind: WorkKind
+    attempts: int
+    # Tells this claim from one that another worker made after the lease ran out.
+    leased_until: datetime
+
+
+def request_work(run_id: UUID, kind: WorkKind, *, delay_seconds: float = 0) -> None:
+    """Have the work done after the delay, or earlier if it was asked for earlier."""
+    if _set_due(run_id, kind, delay_seconds):
+        return
+    Work.objects.bulk_create([Work(run_id=run_id, kind=kind)], ignore_conflicts=True)
+    _set_due(run_id, kind, delay_seconds)
+
+
+def _set_due(run_id: UUID, kind: WorkKind, delay_seconds: float) -> int:
+    due_at = Value(timezone.now() + timedelta(seconds=delay_seconds))
+    # Work that failed waits for its retry: a live run asks again every second, and
+    # would have it fail as often.
+    waits_for_retry = When(
+        ~Q(last_error="") & Q(due_at__isnull=False), then=F("due_at")
+    )
+    earliest = Least(Coalesce(F("due_at"), due_at), due_at)
+    return Work.objects.filter(run_id=run_id, kind=kind).update(
+        due_at=Case(waits_for_retry, default=earliest)
+    )
+
+
+def due_work_ids(limit: int) -> list[int]:
+    """Return what is due and free, or was left by a worker that died; oldest first."""
+    due = Work.objects.filter(_is_free(timezone.now())).order_by("due_at", "id")
+    return list(due.values_list("id", flat=True)[:limit])
+
+
+def _is_free(now: datetime) -> Q:
+    abandoned = Q(leased_until__lt=now)
+    return abandoned | Q(leased_until=None, due_at__lte=now)
+
+
+def claim_work(work_id: int) -> Claim | None:
+    """Take the work up; None when it is not due, or another worker has it."""
+    now = timezone.now()
+    leased_until = now + LEASE
+    claimed = Work.objects.filter(_is_free(now), id=work_id).update(
+        leased_until=leased_until, due_at=None, attempts=F("attempts") + 1
+    )
+    if not claimed:
+        return None  # another worker was faster, or the message came twice
+
+    work = Work.objects.filter(id=work_id, leased_until=leased_until).first()
+    if work is None:
+        return None  # the run was deleted
+    return Claim(
+        work_id=work.id,
+        run_id=work.run_id,
+        kind=WorkKind(work.kind),
+        attempts=work.attempts,
+        leased_until=leased_until,
+    )
+
+
+def finish_work(claim: Claim) -> None:
+    """Note that the work is done; what was asked for meanwhile stays due."""
+    Work.objects.filter(id=claim.work_id, leased_until=claim.leased_until).update(
+        leased_until=None, attempts=0, last_error=""
+    )
+
+
+def fail_work(claim: Claim, error: Exception) -> None:
+    """Note why the work failed, and have it tried again, later each time."""
+    seconds = FIRST_RETRY_SECONDS * 2.0 ** min(claim.attempts - 1, 20)
+    delay = timedelta(seconds=min(seconds, LONGEST_RETRY_SECONDS))
+    # PostgreSQL refuses NUL in text, and a message may quote hostile names.
+    message = f"{type(error).__name__}: {error}".replace(
+        "\0", "\N{REPLACEMENT CHARACTER}"
+    )
+    Work.objects.filter(id=claim.work_id, leased_until=claim.leased_until).update(
+        leased_until=None,
+        due_at=timezone.now() + delay,
+        last_error=message.encode(errors="replace").decode()[:ERROR_LENGTH],
+    )

@@ -1,0 +1,135 @@
+"""Fewer numbers that keep the peaks: points summarised in buckets, and those merged.
+
+A bucket knows the lowest and the highest of its values, so however many points it
+stands for, a chart drawn from both never hides a spike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker.series.points import Floats, Integers, Points
+
+# Points in one drawing bucket of a chunk's overview. Measured on float32 losses: 64
+# cost 0.34 bytes a point, 128 cost 0.18, beside 4.8 for the points themselves.
+BUCKET_POINTS = 128
+
+_LARGEST = np.finfo(np.float64).max
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buckets:
+    """Summaries of stretches of points, one in each row of the columns.
+
+    Minimum and maximum leave NaN out, and are NaN where there is nothing else;
+    total and finite count leave the infinities out too.
+    """
+
+    count: Integers
+    finite_count: Integers
+    minimum: Floats
+    maximum: Floats
+    total: Floats
+    first_step: Floats  # lowest
+    last_step: Floats  # highest
+    first_time: Integers
+    last_time: Integers
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    @staticmethod
+    def empty() -> Buckets:
+        return summarise(Points.empty())
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of the finite values; without any, the infinity or NaN there is."""
+        mean = np.where(self.minimum == self.maximum, self.minimum, np.nan)
+        np.divide(self.total, self.finite_count, out=mean, where=self.finite_count > 0)
+        # Rounding, and totals beyond the largest float, can carry a mean outside.
+        np.fmax(mean, self.minimum, out=mean, where=self.finite_count > 0)
+        return np.fmin(mean, self.maximum, out=mean, where=self.finite_count > 0)
+
+
+def summarise(points: Points, size: int = BUCKET_POINTS) -> Buckets:
+    """Summarise each `size` points that follow each other; `size` 1 keeps them all."""
+    finite = np.isfinite(points.values)
+    each = Buckets(
+        count=np.ones(len(points), np.int64),
+        finite_count=finite.astype(np.int64),
+        minimum=points.values,
+        maximum=points.values,
+        total=np.where(finite, points.values, 0.0),
+        first_step=points.steps,
+        last_step=points.steps,
+        first_time=points.times,
+        last_time=points.times,
+    )
+    return each if size == 1 else _reduce(each, np.arange(0, len(points), size))
+
+
+def concatenate(parts: Sequence[Buckets]) -> Buckets:
+    if not parts:
+        return Buckets.empty()
+    columns = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])
+        for field in fields(Buckets)
+    }
+    return Buckets(**columns)
+
+
+def select(buckets: Buckets, index: NDArray[np.bool_] | NDArray[np.intp]) -> Buckets:
+    columns = {
+        field.name: getattr(buckets, field.name)[index] for field in fields(Buckets)
+    }
+    return Buckets(**columns)
+
+
+def merge(buckets: Buckets, position: Floats, width: float) -> Buckets:
+    """Merge what lies in the same stretch of `width`, in order of position.
+
+    Where nothing lies, there is no bucket.
+    """
+    if not len(buckets):
+        return buckets
+    place = np.zeros(len(buckets))
+    if width > 0:
+        # Steps near the largest float overflow here; a chart of them is still one.
+        with np.errstate(all="ignore"):
+            place = np.nan_to_num(np.floor((position - position.min()) / width))
+    if np.any(place[1:] < place[:-1]):
+        order = np.argsort(place, kind="stable")
+        buckets, place = select(buckets, order), place[order]
+    starts = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])
+    return _reduce(buckets, starts)
+
+
+def _reduce(buckets: Buckets, starts: NDArray[np.intp]) -> Buckets:
+    """Merge the rows from each start to the next."""
+    if not len(buckets):
+        return buckets
+    with np.errstate(all="ignore"):
+        total = np.add.reduceat(buckets.total, starts)
+        minimum = np.fmin.reduceat(buckets.minimum, starts)
+        maximum = np.fmax.reduceat(buckets.maximum, starts)
+    return Buckets(
+        count=np.add.reduceat(buckets.count, starts),
+        finite_count=np.add.reduceat(buckets.finite_count, starts),
+        minimum=minimum,
+        maximum=maximum,
+        total=saturated(total),
+        first_step=np.minimum.reduceat(buckets.first_step, starts),
+        last_step=np.maximum.reduceat(buckets.last_step, starts),
+        first_time=np.minimum.reduceat(buckets.first_time, starts),
+        last_time=np.maximum.reduceat(buckets.last_time, starts),
+    )
+
+
+def saturated(totals: Floats) -> Floats:
+    """Keep totals of finite numbers finite; infinity less infinity would be NaN."""
+    return np.nan_to_num(totals, nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)

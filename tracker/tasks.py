@@ -1,0 +1,80 @@
+"""Background work: each task takes ids and calls one action.
+
+Messages are wake-up calls. A lost one is sent again by `send_due_work`, and one
+that comes twice finds the work taken.
+"""
+
+from __future__ import annotations
+
+import logging
+from uuid import UUID
+
+from celery import shared_task
+
+from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.states import has_unjudged_stage, live_run_ids, mark_silent
+from tracker.actions.work import (
+    claim_work,
+    due_work_ids,
+    fail_work,
+    finish_work,
+    request_work,
+)
+from tracker.models import WorkKind
+from tracker.series.compaction import compact_run, needs_compaction
+
+logger = logging.getLogger(__name__)
+
+# A live run is diagnosed anew about so often while points arrive.
+LIVE_DIAGNOSIS_SECONDS = 15.0
+
+# Wake-up calls at a time. Those nobody took by the time of the next are not needed.
+WAKE_UP_CALLS = 1_000
+WAKE_UP_SECONDS = 2.0
+
+
+@shared_task(acks_late=True)
+def do_work(work_id: int) -> None:
+    """Do a piece of work if it is due and nobody else has it."""
+    claim = claim_work(work_id)
+    if claim is None:
+        return
+    try:
+        if claim.kind == WorkKind.COMPACT:
+            compact(claim.run_id)
+        else:
+            diagnose_run(claim.run_id)
+    except Exception as error:
+        # Whatever it was is noted in the row, and the work tried again later.
+        logger.exception("%s of run %s failed", claim.kind, claim.run_id)
+        fail_work(claim, error)
+    else:
+        finish_work(claim)
+
+
+@shared_task(acks_late=True)
+def send_due_work() -> None:
+    for work_id in due_work_ids(WAKE_UP_CALLS):
+        do_work.apply_async((work_id,), expires=WAKE_UP_SECONDS)
+
+
+@shared_task(acks_late=True)
+def mark_silent_processes() -> None:
+    mark_silent()
+
+
+@shared_task(acks_late=True)
+def request_live_diagnoses() -> None:
+    for run_id in live_run_ids():
+        request_work(run_id, WorkKind.DIAGNOSE, delay_seconds=LIVE_DIAGNOSIS_SECONDS)
+
+
+def compact(run_id: UUID) -> None:
+    """Compact, and ask for the diagnosis that the new points deserve."""
+    moved = compact_run(run_id)
+    if needs_compaction(run_id):
+        request_work(run_id, WorkKind.COMPACT)
+    elif has_unjudged_stage(run_id):
+        request_work(run_id, WorkKind.DIAGNOSE)
+    elif moved:
+        request_work(run_id, WorkKind.DIAGNOSE, delay_seconds=LIVE_DIAGNOSIS_SECONDS)
