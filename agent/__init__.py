@@ -1,0 +1,35 @@
+"""Seamark's agent: logs a training run and the hardware under it.
+
+import agent
+
+run = agent.init("baseline", project="digits", stage="train")
+for batch in run.loader(batches):
+    ...
+    run["train/loss"].append(loss)
+"""
+
+from agent.api import init
+from agent.attribute import Attribute
+from agent.errors import (
+    AgentError,
+    InvalidPath,
+    InvalidSetting,
+    RunFinished,
+    TooManyAttributes,
+    TypeConflict,
+    UnsupportedValue,
+)
+from agent.run import Run
+
+__all__ = [
+    "AgentError",
+    "Attribute",
+    "InvalidPath",
+    "InvalidSetting",
+    "Run",
+    "RunFinished",
+    "TooManyAttributes",
+    "TypeConflict",
+    "UnsupportedValue",
+    "init",
+]

@@ -1,0 +1,138 @@
+"""What the tracker's answers mean for the agent (pure): the table of docs/protocol.md."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from enum import Enum
+from http import HTTPStatus
+from typing import Any
+
+_LONGEST_WAIT_SECONDS = 3600.0
+
+
+class Meaning(Enum):
+    """What an answer asks the agent to do."""
+
+    STORED = "forget the frames up to a number"
+    MALFORMED = "send the frames one by one and set aside the one that fails"
+    OUT_OF_ORDER = "go on from a number"
+    TOO_LARGE = "send fewer frames at a time"
+    HOLD = "keep everything and read the settings again before the next try"
+    BUSY = "wait as told"
+    UNCLEAR = "wait longer each time"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An HTTP response, its body capped."""
+
+    status: int
+    retry_after: str | None
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A reply, understood."""
+
+    meaning: Meaning
+    number: int = 0
+    wait_seconds: float | None = None
+    text: str = ""
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    refused_count: int = 0
+
+
+_MEANINGS: dict[int, Meaning] = {
+    HTTPStatus.BAD_REQUEST: Meaning.MALFORMED,
+    HTTPStatus.CONFLICT: Meaning.OUT_OF_ORDER,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Meaning.TOO_LARGE,
+    HTTPStatus.TOO_MANY_REQUESTS: Meaning.BUSY,
+    HTTPStatus.SERVICE_UNAVAILABLE: Meaning.BUSY,
+}
+
+
+def judge(reply: Reply, *, now: float) -> Answer:
+    """Return what a reply means; `now` is seconds since 1970, for dates in it."""
+    content = _content(reply.body)
+    if reply.status == HTTPStatus.OK:
+        return _stored(content)
+    text = f"{reply.status} {_error_text(content)}".strip()
+    meaning = _MEANINGS.get(reply.status)
+    if meaning is Meaning.OUT_OF_ORDER:
+        return _out_of_order(content, text)
+    if meaning is Meaning.BUSY:
+        return Answer(
+            meaning, wait_seconds=_retry_after(reply.retry_after, now), text=text
+        )
+    return Answer(meaning or _meaning_of_class(reply.status), text=text)
+
+
+def _meaning_of_class(status: int) -> Meaning:
+    """What a status means that has no line of its own."""
+    # A redirect is not followed: it would carry the token to wherever it points.
+    is_ours_to_mend = (
+        HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    )
+    return Meaning.HOLD if is_ours_to_mend else Meaning.UNCLEAR
+
+
+def _out_of_order(content: dict[str, Any], text: str) -> Answer:
+    expected = _error_field(content, "expected")
+    if isinstance(expected, int) and expected > 0:
+        return Answer(Meaning.OUT_OF_ORDER, number=expected, text=text)
+    return Answer(Meaning.UNCLEAR, text=text)
+
+
+def _stored(content: dict[str, Any]) -> Answer:
+    number = content.get("stored")
+    # A captive portal says 200 too, but nothing about frames.
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        return Answer(Meaning.UNCLEAR, text="200, but not from a tracker")
+    listed = content.get("refused")
+    refused = (
+        [r for r in listed if isinstance(r, dict)] if isinstance(listed, list) else []
+    )
+    count = content.get("refused_count")
+    return Answer(
+        Meaning.STORED,
+        number=number,
+        refused=refused,
+        refused_count=count if isinstance(count, int) else len(refused),
+    )
+
+
+# Any: JSON from a server that is not trusted.
+def _content(body: bytes) -> dict[str, Any]:
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _error_field(content: dict[str, Any], name: str) -> object:
+    error = content.get("error")
+    nested = error.get(name) if isinstance(error, dict) else None
+    return content.get(name) if nested is None else nested
+
+
+def _error_text(content: dict[str, Any]) -> str:
+    code, message = _error_field(content, "code"), _error_field(content, "message")
+    return f"{code or ''} {message or ''}".strip()[:300]
+
+
+def _retry_after(text: str | None, now: float) -> float | None:
+    if text is None:
+        return None
+    try:
+        seconds = float(text) if text.strip().isdigit() else _seconds_until(text, now)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return min(max(seconds, 0.0), _LONGEST_WAIT_SECONDS)
+
+
+def _seconds_until(date: str, now: float) -> float:
+    return parsedate_to_datetime(date).timestamp() - now

@@ -1,0 +1,64 @@
+"""init: the one function a training script begins with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from agent.hooks import find_open_run
+from agent.run import Run
+from agent.settings import read_settings
+
+
+def init(
+    run: str | None = None,
+    *,
+    project: str | None = None,
+    stage: str | None = None,
+    tags: Iterable[str] = (),
+    params: Mapping[str, object] | None = None,
+    rank: int | None = None,
+    monitor: bool = True,
+    mode: str | None = None,
+    strict: bool = False,
+) -> Run:
+    """Create the run of that name, or join it, and start measuring the hardware.
+
+    Never waits for the network. Each argument that is not given is looked up in
+    the environment first, under the name in parentheses.
+
+    Args:
+        run: The run's name (SEAMARK_RUN); a readable one is made if there is none.
+        project: The project's name (SEAMARK_PROJECT).
+        stage: Which part of the run this script is (SEAMARK_STAGE), by default
+            `main`: preprocess, train, infer, ...
+        tags: Tags to add to the run.
+        params: Parameters, nested as they like; stored below `params/`.
+        rank: Which process of a distributed run this is (RANK, SLURM_PROCID, ...).
+        monitor: Whether to measure the hardware.
+        mode: `online`, `offline` (keep everything until `python -m agent sync`)
+            or `disabled` (SEAMARK_MODE).
+        strict: Raise what cannot be stored instead of warning once.
+
+    Raises:
+        InvalidSetting: An argument or a variable of the environment cannot be used.
+    """
+    settings = read_settings(
+        run,
+        project=project,
+        stage=stage,
+        rank=rank,
+        mode=mode,
+        monitor=monitor,
+        strict=strict,
+        environment=os.environ,
+    )
+    # A notebook cell that runs again goes on with the same run.
+    known = find_open_run(settings)
+    opened = known if isinstance(known, Run) else Run(settings)
+    if known is None:
+        opened.start()
+    if params is not None:
+        opened["params"] = params
+    opened.add_tags(*tags)
+    return opened

@@ -1,0 +1,115 @@
+"""A daemon thread that takes turns and is started again when it dies."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+logger = logging.getLogger(__name__)
+
+_RESTART_SECONDS = 1.0
+
+# A child that is forked while another thread imports a module would wait for
+# ever when it imports the same one: the lock is copied, its owner is not.
+_importing = threading.Lock()
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Keep forks out while this thread imports something."""
+    with _importing:
+        yield
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_importing.acquire,
+        after_in_parent=_importing.release,
+        after_in_child=_importing.release,
+    )
+
+
+class Background:
+    """Calls `turn` again and again; it returns the seconds until its next turn."""
+
+    def __init__(self, name: str, turn: Callable[[], float]) -> None:
+        self._name = name
+        self._turn = turn
+        self._woken = threading.Event()
+        self._starting = threading.Lock()
+        self._stopping = False
+        self._last_error = ""
+        self._thread: threading.Thread | None = None
+        self._started_at = float("-inf")
+        self._earlier_cpu_seconds = 0.0
+        self.cpu_seconds = 0.0
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def ensure(self) -> None:
+        """Start the thread, or start it again if it has died."""
+        # The other threads look after this one, perhaps at the same moment.
+        if self.is_alive or not self._starting.acquire(blocking=False):
+            return
+        try:
+            if not self._stopping and not self.is_alive:
+                self._start()
+        finally:
+            self._starting.release()
+
+    def wake(self) -> None:
+        """Have the next turn now."""
+        self._woken.set()
+
+    def stop(self, seconds: float) -> bool:
+        """Take a last turn and end; return whether that happened in time."""
+        with self._starting:
+            self._stopping = True
+        self._woken.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(seconds)
+        return not self.is_alive
+
+    def _start(self) -> None:
+        now = time.monotonic()
+        # A thread that dies at once must not become a busy loop.
+        if now < self._started_at + _RESTART_SECONDS:
+            return
+        if self._thread is not None:
+            logger.warning("the thread %s died and is started again", self._name)
+        self._started_at = now
+        self._earlier_cpu_seconds = self.cpu_seconds
+        thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            # The interpreter is ending and accepts no more threads.
+            return
+        self._thread = thread
+
+    def _run(self) -> None:
+        while True:
+            is_last = self._stopping
+            seconds = self._safe_turn()
+            self.cpu_seconds = self._earlier_cpu_seconds + time.thread_time()
+            if is_last:
+                return
+            self._woken.wait(seconds)
+            self._woken.clear()
+
+    def _safe_turn(self) -> float:
+        try:
+            return self._turn()
+        except Exception as error:
+            # The rim of the thread: whatever went wrong, the training goes on
+            # and the next turn may succeed.
+            level = logging.DEBUG if repr(error) == self._last_error else logging.ERROR
+            self._last_error = repr(error)
+            logger.log(level, "the thread %s failed", self._name, exc_info=True)
+            return _RESTART_SECONDS

@@ -1,0 +1,178 @@
+"""Delivers one spool, batch by batch, and obeys the tracker's answers."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+
+from agent import messages
+from agent.answers import Answer, Meaning, judge
+from agent.errors import NoAnswer
+from agent.frames import Frame
+from agent.notices import Notices
+from agent.spool_reader import SpoolReader
+from agent.transport import Transport
+
+LARGEST_BATCH_BYTES = 4 * 1024 * 1024
+# As little gets through any line that lets anything through.
+_SMALLEST_BATCH_BYTES = 64 * 1024
+_FIRST_RETRY_SECONDS = 0.5
+_LONGEST_RETRY_SECONDS = 60.0
+HOLD_SECONDS = 60.0
+
+# An own generator: the training's random numbers are not ours to use.
+_random: random.Random = random.Random()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of sending one batch."""
+
+    wait_seconds: float = 0.0
+    is_held: bool = False  # nothing will be accepted before the settings change
+    is_done: bool = False  # there was nothing to send
+    is_answered: bool = True  # False: nobody spoke who understands batches
+
+
+class Delivery:
+    """The state of delivering one spool."""
+
+    def __init__(
+        self, spool: SpoolReader, transport: Transport, notices: Notices
+    ) -> None:
+        self.spool = spool
+        self.transport = transport
+        self._notices = notices
+        self._batch_bytes = LARGEST_BATCH_BYTES
+        # Up to this number frames are sent alone, to find the one that fails.
+        self._alone_until = 0
+        # Frames the tracker cannot read, and what is sent in their place.
+        self._replacements: dict[int, Frame] = {}
+        self._failures = 0
+
+    def send_some(self) -> Outcome:
+        """Send one batch, if there is anything to send."""
+        frames = self._next_frames()
+        if not frames:
+            return Outcome(is_done=True)
+        body = b"".join(frame.to_bytes() for frame in frames)
+        return self._exchange(body, frames)
+
+    def say_alive(self) -> Outcome:
+        """Send an empty batch, so that the process does not count as crashed."""
+        return self._exchange(b"", [])
+
+    def _next_frames(self) -> list[Frame]:
+        first = self.spool.acknowledged + 1
+        most_bytes = 0 if first <= self._alone_until else self._batch_bytes
+        frames = self.spool.frames_from(first, most_bytes=most_bytes)
+        if self.spool.replaced:
+            self._notices.warn(
+                "damaged",
+                f"frames of the spool {self.spool.folder} are damaged and lost",
+            )
+        return [self._replacements.get(frame.number, frame) for frame in frames]
+
+    def _exchange(self, body: bytes, frames: list[Frame]) -> Outcome:
+        try:
+            reply = self.transport.send(self.spool.id, body)
+        except NoAnswer as error:
+            # A batch that is too long for the line would never get through.
+            self._batch_bytes = max(len(body) // 2, _SMALLEST_BATCH_BYTES)
+            wait = self._longer_wait()
+            if wait > 1:
+                self._notices.warn("no answer", f"the server does not answer ({error})")
+            return Outcome(wait_seconds=wait, is_answered=False)
+        answer = judge(reply, now=time.time())
+        outcome = self._obey(answer, frames)
+        if answer.meaning is not Meaning.HOLD:
+            self._notices.forget("held")
+        return outcome
+
+    def _obey(self, answer: Answer, frames: list[Frame]) -> Outcome:
+        if answer.meaning is Meaning.STORED:
+            return self._stored(answer, frames)
+        if answer.meaning is Meaning.OUT_OF_ORDER:
+            return self._rewind(answer, frames)
+        if answer.meaning is Meaning.HOLD:
+            return self._hold(answer)
+        if answer.meaning in (Meaning.BUSY, Meaning.UNCLEAR):
+            return self._wait(answer)
+        return self._make_smaller(answer, frames)
+
+    def _make_smaller(self, answer: Answer, frames: list[Frame]) -> Outcome:
+        """What cannot be read or is too large may pass in smaller pieces."""
+        if len(frames) <= 1:
+            return self._set_aside(answer, frames)
+        if answer.meaning is Meaning.TOO_LARGE:
+            self._batch_bytes = sum(len(frame.payload) for frame in frames) // 2
+        else:
+            self._alone_until = frames[-1].number
+        return Outcome()
+
+    def _wait(self, answer: Answer) -> Outcome:
+        if answer.wait_seconds is not None:
+            return Outcome(wait_seconds=answer.wait_seconds)
+        self._notices.warn(
+            "unclear", f"the server cannot take data now ({answer.text})"
+        )
+        is_answered = answer.meaning is Meaning.BUSY
+        return Outcome(wait_seconds=self._longer_wait(), is_answered=is_answered)
+
+    def _stored(self, answer: Answer, frames: list[Frame]) -> Outcome:
+        for refusal in answer.refused:
+            code = str(refusal.get("code"))
+            text = f"the server refused a message: {refusal.get('message')} ({code})"
+            self._notices.warn(f"refused {code}", text)
+        if not frames:
+            self._failures = 0
+            return Outcome()
+        if answer.number < frames[0].number:
+            # It accepted the batch and stored none of it: not to be hurried.
+            return Outcome(wait_seconds=self._longer_wait())
+        self._failures = 0
+        self._batch_bytes = min(self._batch_bytes * 2 + 1, LARGEST_BATCH_BYTES)
+        stored = min(answer.number, frames[-1].number)
+        self.spool.acknowledge(stored)
+        self._replacements = {n: f for n, f in self._replacements.items() if n > stored}
+        return Outcome()
+
+    def _rewind(self, answer: Answer, frames: list[Frame]) -> Outcome:
+        if frames and answer.number == frames[0].number:
+            return Outcome(wait_seconds=self._longer_wait())
+        self.spool.acknowledge(answer.number - 1)
+        return Outcome(wait_seconds=0.0 if frames else self._longer_wait())
+
+    def _set_aside(self, answer: Answer, frames: list[Frame]) -> Outcome:
+        # Without its first frame a spool belongs to no run.
+        if (
+            not frames
+            or frames[0].number == 1
+            or frames[0].number in self._replacements
+        ):
+            return self._hold(answer)
+        frame = frames[0]
+        kept = self.spool.set_aside(frame)
+        self._notices.warn(
+            "set aside",
+            f"the server cannot read a frame ({answer.text}); it is kept in {kept}",
+        )
+        lost = messages.count_points(frame.payload)
+        payload = messages.payload([messages.drop(lost)] if lost else [])
+        self._replacements[frame.number] = Frame(frame.number, payload)
+        return Outcome()
+
+    def _hold(self, answer: Answer) -> Outcome:
+        self._notices.warn(
+            "held",
+            f"the server does not accept data ({answer.text}); everything is kept in "
+            f"{self.spool.folder} and tried again every minute",
+        )
+        return Outcome(wait_seconds=HOLD_SECONDS, is_held=True)
+
+    def _longer_wait(self) -> float:
+        wait = min(_FIRST_RETRY_SECONDS * 2**self._failures, _LONGEST_RETRY_SECONDS)
+        self._failures = min(self._failures + 1, 16)
+        jittered: float = wait * _random.uniform(0.5, 1.0)
+        return jittered

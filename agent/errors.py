@@ -1,0 +1,94 @@
+"""What the agent raises, as one tree.
+
+    AgentError
+    ├── InvalidSetting     an argument of init() or a variable of the environment
+    ├── InvalidPath        the name of an attribute
+    ├── UnsupportedValue   something that is neither a number nor a value
+    ├── TypeConflict       a series used as a single value, or the reverse
+    ├── TooManyAttributes  more paths than a run may have
+    ├── RunFinished        writing after finish()
+    └── NoAnswer           the tracker cannot be reached (never leaves the agent)
+
+After `init` only a run that was made with `strict=True` raises them.
+"""
+
+from __future__ import annotations
+
+_LONGEST_SHOWN = 80  # characters of a name in a message
+
+
+class AgentError(Exception):
+    """Base of everything the agent raises; `code` never changes."""
+
+    code: str = "agent_error"
+
+
+class InvalidSetting(AgentError):
+    """A setting cannot be used; the message says what is accepted."""
+
+    code = "invalid_setting"
+
+    def __init__(self, name: str, requirement: str) -> None:
+        super().__init__(f"{name} {requirement}.")
+
+
+class InvalidPath(AgentError):
+    """The name of an attribute cannot be used."""
+
+    code = "invalid_path"
+
+    def __init__(self, path: object, requirement: str) -> None:
+        super().__init__(f"The path {shown(path)} {requirement}.")
+
+
+class UnsupportedValue(AgentError):
+    """Something cannot be stored."""
+
+    code = "unsupported_value"
+
+    def __init__(self, value: object, requirement: str) -> None:
+        super().__init__(f"A {type(value).__name__} {requirement}.")
+
+
+class TypeConflict(AgentError):
+    """A path was first used for a series and then for a single value, or the reverse."""
+
+    code = "type_conflict"
+
+    def __init__(self, path: str, *, is_series: bool) -> None:
+        held, meant = ("a series", "a value") if is_series else ("a value", "a series")
+        super().__init__(
+            f"{shown(path)} already holds {held}; name {meant} differently."
+        )
+
+
+class TooManyAttributes(AgentError):
+    """The run holds as many attributes as a run may have."""
+
+    code = "too_many_attributes"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"This run has {limit:,} attributes; does a name contain the step?"
+        )
+
+
+class RunFinished(AgentError):
+    """Something was logged after `finish()`."""
+
+    code = "run_finished"
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"The run {shown(run)} is finished; nothing more is logged.")
+
+
+class NoAnswer(AgentError):
+    """The tracker could not be reached or did not answer as a tracker does."""
+
+    code = "no_answer"
+
+
+def shown(value: object) -> str:
+    """How a name of unknown content and length appears in a message."""
+    text = ascii(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

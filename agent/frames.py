@@ -1,0 +1,57 @@
+"""Frames: numbered, checksummed payloads, the same bytes in a file and on the wire.
+
+The reader trusts nothing: it returns only frames whose checksum fits, and goes
+on behind whatever was damaged.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_HEADER = struct.Struct("<IIQ")  # CRC, length of the payload, number
+_CHECKED_HEADER = struct.Struct("<IQ")
+HEADER_BYTES = _HEADER.size
+# The tracker accepts no larger payload.
+LARGEST_PAYLOAD_BYTES = 4 * 1024 * 1024
+# No spool reaches this; seven digits of a double would look like a number else.
+_LARGEST_NUMBER = 2**40
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One intact frame; `end` is the offset behind it where it was read."""
+
+    number: int
+    payload: bytes
+    end: int = 0
+
+    def to_bytes(self) -> bytes:
+        """The frame as it is stored and sent."""
+        checked = _CHECKED_HEADER.pack(len(self.payload), self.number) + self.payload
+        return struct.pack("<I", zlib.crc32(checked)) + checked
+
+
+def read_frames(data: bytes) -> Iterator[Frame]:
+    """Yield every intact frame, in the order in which they lie in `data`."""
+    offset = 0
+    while offset + HEADER_BYTES <= len(data):
+        frame = _read_frame(data, offset)
+        if frame is None:
+            offset += 1
+        else:
+            yield frame
+            offset = frame.end
+
+
+def _read_frame(data: bytes, offset: int) -> Frame | None:
+    crc, length, number = _HEADER.unpack_from(data, offset)
+    # Cheap tests first: behind damage this runs for every byte.
+    if not 0 < number < _LARGEST_NUMBER or length > LARGEST_PAYLOAD_BYTES:
+        return None
+    end = offset + HEADER_BYTES + length
+    if end > len(data) or zlib.crc32(memoryview(data)[offset + 4 : end]) != crc:
+        return None
+    return Frame(number, data[offset + HEADER_BYTES : end], end)

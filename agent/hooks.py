@@ -1,0 +1,105 @@
+"""What happens to open runs when the process ends, fails or forks.
+
+Signals are left alone: a training script has its own plans for SIGTERM.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import traceback
+from types import TracebackType
+from typing import Protocol
+
+from agent.settings import Settings
+
+# The last lines say what went wrong, so the front is what is cut.
+_LONGEST_FAILURE = 20_000  # characters
+
+Identity = tuple[str, str, str, int]
+
+
+class OpenRun(Protocol):
+    """What the hooks know of a run."""
+
+    settings: Settings
+
+    def end(self) -> None:
+        """Finish, because the process ends."""
+
+    def note_failure(self, failure: str) -> None:
+        """Remember why the process will end."""
+
+    def start_anew_in_child(self) -> None:
+        """Let go of everything that belongs to the parent process."""
+
+
+_open_runs: dict[Identity, OpenRun] = {}
+_previous_excepthook = sys.excepthook
+_is_installed = False
+
+
+def identity(settings: Settings) -> Identity:
+    """Return what makes two calls of init() mean the same run."""
+    return settings.project, settings.run, settings.stage, settings.rank
+
+
+def find_open_run(settings: Settings) -> OpenRun | None:
+    """Return the open run of this process with these names."""
+    return _open_runs.get(identity(settings))
+
+
+def add_open_run(run: OpenRun) -> None:
+    """Have the run finished when the process ends."""
+    _install()
+    _open_runs[identity(run.settings)] = run
+
+
+def remove_open_run(run: OpenRun) -> None:
+    """The run is finished."""
+    if _open_runs.get(identity(run.settings)) is run:
+        del _open_runs[identity(run.settings)]
+
+
+def describe(
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    trace: TracebackType | None,
+) -> str:
+    """Return an exception's traceback as text that can be sent."""
+    lines = traceback.format_exception(kind, error, trace)
+    text = "".join(lines)[-_LONGEST_FAILURE:].rstrip()
+    return text.encode("utf-8", "replace").decode()
+
+
+def _install() -> None:
+    global _is_installed, _previous_excepthook  # noqa: PLW0603 - hooks are the process's
+    if _is_installed:
+        return
+    _is_installed = True
+    _previous_excepthook = sys.excepthook
+    sys.excepthook = _note_uncaught
+    atexit.register(_end_all)
+    os.register_at_fork(after_in_child=_start_anew_in_child)
+
+
+def _note_uncaught(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    try:
+        failure = describe(kind, error, trace)
+        for run in list(_open_runs.values()):
+            run.note_failure(failure)
+    finally:
+        _previous_excepthook(kind, error, trace)
+
+
+def _end_all() -> None:
+    for run in list(_open_runs.values()):
+        run.end()
+
+
+def _start_anew_in_child() -> None:
+    for run in list(_open_runs.values()):
+        run.start_anew_in_child()

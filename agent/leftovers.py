@@ -1,0 +1,105 @@
+"""Delivers the spools of processes that are gone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent import locks
+from agent.delivery import HOLD_SECONDS, Delivery, Outcome
+from agent.notices import Notices
+from agent.settings import Server, origin
+from agent.spool import stored_bytes
+from agent.spool_reader import SpoolReader, find_spools
+from agent.transport import Transport
+
+_SEARCH_SECONDS = 30.0
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class Leftovers:
+    """Takes one abandoned spool after the other, each under its lock."""
+
+    def __init__(
+        self, root: Path, notices: Notices, *, any_server: bool = False
+    ) -> None:
+        self._root = root
+        self._notices = notices
+        self._any_server = any_server
+        self._current: Delivery | None = None
+        self._lock: int | None = None
+        self._next_search = float("-inf")
+        # Spools the server does not accept, and until when they are left alone.
+        self._held_until: dict[str, float] = {}
+
+    def send_some(self, server: Server, transport: Transport) -> Outcome:
+        """Send one batch of one abandoned spool, if there is any."""
+        if self._current is None and not self._claim(server, transport):
+            return Outcome(is_done=True)
+        current = self._current
+        if current is None:
+            return Outcome(is_done=True)
+        outcome = current.send_some()
+        if outcome.is_done:
+            self._finish(current.spool)
+            return Outcome()
+        if outcome.is_held:
+            self._held_until[current.spool.id] = time.monotonic() + HOLD_SECONDS
+            self.let_go()
+            return Outcome()
+        return outcome
+
+    def search_again(self) -> None:
+        """Look for abandoned spools at the next call, not at the next interval."""
+        self._next_search = float("-inf")
+
+    def let_go(self) -> None:
+        """Leave the current spool to others."""
+        self._current = None
+        if self._lock is not None:
+            locks.release(self._lock)
+            self._lock = None
+
+    def _claim(self, server: Server, transport: Transport) -> bool:
+        now = time.monotonic()
+        if now < self._next_search:
+            return False
+        for spool in self._deliverable(server, now):
+            lock = locks.acquire(spool.folder)
+            if lock is not None:
+                self._lock = lock
+                # Read again: its last owner may have gone on until now.
+                fresh = SpoolReader(spool.folder)
+                self._current = Delivery(fresh, transport, self._notices)
+                return True
+        self._next_search = now + _SEARCH_SECONDS
+        return False
+
+    def _deliverable(self, server: Server, now: float) -> Iterator[SpoolReader]:
+        for spool in find_spools(self._root):
+            is_held = self._held_until.get(spool.id, float("-inf")) > now
+            if not is_held and (self._any_server or is_meant_for(spool, server)):
+                yield spool
+
+    def _finish(self, spool: SpoolReader) -> None:
+        if spool.acknowledged == 0 and stored_bytes(spool.folder) > 0:
+            # Nothing in it could be read; a person may still want to look.
+            self._held_until[spool.id] = float("inf")
+        else:
+            spool.remove()
+        self.let_go()
+
+
+def is_meant_for(spool: SpoolReader, server: Server) -> bool:
+    """Whether a spool may go to a server.
+
+    Never to another one than its process knew, except that a server on this
+    machine may have come back at another port.
+    """
+    if spool.url is None:
+        return True
+    meant, offered = origin(spool.url), origin(server.url)
+    if meant is None or offered is None:
+        return False
+    return meant == offered or (meant[1] in _LOOPBACK and offered[1] in _LOOPBACK)

@@ -1,0 +1,110 @@
+"""What travels to the tracker; the other half of docs/protocol.md.
+
+Each function returns one message, encoded. Columns are little-endian byte
+strings, so that every bit of a float survives, NaN payloads included.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from agent.values import Value
+
+# The same key order for ever: golden files compare bytes.
+_encode = msgspec.msgpack.Encoder(order="deterministic").encode
+_decode = msgspec.msgpack.Decoder().decode
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Which process of which run a spool belongs to."""
+
+    project: str
+    run: str
+    stage: str
+    rank: int
+    host: str
+    pid: int
+    agent: str
+    time: int  # microseconds since 1970, UTC
+
+
+def open_spool(origin: Origin) -> bytes:
+    """The first message of a spool: joins or creates the run."""
+    return _encode(
+        {
+            "t": "open",
+            "project": origin.project,
+            "run": origin.run,
+            "stage": origin.stage,
+            "rank": origin.rank,
+            "host": origin.host,
+            "pid": origin.pid,
+            "agent": origin.agent,
+            "time": origin.time,
+        }
+    )
+
+
+def points(
+    path: str,
+    steps: Sequence[float],
+    times: Sequence[int],
+    values: Sequence[float],
+) -> bytes:
+    """Points of one series, equally many in each column."""
+    count = len(values)
+    return _encode(
+        {
+            "t": "points",
+            "path": path,
+            "steps": struct.pack(f"<{count}d", *steps),
+            "times": struct.pack(f"<{count}q", *times),
+            "values": struct.pack(f"<{count}d", *values),
+        }
+    )
+
+
+def set_value(path: str, value: Value) -> bytes:
+    """One attribute's value."""
+    stored = sorted(value) if isinstance(value, frozenset) else value
+    return _encode({"t": "set", "path": path, "value": stored})
+
+
+def change_tags(add: Iterable[str], remove: Iterable[str]) -> bytes:
+    """Tags the run gains and loses."""
+    return _encode({"t": "tags", "add": sorted(add), "remove": sorted(remove)})
+
+
+def drop(count: int) -> bytes:
+    """How many points were discarded since this was last said."""
+    return _encode({"t": "drop", "points": count})
+
+
+def close(*, failure: str | None, time: int) -> bytes:
+    """The last message of a spool; without a failure, it finished."""
+    state = "finished" if failure is None else "failed"
+    return _encode(
+        {"t": "close", "state": state, "failure": failure or "", "time": time}
+    )
+
+
+def payload(messages: Sequence[bytes]) -> bytes:
+    """The payload of one frame: an array of messages encoded before."""
+    return _encode([msgspec.Raw(message) for message in messages])
+
+
+def count_points(data: bytes) -> int:
+    """How many points a frame's payload holds, as far as it can be read."""
+    try:
+        decoded = _decode(data)
+    except msgspec.DecodeError:
+        return 0
+    if not isinstance(decoded, list):
+        return 0
+    columns = [m.get("values", b"") for m in decoded if isinstance(m, dict)]
+    return sum(len(c) // 8 for c in columns if isinstance(c, bytes))

@@ -1,0 +1,33 @@
+"""Attribute paths: cleaning and joining."""
+
+from __future__ import annotations
+
+from agent.errors import InvalidPath
+
+LONGEST_PATH = 1024  # characters
+
+
+def clean_path(path: object) -> str:
+    """Return the path as the tracker stores it, or refuse it."""
+    if not isinstance(path, str):
+        raise InvalidPath(path, "is not a string")
+    cleaned = path.strip("/")
+    if not cleaned:
+        raise InvalidPath(path, "is empty")
+    if len(cleaned) > LONGEST_PATH:
+        raise InvalidPath(path, f"is longer than {LONGEST_PATH} characters")
+    if "\0" in cleaned:
+        raise InvalidPath(path, "contains a NUL character")
+    if not is_encodable(cleaned):
+        raise InvalidPath(path, "contains half of a surrogate pair")
+    # A subclass of str may carry anything; the plain text is kept.
+    return str(cleaned)
+
+
+def is_encodable(text: str) -> bool:
+    """Whether the text can be written as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,291 @@
+"""Run: what a training script holds and writes to."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agent import hooks
+from agent.attribute import Attribute
+from agent.background import importing
+from agent.errors import AgentError, RunFinished
+from agent.notices import Notices
+from agent.path import clean_path
+from agent.recorder import Recorder
+from agent.settings import Mode, Settings
+from agent.steps import Loader, Phase, Steps
+from agent.tags import Tags
+from agent.values import flatten
+
+if TYPE_CHECKING:
+    from agent.session import Session
+
+Batch = TypeVar("Batch")
+
+
+class Run:
+    """One execution of a training program, from this process's point of view.
+
+    Made by `agent.init`. Everything may be called from any thread; nothing
+    waits for the network, and unless the run is strict nothing raises.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._notices = Notices()
+        self._recorder = Recorder(
+            self._notices, wake=self._wake, strict=settings.strict
+        )
+        self._attributes: dict[str, Attribute] = {}
+        self._steps = Steps(self._recorder, settings.namespace)
+        self._session: Session | None = None
+        self._starting = threading.Lock()
+        self._failure: str | None = None
+        self._is_finished = False
+        self.tags = Tags(self._recorder)
+
+    @property
+    def name(self) -> str:
+        """The run's name; every process that uses it joins the same run."""
+        return self.settings.run
+
+    @property
+    def project(self) -> str:
+        """The project the run belongs to."""
+        return self.settings.project
+
+    @property
+    def stage(self) -> str:
+        """The part of the run that this process is."""
+        return self.settings.stage
+
+    @property
+    def rank(self) -> int:
+        """Which process of a distributed run this is."""
+        return self.settings.rank
+
+    def __getitem__(self, path: str) -> Attribute:
+        """Return the attribute at a path, to append to."""
+        attribute = self._attributes.get(path)
+        if attribute is not None:
+            return attribute
+        try:
+            cleaned = clean_path(path)
+        except AgentError as error:
+            self._recorder.refuse(error, path)
+            # Appending to it must do nothing rather than fail.
+            return Attribute(_ignoring(), "refused")
+        return self._attributes.setdefault(path, Attribute(self._recorder, cleaned))
+
+    def __setitem__(self, path: str, value: object) -> None:
+        """Set a single value, or, from nested dictionaries, many."""
+        self._recorder.set_value(path, value)
+
+    def log(
+        self,
+        data: Mapping[str, object],
+        step: float | None = None,
+        time: float | datetime | None = None,
+    ) -> None:
+        """Append one point to each of several series.
+
+        Args:
+            data: Paths and numbers; nested dictionaries are joined by slashes.
+            step: The same for all; by default each series' last step plus one.
+            time: The same for all; by default now.
+        """
+        try:
+            points = list(flatten("", data))
+        except AgentError as error:
+            self._recorder.refuse(error)
+            return
+        for path, value in points:
+            self[path].append(value, step, time)
+
+    def add_tags(self, *tags: str) -> None:
+        """Add tags to the run."""
+        self.tags.add(*tags)
+
+    def phase(self, name: str) -> Phase:
+        """Time a part of the step: `with run.phase("forward"): ...`."""
+        return Phase(self._steps, str(name))
+
+    def loader(
+        self,
+        batches: Iterable[Batch],
+        *,
+        batch_size: int | None = None,
+        workers: int | None = None,
+    ) -> Loader[Batch]:
+        """Iterate over batches, measuring steps and the wait for data.
+
+        Args:
+            batches: Any iterable; a PyTorch DataLoader says its batch size and
+                workers by itself.
+            batch_size: The number of examples in a full batch.
+            workers: The number of loader processes; 0 if there are none.
+        """
+        return Loader(self._steps, batches, batch_size=batch_size, workers=workers)
+
+    def fail(self, error: BaseException | str) -> None:
+        """Say that the run failed, and finish it."""
+        if isinstance(error, BaseException):
+            error = hooks.describe(type(error), error, error.__traceback__)
+        self.note_failure(error)
+        self.finish()
+
+    def finish(self, timeout: float | None = None) -> None:
+        """End this process's part of the run and deliver what is left.
+
+        Args:
+            timeout: Seconds to wait for delivery; by default 5, or
+                SEAMARK_EXIT_SECONDS. What is not delivered then stays in the
+                spool, and the next process delivers it.
+        """
+        if self._is_finished:
+            return
+        self._is_finished = True
+        hooks.remove_open_run(self)
+        self._recorder.is_awake = False
+        session, self._session = self._session, None
+        if session is None:
+            return
+        seconds = self.settings.exit_seconds if timeout is None else timeout
+        remainder = None
+        folder = session.folder
+        try:
+            remainder = session.finish(failure=self._failure, seconds=seconds)
+        except KeyboardInterrupt:
+            self._tell_what_is_left(folder)
+            raise
+        if remainder is not None:
+            self._tell_what_is_left(folder, is_written=remainder.is_written)
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None and not _is_orderly_exit(error):
+            self.note_failure(hooks.describe(kind, error, trace))
+        self.finish()
+
+    def end(self) -> None:
+        """Finish at the end of the process; called by the agent itself."""
+        try:
+            self.finish()
+        except KeyboardInterrupt:
+            # Whoever presses Ctrl-C a second time wants to leave, and knows why.
+            return
+
+    def note_failure(self, failure: str) -> None:
+        """Remember why the run will not finish well; called by the agent itself."""
+        self._failure = failure
+
+    def start_anew_in_child(self) -> None:
+        """Leave everything to the parent process; called by the agent itself."""
+        # Locks are copied in whatever state the parent's threads left them.
+        self._starting = threading.Lock()
+        self._recorder.start_anew()
+        session, self._session = self._session, None
+        # The parent measures its process tree, this child included.
+        self.settings = replace(self.settings, monitor=False)
+        if session is not None:
+            session.forget()
+
+    def start(self) -> None:
+        """Open the spool and start the threads; called by `agent.init`."""
+        self._wake()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel to other processes as a handle: names and folder, never a token."""
+        handle = asdict(self.settings)
+        handle["mode"] = self.settings.mode.value
+        handle["spool"] = str(self.settings.spool)
+        return attach, (handle,)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name!a} of {self.project!a}, stage {self.stage!a}>"
+
+    def _wake(self) -> bool:
+        """Start what takes from the buffer; return whether anything will."""
+        if self._is_finished:
+            self._recorder.refuse(RunFinished(self.name))
+            return False
+        if self.settings.mode is Mode.DISABLED:
+            return False
+        # Not waited for: a signal handler may interrupt the very start.
+        if not self._starting.acquire(blocking=False):
+            return True
+        try:
+            if self._session is None:
+                self._session = self._open_session()
+                self._register_end()
+            if self._session is None:
+                # Nowhere to write: said once, and not tried at every step.
+                self.settings = replace(self.settings, mode=Mode.DISABLED)
+            self._recorder.is_awake = self._session is not None
+            return self._recorder.is_awake
+        finally:
+            self._starting.release()
+
+    def _open_session(self) -> Session | None:
+        # Imported here: `import agent` stays light, and costs a script that
+        # never logs nothing.
+        with importing():
+            from agent.session import open_session  # noqa: PLC0415
+        return open_session(self.settings, self._recorder.buffer, self._notices)
+
+    def _register_end(self) -> None:
+        hooks.add_open_run(self)
+        # Children of multiprocessing end without atexit, but call these.
+        multiprocessing = sys.modules.get("multiprocessing.util")
+        process = sys.modules.get("multiprocessing.process")
+        if multiprocessing and process and process.parent_process() is not None:
+            multiprocessing.Finalize(None, self.end, exitpriority=10)
+
+    def _tell_what_is_left(self, folder: Path, *, is_written: bool = True) -> None:
+        # For people who find a run incomplete: one line, and the exit code stays.
+        lost = "" if is_written else ", as far as it could be written,"
+        line = (
+            f"seamark: run {self.name!a} is not completely delivered; the rest lies"
+            f"{lost} in {folder} and is delivered by the next agent.init() on this "
+            "machine or by `python -m agent sync`\n"
+        )
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            # The stream may be closed or absent by now.
+            sys.stderr.write(line)
+
+
+def attach(handle: dict[str, Any]) -> Run:
+    """Return the run a handle stands for: this process's own, or another part of it."""
+    settings = Settings(
+        **{
+            **handle,
+            "mode": Mode(handle["mode"]),
+            "spool": Path(handle["spool"]),
+            # The process that made the run measures the machine.
+            "monitor": False,
+        }
+    )
+    known = hooks.find_open_run(settings)
+    return known if isinstance(known, Run) else Run(settings)
+
+
+def _ignoring() -> Recorder:
+    return Recorder(Notices(), wake=lambda: False, strict=False)
+
+
+def _is_orderly_exit(error: BaseException) -> bool:
+    return isinstance(error, SystemExit) and error.code in (None, 0)

@@ -1,0 +1,123 @@
+"""Sends the spool of this process, then what others left behind."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from agent.background import Background
+from agent.delivery import Delivery, Outcome
+from agent.leftovers import Leftovers
+from agent.notices import Notices
+from agent.settings import Server, find_server
+from agent.spool import Spool
+from agent.spool_reader import SpoolReader
+from agent.transport import HttpTransport
+
+_IDLE_SECONDS = 0.5
+_HEARTBEAT_SECONDS = 10.0
+# A server on this machine may be started after the training.
+_UNKNOWN_SERVER_SECONDS = 5.0
+_DRAINING_SECONDS = 0.25
+_STOP_SECONDS = 0.1
+
+
+class Sender:
+    """The thread that sends."""
+
+    def __init__(
+        self,
+        spool: Spool,
+        root: Path,
+        notices: Notices,
+        *,
+        after_turn: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._spool = spool
+        self._reader = SpoolReader(spool.folder)
+        self._leftovers = Leftovers(root, notices)
+        self._notices = notices
+        self._after_turn = after_turn
+        self._server: Server | None = None
+        self._delivery: Delivery | None = None
+        self._transport: HttpTransport | None = None
+        self._not_before = float("-inf")
+        self._last_sent = time.monotonic()
+        self._draining = threading.Event()
+        self._settled = threading.Event()
+        self._is_ended = False
+        self.background = Background("seamark-sender", self.turn)
+
+    @property
+    def is_everything_sent(self) -> bool:
+        return self._reader.acknowledged >= self._spool.written
+
+    def turn(self) -> float:
+        """Send one batch, and return when to send the next."""
+        if self._is_ended:
+            self._close()
+            return _IDLE_SECONDS
+        self._after_turn()
+        is_draining = self._draining.is_set()
+        now = time.monotonic()
+        if now < self._not_before and not is_draining:
+            return self._not_before - now
+
+        outcome = self._send_some()
+        if is_draining and (self.is_everything_sent or outcome.is_held):
+            self._settled.set()
+        wait = _IDLE_SECONDS if outcome.is_done else outcome.wait_seconds
+        self._not_before = time.monotonic() + wait
+        return min(wait, _DRAINING_SECONDS) if self._draining.is_set() else wait
+
+    def drain(self, seconds: float) -> bool:
+        """Send what is left, for so long; return whether the tracker has everything."""
+        self._draining.set()
+        self.background.ensure()
+        self.background.wake()
+        if self.background.is_alive:
+            self._settled.wait(seconds)
+        return self.is_everything_sent
+
+    def stop(self) -> None:
+        """Send nothing more; a request that hangs is left to its daemon thread."""
+        self._is_ended = True
+        self.background.stop(_STOP_SECONDS)
+
+    def _send_some(self) -> Outcome:
+        delivery = self._found_delivery()
+        if delivery is None or self._server is None:
+            return Outcome(wait_seconds=_UNKNOWN_SERVER_SECONDS, is_held=True)
+        outcome = delivery.send_some()
+        if outcome.is_done and time.monotonic() > self._last_sent + _HEARTBEAT_SECONDS:
+            outcome = delivery.say_alive()
+        if not outcome.is_done:
+            self._last_sent = time.monotonic()
+        elif not self._draining.is_set():
+            outcome = self._leftovers.send_some(self._server, delivery.transport)
+        if outcome.is_held:
+            # The next try looks the address and the token up again.
+            self._server = None
+        return outcome
+
+    def _found_delivery(self) -> Delivery | None:
+        """The delivery to the server of the settings, as they are now."""
+        if self._server is not None and self._delivery is not None:
+            return self._delivery
+        self._server = find_server(os.environ)
+        if self._server is None:
+            return None
+        self._close()
+        self._transport = HttpTransport(self._server)
+        if self._delivery is None:
+            self._delivery = Delivery(self._reader, self._transport, self._notices)
+        self._delivery.transport = self._transport
+        return self._delivery
+
+    def _close(self) -> None:
+        self._leftovers.let_go()
+        if self._transport is not None:
+            self._transport.close()

@@ -1,0 +1,157 @@
+"""What moves the data of one run in one process: spool, writer, sender, sampler."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.buffer import Buffer
+from agent.messages import Origin
+from agent.notices import Notices
+from agent.probes.sampler import Sampler
+from agent.sender import Sender
+from agent.settings import Mode, Settings, find_server, find_url
+from agent.spool import Spool, create_spool
+from agent.version import VERSION
+from agent.writer import Writer
+
+_WRITE_SECONDS = 2.0
+_SAMPLE_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """What could not be delivered before the end."""
+
+    folder: Path
+    is_written: bool
+
+
+class Session:
+    """Started by the first thing a process logs, and ended with its run."""
+
+    def __init__(
+        self, settings: Settings, buffer: Buffer, notices: Notices, spool: Spool
+    ) -> None:
+        self._settings = settings
+        self._spool = spool
+        self._writer = Writer(buffer, spool, notices, after_turn=self._keep_alive)
+        self._sender: Sender | None = None
+        self._sampler: Sampler | None = None
+        if settings.mode is Mode.ONLINE:
+            self._sender = Sender(
+                spool,
+                spool.folder.parent,
+                notices,
+                after_turn=self._writer.background.ensure,
+            )
+        if settings.monitor:
+            self._sampler = Sampler(
+                settings.namespace, buffer, notices, agent_cpu_seconds=self.cpu_seconds
+            )
+
+    @property
+    def folder(self) -> Path:
+        return self._spool.folder
+
+    def start(self) -> None:
+        """Start the threads."""
+        self._writer.background.ensure()
+        self._keep_alive()
+
+    def finish(self, *, failure: str | None, seconds: float) -> Remainder | None:
+        """End the spool and deliver it; what is left of it after so long is returned."""
+        deadline = time.monotonic() + seconds
+        if self._sampler is not None:
+            self._sampler.background.stop(min(seconds, _SAMPLE_SECONDS))
+        is_written = self._writer.finish(
+            failure=failure, seconds=min(seconds, _WRITE_SECONDS)
+        )
+        remainder: Remainder | None = Remainder(self._spool.folder, is_written)
+        try:
+            if self._sender is not None:
+                is_sent = self._sender.drain(max(0.0, deadline - time.monotonic()))
+                remainder = None if is_sent and is_written else remainder
+        finally:
+            self._end(is_delivered=remainder is None)
+        return remainder
+
+    def forget(self) -> None:
+        """Let go of the parent's session in a forked child, and touch nothing of it."""
+        self._spool.forget()
+
+    def _end(self, *, is_delivered: bool) -> None:
+        if self._sender is not None:
+            self._sender.stop()
+        if is_delivered:
+            self._spool.remove()
+        else:
+            self._spool.close()
+
+    def _keep_alive(self) -> None:
+        for part in (self._sender, self._sampler):
+            if part is not None:
+                part.background.ensure()
+
+    def cpu_seconds(self) -> float:
+        """CPU time of the agent's own threads."""
+        parts = (self._writer, self._sender, self._sampler)
+        return sum(p.background.cpu_seconds for p in parts if p is not None)
+
+
+def open_session(
+    settings: Settings, buffer: Buffer, notices: Notices
+) -> Session | None:
+    """Start a session; None, with a warning, if there is nowhere to write."""
+    spool = _open_spool(settings, notices)
+    if spool is None:
+        return None
+    if settings.mode is Mode.ONLINE and find_server(os.environ) is None:
+        notices.warn(
+            "no server",
+            "no server is known; everything is kept in "
+            f"{spool.folder} until SEAMARK_URL and SEAMARK_TOKEN are set "
+            "or a server on this machine has been started",
+        )
+    session = Session(settings, buffer, notices, spool)
+    session.start()
+    return session
+
+
+def _open_spool(settings: Settings, notices: Notices) -> Spool | None:
+    origin = Origin(
+        project=settings.project,
+        run=settings.run,
+        stage=settings.stage,
+        rank=settings.rank,
+        host=_encodable(os.uname().nodename),
+        pid=os.getpid(),
+        agent=VERSION,
+        time=time.time_ns() // 1000,
+    )
+    url = find_url(os.environ)
+    try:
+        return create_spool(settings.spool, origin, url=url)
+    except OSError as error:
+        reason = error
+    try:
+        root = Path(tempfile.mkdtemp(prefix="seamark-spool-"))
+        spool = create_spool(root, origin, url=url)
+    except OSError as error:
+        notices.warn("spool", f"nothing is logged: no folder can be written ({error})")
+        return None
+    notices.warn(
+        "spool",
+        f"the spool folder {settings.spool} cannot be written ({reason}); "
+        f"using {root}; should delivery not be finished in time, run "
+        f"`{Path(sys.executable).name} -m agent sync --spool {root}`",
+    )
+    return spool
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,205 @@
+"""Where settings come from: arguments, then the environment, then a file.
+
+The server's address and token are looked up anew whenever they are needed, so
+that a new token reaches a process that runs already.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from agent.errors import InvalidSetting
+from agent.naming import readable_name
+from agent.path import is_encodable
+
+_LONGEST_NAME = 255  # characters
+_RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+
+Environment = Mapping[str, str]
+
+
+class Mode(str, Enum):
+    """Where what is logged goes."""
+
+    ONLINE = "online"  # to the server, over the spool
+    OFFLINE = "offline"  # into the spool only, until `python -m agent sync`
+    DISABLED = "disabled"  # nowhere
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything a process decides about its run; the same for its life."""
+
+    project: str
+    run: str
+    stage: str
+    rank: int
+    mode: Mode
+    spool: Path
+    monitor: bool = True
+    strict: bool = False
+    # How long the end of the script waits for delivery.
+    exit_seconds: float = 5.0
+
+    @property
+    def namespace(self) -> str:
+        """Where the agent writes by itself, without a slash at the end."""
+        below = f"/rank-{self.rank}" if self.rank else ""
+        return f"monitoring/{self.stage}{below}"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A tracker's address and the token for it."""
+
+    url: str
+    token: str = field(repr=False)
+
+
+def read_settings(
+    run: str | None,
+    *,
+    project: str | None,
+    stage: str | None,
+    rank: int | None,
+    mode: str | None,
+    monitor: bool,
+    strict: bool,
+    environment: Environment,
+) -> Settings:
+    """Return the settings of this process, or refuse what cannot be meant."""
+    url = environment.get("SEAMARK_URL")
+    if url:
+        _check_url(url)
+    return Settings(
+        project=_name(
+            "project", project or environment.get("SEAMARK_PROJECT") or "default"
+        ),
+        run=_name("run", run or environment.get("SEAMARK_RUN") or readable_name()),
+        stage=_stage(stage or environment.get("SEAMARK_STAGE") or "main"),
+        rank=_rank(rank, environment),
+        mode=_mode(mode or environment.get("SEAMARK_MODE") or "online"),
+        spool=spool_root(environment),
+        monitor=monitor,
+        strict=strict,
+        exit_seconds=_exit_seconds(environment.get("SEAMARK_EXIT_SECONDS") or "5"),
+    )
+
+
+def find_server(environment: Environment) -> Server | None:
+    """Return the server to send to, or None as long as none is known."""
+    stored_url, stored_token = _read_file(environment)
+    url = environment.get("SEAMARK_URL") or stored_url
+    token = environment.get("SEAMARK_TOKEN")
+    # A token goes only to the server it was stored with.
+    if not token and url and stored_url and origin(url) == origin(stored_url):
+        token = stored_token
+    if not url or not token or origin(url) is None:
+        return None
+    return Server(url.rstrip("/"), token)
+
+
+def find_url(environment: Environment) -> str | None:
+    """Return the server's address, whether or not there is a token for it."""
+    return environment.get("SEAMARK_URL") or _read_file(environment)[0]
+
+
+def spool_root(environment: Environment) -> Path:
+    """Return the folder that holds this user's spools."""
+    chosen = environment.get("SEAMARK_SPOOL")
+    if chosen:
+        return Path(chosen).absolute()
+    return _user_folder(environment, "XDG_STATE_HOME", ".local/state") / "spool"
+
+
+def origin(url: str) -> tuple[str, str, int] | None:
+    """Return scheme, host and port of an address, or None if it is not one."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return None
+    return parts.scheme, parts.hostname, port
+
+
+def _read_file(environment: Environment) -> tuple[str | None, str | None]:
+    chosen = environment.get("SEAMARK_CONFIG")
+    folder = _user_folder(environment, "XDG_CONFIG_HOME", ".config")
+    try:
+        text = Path(chosen or folder / "agent.json").read_text("utf-8")
+        stored = json.loads(text)
+    except (OSError, ValueError):
+        return None, None
+    if not isinstance(stored, dict):
+        return None, None
+    url, token = stored.get("url"), stored.get("token")
+    return (
+        url if isinstance(url, str) else None,
+        token if isinstance(token, str) else None,
+    )
+
+
+def _user_folder(environment: Environment, variable: str, default: str) -> Path:
+    chosen = environment.get(variable, "")
+    # The XDG specification has relative paths ignored.
+    if chosen.startswith("/"):
+        return Path(chosen) / "seamark"
+    home = environment.get("HOME") or "~"
+    return Path(home).expanduser() / default / "seamark"
+
+
+def _check_url(url: str) -> None:
+    if origin(url) is None or "@" in urlsplit(url).netloc:
+        raise InvalidSetting("SEAMARK_URL", "must look like http://host:port")
+
+
+def _name(setting: str, name: object) -> str:
+    usable = isinstance(name, str) and name.strip() and "\0" not in name
+    if not isinstance(name, str) or not usable or not is_encodable(name):
+        raise InvalidSetting(setting, "must be text, and not empty")
+    if len(name) > _LONGEST_NAME:
+        raise InvalidSetting(setting, f"must have at most {_LONGEST_NAME} characters")
+    return name
+
+
+def _stage(stage: object) -> str:
+    name = _name("stage", stage)
+    if "/" in name:
+        raise InvalidSetting("stage", "must not contain a slash")
+    return name
+
+
+def _rank(rank: int | None, environment: Environment) -> int:
+    if rank is None:
+        found = (environment.get(name, "") for name in _RANK_VARIABLES)
+        text = next(filter(None, found), "0")
+        # Some launchers leave such variables unset as "" or "-1".
+        return int(text) if re.fullmatch(r"\d{1,7}", text) else 0
+    if not isinstance(rank, int) or rank < 0:
+        raise InvalidSetting("rank", "must be a number from 0")
+    return rank
+
+
+def _mode(mode: str) -> Mode:
+    try:
+        return Mode(mode)
+    except ValueError:
+        raise InvalidSetting("mode", "must be online, offline or disabled") from None
+
+
+def _exit_seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise InvalidSetting("SEAMARK_EXIT_SECONDS", "must be a number of seconds")
+    return seconds

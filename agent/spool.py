@@ -1,0 +1,127 @@
+"""Writes the spool of this process: segments of frames in a folder of its own.
+
+A frame is written by one system call, so a process that is killed loses only
+what it had not yet written. Each number is used for one frame, for ever.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import uuid
+from dataclasses import asdict
+from pathlib import Path
+
+from agent import locks, messages
+from agent.frames import Frame
+
+SEGMENT_BYTES = 8 * 1024 * 1024
+# Beyond this, new points are dropped and counted: the disk is not ours.
+LARGEST_SPOOL_BYTES = 4 * 1024 * 1024 * 1024
+
+DESCRIPTION_FILE = "spool.json"
+ACKNOWLEDGED_FILE = "acknowledged"
+SEGMENT_SUFFIX = ".frames"
+
+
+class Spool:
+    """The open spool of the living process."""
+
+    def __init__(self, folder: Path, lock: int) -> None:
+        self.folder = folder
+        self._lock = lock
+        self._segment: int | None = None
+        self._segment_bytes = 0
+        self.written = 0  # the number of the last frame in the file
+
+    def write(self, payload: bytes) -> None:
+        """Append one frame; on OSError nothing was appended."""
+        frame = Frame(self.written + 1, payload).to_bytes()
+        segment = self._open_segment()
+        try:
+            written = os.write(segment, frame)
+        except OSError:
+            self._undo(segment)
+            raise
+        if written < len(frame):
+            self._undo(segment)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._segment_bytes += written
+        self.written += 1
+
+    def close(self) -> None:
+        """Close the files and let others deliver what is left."""
+        self._close_segment()
+        locks.release(self._lock)
+
+    def remove(self) -> None:
+        """Delete the spool, once all of it is delivered."""
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def forget(self) -> None:
+        """Close the parent's file in a forked child, and touch nothing."""
+        self._close_segment()
+
+    def _open_segment(self) -> int:
+        if self._segment is not None:
+            # The folder may be deleted under us; its file would swallow frames.
+            is_gone = os.fstat(self._segment).st_nlink == 0
+            if not is_gone and self._segment_bytes < SEGMENT_BYTES:
+                return self._segment
+            self._close_segment()
+
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if stored_bytes(self.folder) >= LARGEST_SPOOL_BYTES:
+            raise OSError(errno.EDQUOT, "the spool has reached its largest size")
+        name = f"{self.written + 1:020}{SEGMENT_SUFFIX}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._segment = os.open(self.folder / name, flags, 0o600)
+        self._segment_bytes = os.fstat(self._segment).st_size
+        return self._segment
+
+    def _undo(self, segment: int) -> None:
+        os.ftruncate(segment, self._segment_bytes)
+
+    def _close_segment(self) -> None:
+        if self._segment is not None:
+            os.close(self._segment)
+            self._segment = None
+
+
+def create_spool(root: Path, origin: messages.Origin, *, url: str | None) -> Spool:
+    """Make a new spool below `root`, with its first frame; OSError if that fails."""
+    spool_id = str(uuid.uuid4())
+    # Others look only at folders named by an id: made aside and locked before
+    # it gets its name, a new spool is never taken for an abandoned one.
+    aside = root / f".{spool_id}.new"
+    aside.mkdir(mode=0o700, parents=True)
+    try:
+        description = {"version": 1, "url": url, "origin": asdict(origin)}
+        (aside / DESCRIPTION_FILE).write_text(json.dumps(description), "utf-8")
+        lock = _lock(aside)
+        folder = aside.rename(root / spool_id)
+    except OSError:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+    spool = Spool(folder, lock)
+    try:
+        spool.write(messages.payload([messages.open_spool(origin)]))
+    except OSError:
+        spool.remove()
+        raise
+    return spool
+
+
+def _lock(folder: Path) -> int:
+    lock = locks.acquire(folder, create=True)
+    if lock is None:
+        raise OSError(errno.ENOLCK, "the spool folder cannot be locked")
+    return lock
+
+
+def stored_bytes(folder: Path) -> int:
+    """How many bytes of frames lie in a spool folder."""
+    return sum(segment.stat().st_size for segment in folder.glob(f"*{SEGMENT_SUFFIX}"))

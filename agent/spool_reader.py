@@ -1,0 +1,199 @@
+"""Reads spools, of the living process and of dead ones, and trusts no byte.
+
+A frame that cannot be read any more is replaced by an empty one of the same
+number, so that everything behind it can still be delivered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+import uuid
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from agent import messages
+from agent.frames import HEADER_BYTES, Frame, read_frames
+from agent.spool import ACKNOWLEDGED_FILE, DESCRIPTION_FILE, SEGMENT_SUFFIX
+
+SET_ASIDE_FOLDER = "set-aside"
+_SEGMENT_NAME = re.compile(rf"(\d{{20}}){re.escape(SEGMENT_SUFFIX)}")
+_EMPTY_PAYLOAD = b"\x90"
+_MOST_REPLACED = 100_000  # frames
+
+
+class SpoolReader:
+    """One spool folder, as its deliverer sees it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.id = folder.name
+        self.replaced = 0  # frames that could not be read
+        self.acknowledged = self._read_acknowledged()
+        # Where the frame behind the last one read lies: number, file, offset.
+        self._cursor: tuple[int, Path, int] | None = None
+        self._description = self._read_description()
+
+    @property
+    def url(self) -> str | None:
+        """The server this spool was meant for, if one was known."""
+        url = self._description.get("url")
+        return url if isinstance(url, str) else None
+
+    @property
+    def run(self) -> str:
+        """The name of the run, for people to read."""
+        origin = self._description.get("origin")
+        return str(origin.get("run", "?")) if isinstance(origin, dict) else "?"
+
+    def frames_from(self, number: int, *, most_bytes: int) -> list[Frame]:
+        """Return consecutive frames from `number` on, at least one if there is one."""
+        found: list[Frame] = []
+        size = 0
+        for frame in self._consecutive(number):
+            if found and size + len(frame.payload) > most_bytes:
+                break
+            found.append(frame)
+            size += len(frame.payload)
+        return found
+
+    def pending_bytes(self) -> int:
+        """Roughly how much is not yet delivered."""
+        sizes = [s.stat().st_size for _, s in self._segments(self.acknowledged + 1)]
+        for frame in self._stored(self.acknowledged + 1):
+            # The first frame not acknowledged begins where the pending bytes do.
+            return max(0, sum(sizes) - frame.end + len(frame.to_bytes()))
+        return 0
+
+    def acknowledge(self, number: int) -> None:
+        """Remember that everything up to `number` is stored by the tracker."""
+        self.acknowledged = number
+        # A torn write would read as a smaller number, which costs a repeat.
+        with contextlib.suppress(OSError):
+            (self.folder / ACKNOWLEDGED_FILE).write_text(f"{number:020}")
+        self._remove_segments_before(number + 1)
+
+    def set_aside(self, frame: Frame) -> Path:
+        """Keep a frame that the tracker cannot read where people can find it."""
+        kept = self.folder.parent / SET_ASIDE_FOLDER / f"{self.id}{SEGMENT_SUFFIX}"
+        with contextlib.suppress(OSError):
+            kept.parent.mkdir(mode=0o700, exist_ok=True)
+            with kept.open("ab") as file:
+                file.write(frame.to_bytes())
+        return kept
+
+    def remove(self) -> None:
+        """Delete the folder, once all of it is delivered."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _consecutive(self, number: int) -> Iterator[Frame]:
+        expected = number
+        for frame in self._stored(number):
+            # No damage loses this many: the number itself is false.
+            if frame.number - expected > _MOST_REPLACED:
+                continue
+            while expected < frame.number:
+                self.replaced += 1
+                yield self._replacement(expected)
+                expected += 1
+            if frame.number == expected:
+                yield frame
+                expected += 1
+
+    def _stored(self, number: int) -> Iterator[Frame]:
+        """Every intact frame in the files that is not before `number`."""
+        for _, segment in self._segments(number):
+            offset = 0
+            if self._cursor is not None and self._cursor[:2] == (number, segment):
+                offset = self._cursor[2]
+            for frame in read_frames(_read(segment, offset)):
+                if frame.number >= number:
+                    end = offset + frame.end
+                    start = end - HEADER_BYTES - len(frame.payload)
+                    # Left like this when the caller takes no more than before.
+                    self._cursor = (frame.number, segment, start)
+                    yield Frame(frame.number, frame.payload, end)
+                    self._cursor = (frame.number + 1, segment, end)
+
+    def _segments(self, number: int) -> list[tuple[int, Path]]:
+        """The segments that may hold frames from `number` on, in order."""
+        segments = sorted(self._all_segments())
+        # A segment ends where the next begins.
+        ends = [first for first, _ in segments[1:]] + [2**63]
+        return [s for s, end in zip(segments, ends, strict=True) if end > number]
+
+    def _all_segments(self) -> Iterator[tuple[int, Path]]:
+        try:
+            entries = list(self.folder.iterdir())
+        except OSError:
+            return
+        for segment in entries:
+            match = _SEGMENT_NAME.fullmatch(segment.name)
+            # Links could lead anywhere; this folder is ours, its content is not trusted.
+            if match and segment.is_file() and not segment.is_symlink():
+                yield int(match[1]), segment
+
+    def _replacement(self, number: int) -> Frame:
+        if number == 1:
+            origin = self._origin()
+            if origin is not None:
+                return Frame(1, messages.payload([messages.open_spool(origin)]))
+        return Frame(number, _EMPTY_PAYLOAD)
+
+    def _origin(self) -> messages.Origin | None:
+        stored = self._description.get("origin")
+        names = {field.name for field in fields(messages.Origin)}
+        if not isinstance(stored, dict) or set(stored) != names:
+            return None
+        return messages.Origin(**stored)
+
+    def _remove_segments_before(self, number: int) -> None:
+        needed = {segment for _, segment in self._segments(number)}
+        for _, segment in self._all_segments():
+            if segment not in needed:
+                segment.unlink(missing_ok=True)
+
+    def _read_acknowledged(self) -> int:
+        try:
+            return int((self.folder / ACKNOWLEDGED_FILE).read_text("ascii"))
+        except (OSError, ValueError):
+            return 0
+
+    # Any: JSON that something else may have written.
+    def _read_description(self) -> dict[str, Any]:
+        try:
+            stored = json.loads((self.folder / DESCRIPTION_FILE).read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return stored if isinstance(stored, dict) else {}
+
+
+def find_spools(root: Path) -> list[SpoolReader]:
+    """Return every spool below the folder, the oldest first."""
+    try:
+        folders = [folder for folder in root.iterdir() if _is_id(folder.name)]
+        folders = [f for f in folders if f.is_dir() and not f.is_symlink()]
+        folders.sort(key=lambda folder: folder.stat().st_mtime)
+    except OSError:
+        return []
+    return [SpoolReader(folder) for folder in folders]
+
+
+def _is_id(name: str) -> bool:
+    try:
+        return str(uuid.UUID(name)) == name
+    except ValueError:
+        return False
+
+
+def _read(segment: Path, offset: int) -> bytes:
+    try:
+        with segment.open("rb") as file:
+            file.seek(offset)
+            return file.read()
+    except OSError:
+        return b""

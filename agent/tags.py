@@ -1,0 +1,46 @@
+"""The tags of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agent.buffer import TagChange
+from agent.errors import UnsupportedValue
+from agent.path import is_encodable
+from agent.recorder import Recorder
+
+_LONGEST_TAG = 1_024  # characters
+
+
+class Tags:
+    """Adds and removes tags; the tracker keeps the set, shared by all processes."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def add(self, *tags: str) -> None:
+        """Add tags."""
+        self._change(tags, ())
+
+    def remove(self, *tags: str) -> None:
+        """Remove tags."""
+        self._change((), tags)
+
+    def _change(self, add: Iterable[object], remove: Iterable[object]) -> None:
+        change = TagChange(self._usable(add), self._usable(remove))
+        if change.add or change.remove:
+            self._recorder.put(change)
+
+    def _usable(self, tags: Iterable[object]) -> frozenset[str]:
+        usable = set()
+        for tag in tags:
+            if isinstance(tag, str) and _is_tag(tag):
+                usable.add(str(tag))
+            else:
+                requirement = f"is not a tag: text of up to {_LONGEST_TAG:,} characters"
+                self._recorder.refuse(UnsupportedValue(tag, requirement), "tags")
+        return frozenset(usable)
+
+
+def _is_tag(text: str) -> bool:
+    return 0 < len(text) <= _LONGEST_TAG and "\0" not in text and is_encodable(text)

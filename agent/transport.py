@@ -1,0 +1,140 @@
+"""Carries batches over HTTP: one kept connection, no redirects, capped replies."""
+
+from __future__ import annotations
+
+import codecs
+import http.client
+import os
+import ssl
+import urllib.request
+from base64 import b64encode
+from typing import Protocol
+from urllib.parse import SplitResult, unquote, urlsplit
+
+import zstandard
+
+from agent.answers import Reply
+from agent.errors import NoAnswer
+from agent.settings import Server
+from agent.version import VERSION
+
+# Looking up a host imports this codec at its first use. A process that forks
+# meanwhile has children that wait for ever when they look up a host themselves.
+codecs.lookup("idna")
+
+CONTENT_TYPE = "application/vnd.seamark.frames"
+_CONNECT_SECONDS = 5.0
+_ANSWER_SECONDS = 30.0
+_LARGEST_REPLY_BYTES = 1024 * 1024
+# Below this, the header of the compressed form outweighs what it saves.
+_SMALLEST_COMPRESSED_BYTES = 200
+
+
+class Transport(Protocol):
+    """Sends a batch of one spool and returns the reply."""
+
+    def send(self, spool_id: str, body: bytes) -> Reply:
+        """Return what the tracker said, or raise NoAnswer."""
+
+
+class HttpTransport:
+    """Sends to one server."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self._base = urlsplit(server.url)
+        self._compress = zstandard.ZstdCompressor(level=3).compress
+        self._connection: http.client.HTTPConnection | None = None
+        self._target_prefix = ""
+        self._extra_headers: dict[str, str] = {}
+        self._pid = os.getpid()
+
+    def send(self, spool_id: str, body: bytes) -> Reply:
+        """Return what the tracker said, or raise NoAnswer."""
+        headers = {
+            "Authorization": f"Bearer {self.server.token}",
+            "Content-Type": CONTENT_TYPE,
+            "User-Agent": f"seamark-agent/{VERSION}",
+        }
+        if len(body) > _SMALLEST_COMPRESSED_BYTES:
+            body = self._compress(body)
+            headers["Content-Encoding"] = "zstd"
+        was_kept = self._connection is not None
+        try:
+            return self._exchange(spool_id, body, headers)
+        except _FAILURES as error:
+            self.close()
+            # A kept connection may have been closed by the other side since.
+            if not was_kept or isinstance(error, TimeoutError):
+                raise NoAnswer(f"{type(error).__name__}: {error}") from error
+        try:
+            return self._exchange(spool_id, body, headers)
+        except _FAILURES as error:
+            self.close()
+            raise NoAnswer(f"{type(error).__name__}: {error}") from error
+
+    def close(self) -> None:
+        """Close the connection; the next batch opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _exchange(self, spool_id: str, body: bytes, headers: dict[str, str]) -> Reply:
+        connection = self._connection or self._connect()
+        target = f"{self._target_prefix}{self._base.path}/api/v1/ingest/{spool_id}"
+        connection.request("POST", target, body, {**headers, **self._extra_headers})
+        response = connection.getresponse()
+        content = response.read(_LARGEST_REPLY_BYTES + 1)
+        if len(content) > _LARGEST_REPLY_BYTES or response.will_close:
+            self.close()
+        return Reply(response.status, response.headers.get("Retry-After"), content)
+
+    def _connect(self) -> http.client.HTTPConnection:
+        is_https = self._base.scheme == "https"
+        proxy = _proxy_for(self._base)
+        to = proxy or self._base
+        connection: http.client.HTTPConnection
+        if is_https:
+            connection = http.client.HTTPSConnection(
+                to.hostname or "",
+                to.port or (80 if proxy else 443),
+                timeout=_CONNECT_SECONDS,
+                context=ssl.create_default_context(),
+            )
+        else:
+            connection = http.client.HTTPConnection(
+                to.hostname or "", to.port or 80, timeout=_CONNECT_SECONDS
+            )
+        self._target_prefix, self._extra_headers = "", {}
+        if proxy and is_https:
+            connection.set_tunnel(
+                self._base.hostname or "", self._base.port or 443, _proxy_headers(proxy)
+            )
+        elif proxy:
+            self._target_prefix = f"http://{self._base.netloc}"
+            self._extra_headers = _proxy_headers(proxy)
+        connection.connect()
+        connection.sock.settimeout(_ANSWER_SECONDS)
+        self._connection = connection
+        return connection
+
+
+# What an unreachable or odd server can cause: the network, TLS and its
+# certificates (OSError too), nonsense instead of HTTP, a header no one may send.
+_FAILURES = (OSError, http.client.HTTPException, ValueError)
+
+
+def _proxy_for(url: SplitResult) -> SplitResult | None:
+    if urllib.request.proxy_bypass(url.hostname or ""):
+        return None
+    found = urllib.request.getproxies().get(url.scheme)
+    if not found:
+        return None
+    return urlsplit(found if "://" in found else f"http://{found}")
+
+
+def _proxy_headers(proxy: SplitResult) -> dict[str, str]:
+    if not proxy.username:
+        return {}
+    secret = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Proxy-Authorization": f"Basic {b64encode(secret.encode()).decode()}"}

@@ -1,0 +1,3 @@
+"""The version of the agent, as it introduces itself to the tracker."""
+
+VERSION = "0.1.0"

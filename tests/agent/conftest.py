@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import hooks
+from tests.agent.tracker_double import TOKEN, TrackerDouble
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("SEAMARK_", "SLURM_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(autouse=True)
+def finished_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    yield
+    monkeypatch.setenv("SEAMARK_EXIT_SECONDS", "0")
+    for run in list(hooks._open_runs.values()):
+        run.finish(timeout=0)
+
+
+@pytest.fixture
+def spool_root(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "seamark" / "spool"
+
+
+@pytest.fixture
+def tracker(monkeypatch: pytest.MonkeyPatch) -> Iterator[TrackerDouble]:
+    double = TrackerDouble()
+    monkeypatch.setenv("SEAMARK_URL", double.url)
+    monkeypatch.setenv("SEAMARK_TOKEN", TOKEN)
+    yield double
+    double.stop()
+
+
+@pytest.fixture
+def run_script(
+    tmp_path: Path,
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a training script in a process of its own."""
+
+    def run(
+        script: str, *, seconds: float = 30, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY), **variables},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+
+    return run
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.01)

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import os
+
+import psutil
+import pytest
+
+from agent.probes.cgroup import CgroupProbe
+from agent.probes.probe import ProbeUnavailable
+
+GIB = 2**30
+
+
+@pytest.fixture
+def make(tmp_path):
+    def build(membership, files):
+        root = tmp_path / "cgroup"
+        for name, content in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        (tmp_path / "membership").write_text(membership)
+        return CgroupProbe(root, tmp_path / "membership"), root
+
+    return build
+
+
+V2 = {
+    "cgroup.controllers": "cpu memory",
+    "cpu.max": "max 100000",
+    "job/cpu.max": "50000 100000",
+    "job/inner/cpu.max": "max 100000",
+    "job/inner/cpu.stat": "usage_usec 5\nnr_periods 100\nnr_throttled 10\n",
+    "job/memory.max": str(GIB),
+    "job/inner/memory.max": "max",
+    "job/inner/memory.current": "3000",
+    "job/inner/memory.stat": "anon 1\ninactive_file 1000\n",
+}
+V1 = {
+    "cpu/job/cpu.cfs_quota_us": "50000",
+    "cpu/job/cpu.cfs_period_us": "100000",
+    "cpu/job/cpu.stat": "nr_periods 100\nnr_throttled 10\nthrottled_time 5\n",
+    "cpuset/job/cpuset.cpus": "0-1,7",
+    "memory/job/memory.limit_in_bytes": str(GIB),
+    "memory/memory.limit_in_bytes": "9223372036854771712",
+    "memory/job/memory.usage_in_bytes": "3000",
+    "memory/job/memory.stat": "inactive_file 1\ntotal_inactive_file 1000\n",
+}
+CASES = pytest.mark.parametrize(
+    ("membership", "files", "statistics"),
+    [
+        ("0::/job/inner\n", V2, "job/inner/cpu.stat"),
+        ("4:memory:/job\n3:cpuset:/job\n2:cpu,cpuacct:/job\n", V1, "cpu/job/cpu.stat"),
+    ],
+    ids=["version 2", "version 1"],
+)
+
+
+@CASES
+def test_the_tightest_limit_on_the_way_up_counts(make, membership, files, statistics):
+    probe, _ = make(membership, files)
+
+    assert probe.facts() == {
+        "facts/effective_cores": 0.5,
+        "facts/memory_limit_bytes": GIB,
+    }
+
+
+@CASES
+def test_the_page_cache_that_can_go_is_not_used_memory(
+    make, membership, files, statistics
+):
+    probe, _ = make(membership, files)
+
+    assert probe.sample(0.0)["cgroup/memory_used_bytes"] == 2000
+
+
+@CASES
+def test_throttling_is_the_share_of_new_periods(make, membership, files, statistics):
+    probe, root = make(membership, files)
+    assert "cgroup/throttled_share" not in probe.sample(0.0)
+
+    (root / statistics).write_text("nr_periods 110\nnr_throttled 15\n")
+
+    assert probe.sample(1.0)["cgroup/throttled_share"] == 0.5
+    assert "cgroup/throttled_share" not in probe.sample(2.0)
+
+
+def test_what_is_not_limited_is_what_the_machine_has(make):
+    probe, _ = make("0::/\n", {"cgroup.controllers": "", "memory.max": "max"})
+
+    assert probe.facts() == {
+        "facts/effective_cores": float(len(os.sched_getaffinity(0))),
+        "facts/memory_limit_bytes": psutil.virtual_memory().total,
+    }
+    assert probe.sample(0.0) == {}
+
+
+@pytest.mark.parametrize("path", ["/../../etc", "/absent"])
+def test_a_group_that_cannot_be_seen_is_the_visible_root(make, path):
+    probe, _ = make(f"0::{path}\n", {**V2, "cpu.max": "10000 100000"})
+
+    assert probe.facts()["facts/effective_cores"] == 0.1
+
+
+def test_no_groups_are_said_to_be_absent(make):
+    with pytest.raises(ProbeUnavailable):
+        make("", {})

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+
+import pytest
+
+import agent
+from agent.buffer import Buffer, SetValue
+from agent.notices import Notices
+from agent.probes import sampler
+from agent.probes.sampler import Sampler
+from tests.agent.conftest import REPOSITORY, wait_until
+
+
+class Probe:
+    name = "test"
+
+    def __init__(self, readings=None):
+        self.readings = readings
+        self.asked = 0
+
+    def facts(self):
+        return {"facts/name": "x"}
+
+    def sample(self, now):
+        self.asked += 1
+        if self.readings is None:
+            raise OSError("gone")
+        return self.readings
+
+
+@pytest.fixture
+def sample():
+    """Take turns with given probes, and return what they logged."""
+
+    def take(*probes, turns=1):
+        buffer = Buffer()
+        made = Sampler(
+            "m",
+            buffer,
+            Notices(),
+            agent_cpu_seconds=lambda: 0.5,
+            probes=lambda notices: list(probes),
+        )
+        for _ in range(turns):
+            made.turn()
+        return buffer.take(1000)
+
+    return take
+
+
+def test_readings_are_numbered_by_interval(sample):
+    items = sample(Probe({"cpu": 1.0}), turns=1)
+
+    facts = {item.path: item.value for item in items if isinstance(item, SetValue)}
+    points = [item[:2] + item[3:] for item in items if not isinstance(item, SetValue)]
+    assert facts == {"m/facts/name": "x", "m/facts/framework": "plain"}
+    assert points == [("m/cpu", 0.0, 1.0), ("m/agent/cpu_seconds", 0.0, 0.5)]
+
+
+def test_a_probe_that_fails_is_told_once_and_left_alone(sample, caplog):
+    failing, fine = Probe(None), Probe({"cpu": 1.0})
+
+    items = sample(failing, fine)
+
+    assert [item[0] for item in items if item[0] == "m/cpu"] == ["m/cpu"]
+    assert [r.levelname for r in caplog.records] == ["WARNING"]
+    sample(failing, fine, turns=3)
+    assert failing.asked == 2
+
+
+def test_a_slow_probe_is_asked_less_often(sample, monkeypatch):
+    monkeypatch.setattr(sampler, "BUDGET_SECONDS", -1.0)
+    slow = Probe({"cpu": 1.0})
+
+    sample(slow, turns=5)
+
+    assert slow.asked == 1
+
+
+def test_no_gpu_driver_is_said_once_as_information(caplog):
+    caplog.set_level(logging.INFO, "agent")
+
+    names = [probe.name for probe in sampler.make_probes(Notices())]
+
+    assert names[:2] == ["host", "process"]
+    if "nvml" not in names:
+        assert [r.levelname for r in caplog.records if "NVIDIA" in r.message] == [
+            "INFO"
+        ]
+
+
+def test_a_real_run_logs_only_paths_the_documentation_lists(tracker):
+    run = agent.init("r", stage="train")
+    wait_until(lambda: len(tracker.values("monitoring/train/job/cpu_cores")) >= 1)
+    run.finish()
+
+    written = {m["path"] for m in tracker.messages() if "path" in m}
+    page = (REPOSITORY / Path("docs/monitoring.md")).read_text("utf-8")
+    listed = set(re.findall(r"`([a-z_]+/[a-z_/<>]+)`", page))
+    plain = {re.sub(r"gpu/\d+/", "gpu/<i>/", p.split("/", 2)[2]) for p in written}
+    assert plain <= listed
+    assert {
+        "host/cpu_percent",
+        "job/workers",
+        "facts/effective_cores",
+        "agent/cpu_seconds",
+    } <= plain
+
+
+def test_a_probe_is_one_file_and_one_line():
+    folder = REPOSITORY / "agent" / "probes"
+    source = (folder / "sampler.py").read_text("utf-8")
+    others = {"__init__", "probe", "rates", "sampler"}
+
+    for file in folder.glob("*.py"):
+        if file.stem not in others:
+            assert f"agent.probes.{file.stem} import" in source

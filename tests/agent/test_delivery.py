@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import pytest
+
+from agent import messages
+from agent.delivery import Delivery
+from agent.frames import read_frames
+from agent.notices import Notices
+from agent.settings import Server
+from agent.spool import create_spool
+from agent.spool_reader import SpoolReader
+from agent.transport import HttpTransport
+from tests.agent.test_spool import ORIGIN
+from tests.agent.tracker_double import TOKEN, Scripted
+
+
+@pytest.fixture
+def spool(tmp_path):
+    opened = create_spool(tmp_path / "spools", ORIGIN, url=None)
+    for number in range(2, 9):
+        column = [float(number)]
+        opened.write(messages.payload([messages.points("a", column, [0], column)]))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def delivery(spool, tracker):
+    transport = HttpTransport(Server(tracker.url, TOKEN))
+    yield Delivery(SpoolReader(spool.folder), transport, Notices())
+    transport.close()
+
+
+def deliver(delivery, most=30):
+    outcomes = []
+    while not outcomes or not (outcomes[-1].is_done or outcomes[-1].is_held):
+        outcomes.append(delivery.send_some())
+        assert len(outcomes) < most
+    return outcomes
+
+
+def stored(tracker):
+    return tracker.values("a")
+
+
+ALL = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+
+
+def test_everything_arrives_and_is_acknowledged(delivery, tracker, spool):
+    deliver(delivery)
+
+    assert stored(tracker) == ALL
+    assert SpoolReader(spool.folder).acknowledged == 8
+
+
+@pytest.mark.parametrize("status", [500, 502, 504, 599, 200])
+def test_a_server_that_fails_is_asked_again(delivery, tracker, status):
+    tracker.script.append(Scripted(status, b"<html>"))
+
+    outcomes = deliver(delivery)
+
+    assert 0 < outcomes[0].wait_seconds <= 0.5
+    assert stored(tracker) == ALL
+
+
+def test_a_lost_answer_repeats_the_batch_and_stores_it_once(delivery, tracker):
+    tracker.script.extend([Scripted(0, stores=True, cuts=True)] * 2)
+
+    deliver(delivery)
+
+    assert stored(tracker) == ALL
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("0", 0), ("1", 1), ("3600", 3600), ("999999", 3600)],
+)
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_server_says_how_long_to_wait(
+    delivery, tracker, status, header, seconds
+):
+    tracker.script.append(Scripted(status, headers={"Retry-After": header}))
+
+    assert delivery.send_some().wait_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    "header", ["soon", "-1", "Thu, 01 Jan 1970 00:00:00 GMT", "1e99", ""]
+)
+def test_an_odd_wait_is_not_for_ever(delivery, tracker, header):
+    tracker.script.append(Scripted(503, headers={"Retry-After": header}))
+
+    assert delivery.send_some().wait_seconds <= 0.5
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 415, 422, 301, 302, 307, 308])
+def test_a_refusal_holds_everything_and_is_told_once(delivery, tracker, caplog, status):
+    elsewhere = {"Location": "http://127.0.0.1:1/"}
+    tracker.script.extend([Scripted(status, headers=elsewhere)] * 3)
+
+    outcomes = [delivery.send_some() for _ in range(3)]
+
+    assert {(o.is_held, o.wait_seconds) for o in outcomes} == {(True, 60.0)}
+    assert len(caplog.records) == 1
+    deliver(delivery)
+    assert stored(tracker) == ALL
+
+
+def test_out_of_order_goes_on_where_the_server_says(delivery, tracker, spool):
+    delivery.spool.acknowledge(5)
+
+    deliver(delivery)
+
+    # The double stores nothing of a batch that leaves a gap.
+    assert stored(tracker) == ALL
+    assert [body[:0] for _, _, body in tracker.requests] == [b""] * 2
+
+
+def test_a_server_that_asks_for_what_it_is_sent_is_not_hurried(delivery, tracker):
+    tracker.script.append(Scripted(409, b'{"error": {"expected": 1}}'))
+
+    assert delivery.send_some().wait_seconds > 0
+
+
+def test_a_batch_that_is_too_large_is_halved(delivery, tracker):
+    tracker.script.extend([Scripted(413)] * 2)
+
+    deliver(delivery)
+
+    first, second, third = [len(body) for _, _, body in tracker.requests][:3]
+    assert stored(tracker) == ALL
+    assert first > second > third
+
+
+def test_a_frame_that_is_too_large_alone_is_set_aside(delivery, tracker):
+    deliver_first = delivery.spool.frames_from(1, most_bytes=0)
+    delivery._exchange(deliver_first[0].to_bytes(), deliver_first)
+    tracker.script.extend([Scripted(413)] * 3)
+
+    deliver(delivery)
+
+    assert stored(tracker) == ALL[1:]
+    assert tracker.of_kind("drop") == [{"t": "drop", "points": 1}]
+
+
+def test_a_frame_that_cannot_be_read_is_set_aside_and_counted(
+    delivery, tracker, caplog, spool
+):
+    # The batch, then frames 1 to 3 alone, of which the third fails.
+    tracker.script.append(Scripted(400))
+    tracker.script.extend([Scripted(200, b'{"stored": 1}', stores=True)])
+    tracker.script.extend([Scripted(200, b'{"stored": 2}', stores=True)])
+    tracker.script.append(Scripted(400))
+
+    deliver(delivery)
+
+    assert stored(tracker) == [2.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+    assert tracker.of_kind("drop") == [{"t": "drop", "points": 1}]
+    kept = spool.folder.parent / "set-aside" / f"{spool.folder.name}.frames"
+    assert [frame.number for frame in read_frames(kept.read_bytes())] == [3]
+    assert "set-aside" in caplog.text
+
+
+def test_a_first_frame_that_cannot_be_read_holds_the_spool(delivery, tracker):
+    tracker.script.extend([Scripted(400)] * 2)
+
+    assert delivery.send_some().is_held is False
+    assert delivery.send_some().is_held is True
+
+
+def test_refused_messages_are_told_once_per_code(delivery, tracker, caplog):
+    refused = b'{"stored": 8, "refused": [{"code": "invalid_path", "message": "m"}]}'
+    tracker.script.append(Scripted(200, refused, stores=True))
+
+    deliver(delivery)
+
+    assert [r.getMessage() for r in caplog.records] == [
+        "the server refused a message: m (invalid_path)"
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[]", b'{"stored": "8"}', b'{"stored": true}', b'{"stored": -1}', b"[" * 10_000],
+)
+def test_an_answer_that_is_no_receipt_acknowledges_nothing(delivery, tracker, body):
+    tracker.script.append(Scripted(200, body))
+
+    delivery.send_some()
+
+    assert delivery.spool.acknowledged == 0
+
+
+def test_a_receipt_for_more_than_was_sent_is_not_believed(delivery, tracker):
+    tracker.script.append(Scripted(200, b'{"stored": 1000000}'))
+
+    delivery.send_some()
+
+    assert delivery.spool.acknowledged == 8
+
+
+def test_a_huge_answer_is_not_read_to_its_end(delivery, tracker):
+    tracker.script.append(Scripted(200, b" " * 20_000_000))
+
+    outcome = delivery.send_some()
+
+    assert outcome.is_answered is False
+
+
+def test_waits_grow_and_vary(delivery, tracker):
+    tracker.script.extend([Scripted(500)] * 12)
+
+    waits = [delivery.send_some().wait_seconds for _ in range(12)]
+
+    assert max(waits) <= 60
+    assert waits[-1] >= 30
+    assert len(set(waits)) == 12
+
+
+def test_the_token_travels_in_a_header_and_the_body_is_compressed(delivery, tracker):
+    deliver(delivery)
+
+    _, headers, _ = tracker.requests[0]
+    assert headers["Authorization"] == f"Bearer {TOKEN}"
+    assert headers["Content-Encoding"] == "zstd"
+    assert headers["Content-Type"] == "application/vnd.seamark.frames"

@@ -1,0 +1,93 @@
+"""What child processes do with the run of their parent."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.agent.conftest import REPOSITORY
+
+FORK_EIGHT = """
+import os, time, agent
+run = agent.init("r", monitor=False)
+run["parent"].extend(range(1000))
+children = []
+for number in range(8):
+    pid = os.fork()
+    if pid == 0:
+        if number % 2:
+            run[f"child/{number}"].append(1.0)
+            run.finish()
+        os._exit(0)
+    children.append(pid)
+codes = [os.waitpid(pid, 0)[1] for pid in children]
+assert codes == [0] * 8, codes
+run["parent"].append(1.0)
+run.finish()
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_sends_its_own_points_and_never_its_parents(tracker, run_script):
+    ended = run_script(FORK_EIGHT)
+
+    assert ended.returncode == 0, ended.stderr
+    assert tracker.values("parent") == [*map(float, range(1000)), 1.0]
+    assert [tracker.values(f"child/{n}") for n in range(8)] == [[], [1.0]] * 4
+    assert len(tracker.frames) == 5
+
+
+SILENT_CHILD = """
+import os, sys, time, agent
+run = agent.init("r", monitor=False)
+pid = os.fork()
+if pid == 0:
+    began = time.perf_counter()
+    import atexit
+    atexit._run_exitfuncs()
+    os._exit(0 if time.perf_counter() - began < 0.1 else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+def test_a_child_that_logs_nothing_ends_at_once(tracker, run_script):
+    assert run_script(SILENT_CHILD).returncode == 0
+    assert len(tracker.frames) == 1
+
+
+WORKERS = """
+import multiprocessing, sys, agent
+
+def work(run, number):
+    run[f"child/{number}"].append(float(number))
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    run = agent.init("r", monitor=False)
+    processes = [context.Process(target=work, args=(run, n)) for n in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0, process.exitcode
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_a_run_given_to_another_process_goes_on_there(tracker, tmp_path, method):
+    script = tmp_path / "script.py"
+    script.write_text(WORKERS)
+
+    subprocess.run(
+        [sys.executable, str(script), method],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        timeout=60,
+        check=True,
+    )
+
+    assert [tracker.values(f"child/{n}") for n in range(2)] == [[0.0], [1.0]]
+    assert {m["run"] for m in tracker.of_kind("open")} == {"r"}
+    assert len(tracker.of_kind("close")) == 3

@@ -1,0 +1,263 @@
+"""What happens to a training process and to its data, shown with real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.agent.conftest import REPOSITORY, wait_until
+from tests.agent.tracker_double import TOKEN, TrackerDouble
+
+SYNC = "import sys; from agent.commands import main; sys.exit(main(['sync']))"
+LOG_THREE = """
+import agent
+run = agent.init("r", monitor=False)
+run["a"].extend([1.0, 2.0, 3.0])
+"""
+
+
+def free_port():
+    double = TrackerDouble()
+    double.stop()
+    return double.port
+
+
+@pytest.fixture
+def absent_server(monkeypatch):
+    port = free_port()
+    monkeypatch.setenv("SEAMARK_URL", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("SEAMARK_TOKEN", TOKEN)
+    return port
+
+
+@pytest.mark.parametrize(
+    ("ending", "code", "state"),
+    [
+        ("", 0, "finished"),
+        ("import sys; sys.exit(3)", 3, "finished"),
+        ("raise ValueError('no data')", 1, "failed"),
+        ("run.finish()", 0, "finished"),
+    ],
+    ids=["end", "sys.exit", "exception", "finish"],
+)
+def test_the_exit_code_is_kept_and_the_state_is_right(
+    tracker, run_script, ending, code, state
+):
+    ended = run_script(f"{LOG_THREE}\n{ending}")
+
+    assert ended.returncode == code
+    assert tracker.values("a") == [1.0, 2.0, 3.0]
+    assert [m["state"] for m in tracker.of_kind("close")] == [state]
+
+
+def test_an_uncaught_exception_is_shown_as_ever_and_kept_with_the_run(
+    tracker, run_script
+):
+    ended = run_script(f"{LOG_THREE}\nraise ValueError('no data')")
+
+    assert ended.stderr.rstrip().endswith("ValueError: no data")
+    assert "no data" in tracker.of_kind("close")[0]["failure"]
+
+
+def test_without_a_server_the_script_ends_soon_and_sync_delivers_once(
+    run_script, absent_server, spool_root
+):
+    began = time.monotonic()
+    ended = run_script(f"{LOG_THREE}\nimport sys; sys.exit(7)")
+    seconds = time.monotonic() - began
+
+    assert ended.returncode == 7
+    assert seconds < 6.5  # 5 s of waiting, and Python itself
+    assert "python -m agent sync" in ended.stderr
+    assert run_script(SYNC).returncode == 1
+
+    double = TrackerDouble(absent_server)
+    try:
+        assert run_script(SYNC).returncode == 0
+        assert run_script(SYNC).returncode == 0
+        assert double.values("a") == [1.0, 2.0, 3.0]
+        assert len(double.frames) == 1
+    finally:
+        double.stop()
+    assert list(spool_root.iterdir()) == []
+
+
+def test_sync_can_wait_for_what_others_will_leave(tracker, run_script):
+    follow = subprocess.Popen(
+        [sys.executable, "-m", "agent", "sync", "--follow"],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )
+
+    run_script(LOG_THREE, SEAMARK_MODE="offline")
+
+    try:
+        wait_until(lambda: tracker.values("a") == [1.0, 2.0, 3.0])
+    finally:
+        follow.send_signal(signal.SIGINT)
+    assert follow.wait(10) == 130
+
+
+def test_status_lists_what_is_left(run_script, absent_server):
+    run_script(LOG_THREE, SEAMARK_EXIT_SECONDS="0")
+
+    shown = run_script(SYNC.replace("sync", "status")).stdout
+
+    assert "left behind" in shown
+    assert "run 'r'" in shown
+
+
+COUNT_UNTIL_KILLED = """
+import sys, time, agent
+run = agent.init("r", monitor=False, mode="offline")
+count = 0
+while True:
+    run["a"].append(float(count))
+    count += 1
+    sys.stdout.write(f"{time.monotonic()} {count}\\n")
+    sys.stdout.flush()
+    time.sleep(0.001)
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.3, 1.1, 1.6])
+def test_a_killed_process_loses_at_most_its_last_second(
+    run_script, tracker, tmp_path, seconds
+):
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    with (tmp_path / "out").open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-c", COUNT_UNTIL_KILLED], stdout=output, env=environment
+        )
+        wait_until(lambda: (tmp_path / "out").stat().st_size)
+        # How long it logs is what varies, so nothing else can be waited for.
+        time.sleep(seconds)
+        killed_at = time.monotonic()
+        process.kill()
+        process.wait()
+    lines = [line.split() for line in (tmp_path / "out").read_text().splitlines()]
+    counts = [int(n) for when, n in lines if float(when) < killed_at - 1.0]
+
+    assert run_script(SYNC).returncode == 0
+
+    values = tracker.values("a")
+    assert values == [float(n) for n in range(len(values))]
+    assert len(values) >= max(counts, default=0)
+    # Nobody said that it ended: the tracker will notice the silence.
+    assert tracker.of_kind("close") == []
+
+
+def test_ctrl_c_twice_leaves_at_once(run_script, absent_server, tmp_path):
+    script = f"{LOG_THREE}\nprint('ready', flush=True)\nimport time\ntime.sleep(60)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "SEAMARK_EXIT_SECONDS": "30"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.readline()
+
+    process.send_signal(signal.SIGINT)
+    assert process.stderr.readline()  # the traceback: the end has begun
+    while "KeyboardInterrupt" not in process.stderr.readline():
+        continue
+    began = time.monotonic()
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    process.send_signal(signal.SIGINT)
+    process.wait(10)
+
+    assert time.monotonic() - began < 2.5
+    assert "python -m agent sync" in process.stderr.read()
+    process.stdout.close()
+    process.stderr.close()
+
+
+REENTRANT = """
+import gc, logging, signal, agent
+run = agent.init("r", monitor=False)
+
+class Dying:
+    def __init__(self): self.me = self
+    def __del__(self): run["del"].append(1.0)
+
+class Handler(logging.Handler):
+    def emit(self, record):
+        run["handler"].append(1.0)
+        run["handler"].append(object())
+
+logging.getLogger().addHandler(Handler())
+signal.signal(signal.SIGALRM, lambda *_: run["signal"].append(1.0))
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+gc.set_threshold(10)
+for number in range(20_000):
+    Dying()
+    run["loop"].append(float(number))
+    run[f"bad/{number % 100}"].append("text")
+signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+
+
+def test_logging_from_finalizers_signals_and_log_handlers_never_hangs(
+    tracker, run_script
+):
+    ended = run_script(REENTRANT, seconds=60)
+
+    assert ended.returncode == 0, ended.stderr
+    assert len(tracker.values("loop")) == 20_000
+    assert tracker.values("del")
+    assert tracker.values("signal")
+
+
+def test_a_full_disk_costs_points_but_is_counted(tracker, run_script):
+    script = """
+import errno, os, agent
+from agent import buffer, spool
+from tests.agent.conftest import wait_until
+run = agent.init("r", monitor=False)
+run["a"].append(1.0)
+run._recorder.buffer._capacity = 100
+write, full = os.write, True
+class Disk:
+    def __getattr__(self, name): return getattr(os, name)
+    def write(self, fd, data):
+        if full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(fd, data)
+spool.os = Disk()
+# The first frames may have been written before the disk was full.
+wait_until(lambda: not len(run._recorder.buffer))
+run["b"].append(1.0)
+wait_until(lambda: run._session._writer._unwritten)
+for number in range(1000):
+    run["c"].append(float(number))
+full = False
+wait_until(lambda: not len(run._recorder.buffer))
+run["d"].append(1.0)
+"""
+    ended = run_script(script)
+
+    assert ended.returncode == 0, ended.stderr
+    dropped = sum(m["points"] for m in tracker.of_kind("drop"))
+    assert tracker.values("b") == [1.0]
+    assert tracker.values("d") == [1.0]
+    assert len(tracker.values("c")) + dropped == 1000
+    assert dropped >= 900
+    assert ended.stderr.count("cannot be written") == 1
+
+
+def test_a_spool_that_cannot_be_made_goes_to_another_folder(
+    tracker, run_script, tmp_path
+):
+    (tmp_path / "file").write_text("")
+
+    ended = run_script(LOG_THREE, SEAMARK_SPOOL=str(tmp_path / "file"))
+
+    assert ended.returncode == 0
+    assert tracker.values("a") == [1.0, 2.0, 3.0]
+    assert ended.stderr.count("cannot be written") == 1

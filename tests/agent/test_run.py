@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+import decimal
+import math
+import pickle
+import threading
+from datetime import datetime, timezone
+
+import numpy as np
+import pytest
+
+import agent
+from tests.agent.conftest import wait_until
+
+
+def init(name="r", **arguments):
+    return agent.init(name, **{"monitor": False, **arguments})
+
+
+def test_points_arrive_in_order(tracker):
+    with init() as run:
+        for step in range(100):
+            run["train/loss"].append(1 / (step + 1), step=step)
+
+    assert tracker.values("train/loss") == [1 / (step + 1) for step in range(100)]
+    assert tracker.steps("train/loss") == list(range(100))
+
+
+def test_a_missing_step_is_one_more_than_the_last(tracker):
+    with init() as run:
+        run["a"].append(1.0)
+        run["a"].append(1.0, step=10)
+        run["a"].append(1.0)
+        run["a"].extend([1.0, 1.0])
+
+    assert tracker.steps("a") == [0, 10, 11, 12, 13]
+
+
+def test_the_first_frame_opens_the_run_and_the_last_closes_it(tracker):
+    with init("baseline", project="digits", stage="train", rank=3):
+        pass
+
+    messages = tracker.messages()
+    names = {k: messages[0][k] for k in ("t", "project", "run", "stage", "rank")}
+    assert names == {
+        "t": "open",
+        "project": "digits",
+        "run": "baseline",
+        "stage": "train",
+        "rank": 3,
+    }
+    assert (messages[-1]["t"], messages[-1]["state"]) == ("close", "finished")
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        1,
+        True,
+        decimal.Decimal("1"),
+        np.float32(1),
+        np.int64(1),
+        np.array(1.0),
+        np.array([[1.0]]),
+        np.float16(1),
+    ],
+    ids=repr,
+)
+def test_every_kind_of_number_is_a_point(tracker, number):
+    with init(strict=True) as run:
+        run["a"].append(number)
+
+    assert tracker.values("a") == [1.0]
+
+
+def test_nan_and_infinities_are_values(tracker):
+    with init() as run:
+        run["a"].extend([math.nan, math.inf, -math.inf])
+
+    first, *others = tracker.values("a")
+    assert math.isnan(first)
+    assert others == [math.inf, -math.inf]
+
+
+class Hostile:
+    def __float__(self):
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["1.5", b"1", None, 1j, object(), Hostile(), np.zeros(3), [1.0], 10**400],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_not_one_number_is_refused_once(tracker, caplog, value):
+    with init() as run:
+        for _ in range(3):
+            run["a"].append(value)
+        run["b"].append(1.0)
+
+    assert tracker.values("a") == []
+    assert tracker.values("b") == [1.0]
+    assert [r.getMessage().startswith("not logged") for r in caplog.records] == [True]
+
+
+def test_a_strict_run_raises_what_cannot_be_stored(tracker):
+    with init(strict=True) as run, pytest.raises(agent.UnsupportedValue):
+        run["a"].append("text")
+
+
+def test_nested_dictionaries_become_paths(tracker):
+    with init(params={"lr": 0.1}) as run:
+        run["params"] = {"model": {"depth": 3, "name": "mlp"}, "none": None, "b": []}
+        run["when"] = datetime(2026, 1, 1, tzinfo=timezone.utc)
+        run["names"] = {"x", "y"}
+
+    assert tracker.attributes() == {
+        "params/lr": 0.1,
+        "params/model/depth": 3,
+        "params/model/name": "mlp",
+        "params/none": "None",
+        "params/b": "[]",
+        "when": datetime(2026, 1, 1, tzinfo=timezone.utc),
+        "names": ["x", "y"],
+    }
+
+
+def test_a_dictionary_that_contains_itself_is_refused(tracker, caplog):
+    cycle = {}
+    cycle["again"] = cycle
+    with init() as run:
+        run["params"] = cycle
+
+    assert tracker.attributes() == {}
+    assert "nested deeper" in caplog.text
+
+
+@pytest.mark.parametrize("value", [2**63, "x" * 65_537, object()], ids=type)
+def test_values_beyond_the_limits_are_refused(tracker, caplog, value):
+    with init() as run:
+        run["params"] = {"bad": value, "good": 1}
+
+    assert tracker.attributes() == {"params/good": 1}
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["", "/", "a\0b", "x" * 1025, "\ud800", 7, None], ids=ascii
+)
+def test_a_path_that_cannot_be_is_refused(tracker, caplog, path):
+    with init() as run:
+        run[path].append(1.0)
+        run[path].append(1.0)
+
+    assert tracker.of_kind("points") == []
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["<script>", "../../etc", "__proto__", "\u202eabc", "a//b", "x" * 1024]
+)
+def test_odd_paths_are_kept_as_they_are(tracker, path):
+    with init(strict=True) as run:
+        run[f"/{path}/"].append(1.0)
+
+    assert tracker.values(path) == [1.0]
+
+
+def test_a_series_cannot_become_a_value(tracker, caplog):
+    with init() as run:
+        run["a"].append(1.0)
+        run["a"] = 2.0
+        run["b"] = 2.0
+        run["b"].append(1.0)
+        run["b"].append(1.0)
+
+    assert tracker.attributes() == {"b": 2.0}
+    assert tracker.values("a") == [1.0]
+    assert len(caplog.records) == 2
+
+
+def test_log_appends_to_several_series(tracker):
+    with init() as run:
+        run.log({"loss": 1, "val": {"acc": 0.5}}, step=7)
+
+    assert tracker.values("val/acc") == [0.5]
+    assert tracker.steps("loss") == [7]
+
+
+def test_tags_are_added_and_removed(tracker):
+    with init(tags=["a"]) as run:
+        run.tags.add("b", "c")
+        run.tags.remove("a")
+        run.add_tags("d", "bad\0tag")
+
+    changes = [(m["add"], m["remove"]) for m in tracker.of_kind("tags")]
+    assert changes == [(["a"], []), (["b", "c"], []), ([], ["a"]), (["d"], [])]
+
+
+def test_an_exception_makes_the_run_fail_with_its_traceback(tracker):
+    with pytest.raises(ValueError, match="loss"), init():
+        raise ValueError("loss is NaN")
+
+    (close,) = tracker.of_kind("close")
+    assert close["state"] == "failed"
+    assert "ValueError: loss is NaN" in close["failure"]
+
+
+def test_fail_says_why(tracker):
+    init().fail("no data")
+
+    (close,) = tracker.of_kind("close")
+    assert (close["state"], close["failure"]) == ("failed", "no data")
+
+
+def test_logging_after_the_end_is_refused_once(tracker, caplog):
+    run = init()
+    run.finish()
+    run.finish()
+    run["a"].append(1.0)
+    run["a"].append(1.0)
+
+    assert len(caplog.records) == 1
+    assert "is finished" in caplog.text
+
+
+def test_the_same_name_again_is_the_same_run(tracker):
+    run = init("r")
+
+    assert init("r") is run
+    assert init("r", stage="other") is not run
+
+
+def test_a_run_travels_as_a_small_handle_without_the_token(tracker):
+    run = init("r")
+    data = pickle.dumps(run)
+
+    assert b"smk_test" not in data
+    assert len(data) < 2048
+    assert pickle.loads(data) is run
+
+
+def test_a_handle_of_a_finished_run_joins_it_by_a_spool_of_its_own(tracker):
+    run = init("r")
+    data = pickle.dumps(run)
+    run.finish()
+
+    other = pickle.loads(data)
+    other["a"].append(1.0)
+    other.finish()
+
+    assert [m["run"] for m in tracker.of_kind("open")] == ["r", "r"]
+    assert len(tracker.frames) == 2
+
+
+def test_a_disabled_run_does_nothing(tracker, spool_root):
+    with init(mode="disabled") as run:
+        run["a"].append(1.0)
+
+    assert not spool_root.exists()
+    assert tracker.requests == []
+
+
+def test_logging_from_many_threads_loses_nothing(tracker):
+    run = init()
+
+    def log(name):
+        for _ in range(1000):
+            run[name].append(1.0)
+
+    threads = [threading.Thread(target=log, args=(f"t{i}",)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    run.finish()
+
+    assert [len(tracker.values(f"t{i}")) for i in range(8)] == [1000] * 8
+
+
+def test_points_arrive_while_the_run_lives(tracker):
+    run = init()
+    run["a"].append(1.0)
+
+    wait_until(lambda: tracker.values("a") == [1.0])
+
+
+def test_everything_delivered_leaves_no_spool_behind(tracker, spool_root):
+    with init() as run:
+        run["a"].append(1.0)
+
+    assert list(spool_root.iterdir()) == []
+
+
+def test_a_run_without_a_name_gets_a_readable_one(tracker):
+    first, second = agent.init(monitor=False), agent.init(monitor=False)
+
+    assert first.name.count("-") == 2
+    assert first.name != second.name

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+
+import pytest
+
+import agent
+from agent import delivery, sender
+from agent.settings import find_server
+from tests.agent.conftest import wait_until
+from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
+
+
+def test_a_silent_run_says_that_it_is_alive(tracker, monkeypatch):
+    monkeypatch.setattr(sender, "_HEARTBEAT_SECONDS", 0.1)
+    run = agent.init("r", monitor=False)
+
+    wait_until(lambda: any(body == b"" for _, _, body in tracker.requests))
+    run.finish()
+
+    assert len(tracker.of_kind("open")) == 1
+
+
+def test_a_new_token_is_used_without_a_restart(tracker, monkeypatch):
+    monkeypatch.setattr(delivery, "HOLD_SECONDS", 0.1)
+    tracker.token = "smk_new"
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+    wait_until(lambda: tracker.requests)
+
+    monkeypatch.setenv("SEAMARK_TOKEN", "smk_new")
+
+    wait_until(lambda: tracker.values("a") == [1.0])
+    run.finish()
+
+
+def test_a_server_that_is_started_later_gets_everything(tmp_path, monkeypatch):
+    monkeypatch.setattr(sender, "_UNKNOWN_SERVER_SECONDS", 0.1)
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+    double = TrackerDouble()
+    folder = tmp_path / "config" / "seamark"
+    folder.mkdir(parents=True)
+
+    stored = {"url": double.url, "token": TOKEN}
+    (folder / "agent.json").write_text(json.dumps(stored))
+
+    wait_until(lambda: double.values("a") == [1.0])
+    run.finish()
+    double.stop()
+
+
+def test_what_an_earlier_process_left_is_delivered_by_the_next(tracker, spool_root):
+    tracker.token = "smk_other"
+    first = agent.init("first", monitor=False)
+    first["a"].append(1.0)
+    first.finish(timeout=0.5)
+    assert len(list(spool_root.iterdir())) == 1
+    tracker.token = TOKEN
+
+    second = agent.init("second", monitor=False)
+
+    wait_until(lambda: tracker.values("a") == [1.0])
+    wait_until(lambda: len(list(spool_root.iterdir())) == 1)
+    second.finish()
+    assert sorted(m["run"] for m in tracker.of_kind("open")) == ["first", "second"]
+
+
+def test_a_leftover_is_not_sent_to_another_server(tracker, monkeypatch, spool_root):
+    with agent.init("offline", monitor=False, mode="offline") as run:
+        run["a"].append(1.0)
+    (spool,) = spool_root.iterdir()
+    description = json.loads((spool / "spool.json").read_text())
+    description["url"] = "https://tracker.example"
+    (spool / "spool.json").write_text(json.dumps(description))
+
+    with agent.init("r", monitor=False) as other:
+        other["b"].append(1.0)
+        wait_until(lambda: tracker.values("b"))
+
+    assert tracker.values("a") == []
+    assert spool.exists()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_dead_thread_is_started_again(tracker):
+    run = agent.init("r", monitor=False)
+    session = run._session
+    background = session._sender.background
+    wait_until(lambda: background.is_alive)
+    first = background._thread
+
+    def die():
+        raise SystemExit
+
+    background._turn, turn = die, background._turn
+    background.wake()
+    wait_until(lambda: not first.is_alive())
+    background._turn = turn
+    run["a"].append(1.0)
+
+    wait_until(lambda: tracker.values("a") == [1.0])
+    run.finish()
+
+
+def test_a_server_that_accepts_and_never_answers_delays_the_end_by_little(monkeypatch):
+    listener = socket.create_server(("127.0.0.1", 0))
+    monkeypatch.setenv("SEAMARK_URL", f"http://127.0.0.1:{listener.getsockname()[1]}")
+    monkeypatch.setenv("SEAMARK_TOKEN", TOKEN)
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+    began = time.monotonic()
+
+    run.finish(timeout=0.5)
+
+    assert time.monotonic() - began < 2
+    # Its request ends with the connection, and with it the daemon thread.
+    listener.close()
+    wait_until(
+        lambda: not any(t.name == "seamark-sender" for t in threading.enumerate())
+    )
+
+
+def test_no_thread_is_left_behind(tracker):
+    for number in range(10):
+        agent.init(f"r{number}").finish()
+
+    names = [thread.name for thread in threading.enumerate()]
+    assert not [name for name in names if name.startswith("seamark")]
+
+
+def test_a_busy_server_does_not_keep_the_script_from_ending(tracker, capfd):
+    tracker.script.extend([Scripted(503, headers={"Retry-After": "60"})] * 100)
+    run = agent.init("r", monitor=False)
+    began = time.monotonic()
+
+    run.finish(timeout=0.5)
+
+    assert time.monotonic() - began < 2
+    assert capfd.readouterr().err.count("is not completely delivered") == 1
+    assert find_server({"SEAMARK_URL": tracker.url}) is None

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import os
+
+import msgspec
+import pytest
+
+from agent import locks, messages, spool
+from agent.spool import create_spool
+from agent.spool_reader import SpoolReader, find_spools
+
+ORIGIN = messages.Origin(
+    project="p", run="r", stage="s", rank=0, host="h", pid=1, agent="0", time=0
+)
+EVERYTHING = 2**30
+
+
+@pytest.fixture
+def written(tmp_path):
+    opened = create_spool(tmp_path / "spools", ORIGIN, url=None)
+    for number in range(2, 21):
+        opened.write(messages.payload([messages.drop(number)]))
+    yield opened
+    opened.close()
+
+
+def numbers(reader, first=1):
+    return [f.number for f in reader.frames_from(first, most_bytes=EVERYTHING)]
+
+
+def test_what_was_written_can_be_read(written):
+    reader = SpoolReader(written.folder)
+
+    assert numbers(reader) == list(range(1, 21))
+    assert numbers(reader, 15) == list(range(15, 21))
+
+
+def test_a_batch_is_as_large_as_asked_and_never_empty(written):
+    reader = SpoolReader(written.folder)
+
+    assert len(reader.frames_from(5, most_bytes=0)) == 1
+    assert len(reader.frames_from(6, most_bytes=30)) < 5
+
+
+def test_reading_goes_on_with_what_is_written_later(written):
+    reader = SpoolReader(written.folder)
+    numbers(reader)
+
+    written.write(b"\x90")
+
+    assert numbers(reader, 21) == [21]
+    assert numbers(reader, 22) == []
+
+
+def test_only_its_owner_can_read_it(written):
+    modes = [oct(p.stat().st_mode & 0o777) for p in written.folder.glob("*.frames")]
+
+    assert modes == ["0o600"]
+    assert oct(written.folder.stat().st_mode & 0o777) == "0o700"
+
+
+def test_a_damaged_frame_is_replaced_by_an_empty_one(written):
+    (segment,) = written.folder.glob("*.frames")
+    data = bytearray(segment.read_bytes())
+    data[-5] ^= 1  # in frame 20, the last
+    place = data.index(messages.payload([messages.drop(10)]))
+    data[place] ^= 1
+    segment.write_bytes(data)
+
+    frames = SpoolReader(written.folder).frames_from(1, most_bytes=EVERYTHING)
+
+    assert [frame.number for frame in frames] == list(range(1, 20))
+    assert frames[9].payload == b"\x90"
+
+
+def test_a_damaged_first_frame_is_made_again(written):
+    (segment,) = written.folder.glob("*.frames")
+    data = bytearray(segment.read_bytes())
+    opening = SpoolReader(written.folder).frames_from(1, most_bytes=0)
+    data[20] ^= 1
+    segment.write_bytes(data)
+
+    assert SpoolReader(written.folder).frames_from(1, most_bytes=0) == [
+        type(opening[0])(1, opening[0].payload)
+    ]
+
+
+def test_segments_that_are_acknowledged_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(spool, "SEGMENT_BYTES", 100)
+    opened = create_spool(tmp_path, ORIGIN, url=None)
+    for _ in range(30):
+        opened.write(bytes([0x90]) * 30)
+    reader = SpoolReader(opened.folder)
+    before = len(list(opened.folder.glob("*.frames")))
+
+    assert numbers(reader) == list(range(1, 32))
+    reader.acknowledge(20)
+
+    assert len(list(opened.folder.glob("*.frames"))) < before
+    again = SpoolReader(opened.folder)
+    assert again.acknowledged == 20
+    assert numbers(again, 21) == list(range(21, 32))
+    opened.close()
+
+
+def test_pending_bytes_shrink_to_nothing(written):
+    reader = SpoolReader(written.folder)
+    whole = reader.pending_bytes()
+
+    reader.acknowledge(10)
+    half = reader.pending_bytes()
+    reader.acknowledge(20)
+
+    assert whole > half > 0
+    assert reader.pending_bytes() == 0
+
+
+def test_a_deleted_folder_is_made_again(written):
+    for path in written.folder.iterdir():
+        path.unlink()
+    written.folder.rmdir()
+
+    written.write(b"\x90")
+
+    found = SpoolReader(written.folder).frames_from(21, most_bytes=EVERYTHING)
+    assert [frame.number for frame in found] == [21]
+
+
+def test_a_full_spool_refuses_without_harm(written, monkeypatch):
+    monkeypatch.setattr(spool, "LARGEST_SPOOL_BYTES", 0)
+    monkeypatch.setattr(spool, "SEGMENT_BYTES", 0)
+
+    with pytest.raises(OSError, match="largest size"):
+        written.write(b"\x90")
+
+    monkeypatch.undo()
+    written.write(b"\x90")
+    assert numbers(SpoolReader(written.folder)) == list(range(1, 22))
+
+
+def test_a_living_process_keeps_its_spool_locked(written):
+    assert locks.is_held(written.folder)
+
+    written.close()
+
+    assert not locks.is_held(written.folder)
+
+
+def test_only_folders_named_by_an_id_are_spools(written, tmp_path):
+    root = tmp_path / "spools"
+    (root / "..evil").mkdir()
+    (root / "set-aside").mkdir()
+    (root / "00000000-0000-0000-0000-000000000000").symlink_to("/etc")
+
+    assert [found.id for found in find_spools(root)] == [written.folder.name]
+
+
+def test_links_and_pipes_in_a_spool_are_not_opened(written):
+    (written.folder / f"{30:020}.frames").symlink_to("/dev/zero")
+    os.mkfifo(written.folder / f"{40:020}.frames")
+
+    assert numbers(SpoolReader(written.folder)) == list(range(1, 21))
+
+
+def test_the_description_holds_no_token(written, monkeypatch):
+    description = msgspec.json.decode((written.folder / "spool.json").read_bytes())
+
+    assert set(description) == {"version", "url", "origin"}

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import agent
+from agent.steps import count_examples
+
+
+@pytest.fixture
+def run(tracker):
+    return agent.init("r", stage="train", monitor=False)
+
+
+class SlowBatches:
+    """Takes a while for each batch, and says what a DataLoader says."""
+
+    batch_size = 4
+    num_workers = 2
+
+    def __len__(self):
+        return 3
+
+    def __iter__(self):
+        for _ in range(3):
+            time.sleep(0.03)
+            yield np.zeros((4, 8))
+
+
+def test_each_step_says_how_long_it_waited(tracker, run):
+    for _ in run.loader(SlowBatches()):
+        time.sleep(0.02)
+    run.finish()
+
+    waits = tracker.values("monitoring/train/step/data_wait_seconds")
+    seconds = tracker.values("monitoring/train/step/seconds")
+    assert len(waits) == len(seconds) == 3
+    # Behind the last batch nothing is waited for.
+    assert min(waits[:2]) >= 0.03
+    assert waits[2] < 0.03
+    assert min(seconds[:2]) >= 0.05
+    assert tracker.values("monitoring/train/step/examples") == [4, 4, 4]
+
+
+def test_the_loader_says_its_facts(tracker, run):
+    loader = run.loader(SlowBatches())
+    list(loader)
+    run.finish()
+
+    facts = tracker.attributes()
+    assert len(loader) == 3
+    assert facts["monitoring/train/facts/batch_size"] == 4
+    assert facts["monitoring/train/facts/loader_workers"] == 2
+    assert facts["monitoring/train/facts/framework"] == "plain"
+
+
+def test_what_the_loader_does_not_say_is_absent(tracker, run):
+    list(run.loader([1, 2]))
+    run.finish()
+
+    assert set(tracker.attributes()) == {"monitoring/train/facts/framework"}
+
+
+def test_phases_are_summed_within_a_step_and_nested_ones_count_once(tracker, run):
+    for _ in run.loader([0, 1]):
+        for _ in range(2):
+            with run.phase("outer"):
+                time.sleep(0.01)
+                with run.phase("inner"):
+                    time.sleep(0.02)
+    run.finish()
+
+    outer = tracker.values("monitoring/train/step/phase/outer_seconds")
+    inner = tracker.values("monitoring/train/step/phase/inner_seconds")
+    seconds = tracker.values("monitoring/train/step/seconds")
+    assert min(outer) >= 0.02
+    assert min(inner) >= 0.04
+    assert all(o + i <= s for o, i, s in zip(outer, inner, seconds, strict=True))
+
+
+def test_steps_go_on_counting_in_the_next_epoch(tracker, run):
+    for _ in range(2):
+        for _ in run.loader([0, 1]):
+            continue
+    run.finish()
+
+    assert tracker.steps("monitoring/train/step/seconds") == [0, 1, 2, 3]
+
+
+def test_a_loop_within_a_step_is_part_of_it(tracker, run):
+    for _ in run.loader([0]):
+        assert list(run.loader([1, 2, 3])) == [1, 2, 3]
+    run.finish()
+
+    assert len(tracker.values("monitoring/train/step/seconds")) == 1
+
+
+def test_a_loop_that_is_left_early_can_be_followed_by_another(tracker, run):
+    for _ in run.loader([0, 1, 2]):
+        break
+    list(run.loader([0, 1]))
+    run.finish()
+
+    assert len(tracker.values("monitoring/train/step/seconds")) == 2
+
+
+def test_a_phase_outside_of_loops_is_counted_by_itself(tracker, run):
+    for _ in range(3):
+        with run.phase("decode"):
+            pass
+    run.finish()
+
+    assert tracker.steps("monitoring/train/step/phase/decode_seconds") == [0, 1, 2]
+
+
+def test_an_error_in_the_loop_reaches_the_user(run):
+    with pytest.raises(ZeroDivisionError), run.phase("forward"):
+        list(run.loader(1 // n for n in (1, 0)))
+
+
+class Shaped:
+    def __init__(self, *shape):
+        self.shape = shape
+
+
+class Odd:
+    @property
+    def shape(self):
+        raise RuntimeError("no shape yet")
+
+
+@pytest.mark.parametrize(
+    ("batch", "batch_size", "examples"),
+    [
+        (np.zeros((32, 3)), None, 32),
+        ([np.zeros((32, 3)), np.zeros(32)], None, 32),
+        ({"x": np.zeros((8, 3)), "y": np.zeros(8)}, None, 8),
+        ([np.zeros((28, 28))] * 32, 32, 32),
+        ([{"x": 1}, {"x": 2}], None, 2),
+        (["a text", "another"], None, 2),
+        ([1, 2, 3], None, 3),
+        ("text", None, None),
+        (7, None, None),
+        (np.float64(1), None, None),
+        ([], None, None),
+        (Shaped(None, 3), None, None),
+        (Odd(), None, None),
+        (np.zeros((100, 2)), 64, None),
+        (np.zeros((10, 2)), 64, 10),
+    ],
+)
+def test_the_examples_of_a_batch_are_counted_where_they_can_be_seen(
+    batch, batch_size, examples
+):
+    assert count_examples(batch, batch_size) == examples

@@ -1,0 +1,144 @@
+"""A small tracker over real HTTP, with answers that tests may script."""
+
+from __future__ import annotations
+
+import json
+import struct
+import threading
+import zlib
+from collections import deque
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import msgspec
+import zstandard
+
+TOKEN = "smk_test"
+HEADER = struct.Struct("<IIQ")
+
+
+@dataclass
+class Scripted:
+    """An answer given instead of the true one."""
+
+    status: int
+    body: bytes = b"{}"
+    headers: dict[str, str] = field(default_factory=dict)
+    # What the server does before it answers so.
+    stores: bool = False
+    cuts: bool = False
+
+
+class TrackerDouble:
+    """Keeps frames as the protocol says, and everything it was asked."""
+
+    def __init__(self, port: int = 0) -> None:
+        self.token = TOKEN
+        self.script: deque[Scripted] = deque()
+        self.frames: dict[str, dict[int, bytes]] = {}
+        self.requests: list[tuple[str, dict[str, str], bytes]] = []
+        self.changed = threading.Condition()
+        double = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                double.answer(self)
+
+            def log_message(self, *arguments: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self._server.daemon_threads = True
+        self.port = self._server.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        body = handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+        if handler.headers.get("Content-Encoding") == "zstd":
+            body = zstandard.ZstdDecompressor().decompress(body)
+        spool_id = handler.path.rsplit("/", 1)[1]
+        with self.changed:
+            self.requests.append((handler.path, dict(handler.headers), body))
+            scripted = self.script.popleft() if self.script and body else None
+            if scripted is None or scripted.stores:
+                status, content = self._store(spool_id, handler, body)
+            if scripted is not None:
+                status, content = scripted.status, scripted.body
+            self.changed.notify_all()
+        if scripted is not None and scripted.cuts:
+            handler.close_connection = True
+            return
+        handler.send_response(status)
+        for name, value in (scripted.headers if scripted else {}).items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    def _store(
+        self, spool_id: str, handler: BaseHTTPRequestHandler, body: bytes
+    ) -> tuple[int, bytes]:
+        if handler.headers.get("Authorization") != f"Bearer {self.token}":
+            return 401, b'{"error": {"code": "not_authenticated", "message": "no"}}'
+        stored = self.frames.get(spool_id, {})
+        last = max(stored, default=0)
+        numbered = split(body)
+        if numbered and numbered[0][0] > last + 1:
+            error = {"code": "out_of_order", "message": "", "expected": last + 1}
+            return 409, json.dumps({"error": error}).encode()
+        for number, payload in numbered:
+            stored.setdefault(number, payload)
+        if stored:
+            self.frames[spool_id] = stored
+        answer = {"stored": max(stored, default=0), "refused": [], "refused_count": 0}
+        return 200, json.dumps(answer).encode()
+
+    def messages(self) -> list[dict[str, Any]]:
+        with self.changed:
+            return [
+                message
+                for frames in self.frames.values()
+                for number in sorted(frames)
+                for message in msgspec.msgpack.decode(frames[number])
+            ]
+
+    def of_kind(self, kind: str) -> list[dict[str, Any]]:
+        return [m for m in self.messages() if m["t"] == kind]
+
+    def values(self, path: str) -> list[float]:
+        return [v for m in self._points(path) for v in doubles(m["values"])]
+
+    def steps(self, path: str) -> list[float]:
+        return [v for m in self._points(path) for v in doubles(m["steps"])]
+
+    def attributes(self) -> dict[str, Any]:
+        return {m["path"]: m["value"] for m in self.of_kind("set")}
+
+    def _points(self, path: str) -> list[dict[str, Any]]:
+        return [m for m in self.of_kind("points") if m["path"] == path]
+
+
+def split(body: bytes) -> list[tuple[int, bytes]]:
+    """The frames of a body, read apart from the agent's own code."""
+    frames = []
+    while body:
+        crc, length, number = HEADER.unpack_from(body)
+        end = HEADER.size + length
+        assert zlib.crc32(body[4:end]) == crc
+        frames.append((number, body[HEADER.size : end]))
+        body = body[end:]
+    return frames
+
+
+def doubles(column: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{len(column) // 8}d", column)

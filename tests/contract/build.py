@@ -1,0 +1,75 @@
+"""Builds the golden frames from the description beside them.
+
+Run `python -m tests.contract.build` only when a new version of the protocol
+begins: released golden files never change.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from agent import messages
+from agent.frames import Frame
+from agent.values import Value
+
+FOLDER = Path(__file__).parent
+DESCRIPTION = FOLDER / "frames-v1.json"
+FRAMES = FOLDER / "frames-v1.bin"
+
+
+def build(description: dict[str, Any]) -> bytes:
+    """The bytes of the frames that the description lists."""
+    return b"".join(
+        Frame(
+            frame["number"], messages.payload([_message(m) for m in frame["messages"]])
+        ).to_bytes()
+        for frame in description["frames"]
+    )
+
+
+def _message(described: dict[str, Any]) -> bytes:
+    fields = dict(described)
+    kind = fields.pop("t")
+    if kind == "open":
+        return messages.open_spool(messages.Origin(**fields))
+    if kind == "points":
+        return messages.points(
+            fields["path"],
+            [_double(text) for text in fields["steps"]],
+            fields["times"],
+            [_double(text) for text in fields["values"]],
+        )
+    if kind == "set":
+        return messages.set_value(fields["path"], _value(fields["value"]))
+    if kind == "tags":
+        return messages.change_tags(fields["add"], fields["remove"])
+    if kind == "drop":
+        return messages.drop(fields["points"])
+    return messages.close(failure=fields["failure"] or None, time=fields["time"])
+
+
+def _double(text: str) -> float:
+    """A double from the hexadecimal digits of its big-endian bits."""
+    number: float = struct.unpack(">d", bytes.fromhex(text))[0]
+    return number
+
+
+def _value(described: dict[str, Any]) -> Value:
+    """A value from a map of one key, its type."""
+    ((kind, value),) = described.items()
+    if kind == "float":
+        return _double(value)
+    if kind == "datetime":
+        return datetime.fromisoformat(value)
+    if kind == "strings":
+        return frozenset(value)
+    plain: Value = value
+    return plain
+
+
+if __name__ == "__main__":
+    FRAMES.write_bytes(build(json.loads(DESCRIPTION.read_text("utf-8"))))
