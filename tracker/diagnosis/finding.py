@@ -1,4 +1,4 @@
-"""What a rule says when it sees a fault."""
+"""What a rule answers: a finding, an abstention, or None when all is well."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ SAMPLED = 0.8  # NVML and cgroup readings
 COARSE = 0.6  # host-wide readings
 INFERRED = 0.4  # a guess from something else
 
+# Whether independent signals agree.
+AGREEING = 1.0  # two independent signals say the same
+ALONE = 0.85  # one signal says it
+CONTRADICTED = 0.5  # another signal says the opposite
+
+# Why a rule abstains although its signals are there.
+TOO_SHORT = "at least 50 steps or 60 seconds of steady work"
+NO_GPU = "a GPU"
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -30,6 +39,16 @@ class Evidence:
     value: float
     unit: str
     limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """One instruction, with the values it changes and the line that changes them."""
+
+    text: str
+    current: str = ""
+    suggested: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +65,30 @@ class Gain:
 class Finding:
     """One rule's claim about one scope.
 
-    `explains` names the rules whose findings are symptoms of this one.
-    `margin` says how far beyond the limit the evidence is (0.5 to 1), and
-    `corroboration` whether independent signals agree (1, 0.85, or 0.5 when one
-    contradicts); the engine multiplies both with quality and persistence.
+    `title` may be left empty: the rule's own is used then. `explains` names the
+    rules whose findings are symptoms of this one. `margin` says how far beyond
+    the limit the evidence is (0.5 to 1); the engine multiplies it with quality,
+    corroboration and persistence.
     """
 
-    title: str
     summary: str
     severity: Severity
     evidence: tuple[Evidence, ...]
-    recommendations: tuple[str, ...]
+    recommendations: tuple[Recommendation, ...]
     disproof: str
+    title: str = ""
     gain: Gain | None = None
     explains: tuple[str, ...] = ()
     quality: float = MEASURED
     margin: float = 1.0
-    corroboration: float = 0.85
+    corroboration: float = ALONE
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    """The rule cannot judge this scope; `lacks` names a signal or says what else."""
+
+    lacks: tuple[str, ...]
+
+
+Answer = Finding | Abstention | None

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import readings
+from tracker.diagnosis.finding import Severity
+from tracker.diagnosis.rules.data_wait_dominates import check
+
+
+def run(waiting: float, *, count: int = 100) -> dict[str, np.ndarray]:
+    return {
+        "step_seconds": np.full(count, 1.0),
+        "data_wait_seconds": np.full(count, waiting),
+    }
+
+
+def test_silent_when_data_is_ready():
+    assert check(**run(0.01)) is None
+
+
+@pytest.mark.parametrize(
+    ("waiting", "severity"),
+    [
+        pytest.param(0.11, Severity.WARNING, id="just notable"),
+        pytest.param(0.19, Severity.WARNING, id="not quite critical"),
+        pytest.param(0.21, Severity.CRITICAL, id="just critical"),
+    ],
+)
+def test_severity_grows_with_the_share(waiting, severity):
+    finding = check(**run(waiting))
+
+    assert finding is not None
+    assert finding.severity == severity
+
+
+def test_silent_just_below_the_limit():
+    assert check(**run(0.09)) is None
+
+
+def test_an_open_finding_stays_above_the_lower_limit():
+    assert check(**run(0.08), already_open=True) is not None
+    assert check(**run(0.06), already_open=True) is None
+
+
+def test_long_waits_of_a_few_steps_alone_do_not_count():
+    # Every sixtieth step begins an epoch.
+    waits = np.zeros(600)
+    waits[::60] = 0.95
+    seconds = np.full(600, 0.1) + waits
+
+    assert waits.sum() / seconds.sum() > 0.1
+    assert check(seconds, waits) is None
+
+
+def test_bursts_of_several_workers_count():
+    # Four workers deliver together, so that every fourth step waits for all.
+    waits = np.zeros(400)
+    waits[::4] = 0.4
+
+    assert check(np.full(400, 0.1) + waits, waits) is not None
+
+
+def test_waiting_behind_a_busy_gpu_costs_nothing():
+    assert check(**run(0.3), busiest_gpu_percent=readings(95.0)) is None
+
+
+def test_only_waiting_with_an_idle_gpu_is_promised_back():
+    finding = check(**run(0.6), busiest_gpu_percent=readings(75.0))
+
+    assert finding is not None
+    assert finding.gain is not None
+    assert finding.gain.bound == pytest.approx(1 / 0.75)
+
+
+def test_the_likely_gain_lies_below_the_bound():
+    finding = check(**run(0.5))
+
+    assert finding is not None
+    assert finding.gain is not None
+    assert finding.gain.bound == pytest.approx(2.0)
+    assert finding.gain.likely == pytest.approx(1 / 0.75)
+
+
+def test_silent_without_any_step():
+    assert check(**run(0.9, count=0)) is None

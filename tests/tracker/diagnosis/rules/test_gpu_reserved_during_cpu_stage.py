@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import readings, samples
+from tracker.diagnosis.finding import TOO_SHORT, Abstention, Finding, Severity
+from tracker.diagnosis.rules.gpu_reserved_during_cpu_stage import check
+
+
+def ask(*, gpu=0.0, cpu=1.0, seconds=120, **more):
+    return check(readings(gpu, seconds=seconds), readings(cpu, seconds=seconds), **more)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "cpu", "is_found"),
+    [
+        pytest.param(4.0, 1.0, True, id="hardly used"),
+        pytest.param(6.0, 1.0, False, id="used"),
+        pytest.param(0.0, 0.6, True, id="the CPU works"),
+        pytest.param(0.0, 0.1, False, id="nothing works"),
+    ],
+)
+def test_judges_near_each_limit(gpu, cpu, is_found):
+    assert (ask(gpu=gpu, cpu=cpu, effective_cores=8.0) is not None) == is_found
+
+
+def test_a_short_use_of_the_gpu_does_not_hide_the_waste():
+    used = np.zeros(200)
+    used[:4] = 100.0
+
+    assert isinstance(check(samples(used), readings(2.0, seconds=200)), Finding)
+
+
+def test_does_not_judge_less_than_a_minute():
+    assert ask(seconds=50) == Abstention((TOO_SHORT,))
+
+
+def test_silent_about_a_small_part_of_the_run():
+    assert ask(stage_share_of_run=0.05) is None
+    assert ask(stage_share_of_run=0.15) is not None
+
+
+def test_hours_are_critical():
+    finding = ask(seconds=4000)
+
+    assert isinstance(finding, Finding)
+    assert finding.severity == Severity.CRITICAL
+
+
+def test_says_how_many_gpu_hours_it_held():
+    finding = ask(seconds=3601)
+
+    assert isinstance(finding, Finding)
+    held = next(e for e in finding.evidence if e.unit == "GPU hours")
+    assert held.value == pytest.approx(1.0)
+
+
+def test_an_open_finding_stays_above_the_limit():
+    assert ask(gpu=8.0, already_open=True) is not None

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import GIB, readings
+from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.rules.too_few_loader_workers import check
+
+
+def ask(*, waiting=0.5, job=1.0, cores=8.0, workers=0.0, busy=None, **more):
+    return check(
+        step_seconds=np.full(100, 1.0),
+        data_wait_seconds=np.full(100, waiting),
+        job_cpu_cores=readings(job),
+        effective_cores=cores,
+        loader_workers=workers,
+        job_workers=None if workers is None else readings(workers),
+        worker_cpu_cores=None if busy is None else readings(busy),
+        job_main_cpu_cores=readings(min(job, 1.0)),
+        **more,
+    )
+
+
+def suggested(finding) -> str:
+    assert isinstance(finding, Finding)
+    return finding.recommendations[0].suggested
+
+
+def test_a_process_that_loads_by_itself_needs_workers():
+    finding = ask(waiting=0.8)
+
+    # Loading takes 0.8 s and training 0.2 s: four keep up, and one is to spare.
+    assert suggested(finding) == "5 workers"
+    assert finding.recommendations[0].current == "0 workers"
+
+
+def test_it_explains_the_waiting_and_the_busy_cpu():
+    finding = ask()
+
+    assert isinstance(finding, Finding)
+    assert finding.explains == ("preprocessing-is-cpu-bound", "data-wait-dominates")
+
+
+def test_silent_when_data_is_ready():
+    assert ask(waiting=0.05) is None
+
+
+def test_silent_when_no_core_is_free():
+    assert ask(job=1.9, cores=2.0) is None
+    assert ask(job=1.0, cores=1.0) is None
+
+
+def test_two_cores_are_enough_for_one_worker():
+    assert suggested(ask(cores=2.0, waiting=0.4)) == "1 worker"
+
+
+def test_busy_workers_are_too_few():
+    assert suggested(ask(workers=2.0, busy=0.95, job=2.4, cores=16.0)) == "5 workers"
+
+
+def test_idle_workers_are_not_too_few():
+    assert ask(workers=2.0, busy=0.5, job=1.5, cores=16.0) is None
+
+
+@pytest.mark.parametrize("cores", [2.0, 3.5, 4.0, 6.0, 8.0, 96.0])
+@pytest.mark.parametrize("waiting", [0.12, 0.5, 0.99])
+def test_never_suggests_more_workers_than_cores(cores, waiting):
+    finding = ask(waiting=waiting, cores=cores)
+
+    if finding is not None:
+        assert int(suggested(finding).split()[0]) <= cores
+
+
+def test_silent_when_there_are_as_many_workers_as_cores():
+    assert ask(workers=4.0, busy=0.9, job=2.5, cores=4.0) is None
+
+
+def test_never_suggests_what_does_not_fit_in_memory():
+    memory = {"job_memory_bytes": readings(4.0 * GIB), "memory_limit_bytes": 13.0 * GIB}
+
+    assert suggested(ask(waiting=0.8, **memory)) == "2 workers"
+
+
+def test_silent_when_not_even_one_more_fits_in_memory():
+    memory = {"job_memory_bytes": readings(9.0 * GIB), "memory_limit_bytes": 13.0 * GIB}
+
+    assert ask(waiting=0.8, **memory) is None
+
+
+def test_the_bound_counts_the_cpu_work_that_workers_do_not_remove():
+    # One core is busy for the whole second, and there are two.
+    finding = ask(waiting=0.8, cores=2.0)
+
+    assert isinstance(finding, Finding)
+    assert finding.gain is not None
+    assert finding.gain.bound == pytest.approx(2.0)
+    assert finding.gain.next_limit == "the CPU work on 2 cores"
+
+
+@pytest.mark.parametrize(
+    ("framework", "line"),
+    [
+        ("pytorch", "DataLoader(dataset, num_workers=5, persistent_workers=True)"),
+        ("tensorflow", "num_parallel_calls=tf.data.AUTOTUNE"),
+        ("jax", "worker_count=5"),
+        (None, "multiprocessing.Pool(5)"),
+    ],
+)
+def test_recommends_in_the_words_of_the_framework(framework, line):
+    finding = ask(waiting=0.8, framework=framework)
+
+    assert isinstance(finding, Finding)
+    assert line in finding.recommendations[0].code
+
+
+def test_children_stand_in_where_the_loader_says_nothing():
+    finding = check(
+        step_seconds=np.full(100, 1.0),
+        data_wait_seconds=np.full(100, 0.5),
+        job_cpu_cores=readings(1.0),
+        effective_cores=8.0,
+        job_workers=readings(0.0),
+    )
+
+    assert isinstance(finding, Finding)
+    assert finding.corroboration < 1.0
+
+
+def test_says_what_it_lacks_when_nobody_knows_who_loads():
+    answer = ask(workers=None)
+
+    assert isinstance(answer, Abstention)
+    assert "loader_workers" in answer.lacks
+
+
+def test_is_less_sure_where_other_jobs_keep_the_host_busy():
+    host = {"host_cpu_percent": readings(100.0), "host_cores": 8.0}
+
+    alone, crowded = ask(), ask(**host)
+
+    assert isinstance(alone, Finding)
+    assert isinstance(crowded, Finding)
+    assert crowded.corroboration < alone.corroboration
+    assert "Other jobs" in crowded.summary

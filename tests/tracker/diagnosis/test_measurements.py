@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import (
+    SECOND,
+    START,
+    readings,
+    samples,
+    stage,
+    steps,
+)
+from tracker.diagnosis.measurements import Measurements, Steps, Window, clean
+from tracker.diagnosis.signals import Samples
+
+
+def test_a_window_excludes_its_start_and_includes_its_end():
+    measurements = stage(step_rows=steps(total=1.0, count=10))
+
+    part = measurements.within(Window(START + 2 * SECOND, START + 5 * SECOND))
+
+    assert part.steps.numbers.tolist() == [2.0, 3.0, 4.0]
+
+
+def test_a_signal_without_values_in_a_window_is_absent_there():
+    measurements = Measurements(samples={"job_cpu_cores": readings(1.0, seconds=5)})
+
+    part = measurements.within(Window(START + 60 * SECOND, START + 90 * SECOND))
+
+    assert part.values() == {}
+    assert "job_cpu_cores" in measurements.values()
+
+
+def test_the_span_holds_the_first_and_the_last_measurement():
+    span = stage(step_rows=steps(total=1.0, count=10)).span()
+
+    assert span == Window(START + SECOND - 1, START + 10 * SECOND)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [np.nan, np.inf, -1.0, 0.0, 1e300],
+    ids=["nan", "inf", "negative", "0", "huge"],
+)
+def test_steps_that_cannot_be_are_left_out(odd):
+    rows = steps(count=10)
+    rows.columns["step_seconds"][3] = odd
+
+    assert len(clean(stage(step_rows=rows)).steps) == 9
+
+
+def test_steps_that_waited_nobody_knows_how_long_are_left_out():
+    rows = steps(count=10)
+    rows.columns["data_wait_seconds"][3] = np.nan
+
+    assert 3.0 not in clean(stage(step_rows=rows)).steps.numbers
+
+
+def test_readings_that_cannot_be_are_left_out():
+    odd = samples([1.0, np.nan, 2.0, np.inf])
+
+    cleaned = clean(Measurements(samples={"job_cpu_cores": odd}))
+
+    assert cleaned.samples["job_cpu_cores"].values.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("time", [-(2**63), 0, 2**63 - 1])
+def test_times_without_a_date_are_left_out(time):
+    odd = Samples(np.array([START, time]), np.ones(2))
+
+    cleaned = clean(Measurements(samples={"job_cpu_cores": odd}))
+
+    assert cleaned.samples["job_cpu_cores"].times.tolist() == [START]
+
+
+def test_what_arrives_out_of_order_is_put_in_order():
+    backwards = Samples(np.array([START + 5, START]), np.array([5.0, 0.0]))
+    rows = steps(count=10).select(np.arange(10)[::-1])
+
+    cleaned = clean(Measurements(steps=rows, samples={"job_cpu_cores": backwards}))
+
+    assert cleaned.samples["job_cpu_cores"].values.tolist() == [0.0, 5.0]
+    assert cleaned.steps.numbers.tolist() == list(range(10))
+
+
+def test_facts_that_are_no_numbers_are_left_out():
+    facts = {"effective_cores": float("nan"), "batch_size": 8.0, "framework": "plain"}
+
+    cleaned = clean(Measurements(facts=facts))
+
+    assert cleaned.facts == {"batch_size": 8.0, "framework": "plain"}
+
+
+def test_the_busiest_gpu_is_found_second_by_second():
+    gpus = {
+        0: {"gpu_utilization_percent": samples([10.0, 90.0, 30.0])},
+        1: {"gpu_utilization_percent": samples([20.0, 20.0])},
+    }
+
+    busiest = clean(Measurements(gpus=gpus)).samples["busiest_gpu_percent"]
+
+    assert busiest.values.tolist() == [20.0, 90.0, 30.0]
+
+
+def test_steps_without_their_seconds_are_no_steps():
+    rows = Steps(np.arange(3.0), np.arange(3), {"data_wait_seconds": np.ones(3)})
+
+    assert len(clean(Measurements(steps=rows)).steps) == 0

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.builders import SECOND, START, write_series, write_values
+from tests.tracker.queries.measured import finish, measure_loop, measured_run
+from tracker.diagnosis.signals import Samples
+from tracker.models import Stage
+from tracker.queries.signals import read_measurements, stage_share_of_run
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+def stage_of(run, name="train") -> Stage:
+    return Stage.objects.select_related("run").get(run=run, name=name)
+
+
+def test_reads_steps_readings_and_facts():
+    found = read_measurements(stage_of(measured_run(count=50)))
+
+    assert len(found.steps) == 50
+    assert found.steps.columns["data_wait_seconds"] == pytest.approx(0.06)
+    assert found.samples["job_cpu_cores"].values.tolist() == [1.0] * 5
+    assert found.facts["effective_cores"] == 4.0
+    assert found.facts["framework"] == "plain"
+    assert found.gpu_count == 0
+
+
+def test_reads_each_gpu():
+    run = measured_run(count=20)
+    for gpu in (0, 10):
+        write_series(
+            run, f"monitoring/train/gpu/{gpu}/utilization_percent", [gpu, 50.0]
+        )
+    write_values(run, {"monitoring/train/facts/gpu/10/memory_total_bytes": 80 * 2**30})
+
+    found = read_measurements(stage_of(run))
+
+    assert sorted(found.gpus) == [0, 10]
+    used = found.gpus[10]["gpu_utilization_percent"]
+    assert isinstance(used, Samples)
+    assert used.values.tolist() == [10.0, 50.0]
+    assert found.gpus[10]["gpu_memory_total_bytes"] == float(80 * 2**30)
+    assert found.gpu_count == 2
+
+
+def test_reads_only_its_own_stage_and_first_process():
+    run = measured_run(count=20)
+    other = ("monitoring/train-2", "monitoring/train/rank-1", "monitoring/trai")
+    for prefix in other:
+        write_series(run, f"{prefix}/job/memory_bytes", [1.0])
+
+    assert "job_memory_bytes" not in read_measurements(stage_of(run)).samples
+
+
+def test_a_stage_without_measurements_is_empty():
+    run = measured_run(count=20)
+    measure_loop(run, stage="infer")
+    Stage.objects.create(run=run, name="report")
+
+    found = read_measurements(stage_of(run, "report"))
+
+    assert len(found.steps) == 0
+    assert found.samples == {}
+    assert found.gpu_count is None
+
+
+@pytest.mark.parametrize(
+    "value", ["many", True, ["a", "b"]], ids=["text", "boolean", "set"]
+)
+def test_a_fact_of_the_wrong_type_is_absent(value):
+    run = measured_run(count=20)
+    write_values(run, {"monitoring/train/facts/memory_limit_bytes": value})
+
+    assert "memory_limit_bytes" not in read_measurements(stage_of(run)).facts
+
+
+def test_a_series_where_a_fact_belongs_is_absent():
+    run = measured_run(count=20)
+    write_series(run, "monitoring/train/facts/batch_size", [1.0, 2.0])
+
+    assert "batch_size" not in read_measurements(stage_of(run)).facts
+
+
+def test_a_value_where_a_series_belongs_is_absent():
+    run = measured_run(count=20)
+    write_values(run, {"monitoring/train/job/memory_bytes": 5.0})
+
+    assert "job_memory_bytes" not in read_measurements(stage_of(run)).samples
+
+
+def test_steps_that_lack_a_wait_are_gaps():
+    run = measured_run(count=20)
+    write_series(
+        run,
+        "monitoring/train/step/seconds",
+        [0.1],
+        steps=[20],
+        times=[START + 60 * SECOND],
+    )
+
+    waits = read_measurements(stage_of(run)).steps.columns["data_wait_seconds"]
+
+    assert np.isnan(waits).tolist() == [False] * 20 + [True]
+
+
+def test_the_share_of_a_stage_is_of_the_time_of_all():
+    run = measured_run(count=20)
+    measure_loop(run, stage="infer", count=20)
+    finish(run)
+    at = run.started_at
+    assert at is not None
+    train, infer = stage_of(run), stage_of(run, "infer")
+    for stage, seconds in ((train, 75), (infer, 25)):
+        Stage.objects.filter(pk=stage.pk).update(
+            started_at=at,
+            ended_at=at.fromtimestamp(at.timestamp() + seconds, at.tzinfo),
+        )
+
+    assert stage_share_of_run(train) == pytest.approx(0.75)
+
+
+def test_the_share_is_unknown_where_no_stage_has_begun():
+    run = measured_run(count=20)
+    Stage.objects.filter(run=run).update(started_at=None)
+
+    assert stage_share_of_run(stage_of(run)) is None

@@ -1,0 +1,176 @@
+"""Asks all rules about the stages of a run, and keeps what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from tracker.diagnosis.engine import Diagnosis as Outcome
+from tracker.diagnosis.engine import Key, diagnose
+from tracker.diagnosis.judgement import Judgement, label_of
+from tracker.models import Diagnosis, Finding, Stage, State
+from tracker.queries.signals import read_measurements
+
+# A finding that comes and goes for days must not fill its row.
+LONGEST_HISTORY = 100
+
+FIELDS = [
+    "is_open",
+    "is_primary",
+    "explained_by",
+    "severity",
+    "confidence",
+    "title",
+    "body",
+    "opened_at",
+    "changed_at",
+    "cleared_at",
+    "history",
+]
+
+
+def diagnose_run(run_id: UUID) -> None:
+    """Diagnose each stage of a run; doing it twice is doing it once."""
+    stages = Stage.objects.filter(run_id=run_id, run__trashed_at=None)
+    for stage in stages.select_related("run").order_by("id"):
+        diagnose_stage(stage)
+
+
+def diagnose_stage(stage: Stage) -> None:
+    has_ended = stage.state != State.RUNNING
+    outcome = diagnose(
+        read_measurements(stage),
+        open_findings=_open_findings(stage),
+        has_ended=has_ended,
+    )
+
+    now = timezone.now()
+    with transaction.atomic():
+        # Two passes at once would both open the same finding.
+        locked = Stage.objects.select_for_update(no_key=True).filter(pk=stage.pk)
+        if locked.first() is None:
+            return  # deleted meanwhile
+        _store_outcome(stage, outcome, now, is_final=has_ended)
+        _store_findings(stage, outcome.findings, now)
+
+
+def _open_findings(stage: Stage) -> set[Key]:
+    found = Finding.objects.filter(stage=stage, is_open=True)
+    return set(found.values_list("rule", "scope"))
+
+
+def _store_outcome(
+    stage: Stage, outcome: Outcome, now: datetime, *, is_final: bool
+) -> None:
+    window = outcome.window
+    Diagnosis.objects.update_or_create(
+        stage=stage,
+        defaults={
+            "run_id": stage.run_id,
+            "diagnosed_at": now,
+            "is_final": is_final,
+            "window_start": window.start if window else None,
+            "window_end": window.end if window else None,
+            "step_count": outcome.steady.step_count if outcome.steady else 0,
+            "healthy": list(outcome.healthy),
+            "unanswered": {
+                rule: list(lacks) for rule, lacks in outcome.unanswered.items()
+            },
+            "failed": list(outcome.failed),
+        },
+    )
+
+
+def _store_findings(
+    stage: Stage, judgements: Iterable[Judgement], now: datetime
+) -> None:
+    known = {
+        (finding.rule, finding.scope): finding
+        for finding in Finding.objects.filter(stage=stage)
+    }
+    for judgement in judgements:
+        finding = known.pop((judgement.rule, judgement.scope), None)
+        if finding is None:
+            _open(Finding(run_id=stage.run_id, stage=stage), judgement, now).save()
+        elif not finding.is_open:
+            _open(finding, judgement, now).save(update_fields=FIELDS)
+        elif _update(finding, judgement, now):
+            finding.save(update_fields=FIELDS)
+
+    for finding in known.values():
+        if finding.is_open:
+            _clear(finding, now).save(update_fields=FIELDS)
+
+
+def _open(finding: Finding, judgement: Judgement, now: datetime) -> Finding:
+    finding.rule, finding.scope = judgement.rule, judgement.scope
+    finding.is_open, finding.cleared_at = True, None
+    finding.opened_at = finding.changed_at = now
+    _fill(finding, judgement)
+    # Later passes judge later windows; this one says since when.
+    finding.body["since"] = judgement.window.start
+    finding.body["since_step"] = judgement.first_step
+    _remember(finding, "opened", now)
+    return finding
+
+
+def _update(finding: Finding, judgement: Judgement, now: datetime) -> bool:
+    """Fill in the newest numbers; return whether anything differs."""
+    before = (_outline(finding), finding.confidence, finding.body)
+    since = {key: finding.body.get(key) for key in ("since", "since_step")}
+    _fill(finding, judgement)
+    finding.body |= since
+
+    # Numbers drift with every pass; history tells what a reader would call a change.
+    if _outline(finding) != before[0]:
+        finding.changed_at = now
+        _remember(finding, "changed", now)
+    return before != (_outline(finding), finding.confidence, finding.body)
+
+
+def _clear(finding: Finding, now: datetime) -> Finding:
+    finding.is_open = finding.is_primary = False
+    finding.explained_by = ""
+    finding.cleared_at = finding.changed_at = now
+    _remember(finding, "cleared", now)
+    return finding
+
+
+def _fill(finding: Finding, judgement: Judgement) -> None:
+    finding.is_primary = judgement.is_primary
+    finding.explained_by = judgement.explained_by
+    finding.severity = judgement.finding.severity
+    finding.confidence = judgement.confidence
+    finding.title = judgement.title
+    # By way of JSON, so that it compares equal to what the database returns.
+    finding.body = {"judgement": msgspec.json.decode(msgspec.json.encode(judgement))}
+
+
+def _outline(finding: Finding) -> tuple[Any, ...]:
+    return (
+        finding.title,
+        finding.is_primary,
+        finding.explained_by,
+        str(finding.severity),
+        label_of(finding.confidence),
+    )
+
+
+def _remember(finding: Finding, what: str, now: datetime) -> None:
+    entry = {
+        "at": now.isoformat(),
+        "what": what,
+        "severity": str(finding.severity),
+        "confidence": round(finding.confidence, 3),
+        "is_primary": finding.is_primary,
+    }
+    history = [*finding.history, entry]
+    if len(history) > LONGEST_HISTORY:
+        history = [history[0], *history[-LONGEST_HISTORY + 1 :]]
+    finding.history = history

@@ -1,0 +1,73 @@
+"""Which finding is the cause, and which are its symptoms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tracker.diagnosis.finding import Severity
+from tracker.diagnosis.gain import recoverable_share
+from tracker.diagnosis.judgement import Judgement
+
+SEVERITIES = list(Severity)
+
+
+def arrange(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Name each symptom's cause, and put the primary finding first.
+
+    The order is: the primary cause and what it explains, then the next cause. A
+    cause outweighs another by the time its fix would save, times confidence.
+    """
+    ranked = sorted(judgements, key=weight, reverse=True)
+    arranged: list[Judgement] = []
+
+    def place(judgement: Judgement, explained_by: str) -> None:
+        if any(_is_same(judgement, other) for other in arranged):
+            return
+        arranged.append(replace(judgement, explained_by=explained_by))
+        for symptom in ranked:
+            is_nearest = _nearest_cause(symptom, ranked) == judgement.rule
+            if is_nearest and _explains(judgement, symptom):
+                place(symptom, judgement.rule)
+
+    for judgement in ranked:
+        if not _nearest_cause(judgement, ranked):
+            place(judgement, "")
+    # What is left are rules that explain each other in a ring: the heaviest is taken
+    # as the cause.
+    for judgement in ranked:
+        place(judgement, "")
+
+    if arranged:
+        arranged[0] = replace(arranged[0], is_primary=True)
+    return arranged
+
+
+def weight(judgement: Judgement) -> tuple[float, int, float]:
+    return (
+        recoverable_share(judgement.finding.gain) * judgement.confidence,
+        SEVERITIES.index(judgement.finding.severity),
+        judgement.confidence,
+    )
+
+
+def _nearest_cause(symptom: Judgement, others: Sequence[Judgement]) -> str:
+    """Return the cause that explains none of the other causes, or nothing."""
+    causes = [cause for cause in others if _explains(cause, symptom)]
+    nearest = (
+        cause.rule
+        for cause in causes
+        if not any(_explains(cause, other) for other in causes)
+    )
+    # In a ring every cause explains another.
+    return next(nearest, causes[0].rule if causes else "")
+
+
+def _explains(cause: Judgement, symptom: Judgement) -> bool:
+    if cause.rule == symptom.rule or symptom.rule not in cause.finding.explains:
+        return False
+    return cause.scope == symptom.scope or "" in (cause.scope, symptom.scope)
+
+
+def _is_same(one: Judgement, other: Judgement) -> bool:
+    return (one.rule, one.scope) == (other.rule, other.scope)

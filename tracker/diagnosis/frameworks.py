@@ -1,0 +1,48 @@
+"""How each framework says what a recommendation asks for."""
+
+from __future__ import annotations
+
+# Frameworks that take most of a GPU's memory when they start, so that what the
+# driver reports says nothing about need.
+RESERVING = ("tensorflow", "jax")
+
+
+def loader_workers_line(framework: str | None, workers: int) -> str:
+    match framework:
+        case "pytorch":
+            return (
+                f"DataLoader(dataset, num_workers={workers}, persistent_workers=True)"
+            )
+        case "tensorflow":
+            return (
+                "dataset.map(load, num_parallel_calls=tf.data.AUTOTUNE)"
+                ".prefetch(tf.data.AUTOTUNE)"
+            )
+        case "jax":
+            return f"grain.DataLoader(data_source=source, worker_count={workers})"
+        case _:
+            return f"multiprocessing.Pool({workers}).imap(load_batch, batches)"
+
+
+def batch_size_line(framework: str | None, batch_size: str) -> str:
+    match framework:
+        case "pytorch":
+            return f"DataLoader(dataset, batch_size={batch_size})"
+        case "tensorflow":
+            return f"dataset.batch({batch_size})"
+        case "jax":
+            return f"grain.Batch(batch_size={batch_size})"
+        case _:
+            return f"batch_size = {batch_size}"
+
+
+def memory_line(framework: str | None) -> str:
+    match framework:
+        case "pytorch":
+            return 'with torch.autocast("cuda", dtype=torch.bfloat16):'
+        case "tensorflow":
+            return 'keras.mixed_precision.set_global_policy("mixed_bfloat16")'
+        case "jax":
+            return "jax.checkpoint(loss)"
+        case _:
+            return ""

@@ -1,0 +1,74 @@
+"""Whether a measurement keeps growing, and when it reaches a limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.signals import Samples
+
+FEWEST_SECONDS = 300.0
+BLOCKS = 30
+
+# The start allocates what the work needs; it is growth of another kind.
+LEFT_OUT_SHARE = 0.10
+
+# Noise may hide some of the growth between neighbours, but a fall of this part of
+# all growth means that something was given back.
+RISING_SHARE = 0.80
+LARGEST_FALL_SHARE = 0.20
+# Growth that fades is not going to reach any limit.
+LATE_PACE_SHARE = 0.50
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    seconds: float
+    total: float
+    per_second: float
+    last: float
+
+    def seconds_until(self, limit: float) -> float:
+        return max(0.0, limit - self.last) / self.per_second
+
+
+def steady_growth(samples: Samples) -> Growth | None:
+    """Return how fast the readings grow, or None if they do not, or not steadily."""
+    start = int(LEFT_OUT_SHARE * len(samples.values))
+    seconds = (samples.times[start:] - samples.times[start : start + 1]) / 1e6
+    values = samples.values[start:]
+    if len(values) < BLOCKS or seconds[-1] < FEWEST_SECONDS:
+        return None
+
+    middles = np.array([np.median(part) for part in np.array_split(seconds, BLOCKS)])
+    levels = np.array([np.median(part) for part in np.array_split(values, BLOCKS)])
+    pace = _median_slope(middles, levels)
+    if not pace > 0 or not _rises(levels):
+        return None
+
+    late = slice(-BLOCKS // 3, None)
+    if _median_slope(middles[late], levels[late]) < LATE_PACE_SHARE * pace:
+        return None
+    return Growth(
+        seconds=float(seconds[-1]),
+        total=float(levels[-1] - levels[0]),
+        per_second=pace,
+        last=float(levels[-1]),
+    )
+
+
+def _rises(levels: np.ndarray) -> bool:
+    changes = np.diff(levels)
+    fall = float(np.max(np.maximum.accumulate(levels) - levels))
+    return float(
+        np.mean(changes >= 0)
+    ) >= RISING_SHARE and fall <= LARGEST_FALL_SHARE * float(levels[-1] - levels[0])
+
+
+def _median_slope(x: np.ndarray, y: np.ndarray) -> float:
+    """Return the median of the slopes between all pairs: outliers do not turn it."""
+    first, second = np.triu_indices(len(x), k=1)
+    apart = x[second] - x[first]
+    slopes = (y[second] - y[first])[apart > 0] / apart[apart > 0]
+    return float(np.median(slopes)) if len(slopes) else 0.0

@@ -1,0 +1,110 @@
+"""Who loads the data, how busy they are, and how many of them would keep up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tracker.diagnosis.gain import Floor
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import typical
+from tracker.diagnosis.waiting import Waiting
+
+# Room for batches that take longer than the mean.
+SPARE = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """`workers` of 0 means that the training process loads by itself."""
+
+    workers: int
+    is_counted: bool  # by the loader; otherwise guessed from the child processes
+    busy_cores: float  # of one loading process
+    cpu_seconds: float  # loading, per step
+    other_cpu_seconds: float  # training, per step
+
+    def floors(self, waiting: Waiting, effective_cores: float) -> tuple[Floor, ...]:
+        """What limits the step when loading runs beside training."""
+        cpu_seconds = self.cpu_seconds + self.other_cpu_seconds
+        return (
+            Floor(waiting.compute_seconds, "the training step's own work"),
+            Floor(
+                cpu_seconds / effective_cores,
+                f"the CPU work on {effective_cores:g} cores",
+            ),
+        )
+
+    def workers_that_keep_up(self, waiting: Waiting, effective_cores: float) -> int:
+        """Return how many loader workers come closest to a step that never waits.
+
+        Training keeps the cores that it needs itself: one of them beside a busy
+        GPU, less where most of the time goes into loading.
+        """
+        step = max(floor.seconds for floor in self.floors(waiting, effective_cores))
+        if not step > 0:
+            return self.workers
+        wanted = math.ceil(self._seconds_of_one(waiting) / step * SPARE)
+        left_by_training = round(
+            effective_cores - self._training_seconds(waiting) / step
+        )
+        return max(0, min(wanted, left_by_training, math.floor(effective_cores)))
+
+    def _seconds_of_one(self, waiting: Waiting) -> float:
+        """Return how long one process takes to load one batch."""
+        if self.workers == 0:
+            return waiting.seconds
+        return self.workers * waiting.step_seconds
+
+    def _training_seconds(self, waiting: Waiting) -> float:
+        # A process that waits for its GPU holds a core, too.
+        return max(waiting.compute_seconds, self.other_cpu_seconds)
+
+
+def measure_loading(
+    waiting: Waiting,
+    job_cpu_cores: Samples,
+    *,
+    loader_workers: float | None = None,
+    job_workers: Samples | None = None,
+    worker_cpu_cores: Samples | None = None,
+    job_main_cpu_cores: Samples | None = None,
+) -> Loading | None:
+    """Return None where it is not known who loads, or how busy they are."""
+    children = typical(job_workers) if job_workers is not None else None
+    counted = loader_workers if loader_workers is not None else children
+    if counted is None or counted < 0:
+        return None
+
+    workers = round(counted)
+    busy_cores = (
+        _busy_cores_of_workers(workers, children, worker_cpu_cores)
+        if workers
+        else min(1.0, typical(job_main_cpu_cores or job_cpu_cores))
+    )
+    if busy_cores is None:
+        return None
+
+    step_cpu_seconds = typical(job_cpu_cores) * waiting.step_seconds
+    loading_seconds = (
+        workers * waiting.step_seconds if workers else waiting.seconds
+    ) * busy_cores
+    loading_seconds = min(loading_seconds, step_cpu_seconds)
+    return Loading(
+        workers=workers,
+        is_counted=loader_workers is not None,
+        busy_cores=busy_cores,
+        cpu_seconds=loading_seconds,
+        other_cpu_seconds=step_cpu_seconds - loading_seconds,
+    )
+
+
+def _busy_cores_of_workers(
+    workers: int, children: float | None, worker_cpu_cores: Samples | None
+) -> float | None:
+    if worker_cpu_cores is None:
+        return None
+    mean = typical(worker_cpu_cores)
+    # Helpers of the multiprocessing module are children that do nothing, and the
+    # mean over the children counts them.
+    return mean * max(1.0, children / workers) if children is not None else mean

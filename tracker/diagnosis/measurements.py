@@ -1,0 +1,224 @@
+"""Everything measured about one stage, as arrays that can be cut to a window.
+
+Windows are half open, `start < time <= end`: a step's time is its end, and a
+reading speaks about the interval before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker.diagnosis.rule import SignalValue
+from tracker.diagnosis.signals import Array, Fact, Samples, Times
+
+# Beyond this a number is a broken counter: no machine has so many of anything.
+LARGEST = 1e18
+
+# Closer to 0 than anything that is measured once; dividing by it overflows.
+SMALLEST_FACT = 1e-9
+
+# Shorter than a step of anything: a clock that stood still.
+SHORTEST_STEP_SECONDS = 1e-9
+
+MICROSECONDS = 1_000_000
+# Times are those of machines that log; years beyond 9999 have no date.
+LATEST = 253_402_300_799 * MICROSECONDS
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    start: int  # microseconds since 1970, exclusive
+    end: int  # inclusive
+
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.start) / MICROSECONDS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """Per-step signals in order of time, aligned: one row per step."""
+
+    numbers: Array
+    times: Times
+    columns: Mapping[str, Array]
+
+    @classmethod
+    def none(cls) -> Steps:
+        return cls(np.empty(0), np.empty(0, np.int64), {})
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def select(self, rows: slice | NDArray[np.bool_] | NDArray[np.int64]) -> Steps:
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Steps(self.numbers[rows], self.times[rows], columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurements:
+    """`gpus` holds the per-GPU signals by number of the GPU.
+
+    `gpu_count` is 0 where the driver says so, and None where nobody knows.
+    """
+
+    steps: Steps = field(default_factory=Steps.none)
+    samples: Mapping[str, Samples] = field(default_factory=dict)
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    gpus: Mapping[int, Mapping[str, Samples | Fact]] = field(default_factory=dict)
+    gpu_count: int | None = None
+
+    def within(self, window: Window) -> Measurements:
+        return replace(
+            self,
+            steps=self.steps.select(_rows(self.steps.times, window)),
+            samples={
+                name: _cut(samples, window) for name, samples in self.samples.items()
+            },
+            gpus={
+                gpu: {
+                    name: _cut(value, window) if isinstance(value, Samples) else value
+                    for name, value in signals.items()
+                }
+                for gpu, signals in self.gpus.items()
+            },
+        )
+
+    def values(self, gpu: int | None = None) -> dict[str, SignalValue]:
+        """Return what a rule may ask for; a signal without any value is absent."""
+        sampled: dict[str, Samples | Fact] = dict(self.samples)
+        if gpu is not None:
+            sampled |= self.gpus[gpu]
+
+        values: dict[str, SignalValue] = dict(self.facts)
+        if len(self.steps):
+            values |= self.steps.columns
+        for name, value in sampled.items():
+            if not isinstance(value, Samples) or len(value.values):
+                values[name] = value
+        return values
+
+    def span(self) -> Window | None:
+        """Return the window from the first measurement to the last."""
+        arrays = [self.steps.times, *(s.times for s in self.all_samples())]
+        filled = [times for times in arrays if len(times)]
+        if not filled:
+            return None
+
+        first = min(int(times[0]) for times in filled)
+        # The first measurement belongs to the window, which excludes its start.
+        return Window(first - 1, max(int(times[-1]) for times in filled))
+
+    def all_samples(self) -> Iterator[Samples]:
+        yield from self.samples.values()
+        for signals in self.gpus.values():
+            for value in signals.values():
+                if isinstance(value, Samples):
+                    yield value
+
+
+def clean(measurements: Measurements) -> Measurements:
+    """Leave out what is no measurement, so that rules see finite numbers only."""
+    gpus = {
+        gpu: {
+            name: _clean_samples(value) if isinstance(value, Samples) else value
+            for name, value in _clean_facts(signals).items()
+        }
+        for gpu, signals in measurements.gpus.items()
+    }
+    samples = {
+        name: _clean_samples(value) for name, value in measurements.samples.items()
+    }
+    busiest = _busiest(gpus)
+    if len(busiest.times):
+        samples["busiest_gpu_percent"] = busiest
+
+    return replace(
+        measurements,
+        steps=_clean_steps(measurements.steps),
+        samples=samples,
+        facts=_clean_facts(measurements.facts),
+        gpus=gpus,
+    )
+
+
+def _clean_steps(steps: Steps) -> Steps:
+    seconds = steps.columns.get("step_seconds")
+    if seconds is None:
+        return Steps.none()
+
+    good = _is_measurement(seconds) & (seconds >= SHORTEST_STEP_SECONDS)
+    good &= _is_date(steps.times)
+    for column in steps.columns.values():
+        good &= _is_measurement(column) & (column >= 0)
+    steps = steps.select(good)
+
+    # Clocks of different machines may jump; windows need order.
+    if np.any(np.diff(steps.times) < 0):
+        steps = steps.select(np.argsort(steps.times, kind="stable"))
+    return steps
+
+
+def _clean_samples(samples: Samples) -> Samples:
+    good = _is_measurement(samples.values) & _is_date(samples.times)
+    times, values = samples.times[good], samples.values[good]
+    if np.any(np.diff(times) < 0):
+        order = np.argsort(times, kind="stable")
+        times, values = times[order], values[order]
+    return Samples(times, values)
+
+
+def _clean_facts(facts: Mapping[str, T]) -> dict[str, T]:
+    return {
+        name: value
+        for name, value in facts.items()
+        if not isinstance(value, int | float)
+        or value == 0
+        or SMALLEST_FACT <= abs(value) <= LARGEST
+    }
+
+
+def _is_measurement(values: Array) -> NDArray[np.bool_]:
+    # False for NaN, too.
+    return np.abs(values) <= LARGEST
+
+
+def _is_date(times: Times) -> NDArray[np.bool_]:
+    return (times > 0) & (times <= LATEST)
+
+
+def _busiest(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> Samples:
+    readings = [
+        value
+        for signals in gpus.values()
+        for name, value in signals.items()
+        if name == "gpu_utilization_percent" and isinstance(value, Samples)
+    ]
+    if not readings:
+        return Samples(np.empty(0, np.int64), np.empty(0))
+
+    # All GPUs are read within one tick of the agent, a second apart at most.
+    times = np.concatenate([samples.times for samples in readings])
+    values = np.concatenate([samples.values for samples in readings])
+    order = np.argsort(times, kind="stable")
+    ticks, starts = np.unique(times[order] // MICROSECONDS, return_index=True)
+    if not len(ticks):
+        return Samples(times, values)
+    return Samples(times[order][starts], np.maximum.reduceat(values[order], starts))
+
+
+def _cut(samples: Samples, window: Window) -> Samples:
+    rows = _rows(samples.times, window)
+    return Samples(samples.times[rows], samples.values[rows])
+
+
+def _rows(times: Times, window: Window) -> slice:
+    start, end = np.searchsorted(times, (window.start, window.end), side="right")
+    return slice(int(start), int(end))

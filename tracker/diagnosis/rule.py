@@ -1,0 +1,98 @@
+"""A rule is a module with a docstring and a `check` function; this reads one.
+
+The parameters of `check` are the signals it needs; those with a default are
+optional. `already_open` is no signal: it is true while the rule's finding is open,
+when lower limits hold. A module may set `SPAN`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from types import ModuleType
+
+import numpy as np
+
+from tracker.diagnosis import finding
+from tracker.diagnosis.finding import Answer
+from tracker.diagnosis.signals import SIGNALS, Array, Fact, Samples
+
+Check = Callable[..., Answer]
+SignalValue = Array | Samples | Fact
+
+ALREADY_OPEN = "already_open"
+
+
+class Span(Enum):
+    """How much of a stage a rule looks at."""
+
+    STEADY = auto()  # the steady part, without warm-up
+    STAGE = auto()  # all of it: what happened once is enough
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    name: str
+    title: str  # the fault as a sentence without its full stop
+    check: Check = field(repr=False)
+    needs: tuple[str, ...]
+    may_use: tuple[str, ...]
+    hears_state: bool  # whether check takes already_open
+    span: Span
+    explanation: str = field(repr=False)  # Markdown
+    # Named constants of the module: the limits.
+    limits: Mapping[str, float] = field(repr=False)
+
+    @classmethod
+    def from_module(cls, module: ModuleType) -> Rule:
+        parameters = inspect.signature(module.check).parameters
+        signals = {name: p for name, p in parameters.items() if name != ALREADY_OPEN}
+        if unknown := signals.keys() - SIGNALS.keys():
+            raise TypeError(
+                f"{module.__name__}.check asks for unknown signals: {unknown}"
+            )
+
+        title, _, explanation = (inspect.getdoc(module) or "").partition("\n")
+        return cls(
+            name=module.__name__.rpartition(".")[2].replace("_", "-"),
+            title=title.removesuffix("."),
+            check=module.check,
+            needs=tuple(n for n, p in signals.items() if p.default is p.empty),
+            may_use=tuple(n for n, p in signals.items() if p.default is not p.empty),
+            hears_state=ALREADY_OPEN in parameters,
+            span=getattr(module, "SPAN", Span.STEADY),
+            explanation=explanation.strip(),
+            limits=_limits(module),
+        )
+
+    @property
+    def is_per_gpu(self) -> bool:
+        return any(SIGNALS[name].is_per_gpu for name in self.needs)
+
+    def ask(
+        self, values: Mapping[str, SignalValue], *, already_open: bool = False
+    ) -> Answer:
+        """Ask about one window; `values` holds all of `needs`, some of `may_use`."""
+        wanted = {
+            name: values[name]
+            for name in (*self.needs, *self.may_use)
+            if name in values
+        }
+        # Division by a total of 0 gives NaN, which crosses no limit.
+        with np.errstate(all="ignore"):
+            if self.hears_state:
+                return self.check(**wanted, already_open=already_open)
+            return self.check(**wanted)
+
+
+def _limits(module: ModuleType) -> dict[str, float]:
+    return {
+        name.lower().replace("_", " "): value
+        for name, value in vars(module).items()
+        if name.isupper()
+        and isinstance(value, int | float)
+        # Words for how good a measurement is come from there, and are no limits.
+        and not hasattr(finding, name)
+    }

@@ -1,0 +1,121 @@
+"""A GPU is reserved while only the CPU works.
+
+## What it looks for
+A stage in which a GPU hardly ever works although the job keeps the CPU busy.
+
+## Why it matters
+Nobody else can use the GPU meanwhile, and it costs as much as a busy one.
+
+## When it is wrong
+On a workstation whose GPU nobody else waits for, it costs nothing but power.
+A training stage without any GPU work is reported too: it runs on the CPU by mistake,
+or does not need this machine.
+
+Catalogue: P1, GPU reserved during a CPU stage.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    SAMPLED,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import margin_below, percentile, typical
+from tracker.diagnosis.wording import cores, duration
+
+SPAN = Span.STAGE
+
+IDLE_GPU_PERCENT = 5.0
+IDLE_GPU_RELEASE_PERCENT = 10.0
+# The GPU is idle if it stays below in all but the busiest readings.
+PERCENTILE = 95.0
+
+BUSY_CPU_SHARE = 0.20
+BUSY_CPU_CORES = 0.50  # or this much, on machines with many cores
+
+SMALLEST_SHARE_OF_RUN = 0.10
+CRITICAL_SECONDS = 3600.0
+
+FEWEST_SECONDS = 60.0
+FEWEST_READINGS = 10
+
+
+def check(
+    gpu_utilization_percent: Samples,
+    job_cpu_cores: Samples,
+    *,
+    effective_cores: float | None = None,
+    stage_share_of_run: float | None = None,
+    already_open: bool = False,
+) -> Answer:
+    readings = len(gpu_utilization_percent.values)
+    times = gpu_utilization_percent.times
+    seconds = float(times[-1] - times[0]) / 1e6 if readings else 0.0
+    if readings < FEWEST_READINGS or seconds < FEWEST_SECONDS:
+        return Abstention((TOO_SHORT,))
+
+    busiest = percentile(gpu_utilization_percent, PERCENTILE)
+    limit = IDLE_GPU_RELEASE_PERCENT if already_open else IDLE_GPU_PERCENT
+    used = typical(job_cpu_cores)
+    if busiest >= limit or used < _busy_cores(effective_cores):
+        return None
+    if stage_share_of_run is not None and stage_share_of_run < SMALLEST_SHARE_OF_RUN:
+        return None
+
+    return Finding(
+        severity=(
+            Severity.CRITICAL if seconds >= CRITICAL_SECONDS else Severity.WARNING
+        ),
+        summary=(
+            f"In {duration(seconds)} the GPU hardly worked: {PERCENTILE:g} of 100"
+            f" readings saw it busy {busiest:.0f} % of the time or less, while the job"
+            f" computed on {cores(used)}."
+        ),
+        evidence=(
+            Evidence(
+                "gpu_utilization_percent",
+                f"{PERCENTILE:g}th percentile",
+                busiest,
+                "%",
+                IDLE_GPU_PERCENT,
+            ),
+            Evidence("job_cpu_cores", "median", used, "cores"),
+            Evidence(
+                "gpu_utilization_percent", "GPU time held", seconds / 3600, "GPU hours"
+            ),
+        ),
+        recommendations=_RECOMMENDATIONS,
+        disproof=(
+            "Run this stage where no GPU is visible: if it takes as long, it needs none."
+        ),
+        quality=SAMPLED,
+        margin=margin_below(busiest, IDLE_GPU_PERCENT),
+        corroboration=AGREEING,
+    )
+
+
+def _busy_cores(effective_cores: float | None) -> float:
+    if effective_cores is None or not effective_cores > 0:
+        return BUSY_CPU_CORES
+    return min(BUSY_CPU_CORES, BUSY_CPU_SHARE * effective_cores)
+
+
+_RECOMMENDATIONS = (
+    Recommendation(
+        "Run this stage on a machine without a GPU, as a script of its own that joins"
+        " the same run.",
+        current="on a machine with a GPU",
+        suggested="on a machine without one",
+        code='run = agent.init("my run", stage="preprocess")',
+    ),
+    Recommendation("If this is training, check that model and batches are on the GPU."),
+)

@@ -1,0 +1,225 @@
+"""Preparing batches keeps the CPU busy.
+
+## What it looks for
+Steps that wait for data while the processes that load it, or all cores of the job,
+are busy computing. With no loader workers the training process itself is looked at.
+
+## Why it matters
+Decoding and transforming cost CPU time. Where that is the limit, a faster disk or a
+faster GPU changes nothing.
+
+## When it is wrong
+CPU use is sampled once a second and cannot be split between waiting and training.
+A training step that keeps several cores busy can hide waits that compute nothing.
+Where other jobs fill the host's cores, busy and slowed down look alike: it is
+unanswered then, unless the loading processes are busy all the same.
+
+Catalogue: D2, CPU-bound preprocessing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracker.diagnosis.contention import CROWDED, is_crowded
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.loading import Loading, measure_loading
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_towards, typical
+from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.wording import cores, duration, percent
+
+# Of all cores the job may use.
+FULL_CPU_SHARE = 0.80
+FULL_CPU_RELEASE_SHARE = 0.70
+# Cores idle for more than this part of the waiting time: waiting is not computing.
+IDLE_PART_OF_WAITING = 0.50
+
+# Of one core, by each loader worker.
+BUSY_WORKER_CORES = 0.80
+BUSY_WORKER_RELEASE_CORES = 0.70
+# Of one core, by a training process that loads by itself.
+BUSY_TRAINER_CORES = 0.90
+BUSY_TRAINER_RELEASE_CORES = 0.80
+
+CRITICAL_SHARE = 0.20
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    job_cores: float
+    effective_cores: float
+    busy_limit: float
+    loaders_are_busy: bool
+    cores_are_full: bool
+
+    @property
+    def job_share(self) -> float:
+        return self.job_cores / self.effective_cores
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    job_cpu_cores: Samples,
+    effective_cores: float,
+    *,
+    loader_workers: float | None = None,
+    job_workers: Samples | None = None,
+    worker_cpu_cores: Samples | None = None,
+    job_main_cpu_cores: Samples | None = None,
+    host_cpu_percent: Samples | None = None,
+    host_cores: float | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    already_open: bool = False,
+) -> Answer:
+    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    if waiting is None or not waiting.is_notable(already_open=already_open):
+        return None
+    if not effective_cores > 0:
+        return Abstention(("effective_cores",))
+
+    loading = measure_loading(
+        waiting,
+        job_cpu_cores,
+        loader_workers=loader_workers,
+        job_workers=job_workers,
+        worker_cpu_cores=worker_cpu_cores,
+        job_main_cpu_cores=job_main_cpu_cores,
+    )
+    if loading is None:
+        return Abstention(("loader_workers", "worker_cpu_cores"))
+
+    use = _measure_use(
+        waiting,
+        loading,
+        job_cores=typical(job_cpu_cores),
+        effective_cores=effective_cores,
+        already_open=already_open,
+    )
+    if not use.loaders_are_busy and not use.cores_are_full:
+        is_unclear = is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
+        return Abstention((CROWDED,)) if is_unclear else None
+    return _finding(waiting, loading, use)
+
+
+def _measure_use(
+    waiting: Waiting,
+    loading: Loading,
+    *,
+    job_cores: float,
+    effective_cores: float,
+    already_open: bool,
+) -> _Use:
+    if loading.workers:
+        enter, leave = BUSY_WORKER_CORES, BUSY_WORKER_RELEASE_CORES
+    else:
+        enter, leave = BUSY_TRAINER_CORES, BUSY_TRAINER_RELEASE_CORES
+    full_limit = FULL_CPU_RELEASE_SHARE if already_open else FULL_CPU_SHARE
+
+    job_share = job_cores / effective_cores
+    waits_compute = 1.0 - job_share <= IDLE_PART_OF_WAITING * waiting.exposed_share
+    return _Use(
+        job_cores=job_cores,
+        effective_cores=effective_cores,
+        busy_limit=enter,
+        loaders_are_busy=loading.busy_cores >= (leave if already_open else enter),
+        cores_are_full=job_share >= full_limit and waits_compute,
+    )
+
+
+def _finding(waiting: Waiting, loading: Loading, use: _Use) -> Finding:
+    who = "the loader workers" if loading.workers else "the training process"
+    is_critical = waiting.exposed_share >= CRITICAL_SHARE
+    margin = max(
+        margin_towards(loading.busy_cores, use.busy_limit, 1.0)
+        if use.loaders_are_busy
+        else 0.5,
+        margin_towards(use.job_share, FULL_CPU_SHARE, 1.0)
+        if use.cores_are_full
+        else 0.5,
+    )
+    return Finding(
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=(
+            f"Each batch costs {duration(loading.cpu_seconds)} of CPU time before"
+            f" training can use it, and {who} cannot do more: the job keeps"
+            f" {cores(use.job_cores)} of {use.effective_cores:g} busy while"
+            f" {percent(waiting.exposed_share)} of the time goes into waiting."
+        ),
+        evidence=_evidence(waiting, loading, use),
+        recommendations=_recommendations(loading, waiting),
+        disproof=(
+            "Prepare a few hundred batches ahead and train on those: if steps still"
+            " wait as long, preparing them is not the limit."
+        ),
+        gain=expected_gain(
+            waiting.step_seconds,
+            (Floor(waiting.compute_seconds, "the training step's own work"),),
+        ),
+        explains=("data-wait-dominates",),
+        quality=SAMPLED,
+        margin=margin,
+        corroboration=(
+            AGREEING if use.loaders_are_busy and use.cores_are_full else ALONE
+        ),
+    )
+
+
+def _evidence(waiting: Waiting, loading: Loading, use: _Use) -> tuple[Evidence, ...]:
+    return (
+        Evidence(
+            "job_cpu_cores",
+            f"median, of {use.effective_cores:g} cores",
+            use.job_cores,
+            "cores",
+            FULL_CPU_SHARE * use.effective_cores,
+        ),
+        Evidence(
+            "worker_cpu_cores" if loading.workers else "job_main_cpu_cores",
+            "cores kept busy by one loading process",
+            loading.busy_cores,
+            "cores",
+            use.busy_limit,
+        ),
+        Evidence(
+            "job_cpu_cores",
+            "CPU time to load one batch",
+            loading.cpu_seconds,
+            "s",
+        ),
+        Evidence(
+            "data_wait_seconds", "share of step time", waiting.share, "share", None
+        ),
+    )
+
+
+def _recommendations(loading: Loading, waiting: Waiting) -> tuple[Recommendation, ...]:
+    training_seconds = max(waiting.compute_seconds, waiting.step_seconds / 100)
+    needed = loading.cpu_seconds / training_seconds
+    return (
+        Recommendation(
+            "Do what is the same every time once: decode, crop and resize in a stage"
+            " before training, and keep only random augmentation in the loop.",
+            code='run = agent.init("my run", stage="preprocess")',
+        ),
+        Recommendation(
+            "Make each batch cheaper: a faster decoder, smaller images, fewer or"
+            " vectorised transforms."
+        ),
+        Recommendation(
+            "Give the job more cores for loading, so that it keeps up with training.",
+            suggested=f"about {cores(needed)} for loading alone",
+        ),
+    )

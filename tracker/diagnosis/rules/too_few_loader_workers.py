@@ -1,0 +1,243 @@
+"""Too few processes load the data.
+
+## What it looks for
+Steps that wait for data while the job has cores to spare, and either the training
+process loads by itself or every loader worker is busy.
+
+## Why it matters
+More processes load at the same time. This is the cheapest cure of all: one argument.
+
+## When it is wrong
+Cores that the job may use can be busy with other jobs. New workers then take their
+part from those, and gain less than the bound says.
+If storage is the limit, more processes only wait together.
+The memory of a new worker is guessed from that of the processes there are.
+
+Catalogue: D3, too few loader workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracker.diagnosis.contention import is_crowded
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    CONTRADICTED,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.frameworks import loader_workers_line
+from tracker.diagnosis.gain import expected_gain
+from tracker.diagnosis.loading import Loading, measure_loading
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import highest, margin_above, typical
+from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_waiting
+from tracker.diagnosis.wording import cores, count, duration, percent
+
+# Above this part of its cores in use, a job has none to spare.
+MOST_CPU_SHARE = 0.70
+# A training process without workers leaves the rest of a small machine unused.
+MOST_CPU_SHARE_WITHOUT_WORKERS = 0.85
+RELEASE_CPU_SHARE = 0.90
+
+BUSY_WORKER_CORES = 0.80
+BUSY_WORKER_RELEASE_CORES = 0.70
+
+SMALLEST_BOUND = 1.05
+CRITICAL_SHARE = 0.20
+
+
+@dataclass(frozen=True, slots=True)
+class _Shortage:
+    waiting: Waiting
+    loading: Loading
+    effective_cores: float
+    cpu_share: float
+    suggested: int
+    is_crowded: bool
+
+    @property
+    def suggestion(self) -> str:
+        return count(self.suggested, "worker", "workers")
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    job_cpu_cores: Samples,
+    effective_cores: float,
+    *,
+    loader_workers: float | None = None,
+    job_workers: Samples | None = None,
+    worker_cpu_cores: Samples | None = None,
+    job_main_cpu_cores: Samples | None = None,
+    host_cpu_percent: Samples | None = None,
+    host_cores: float | None = None,
+    job_memory_bytes: Samples | None = None,
+    memory_limit_bytes: float | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    if waiting is None or not waiting.is_notable(already_open=already_open):
+        return None
+    if not effective_cores > 0:
+        return Abstention(("effective_cores",))
+
+    loading = measure_loading(
+        waiting,
+        job_cpu_cores,
+        loader_workers=loader_workers,
+        job_workers=job_workers,
+        worker_cpu_cores=worker_cpu_cores,
+        job_main_cpu_cores=job_main_cpu_cores,
+    )
+    if loading is None:
+        return Abstention(("loader_workers", "worker_cpu_cores"))
+
+    cpu_share = typical(job_cpu_cores) / effective_cores
+    if not _is_short_of_workers(loading, cpu_share, already_open=already_open):
+        return None
+
+    suggested = min(
+        loading.workers_that_keep_up(waiting, effective_cores),
+        _workers_in_memory(loading.workers, job_memory_bytes, memory_limit_bytes),
+    )
+    crowded = is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
+    shortage = _Shortage(
+        waiting, loading, effective_cores, cpu_share, suggested, crowded
+    )
+    gain = expected_gain(waiting.step_seconds, loading.floors(waiting, effective_cores))
+    if suggested <= loading.workers or gain.bound < SMALLEST_BOUND:
+        return None
+    return _finding(shortage, gain, framework)
+
+
+def _is_short_of_workers(
+    loading: Loading, cpu_share: float, *, already_open: bool
+) -> bool:
+    if loading.workers == 0:
+        limit = RELEASE_CPU_SHARE if already_open else MOST_CPU_SHARE_WITHOUT_WORKERS
+        return cpu_share <= limit
+
+    most = MOST_CPU_SHARE_WITHOUT_WORKERS if already_open else MOST_CPU_SHARE
+    busy = BUSY_WORKER_RELEASE_CORES if already_open else BUSY_WORKER_CORES
+    return cpu_share < most and loading.busy_cores >= busy
+
+
+def _workers_in_memory(
+    workers: int, job_memory_bytes: Samples | None, memory_limit_bytes: float | None
+) -> int:
+    """Return how many workers fit when each takes as much as a process does now."""
+    most = 1_000_000
+    if job_memory_bytes is None or not memory_limit_bytes:
+        return most
+    used = highest(job_memory_bytes)
+    if not used > 0:
+        return most
+    of_one = used / (workers + 1)
+    return workers + max(0, min(most, int((memory_limit_bytes - used) / of_one)))
+
+
+def _finding(shortage: _Shortage, gain: Gain, framework: str | None) -> Finding:
+    waiting, loading = shortage.waiting, shortage.loading
+    is_critical = waiting.exposed_share >= CRITICAL_SHARE
+    return Finding(
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=_summary(shortage),
+        evidence=_evidence(shortage),
+        recommendations=(
+            Recommendation(
+                "Load in more processes."
+                if loading.workers
+                else "Load in processes of their own.",
+                current=count(loading.workers, "worker", "workers"),
+                suggested=shortage.suggestion,
+                code=loader_workers_line(framework, shortage.suggested),
+            ),
+        ),
+        disproof=(
+            f"Run with {shortage.suggestion}: if the waiting stays, something that the"
+            " workers share is the limit, such as storage."
+        ),
+        gain=gain,
+        explains=("preprocessing-is-cpu-bound", "data-wait-dominates"),
+        quality=SAMPLED,
+        margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
+        corroboration=_corroboration(shortage),
+    )
+
+
+def _summary(shortage: _Shortage) -> str:
+    workers = shortage.loading.workers
+    now = (
+        f"{count(workers, 'loader worker is', 'loader workers are')} busy"
+        if workers
+        else "The training process loads every batch by itself"
+    )
+    used = shortage.cpu_share * shortage.effective_cores
+    others = " Other jobs keep the host busy." if shortage.is_crowded else ""
+    return (
+        f"{now} and {percent(shortage.waiting.exposed_share)} of the time goes into"
+        f" waiting, while the job uses {cores(used)} of the"
+        f" {shortage.effective_cores:g} it may use.{others}"
+    )
+
+
+def _corroboration(shortage: _Shortage) -> float:
+    loading = shortage.loading
+    if not loading.is_counted:
+        return CONTRADICTED if loading.workers else ALONE
+    if shortage.is_crowded:
+        return ALONE
+    # The loader says how many there are, and the process tree how busy.
+    return AGREEING if loading.busy_cores >= BUSY_WORKER_CORES else ALONE
+
+
+def _evidence(shortage: _Shortage) -> tuple[Evidence, ...]:
+    waiting, loading = shortage.waiting, shortage.loading
+    effective_cores = shortage.effective_cores
+    return (
+        Evidence(
+            "loader_workers" if loading.is_counted else "job_workers",
+            "as the loader says" if loading.is_counted else "child processes",
+            loading.workers,
+            "processes",
+        ),
+        Evidence(
+            "data_wait_seconds",
+            "share of step time",
+            waiting.share,
+            "share",
+            NOTABLE_SHARE,
+        ),
+        Evidence(
+            "job_cpu_cores",
+            f"median, of {effective_cores:g} cores",
+            shortage.cpu_share * effective_cores,
+            "cores",
+            (MOST_CPU_SHARE if loading.workers else MOST_CPU_SHARE_WITHOUT_WORKERS)
+            * effective_cores,
+        ),
+        Evidence(
+            "worker_cpu_cores" if loading.workers else "job_main_cpu_cores",
+            "cores kept busy by one loading process",
+            loading.busy_cores,
+            "cores",
+        ),
+        Evidence(
+            "job_cpu_cores",
+            f"CPU time to load one batch, of {duration(waiting.step_seconds)} per step",
+            loading.cpu_seconds,
+            "s",
+        ),
+    )

@@ -1,0 +1,47 @@
+"""Numeric questions that two or more parts of the diagnosis ask."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracker.diagnosis.signals import Array, Samples
+
+
+def typical(samples: Samples) -> float:
+    """Return the median of the readings; NaN without any."""
+    return float(np.median(samples.values)) if len(samples.values) else float("nan")
+
+
+def highest(samples: Samples) -> float:
+    return float(samples.values.max()) if len(samples.values) else float("nan")
+
+
+def percentile(samples: Samples, percent: float) -> float:
+    if not len(samples.values):
+        return float("nan")
+    return float(np.percentile(samples.values, percent))
+
+
+def average(values: Array) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def margin_above(value: float, limit: float) -> float:
+    """Return 0.5 at the limit, growing to 1 at twice the limit."""
+    return _margin(value - limit, limit)
+
+
+def margin_below(value: float, limit: float) -> float:
+    """Return 0.5 at the limit, growing to 1 at 0."""
+    return _margin(limit - value, limit)
+
+
+def margin_towards(value: float, limit: float, full: float) -> float:
+    """Return 0.5 at the limit, growing to 1 where the value is `full`."""
+    return _margin(value - limit, full - limit)
+
+
+def _margin(distance: float, scale: float) -> float:
+    if not scale:
+        return 1.0
+    return 0.5 + 0.5 * min(1.0, max(0.0, distance / scale))

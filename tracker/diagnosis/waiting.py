@@ -1,0 +1,81 @@
+"""How much of the step time passes waiting for data: asked by several rules.
+
+Limits are here because these rules must agree on when a run waits at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import average
+
+NOTABLE_SHARE = 0.10
+# A finding that is open stays open above this.
+RELEASE_SHARE = 0.07
+
+# The first batch of an epoch waits for reasons of its own; epochs of 50 steps or
+# more have it among the longest 2 % of waits.
+LONGEST_WAITS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Means over the steps of a window.
+
+    `exposed_share` is the waiting during which no GPU works: what remains on the
+    GPU's queue goes on while the trainer waits, and costs nothing.
+    """
+
+    step_seconds: float
+    seconds: float
+    share: float
+    exposed_share: float
+    usual_share: float  # without the longest waits
+
+    @property
+    def compute_seconds(self) -> float:
+        """What a step takes once nothing waits."""
+        return self.step_seconds * (1.0 - self.exposed_share)
+
+    def is_notable(self, *, already_open: bool) -> bool:
+        limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
+        return self.exposed_share >= limit and self.usual_share >= RELEASE_SHARE
+
+
+def measure_waiting(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    busiest_gpu_percent: Samples | None = None,
+) -> Waiting | None:
+    """Return None where no time passed."""
+    total = float(step_seconds.sum())
+    if not total > 0:
+        return None
+
+    waits = np.minimum(data_wait_seconds, step_seconds)
+    share = float(waits.sum()) / total
+    return Waiting(
+        step_seconds=total / len(step_seconds),
+        seconds=float(waits.sum()) / len(step_seconds),
+        share=share,
+        exposed_share=min(share, _idle_share(busiest_gpu_percent)),
+        usual_share=_usual_share(step_seconds, waits),
+    )
+
+
+def _idle_share(busiest_gpu_percent: Samples | None) -> float:
+    if busiest_gpu_percent is None:
+        return 1.0
+    busy = average(busiest_gpu_percent.values) / 100
+    return max(0.0, 1.0 - busy)
+
+
+def _usual_share(step_seconds: Array, waits: Array) -> float:
+    left_out = int(np.ceil(LONGEST_WAITS * len(waits)))
+    if left_out >= len(waits):
+        return 0.0
+    usual = np.argpartition(waits, len(waits) - left_out)[: len(waits) - left_out]
+    return float(waits[usual].sum() / step_seconds[usual].sum())

@@ -1,0 +1,39 @@
+"""How numbers read in the sentences of findings."""
+
+from __future__ import annotations
+
+MINUTE = 60
+HOUR = 3600
+
+KIBI = 1024
+SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def percent(share: float) -> str:
+    return f"{share * 100:.0f} %"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1000:.3g} ms"
+    if seconds < 2 * MINUTE:
+        return f"{seconds:.3g} s"
+    if seconds < 2 * HOUR:
+        return f"{seconds / MINUTE:.0f} min"
+    return f"{seconds / HOUR:.1f} h"
+
+
+def size(size_bytes: float) -> str:
+    power = 0
+    while size_bytes >= KIBI and power < len(SIZES) - 1:
+        size_bytes /= KIBI
+        power += 1
+    return f"{size_bytes:.3g} {SIZES[power]}"
+
+
+def cores(count: float) -> str:
+    return "1 core" if f"{count:.2g}" == "1" else f"{count:.2g} cores"
+
+
+def count(number: float, one: str, many: str) -> str:
+    return f"{number:g} {one if number == 1 else many}"

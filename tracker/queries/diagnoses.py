@@ -1,0 +1,288 @@
+"""What the rules said about a run, ready to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import msgspec
+from django.db.models import F
+
+from tracker.diagnosis.chain import SEVERITIES, weight
+from tracker.diagnosis.finding import NO_GPU, Evidence, Gain, Recommendation, Severity
+from tracker.diagnosis.judgement import Judgement, Label, label_of
+from tracker.diagnosis.measurements import Window
+from tracker.diagnosis.rules import RULES
+from tracker.diagnosis.signals import SIGNALS
+from tracker.models import Diagnosis, Finding, Run
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TITLES = {rule.name: rule.title for rule in RULES}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLabel:
+    name: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """A signal that was not there, or in `description` what else a rule lacked.
+
+    `code` is the line that would provide it, empty where there is none.
+    """
+
+    signal: str
+    description: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnansweredRule:
+    name: str
+    title: str
+    lacks: list[Lack]
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """What confidence is the product of; short runs are held below "confirmed"."""
+
+    quality: float
+    persistence: float
+    margin: float
+    corroboration: float
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    at: datetime
+    what: str  # opened, changed or cleared
+    severity: str
+    label: Label
+    is_primary: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """One finding with everything a page says about it, its symptoms folded in."""
+
+    id: int
+    rule: str
+    scope: str  # "" for the whole stage, or "gpu/0"
+    title: str
+    summary: str
+    severity: str
+    confidence: float
+    label: Label
+    factors: Factors
+    evidence: tuple[Evidence, ...]
+    recommendations: tuple[Recommendation, ...]
+    disproof: str
+    gain: Gain | None
+    is_open: bool
+    is_primary: bool
+    explained_by: str
+    since: datetime
+    since_step: float | None
+    window: Window
+    first_step: float | None
+    last_step: float | None
+    changed_at: datetime
+    cleared_at: datetime | None
+    history: list[HistoryEntry]
+    symptoms: list[FindingView]
+
+
+@dataclass(frozen=True, slots=True)
+class StageDiagnosis:
+    """`findings` are open causes, the primary one first; `cleared` the newest first.
+
+    `window` is what the steady rules judged; None: nothing was measured over time.
+    """
+
+    stage: str
+    state: str
+    diagnosed_at: datetime
+    is_final: bool
+    window: Window | None
+    step_count: int
+    findings: list[FindingView]
+    cleared: list[FindingView]
+    healthy: list[RuleLabel]
+    unanswered: list[UnansweredRule]
+    not_applicable: list[RuleLabel]
+    failed: list[RuleLabel]
+
+
+@dataclass(frozen=True, slots=True)
+class MainFinding:
+    rule: str
+    title: str
+    stage: str
+    severity: str
+    label: Label
+
+
+def diagnoses_of(run: Run) -> list[StageDiagnosis]:
+    """Return the diagnoses of a run's stages in the order the stages began."""
+    found: dict[int, list[Finding]] = {}
+    for finding in Finding.objects.filter(run_id=run.pk).order_by("id"):
+        found.setdefault(finding.stage_id, []).append(finding)
+
+    diagnoses = (
+        Diagnosis.objects.filter(run_id=run.pk)
+        .select_related("stage")
+        .order_by(F("stage__started_at").asc(nulls_last=True), "stage_id")
+    )
+    return [
+        _stage_diagnosis(diagnosis, found.get(diagnosis.stage_id, []))
+        for diagnosis in diagnoses
+    ]
+
+
+def main_findings(run_ids: Collection[UUID]) -> dict[UUID, MainFinding]:
+    """Return each run's worst primary finding; runs without any are absent."""
+    rows = Finding.objects.filter(
+        run_id__in=run_ids, is_open=True, is_primary=True
+    ).values_list(
+        "run_id", "rule", "title", "stage__name", "severity", "confidence", named=True
+    )
+    worst_last = sorted(
+        rows, key=lambda row: (SEVERITIES.index(Severity(row.severity)), row.confidence)
+    )
+    return {
+        row.run_id: MainFinding(
+            row.rule,
+            row.title,
+            row.stage__name,
+            row.severity,
+            label_of(row.confidence),
+        )
+        for row in worst_last
+    }
+
+
+def _stage_diagnosis(diagnosis: Diagnosis, findings: list[Finding]) -> StageDiagnosis:
+    unanswered, not_applicable = _unanswered(diagnosis.unanswered)
+    is_judged = diagnosis.window_start is not None and diagnosis.window_end is not None
+    return StageDiagnosis(
+        stage=diagnosis.stage.name,
+        state=diagnosis.stage.state,
+        diagnosed_at=diagnosis.diagnosed_at,
+        is_final=diagnosis.is_final,
+        window=(
+            Window(diagnosis.window_start or 0, diagnosis.window_end or 0)
+            if is_judged
+            else None
+        ),
+        step_count=diagnosis.step_count,
+        findings=_causes([f for f in findings if f.is_open]),
+        cleared=_cleared([f for f in findings if not f.is_open]),
+        healthy=_labels(diagnosis.healthy),
+        unanswered=unanswered,
+        not_applicable=not_applicable,
+        failed=_labels(diagnosis.failed),
+    )
+
+
+def _causes(findings: list[Finding]) -> list[FindingView]:
+    judged = [(_judgement(finding), finding) for finding in findings]
+    judged.sort(key=lambda pair: (pair[1].is_primary, weight(pair[0])), reverse=True)
+
+    shown: set[int] = set()
+
+    def view(judgement: Judgement, finding: Finding) -> FindingView:
+        shown.add(finding.pk)
+        symptoms = [
+            view(*other)
+            for other in judged
+            if other[1].pk not in shown and _is_symptom(other[1], finding)
+        ]
+        return _view(judgement, finding, symptoms)
+
+    return [view(*pair) for pair in judged if not pair[1].explained_by]
+
+
+def _is_symptom(finding: Finding, cause: Finding) -> bool:
+    shares_scope = finding.scope == cause.scope or "" in (finding.scope, cause.scope)
+    return finding.explained_by == cause.rule and shares_scope
+
+
+def _cleared(findings: list[Finding]) -> list[FindingView]:
+    findings.sort(key=lambda finding: finding.changed_at, reverse=True)
+    return [_view(_judgement(finding), finding, []) for finding in findings]
+
+
+def _judgement(finding: Finding) -> Judgement:
+    return msgspec.convert(finding.body["judgement"], Judgement)
+
+
+def _view(
+    judgement: Judgement, finding: Finding, symptoms: list[FindingView]
+) -> FindingView:
+    said = judgement.finding
+    return FindingView(
+        id=finding.pk,
+        rule=finding.rule,
+        scope=finding.scope,
+        title=finding.title,
+        summary=said.summary,
+        severity=finding.severity,
+        confidence=finding.confidence,
+        label=label_of(finding.confidence),
+        factors=Factors(
+            said.quality, judgement.persistence, said.margin, said.corroboration
+        ),
+        evidence=said.evidence,
+        recommendations=said.recommendations,
+        disproof=said.disproof,
+        gain=said.gain,
+        is_open=finding.is_open,
+        is_primary=finding.is_primary,
+        explained_by=finding.explained_by,
+        since=EPOCH + timedelta(microseconds=finding.body["since"]),
+        since_step=finding.body["since_step"],
+        window=judgement.window,
+        first_step=judgement.first_step,
+        last_step=judgement.last_step,
+        changed_at=finding.changed_at,
+        cleared_at=finding.cleared_at,
+        history=[
+            HistoryEntry(
+                at=datetime.fromisoformat(entry["at"]),
+                what=entry["what"],
+                severity=entry["severity"],
+                label=label_of(entry["confidence"]),
+                is_primary=entry["is_primary"],
+            )
+            for entry in finding.history
+        ],
+        symptoms=symptoms,
+    )
+
+
+def _unanswered(
+    unanswered: dict[str, list[str]],
+) -> tuple[list[UnansweredRule], list[RuleLabel]]:
+    """Part rules that lack something from those that need a GPU where there is none."""
+    lacking = {rule: lacks for rule, lacks in unanswered.items() if lacks != [NO_GPU]}
+    rules = [
+        UnansweredRule(name, TITLES.get(name, name), [_lack(lack) for lack in lacks])
+        for name, lacks in lacking.items()
+    ]
+    return rules, _labels(rule for rule in unanswered if rule not in lacking)
+
+
+def _lack(name: str) -> Lack:
+    signal = SIGNALS.get(name)
+    if signal is None:
+        return Lack("", name, "")
+    return Lack(signal.name, signal.description, signal.code)
+
+
+def _labels(names: Iterable[str]) -> list[RuleLabel]:
+    return [RuleLabel(name, TITLES.get(name, name)) for name in names]
