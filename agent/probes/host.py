@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import psutil
 
@@ -12,6 +13,9 @@ from agent.probes.rates import Rate, known
 from agent.values import Value
 
 _LOOPBACK_PREFIX = "lo"
+_DEVICES = Path("/dev")
+# Drivers of NVIDIA (also on Jetson and inside WSL) and of AMD make one of these.
+_GPU_DEVICES = ("nvidia*", "nvhost*", "dxg", "kfd")
 
 
 class HostProbe:
@@ -19,7 +23,8 @@ class HostProbe:
 
     name = "host"
 
-    def __init__(self) -> None:
+    def __init__(self, devices: Path = _DEVICES) -> None:
+        self._devices = devices
         self._busy = Rate()
         self._cores = psutil.cpu_count() or 0
         self._disk_read, self._disk_write = Rate(), Rate()
@@ -35,6 +40,8 @@ class HostProbe:
         }
         if self._cores:
             facts["facts/host_cores"] = self._cores
+        if system.sysname == "Linux" and not _has_gpu(self._devices):
+            facts["facts/gpu_count"] = 0
         return facts
 
     def sample(self, now: float) -> Sample:
@@ -66,6 +73,10 @@ class HostProbe:
         if cores is None or not self._cores:
             return None
         return min(100.0, 100.0 * cores / self._cores)
+
+
+def _has_gpu(devices: Path) -> bool:
+    return any(next(devices.glob(name), None) for name in _GPU_DEVICES)
 
 
 def _network_bytes() -> tuple[int, int]:
