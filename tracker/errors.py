@@ -69,4 +69,20 @@ class Unavailable(TrackerError):
     code = "unavailable"
 
     def __init__(self) -> None:
-        super().__init__("The database is not available; try again in a few seconds.")
+        super().__init__(
+            "The server or its database is too busy; try again in a few seconds."
+        )
+
+
+class LengthRequired(TrackerError):
+    code = "length_required"
+
+    def __init__(self) -> None:
+        super().__init__("Send the body with a Content-Length header.")
+
+
+class UnsupportedMedia(TrackerError):
+    code = "unsupported_media"
+
+    def __init__(self, header: str, accepted: str) -> None:
+        super().__init__(f"{header} must be {accepted}.")

@@ -8,60 +8,112 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+# Every variable that was asked for, so that one with a typing error can be refused.
+known_names: set[str] = set()
+# What only the agent reads; training processes may share their environment with us.
+AGENT_NAMES = {
+    f"SEAMARK_{name}"
+    for name in (
+        "EXIT_SECONDS",
+        "MODE",
+        "PROJECT",
+        "RUN",
+        "SPOOL",
+        "STAGE",
+        "TOKEN",
+    )
+}
+
 
 def text(name: str, default: str = "") -> str:
+    known_names.update((name, f"{name}_FILE"))
     if path := os.environ.get(f"{name}_FILE"):
         return Path(path).read_text(encoding="utf-8").strip()
     return os.environ.get(name, default)
 
 
 def integer(name: str, default: int) -> int:
-    value = os.environ.get(name, str(default))
+    value = text(name, str(default))
     if not value.isascii() or not value.isdigit():
         raise ImproperlyConfigured(f"{name} must be a whole number, not {value!r}.")
     return int(value)
 
 
 def boolean(name: str, *, default: bool) -> bool:
-    value = os.environ.get(name, "yes" if default else "no").lower()
+    value = text(name, "yes" if default else "no").lower()
     if value not in ("yes", "no"):
         raise ImproperlyConfigured(f"{name} must be yes or no, not {value!r}.")
     return value == "yes"
 
 
-def data_home() -> Path:
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
-    return Path(home) / "seamark"
+def refuse_unknown_names() -> None:
+    ours = {name for name in os.environ if name.startswith("SEAMARK_")}
+    if unknown := sorted(ours - known_names - AGENT_NAMES):
+        raise ImproperlyConfigured(
+            f"There is no setting {', '.join(unknown)}; docs/configuration.md has all."
+        )
+
+
+def user_folder(variable: str, default: str) -> Path:
+    """Return our folder under one of the user's own, as the XDG standard names them."""
+    return Path(os.environ.get(variable) or Path.home() / default) / "seamark"
+
+
+def usable_folder(path: Path) -> Path:
+    """Make the folder if it is not there; refuse one that cannot be written."""
+    folder = path.expanduser().absolute()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"The data folder {folder} cannot be written ({error.strerror}); "
+            "choose another with SEAMARK_DATA."
+        ) from error
+    return folder
 
 
 def stored_secret(path: Path) -> str:
     """Return this installation's secret, made once and readable by its owner only."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text(encoding="utf-8").strip()
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(secret := secrets.token_urlsafe(48))
-    return secret
+    if not path.exists():
+        # Made whole under another name, so that of two processes that start at once
+        # neither reads half of it, and the second finds the first one's.
+        with tempfile.NamedTemporaryFile("w", dir=path.parent) as file:
+            file.write(secrets.token_urlsafe(48))
+            file.flush()
+            with suppress(FileExistsError):
+                os.link(file.name, path)
+    return path.read_text(encoding="utf-8").strip()
 
 
 # Where embedded mode keeps its database, queue and files.
-DATA_FOLDER = Path(text("SEAMARK_DATA") or data_home()).expanduser().absolute()
-DATA_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+DATA_FOLDER = usable_folder(
+    Path(text("SEAMARK_DATA") or user_folder("XDG_DATA_HOME", ".local/share"))
+)
+# Where agents of the same user look for a server's address and a token.
+AGENT_FILE = Path(
+    text("SEAMARK_CONFIG") or user_folder("XDG_CONFIG_HOME", ".config") / "agent.json"
+)
 
 # Where the server listens, and the address people and agents reach it by.
 BIND = text("SEAMARK_BIND", "127.0.0.1")
 PORT = integer("SEAMARK_PORT", 8713)
-PUBLIC_URL = text("SEAMARK_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
+LOCAL_HOST = "127.0.0.1" if BIND in ("0.0.0.0", "::") else BIND
+PUBLIC_URL = text("SEAMARK_URL", f"http://{LOCAL_HOST}:{PORT}").rstrip("/")
 
 SECRET_KEY = text("SEAMARK_SECRET_KEY") or stored_secret(DATA_FOLDER / "secret-key")
 DEBUG = False
 ALLOWED_HOSTS = text("SEAMARK_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+ALLOWED_HOSTS.append(urlsplit(PUBLIC_URL).hostname or "")
 HTTPS = PUBLIC_URL.startswith("https://")
 
 # "sqlite:///…" or "postgres://…"; the default is a file in the data folder.
@@ -72,6 +124,9 @@ DATABASES = {
 }
 IS_SQLITE = DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
 if IS_SQLITE:
+    DATABASES["default"]["ENGINE"] = "tracker.embedded.sqlite"
+    # Opening is dear and closing checkpoints, so each thread keeps its connection.
+    DATABASES["default"]["CONN_MAX_AGE"] = None
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
@@ -103,12 +158,14 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "web.security.ContentSecurity",
+    "tracker.api.errors.ApiErrors",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "web.errors.PageErrors",
 ]
 TEMPLATES = [
     {
@@ -148,6 +205,7 @@ SECURE_PROXY_SSL_HEADER = (
     else None
 )
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+CSRF_FAILURE_VIEW = "web.errors.csrf_failure"
 
 # The ingest endpoint bounds its own bodies while they stream; see tracker/ingest.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
@@ -161,3 +219,5 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": text("SEAMARK_LOG_LEVEL", "WARNING")},
 }
+
+refuse_unknown_names()

@@ -2,6 +2,50 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
+from django.views.decorators.http import require_safe
+from ninja import NinjaAPI
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from tracker.api.errors import use_our_errors
+from tracker.api.v1 import (
+    attributes,
+    diagnoses,
+    ingest,
+    ladders,
+    limits,
+    me,
+    projects,
+    runs,
+    series,
+)
+
+v1 = NinjaAPI(
+    title="Seamark",
+    version="1",
+    description=(
+        "Reads what agents logged and what was diagnosed."
+        " Send a token as `Authorization: Bearer <token>`."
+        " NaN and infinities, which JSON cannot hold, are the texts"
+        ' "NaN", "Infinity" and "-Infinity".'
+        ' Every error is {"error": {"code", "message"}}.'
+    ),
+    urls_namespace="api-v1",
+    docs_decorator=require_safe,
+)
+use_our_errors(v1)
+for router in (
+    me.router,
+    projects.router,
+    runs.router,
+    attributes.router,
+    series.router,
+    diagnoses.router,
+    ladders.router,
+    limits.router,
+):
+    v1.add_router("", router)
+
+urlpatterns = [
+    path("v1/ingest/<uuid:spool_id>", ingest.receive_batch, name="ingest"),
+    path("v1/", v1.urls),
+]

@@ -1,0 +1,235 @@
+"""Makes members, projects and runs for tests, all through the real ingest path."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+import numpy as np
+
+from tracker.actions.states import settle_states
+from tracker.actor import Actor, Scope
+from tracker.ingest.opening import from_microseconds
+from tracker.ingest.write import Receipt, store_batch
+from tracker.models import Member, Project, Role, Run, Spool, State, User, Workspace
+
+# When the runs of tests start unless they say otherwise: microseconds since 1970.
+START = int(datetime(2026, 1, 2, 12, tzinfo=UTC).timestamp()) * 1_000_000
+SECOND = 1_000_000
+
+Message = Mapping[str, Any]
+
+
+def frames(payloads: Iterable[Sequence[Message] | bytes], *, first: int = 1) -> bytes:
+    """Frame each payload (messages, or ready bytes), numbered from `first`."""
+    return b"".join(
+        frame(
+            payload if isinstance(payload, bytes) else msgspec.msgpack.encode(payload),
+            number,
+        )
+        for number, payload in enumerate(payloads, start=first)
+    )
+
+
+def frame(payload: bytes, number: int) -> bytes:
+    checked = struct.pack("<IQ", len(payload), number) + payload
+    return struct.pack("<I", zlib.crc32(checked)) + checked
+
+
+def open_message(
+    run: str = "run", *, project: str = "vision", **fields: Any
+) -> Message:
+    return {
+        "t": "open",
+        "project": project,
+        "run": run,
+        "stage": "train",
+        "rank": 0,
+        "host": "node-1",
+        "pid": 4242,
+        "agent": "0.1.0",
+        "time": START,
+        **fields,
+    }
+
+
+def points_message(
+    path: str,
+    values: Sequence[float] | np.ndarray,
+    *,
+    steps: Sequence[float] | np.ndarray | None = None,
+    times: Sequence[int] | np.ndarray | None = None,
+) -> Message:
+    """One point a second from START on, at steps 0, 1, 2, … unless told otherwise."""
+    columns = np.asarray(values, dtype="<f8")
+    numbers = np.arange(len(columns))
+    return {
+        "t": "points",
+        "path": path,
+        "steps": np.asarray(numbers if steps is None else steps, "<f8").tobytes(),
+        "times": np.asarray(
+            START + numbers * SECOND if times is None else times, "<i8"
+        ).tobytes(),
+        "values": columns.tobytes(),
+    }
+
+
+def set_message(path: str, value: object) -> Message:
+    return {"t": "set", "path": path, "value": value}
+
+
+def close_message(state: str = "finished", *, failure: str = "", time: int) -> Message:
+    return {"t": "close", "state": state, "failure": failure, "time": time}
+
+
+def make_member(
+    name: str = "ada", role: str = Role.OWNER, *, workspace: Workspace | None = None
+) -> Member:
+    """A person with a role, in a workspace of their own unless one is given."""
+    if workspace is None:
+        workspace = Workspace.objects.create(name=f"{name}'s", slug=f"{name}-workspace")
+    user, _ = User.objects.get_or_create(username=name)
+    return Member.objects.create(workspace=workspace, user=user, role=role)
+
+
+def actor_of(member: Member, scope: Scope = Scope.FULL) -> Actor:
+    """What a token of this member would make: one workspace, one scope."""
+    return Actor(member.user_id, member.workspace_id, scope)
+
+
+def browser_of(member: Member) -> Actor:
+    """What a browser session of this member would make: all their workspaces."""
+    return Actor(member.user_id)
+
+
+def make_project(member: Member, name: str = "vision") -> Project:
+    return Project.objects.create(workspace=member.workspace, name=name, slug=name)
+
+
+def make_run(
+    project: Project,
+    name: str = "baseline",
+    state: str = State.RUNNING,
+    *,
+    stage: str = "train",
+    started_at: int = START,
+    failure: str = "",
+) -> Run:
+    """A run of one stage with one process, in the given state."""
+    process = Process(project, name, stage=stage, time=started_at)
+    process.open()
+    run = process.run
+    _settle(run, process, state, failure=failure, time=started_at)
+    return run
+
+
+def write_series(
+    run: Run,
+    path: str,
+    values: Sequence[float] | np.ndarray,
+    *,
+    steps: Sequence[float] | np.ndarray | None = None,
+    times: Sequence[int] | np.ndarray | None = None,
+    stage: str = "train",
+    rank: int = 0,
+) -> None:
+    """Log a series from a process of its own; the run's state stays what it was."""
+    message = points_message(path, values, steps=steps, times=times)
+    write(run, [message], stage=stage, rank=rank)
+
+
+def write_values(
+    run: Run, values: Mapping[str, object], *, stage: str = "train", rank: int = 0
+) -> None:
+    """Set attributes; datetimes, integers, texts and lists of strings are kept so."""
+    messages = [set_message(path, value) for path, value in values.items()]
+    write(run, messages, stage=stage, rank=rank)
+
+
+def write_tags(run: Run, *tags: str, stage: str = "train") -> None:
+    write(run, [{"t": "tags", "add": list(tags), "remove": []}], stage=stage)
+
+
+def write(
+    run: Run, messages: Sequence[Message], *, stage: str = "train", rank: int = 0
+) -> None:
+    """Send messages from a process of its own; none may be refused."""
+    run.refresh_from_db()
+    state = run.state
+    process = Process(run.project, run.name, stage=stage, rank=rank)
+    process.open()
+    receipt = process.send(messages)
+    assert not receipt.refused, receipt.refused
+    _settle(run, process, state, time=_end_of(messages))
+
+
+class Process:
+    """One process that logs: an actor, a spool and the number of its next frame."""
+
+    def __init__(
+        self,
+        project: Project,
+        run: str,
+        *,
+        stage: str = "train",
+        rank: int = 0,
+        time: int = START,
+        actor: Actor | None = None,
+    ) -> None:
+        self.actor = actor or _writer(project)
+        self.spool_id = uuid4()
+        self.next_number = 1
+        self.opening = open_message(
+            run, project=project.slug, stage=stage, rank=rank, time=time
+        )
+
+    @property
+    def run(self) -> Run:
+        return self.spool.run
+
+    @property
+    def spool(self) -> Spool:
+        return Spool.objects.select_related("run__project").get(id=self.spool_id)
+
+    def open(self) -> Receipt:
+        return self.send([self.opening])
+
+    def send(self, *payloads: Sequence[Message]) -> Receipt:
+        """Send each list of messages as a frame, all in one batch."""
+        body = frames(payloads, first=self.next_number)
+        receipt = store_batch(self.actor, self.spool_id, body)
+        self.next_number += len(payloads)
+        return receipt
+
+
+def _settle(
+    run: Run, process: Process, state: str, *, failure: str = "", time: int
+) -> None:
+    if state in (State.FINISHED, State.FAILED):
+        process.send([close_message(state, failure=failure, time=time)])
+    if state == State.CRASHED:
+        Spool.objects.filter(id=process.spool_id).update(
+            state=State.CRASHED, ended_at=from_microseconds(time)
+        )
+        settle_states(run.id)
+    run.refresh_from_db()
+
+
+def _writer(project: Project) -> Actor:
+    member = project.workspace.members.filter(role__in=[Role.OWNER, Role.EDITOR])[:1]
+    return actor_of(member.get())
+
+
+def _end_of(messages: Sequence[Message]) -> int:
+    """The last time a message speaks of."""
+    times = [
+        np.frombuffer(message["times"], "<i8").max()
+        for message in messages
+        if message.get("times")
+    ]
+    return int(max(times, default=START))

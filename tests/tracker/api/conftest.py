@@ -1,0 +1,46 @@
+"""A project with one run, and clients that may read it or write to it.
+
+Imports are inside the fixtures: pytest may load this file before Django is set up.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def project(member):
+    from tests.builders import make_project
+
+    return make_project(member, "vision")
+
+
+@pytest.fixture
+def run(project):
+    from tests.builders import make_run
+
+    return make_run(project, "baseline")
+
+
+@pytest.fixture
+def client_with(api):
+    """Return a function that gives a client with a new token of this scope."""
+    from tracker.actions.access import make_token
+    from tracker.actor import Scope
+
+    return lambda member, scope: api(make_token(member, scope, Scope(scope)))
+
+
+@pytest.fixture
+def reader(client_with, member):
+    return client_with(member, "read")
+
+
+@pytest.fixture
+def writer(client_with, member):
+    return client_with(member, "ingest")
+
+
+@pytest.fixture
+def strange_reader(client_with, stranger):
+    return client_with(stranger, "read")

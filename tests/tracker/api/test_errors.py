@@ -1,0 +1,93 @@
+import json
+
+import pytest
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpResponse
+from django.test import RequestFactory
+
+from tracker import errors
+from tracker.api.errors import STATUS, ApiErrors, answered
+from tracker.errors import NotAuthenticated, NotFound, OutOfOrder, TrackerError
+
+
+def kinds(base=TrackerError):
+    for kind in base.__subclasses__():
+        yield kind
+        yield from kinds(kind)
+
+
+def body_of(response):
+    return json.loads(response.content)["error"]
+
+
+def test_every_refusal_has_a_status_and_a_code_of_its_own():
+    every = [kind for kind in kinds() if kind.__module__ == errors.__name__]
+
+    assert set(every) == set(STATUS)
+    assert len({kind.code for kind in every}) == len(every)
+
+
+def test_a_refusal_says_code_and_message():
+    response = answered(NotFound("run"))
+
+    assert response.status_code == 404
+    assert body_of(response) == {
+        "code": "not_found",
+        "message": "There is no such run, or you may not see it.",
+    }
+
+
+def test_out_of_order_says_what_is_expected():
+    response = answered(OutOfOrder(7))
+
+    assert response.status_code == 409
+    assert body_of(response)["expected"] == 7
+
+
+def test_a_caller_without_a_token_is_told_how_to_send_one():
+    assert answered(NotAuthenticated())["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("error", [OperationalError("locked"), InterfaceError("gone")])
+def test_a_database_that_is_away_is_no_fault_of_the_caller(error):
+    response = answered(error)
+
+    assert response.status_code == 503
+    assert int(response["Retry-After"]) > 0
+    assert body_of(response)["code"] == "unavailable"
+
+
+def test_what_nobody_meant_to_raise_is_not_answered():
+    assert answered(ZeroDivisionError()) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, "invalid_input"),
+        (403, "not_allowed"),
+        (404, "not_found"),
+        (405, "method_not_allowed"),
+        (500, "internal_error"),
+    ],
+)
+def test_what_django_answers_by_itself_has_the_one_shape(status, code):
+    page = HttpResponse("<h1>Secret traceback</h1>", status=status)
+    page["Allow"] = "GET"
+    middleware = ApiErrors(lambda _: page)
+
+    response = middleware(RequestFactory().get("/api/v1/nothing"))
+
+    assert response.status_code == status
+    assert body_of(response)["code"] == code
+    assert response["Allow"] == "GET"
+    assert b"Secret" not in response.content
+
+
+def test_pages_keep_their_own_errors():
+    page = HttpResponse("<h1>Not here</h1>", status=404)
+    request = RequestFactory().get("/runs/1")
+    middleware = ApiErrors(lambda _: page)
+
+    assert middleware(request) is page
+    assert middleware.process_exception(request, Http404()) is None

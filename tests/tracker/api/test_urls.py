@@ -1,0 +1,83 @@
+"""The API describes itself, truly, on a page that a browser shows."""
+
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.builders import write_series, write_tags, write_values
+from tracker.api.urls import v1
+
+HOW_TO = Path(__file__).parents[3] / "docs/how-to/use-the-api.md"
+ANSWERS = [
+    "/api/v1/me",
+    "/api/v1/projects",
+    "/api/v1/projects/{workspace}/{project}/runs",
+    "/api/v1/runs/{run_id}",
+    "/api/v1/runs/{run_id}/attributes",
+    "/api/v1/runs/{run_id}/series",
+    "/api/v1/runs/{run_id}/diagnosis",
+    "/api/v1/projects/{workspace}/{project}/ladders",
+    "/api/v1/limits",
+]
+
+
+def description():
+    # Through JSON, as clients get it.
+    return json.loads(json.dumps(v1.get_openapi_schema(), default=str))
+
+
+def test_every_endpoint_is_described_and_documented():
+    described = description()["paths"]
+
+    assert set(described) >= set(ANSWERS)
+    for path, operations in described.items():
+        assert f"`{path.removeprefix('/api/v1')}`" in HOW_TO.read_text()
+        for operation in operations.values():
+            assert operation["description"]
+            assert operation["security"]
+
+
+@pytest.mark.django_db
+@pytest.mark.database
+@pytest.mark.parametrize("path", ANSWERS)
+def test_every_answer_is_as_described(path, reader, run):
+    write_series(run, "loss", [1.0, float("nan"), float("inf")])
+    write_values(run, {"lr": 0.1, "n": 2**60, "name": "a", "on": True, "x": ["a"]})
+    write_tags(run, "good")
+    address = path.format(workspace="ada-workspace", project="vision", run_id=run.id)
+
+    answer = reader.get(address, {"path": "loss"}).json()
+
+    whole = description()
+    content = whole["paths"][path]["get"]["responses"]["200"]["content"]
+    schema = content["application/json"]["schema"] | {"components": whole["components"]}
+    assert list(Draft202012Validator(schema).iter_errors(answer)) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        pytest.param("/api/v1/nothing", id="unknown"),
+        pytest.param("/api/v2/me", id="another version"),
+        pytest.param("/api/", id="no version"),
+        pytest.param("/api/v1/runs/" + quote("\0"), id="NUL"),
+        pytest.param("/api/v1//me", id="double slash"),
+        pytest.param("/api/v1/me;admin=1", id="semicolon"),
+        pytest.param("/api/v1/%252e%252e/me", id="double encoding"),
+        pytest.param("/api/v1/..%5cme", id="backslash"),
+    ],
+)
+def test_what_is_not_there_is_refused_with_the_one_shape(client, address):
+    response = client.get(address)
+
+    assert response.status_code == 404
+    assert set(response.json()["error"]) == {"code", "message"}
+
+
+def test_a_method_cannot_be_overridden(client):
+    response = client.post("/api/v1/limits", headers={"x-http-method-override": "GET"})
+
+    assert response.status_code == 405

@@ -1,0 +1,221 @@
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
+
+import pytest
+import zstandard
+from django.db import OperationalError, connection
+
+from tests.builders import (
+    Process,
+    frames,
+    make_member,
+    make_project,
+    open_message,
+    points_message,
+    set_message,
+)
+from tracker.actions.access import make_token
+from tracker.actor import Scope
+from tracker.api.v1 import ingest
+from tracker.ingest.limits import LIMITS
+from tracker.models import JournalEntry, Project, Run
+from tracker.queries.series import read_points
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+CONTENT_TYPE = "application/vnd.seamark.frames"
+
+
+def send(client, body, spool_id=None, **headers):
+    return client.post(
+        f"/api/v1/ingest/{spool_id or uuid4()}",
+        body,
+        content_type=headers.pop("content_type", CONTENT_TYPE),
+        headers=headers,
+    )
+
+
+def test_stores_a_batch_and_says_how_far(writer):
+    body = frames([[open_message("baseline")], [points_message("loss", [1.0, 2.0])]])
+
+    response = send(writer, body)
+
+    assert response.status_code == 200
+    assert response.json() == {"stored": 2, "refused": [], "refused_count": 0}
+    assert read_points(Run.objects.get(), "loss").values.tolist() == [1.0, 2.0]
+
+
+def test_takes_a_compressed_batch(writer):
+    body = zstandard.ZstdCompressor().compress(frames([[open_message("baseline")]]))
+
+    response = send(writer, body, **{"content-encoding": "zstd"})
+
+    assert response.json()["stored"] == 1
+
+
+def test_lists_what_it_refused(writer):
+    body = frames([[open_message()], [set_message("", 1), {"t": "picture"}]])
+
+    answer = send(writer, body).json()
+
+    assert answer["refused_count"] == 2
+    assert answer["refused"][0] == {
+        "frame": 2,
+        "index": 0,
+        "code": "invalid_path",
+        "message": "The path is empty.",
+    }
+
+
+def test_an_empty_body_is_a_heartbeat(writer, run):
+    response = send(writer, b"", run.spools.get().id)
+
+    assert response.json()["stored"] == 1
+
+
+def test_a_gap_is_answered_with_the_number_expected(writer, run):
+    body = frames([[set_message("x", 1)]], first=9)
+
+    response = send(writer, body, run.spools.get().id)
+
+    assert response.status_code == 409
+    assert response.json()["error"]["code"] == "out_of_order"
+    assert response.json()["error"]["expected"] == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "code"),
+    [
+        pytest.param(b"x", {}, 400, "malformed_batch", id="no frames"),
+        pytest.param(
+            b"x", {"content-encoding": "zstd"}, 400, "malformed_batch", id="no zstd"
+        ),
+        pytest.param(
+            b"x", {"content-encoding": "br"}, 415, "unsupported_media", id="encoding"
+        ),
+        pytest.param(
+            b"{}",
+            {"content_type": "application/json"},
+            415,
+            "unsupported_media",
+            id="type",
+        ),
+        pytest.param(
+            bytes(LIMITS.body_bytes + 1), {}, 413, "too_large", id="too many bytes"
+        ),
+        pytest.param(
+            zstandard.ZstdCompressor().compress(bytes(1024**3)),
+            {"content-encoding": "zstd"},
+            413,
+            "too_large",
+            id="bomb of 1 GiB",
+        ),
+    ],
+)
+def test_refuses_clearly_and_stores_nothing(writer, body, headers, status, code):
+    response = send(writer, body, **headers)
+
+    assert response.status_code == status
+    assert response.json()["error"]["code"] == code
+    assert not Project.objects.exists()
+
+
+def test_a_body_without_its_length_is_refused(writer):
+    response = writer.generic(
+        "POST",
+        f"/api/v1/ingest/{uuid4()}",
+        frames([[open_message()]]),
+        content_type=CONTENT_TYPE,
+        headers={"transfer-encoding": "chunked"},
+    )
+
+    assert response.status_code == 411
+
+
+def test_a_token_is_needed(client):
+    assert send(client, b"").status_code == 401
+
+
+def test_a_browser_session_does_not_write(client_of, member):
+    assert send(client_of(member), frames([[open_message()]])).status_code == 401
+
+
+def test_a_reading_token_does_not_write(reader):
+    response = send(reader, frames([[open_message()]]))
+
+    assert response.status_code == 403
+    assert response.json()["error"]["code"] == "not_allowed"
+
+
+def test_a_stranger_does_not_reach_the_spool(client_with, stranger, run):
+    body = frames([[set_message("x", 1)]], first=2)
+
+    response = send(client_with(stranger, "ingest"), body, run.spools.get().id)
+
+    assert response.status_code == 409
+    assert response.json()["error"]["expected"] == 1
+
+
+@pytest.mark.parametrize("method", ["get", "put", "patch", "delete"])
+def test_only_post_is_answered(writer, method):
+    response = getattr(writer, method)(f"/api/v1/ingest/{uuid4()}")
+
+    assert response.status_code == 405
+    assert response.json()["error"]["code"] == "method_not_allowed"
+
+
+@pytest.mark.parametrize("spool", ["1", "not-a-uuid", "0b1c", "../me", "%2e%2e"])
+def test_a_spool_is_a_uuid(writer, spool):
+    response = writer.post(f"/api/v1/ingest/{spool}", b"", content_type=CONTENT_TYPE)
+
+    assert response.status_code == 404
+    assert response["Content-Type"] == "application/json"
+
+
+def test_a_database_that_is_away_is_answered_with_when_to_come_back(
+    writer, monkeypatch
+):
+    def locked(*_):
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(ingest, "store_batch", locked)
+
+    response = send(writer, frames([[open_message()]]))
+
+    assert response.status_code == 503
+    assert int(response["Retry-After"]) > 0
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", "../../etc", "\u202e", "__proto__", "x" * 255]
+)
+def test_hostile_names_are_only_names(writer, reader, name):
+    opening = open_message(name, project=name[:200], stage=name[:100], host=name)
+
+    assert send(writer, frames([[opening]])).json()["stored"] == 1
+
+    [project] = reader.get("/api/v1/projects").json()["projects"]
+    runs = f"/api/v1/projects/{project['workspace']}/{project['slug']}/runs"
+    assert project["name"] == name[:200]
+    assert [run["name"] for run in reader.get(runs).json()["runs"]] == [name]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_batch_twenty_times_at_once_is_stored_once(api):
+    member = make_member()
+    process = Process(make_project(member), "baseline")
+    process.open()
+    client = api(make_token(member, "many", Scope.INGEST))
+    body = frames([[points_message("loss", [1.0])]], first=2)
+
+    def once(_):
+        try:
+            return send(client, body, process.spool_id).json()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(once, range(20)))
+
+    assert answers == [{"stored": 2, "refused": [], "refused_count": 0}] * 20
+    assert JournalEntry.objects.count() == 1

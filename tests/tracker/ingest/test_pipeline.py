@@ -1,0 +1,107 @@
+import pytest
+
+from tests.builders import frames, open_message, points_message, set_message
+from tracker.errors import OutOfOrder
+from tracker.ingest import pipeline
+from tracker.ingest.batch import read_batch
+from tracker.ingest.limits import Limits
+from tracker.ingest.pipeline import Known, judge
+from tracker.models import Kind
+
+
+def known(*, last_number=1, kinds=None, attribute_count=0):
+    return Known(last_number, kinds or {}, attribute_count)
+
+
+def batch_of(*payloads, first=2):
+    return read_batch(frames(payloads, first=first))
+
+
+def paths(batch):
+    return [message.content.path for message in batch.messages]
+
+
+def test_frames_that_are_stored_are_skipped():
+    batch = batch_of([set_message("a", 1)], [set_message("b", 1)], [{"t": "?"}])
+
+    judged = judge(batch, known(last_number=2))
+
+    assert (judged.first, judged.last) == (3, 4)
+    assert paths(judged) == ["b"]
+    assert len(judged.refusals) == 1
+
+
+def test_what_is_wholly_stored_becomes_a_heartbeat():
+    judged = judge(batch_of([set_message("a", 1)], [{"t": "?"}]), known(last_number=9))
+
+    assert judged.is_heartbeat
+    assert (judged.messages, judged.refusals) == ((), ())
+
+
+def test_a_gap_says_where_to_go_on():
+    with pytest.raises(OutOfOrder) as refusal:
+        judge(batch_of([set_message("a", 1)], first=9), known(last_number=4))
+
+    assert refusal.value.expected == 5
+
+
+def test_an_opening_that_is_stored_is_skipped_too():
+    judged = judge(
+        batch_of([open_message()], [set_message("a", 1)], first=1), known(last_number=1)
+    )
+
+    assert judged.opening is None
+    assert paths(judged) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "message"),
+    [
+        pytest.param(Kind.STRING, set_message("x", 1.0), id="number on text"),
+        pytest.param(Kind.INTEGER, set_message("x", True), id="boolean on number"),
+        pytest.param(Kind.FLOAT, points_message("x", [1.0]), id="series on value"),
+        pytest.param(Kind.FLOAT_SERIES, set_message("x", 1.0), id="value on series"),
+    ],
+)
+def test_a_path_keeps_its_type(stored, message):
+    judged = judge(batch_of([message]), known(kinds={"x": stored}))
+
+    assert [refusal.code for refusal in judged.refusals] == ["type_conflict"]
+    assert judged.messages == ()
+
+
+@pytest.mark.parametrize("stored", [Kind.INTEGER, Kind.FLOAT])
+@pytest.mark.parametrize("value", [1, 0.5])
+def test_integers_and_floats_may_replace_each_other(stored, value):
+    judged = judge(batch_of([set_message("x", value)]), known(kinds={"x": stored}))
+
+    assert judged.refusals == ()
+
+
+def test_within_a_batch_the_first_message_decides_the_type():
+    judged = judge(
+        batch_of([set_message("x", "a"), points_message("x", [1.0])]), known()
+    )
+
+    assert [refusal.index for refusal in judged.refusals] == [1]
+
+
+def test_tags_are_the_string_set_of_that_name():
+    change = {"t": "tags", "add": ["a"], "remove": []}
+
+    accepted = judge(batch_of([change]), known(kinds={"tags": Kind.STRING_SET}))
+    refused = judge(batch_of([change]), known(kinds={"tags": Kind.STRING}))
+
+    assert accepted.refusals == ()
+    assert [refusal.code for refusal in refused.refusals] == ["type_conflict"]
+
+
+def test_new_paths_beyond_the_limit_are_refused_and_old_ones_written(monkeypatch):
+    monkeypatch.setattr(pipeline, "LIMITS", Limits(attributes=3))
+    batch = batch_of([set_message(path, 1) for path in ("old", "new", "next", "next")])
+
+    judged = judge(batch, known(kinds={"old": Kind.INTEGER}, attribute_count=2))
+
+    assert paths(judged) == ["old", "new"]
+    assert {refusal.code for refusal in judged.refusals} == {"too_many_attributes"}
+    assert len(judged.refusals) == 2

@@ -1,0 +1,120 @@
+"""Reads a request's body in pieces, bounded as sent and as unpacked."""
+
+from __future__ import annotations
+
+import zlib
+from threading import BoundedSemaphore
+
+import zstandard
+from django.http import HttpRequest, UnreadablePostError
+
+from tracker.errors import (
+    LengthRequired,
+    MalformedBatch,
+    TooLarge,
+    Unavailable,
+    UnsupportedMedia,
+)
+
+READ_BYTES = 64 * 1024
+LENGTH_DIGITS = 18
+# granian waits for a body for ever, and answering while a thread still reads would
+# stop it altogether. So machines that die while they send can keep these threads
+# busy, but never the last of the four or more that a server process has.
+READERS = 3
+WAIT_SECONDS = 2.0
+# More history than this only serves to fill memory.
+ZSTD_WINDOW_BYTES = 8 * 1024 * 1024
+# zstd makes at most a block of 128 KiB out of its smallest input, four bytes.
+ZSTD_LARGEST_RATIO = 128 * 1024 // 4
+ZSTD_PIECE_BYTES = 128
+GZIP_FORMAT = 16 + zlib.MAX_WBITS
+
+
+_readers = BoundedSemaphore(READERS)
+
+
+def read_body(request: HttpRequest, *, sent_bytes: int, unpacked_bytes: int) -> bytes:
+    """Return the body as it was before the sender compressed it."""
+    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in UNPACK:
+        raise UnsupportedMedia("Content-Encoding", "zstd, gzip or absent")
+    body = _read_sent(request, sent_bytes)
+    return UNPACK[encoding](body, unpacked_bytes) if body else b""
+
+
+def _read_sent(request: HttpRequest, limit: int) -> bytes:
+    length = _declared_length(request)
+    if length > limit:
+        raise TooLarge("The body", f"{limit} bytes")
+
+    if not _readers.acquire(timeout=WAIT_SECONDS):
+        raise Unavailable
+    body = bytearray()
+    try:
+        while piece := request.read(min(READ_BYTES, length - len(body) or 1)):
+            body += piece
+    except (OSError, UnreadablePostError) as error:
+        raise MalformedBatch("The body ended before its declared length.") from error
+    finally:
+        _readers.release()
+    if len(body) != length:
+        raise MalformedBatch("The body is not as long as was declared.")
+    return bytes(body)
+
+
+def _declared_length(request: HttpRequest) -> int:
+    declared = request.META.get("CONTENT_LENGTH") or ""
+    protocol = request.META.get("SERVER_PROTOCOL", "")
+    is_chunked = "Transfer-Encoding" in request.headers
+    if not declared and protocol.startswith("HTTP/1") and not is_chunked:
+        return 0  # in HTTP/1, such a request has no body
+    # Of any other body without a length Django would see nothing: a heartbeat.
+    if is_chunked or not declared.isascii() or not declared.isdigit():
+        raise LengthRequired
+    # Python refuses to read thousands of digits, and nobody means so many.
+    return int(declared[:LENGTH_DIGITS])
+
+
+def _plain(body: bytes, limit: int) -> bytes:
+    if len(body) > limit:
+        raise TooLarge("The body", f"{limit} bytes")
+    return body
+
+
+def _unpack_zstd(body: bytes, limit: int) -> bytes:
+    unpacked = bytearray()
+    frame = zstandard.ZstdDecompressor(
+        max_window_size=ZSTD_WINDOW_BYTES
+    ).decompressobj()
+    view = memoryview(body)
+    try:
+        while view and not frame.eof:
+            # A piece so small that what it makes cannot be far beyond the limit.
+            left = limit - len(unpacked)
+            size = max(ZSTD_PIECE_BYTES, left // ZSTD_LARGEST_RATIO)
+            unpacked += frame.decompress(view[:size])
+            view = view[size:]
+            if len(unpacked) > limit:
+                raise TooLarge("The unpacked body", f"{limit} bytes")
+    except zstandard.ZstdError as error:
+        raise MalformedBatch("The body is not zstd, or is damaged.") from error
+    if view or frame.unused_data or not frame.eof:
+        raise MalformedBatch("The body is not exactly one whole zstd frame.")
+    return bytes(unpacked)
+
+
+def _unpack_gzip(body: bytes, limit: int) -> bytes:
+    member = zlib.decompressobj(GZIP_FORMAT)
+    try:
+        unpacked = member.decompress(body, limit + 1)
+    except zlib.error as error:
+        raise MalformedBatch("The body is not gzip, or is damaged.") from error
+    if len(unpacked) > limit:
+        raise TooLarge("The unpacked body", f"{limit} bytes")
+    if not member.eof or member.unused_data:
+        raise MalformedBatch("The body is not exactly one whole gzip member.")
+    return unpacked
+
+
+UNPACK = {"identity": _plain, "zstd": _unpack_zstd, "gzip": _unpack_gzip}

@@ -1,0 +1,136 @@
+"""From a refusal to a response: one shape, one table of statuses."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from http import HTTPStatus
+
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from tracker.errors import (
+    InvalidInput,
+    LengthRequired,
+    MalformedBatch,
+    NotAllowed,
+    NotAuthenticated,
+    NotFound,
+    OutOfOrder,
+    TooLarge,
+    TrackerError,
+    Unavailable,
+    UnsupportedMedia,
+)
+
+logger = logging.getLogger(__name__)
+
+PREFIX = "/api/"
+RETRY_AFTER_SECONDS = 2
+
+STATUS = {
+    InvalidInput: HTTPStatus.BAD_REQUEST,
+    LengthRequired: HTTPStatus.LENGTH_REQUIRED,
+    MalformedBatch: HTTPStatus.BAD_REQUEST,
+    NotAllowed: HTTPStatus.FORBIDDEN,
+    NotAuthenticated: HTTPStatus.UNAUTHORIZED,
+    NotFound: HTTPStatus.NOT_FOUND,
+    OutOfOrder: HTTPStatus.CONFLICT,
+    TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    UnsupportedMedia: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+}
+
+# What Django and ninja answer by themselves, in words of ours.
+UNSPECIFIC = {
+    HTTPStatus.BAD_REQUEST: ("invalid_input", "The request cannot be understood."),
+    HTTPStatus.FORBIDDEN: ("not_allowed", "The request is not allowed."),
+    HTTPStatus.NOT_FOUND: ("not_found", "There is nothing at this address."),
+    HTTPStatus.METHOD_NOT_ALLOWED: (
+        "method_not_allowed",
+        "This address does not answer to this method.",
+    ),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("too_large", "The request is too large."),
+}
+INTERNAL = ("internal_error", "Something went wrong here; the server's log says what.")
+
+
+def refused(error: TrackerError) -> HttpResponse:
+    body: dict[str, object] = {"code": error.code, "message": str(error)}
+    if isinstance(error, OutOfOrder):
+        body["expected"] = error.expected
+    response = JsonResponse({"error": body}, status=STATUS[type(error)])
+    if isinstance(error, NotAuthenticated):
+        response["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, Unavailable):
+        response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
+
+
+def answered(error: Exception) -> HttpResponse | None:
+    """Return the response to an error that is no fault of ours; None for others."""
+    match error:
+        case TrackerError():
+            return refused(error)
+        case OperationalError() | InterfaceError():
+            # The database is away, busy or out of connections; the request is fine.
+            logger.warning("the database is not available: %s", error)
+            return refused(Unavailable())
+        case ValidationError():
+            first = error.errors[0]
+            field = ".".join(str(part) for part in first["loc"][1:]) or "input"
+            return refused(InvalidInput(field, f"is not valid: {first['msg']}"))
+        case HttpError():
+            return unspecific(error.status_code)
+        case Http404():
+            return unspecific(HTTPStatus.NOT_FOUND)
+        case _:
+            return None
+
+
+def unspecific(status: int) -> HttpResponse:
+    code, message = UNSPECIFIC.get(HTTPStatus(status), INTERNAL)
+    return JsonResponse({"error": {"code": code, "message": message}}, status=status)
+
+
+def use_our_errors(api: NinjaAPI) -> None:
+    """Answer what endpoints raise; what is not known to us is Django's to report."""
+
+    def answer(
+        _request: HttpRequest, error: Exception | type[Exception]
+    ) -> HttpResponse:
+        response = answered(error) if isinstance(error, Exception) else None
+        if response is None:
+            raise error
+        return response
+
+    for known in (Exception, Http404, HttpError, ValidationError):
+        api.add_exception_handler(known, answer)
+
+
+class ApiErrors:
+    """Gives every error under /api/ the one shape, also those of Django itself."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if (
+            response.status_code < HTTPStatus.BAD_REQUEST
+            or not request.path.startswith(PREFIX)
+            or response.get("Content-Type", "").startswith("application/json")
+        ):
+            return response
+
+        plain = unspecific(response.status_code)
+        if "Allow" in response:
+            plain["Allow"] = response["Allow"]
+        return plain
+
+    def process_exception(
+        self, request: HttpRequest, error: Exception
+    ) -> HttpResponse | None:
+        return answered(error) if request.path.startswith(PREFIX) else None

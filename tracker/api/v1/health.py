@@ -1,0 +1,44 @@
+"""For whoever watches the server: is it alive, and can it do its work?"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from tracker.api.answers import json_response
+from tracker.queries.health import has_current_schema, work_lag_seconds
+
+# Due work is taken within seconds, unless there is no worker.
+WORKER_LAG_SECONDS = 60.0
+
+
+@require_safe
+def read_liveness(_request: HttpRequest) -> HttpResponse:
+    return json_response({"status": "alive"})
+
+
+@require_safe
+def read_readiness(_request: HttpRequest) -> HttpResponse:
+    try:
+        is_current = has_current_schema()
+        lag_seconds = work_lag_seconds() if is_current else 0.0
+    except (OperationalError, InterfaceError):
+        return _unready("the database does not answer")
+    if not is_current:
+        return _unready("the database lacks migrations")
+
+    # Without a worker, batches are still accepted and pages still drawn: the server
+    # is ready, and says that compaction and diagnosis wait.
+    is_behind = lag_seconds > WORKER_LAG_SECONDS
+    return json_response(
+        {"status": "ready", "background_work": "behind" if is_behind else "on time"}
+    )
+
+
+def _unready(reason: str) -> HttpResponse:
+    response = json_response({"status": "not ready", "reason": reason})
+    response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
+    return response

@@ -1,0 +1,37 @@
+"""Takes batches from agents; docs/protocol.md says what they hold and what is answered."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+
+from tracker.api.answers import json_response
+from tracker.api.auth import actor_of_token
+from tracker.api.bodies import read_body
+from tracker.errors import NotAllowed, UnsupportedMedia
+from tracker.ingest.limits import LIMITS
+from tracker.ingest.write import store_batch
+
+CONTENT_TYPE = "application/vnd.seamark.frames"
+
+
+# No browser session opens this, so nobody can be tricked into sending it.
+@csrf_exempt
+@require_POST
+def receive_batch(request: HttpRequest, spool_id: UUID) -> HttpResponse:
+    actor = actor_of_token(request)
+    if not actor.may_ingest:
+        raise NotAllowed("write runs")
+    # A heartbeat has no content, and some clients send no type for none.
+    if request.content_type not in (CONTENT_TYPE, ""):
+        raise UnsupportedMedia("Content-Type", CONTENT_TYPE)
+    body = read_body(
+        request,
+        sent_bytes=LIMITS.body_bytes,
+        unpacked_bytes=LIMITS.unpacked_bytes,
+    )
+    return json_response(asdict(store_batch(actor, spool_id, body)))

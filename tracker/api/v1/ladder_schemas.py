@@ -1,0 +1,140 @@
+"""The shape of ladders as the API takes and gives them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from ninja import Field, Schema
+
+
+class RungIn(Schema):
+    run: str = Field(description="The run's id or name.")
+    note: str = Field("", description="What was changed against the rung before.")
+
+
+class LadderIn(Schema):
+    name: str
+    rungs: list[RungIn] = Field(description="The baseline first.")
+
+
+class RungLabelOut(Schema):
+    label: str
+    state: str
+
+
+class LadderSummaryOut(Schema):
+    id: UUID
+    name: str
+    created_at: datetime
+    rungs: list[RungLabelOut]
+
+
+class LaddersOut(Schema):
+    ladders: list[LadderSummaryOut]
+
+
+class StageTimeOut(Schema):
+    name: str
+    state: str
+    seconds: float | None
+
+
+class ValueChangeOut(Schema):
+    """Null: absent there, or here."""
+
+    path: str
+    before: float | int | bool | str | list[str] | datetime | None
+    after: float | int | bool | str | list[str] | datetime | None
+
+
+class PartOut(Schema):
+    name: str
+    seconds: float
+
+
+class StepOut(Schema):
+    """The steady part of the stage; `parts` are means that add up to `mean_seconds`."""
+
+    step_count: int
+    is_steady: bool
+    median_seconds: float
+    mean_seconds: float
+    parts: list[PartOut]
+    steps_per_second: float
+    examples_per_step: float | None
+    examples_per_second: float | None
+    cpu_cores: float | None
+    cpu_percent: float | None
+    gpu_percent: float | None
+
+
+class ChangeOut(Schema):
+    """Throughput after divided by throughput before, with its 95 % interval."""
+
+    ratio: float
+    low: float
+    high: float
+    verdict: str
+    text: str
+
+
+class RungFindingOut(Schema):
+    stage: str
+    rule: str
+    title: str
+    severity: str
+
+
+class FindingChangesOut(Schema):
+    """`found` were not looked for before, `unjudged` could not be looked for again."""
+
+    gone: list[RungFindingOut]
+    new: list[RungFindingOut]
+    kept: list[RungFindingOut]
+    found: list[RungFindingOut]
+    unjudged: list[RungFindingOut]
+
+
+class PredictionOut(Schema):
+    """What fixing the main finding of the rung before was worth."""
+
+    rule: str
+    title: str
+    bound: float | str
+    likely: float | str
+
+
+class RungOut(Schema):
+    """Null where something is not known; `why_no_change` says why there is no verdict."""
+
+    position: int
+    run_id: UUID
+    run: str
+    state: str
+    label: str
+    note: str
+    total_seconds: float | None
+    stages: list[StageTimeOut]
+    changed_params: list[ValueChangeOut]
+    changed_machine: list[ValueChangeOut]
+    step: StepOut | None
+    against_previous: ChangeOut | None
+    against_baseline: ChangeOut | None
+    why_no_change: str
+    gpu_count: int | None
+    quality: float | int | bool | str | list[str] | datetime | None
+    is_diagnosed: bool
+    findings: FindingChangesOut
+    predicted: PredictionOut | None
+
+
+class LadderOut(Schema):
+    """`summary` is null while no rung can be compared with the baseline."""
+
+    id: UUID
+    name: str
+    stage: str | None
+    quality_path: str | None
+    summary: str | None
+    rungs: list[RungOut]

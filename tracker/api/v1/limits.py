@@ -1,0 +1,32 @@
+"""How much this server takes at once, so that agents need not guess."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from django.http import HttpRequest
+from ninja import Router, Schema
+
+from tracker.api.auth import CallerAuth
+from tracker.ingest.limits import LIMITS
+
+router = Router(tags=["agents"])
+
+
+class LimitsOut(Schema):
+    body_bytes: int
+    unpacked_bytes: int
+    frame_bytes: int
+    messages: int
+    points: int
+    path_characters: int
+    string_characters: int
+    set_strings: int
+    set_string_characters: int
+    attributes: int
+
+
+@router.get("/limits", response=LimitsOut, auth=CallerAuth())
+def read_limits(request: HttpRequest) -> dict[str, int]:  # noqa: ARG001 - ninja gives it
+    """The largest body, batch, path and value that will be accepted."""
+    return asdict(LIMITS)

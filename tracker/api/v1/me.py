@@ -1,0 +1,40 @@
+"""Who is calling, so that a person or an agent can check a token."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from ninja import Router, Schema
+
+from tracker.api.answers import json_response
+from tracker.api.auth import ApiRequest, CallerAuth
+from tracker.queries.members import memberships
+
+router = Router(tags=["account"])
+
+
+class WorkspaceOut(Schema):
+    slug: str
+    name: str
+    role: str
+
+
+class MeOut(Schema):
+    user: str
+    scope: str
+    workspaces: list[WorkspaceOut]
+
+
+@router.get("/me", response=MeOut, auth=CallerAuth())
+def read_me(request: ApiRequest) -> HttpResponse:
+    """Whom the token or session speaks for, and what it may do where."""
+    found = memberships(request.auth)
+    return json_response(
+        {
+            "user": found[0].user if found else "",
+            "scope": request.auth.scope,
+            "workspaces": [
+                {"slug": each.slug, "name": each.workspace, "role": each.role}
+                for each in found
+            ],
+        }
+    )

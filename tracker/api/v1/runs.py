@@ -1,0 +1,179 @@
+"""The runs of a project, and one run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from django.http import HttpResponse
+from ninja import Router, Schema
+
+from tracker.access import readable_project, readable_run
+from tracker.api.answers import json_response, number
+from tracker.api.auth import ApiRequest, ReaderAuth
+from tracker.api.params import Limit, Offset, Sort, Text
+from tracker.queries.run import ProcessRow, RunOverview, StageRow, run_overview
+from tracker.queries.run_filter import RunFilter, RunOrder
+from tracker.queries.runs import RunRow, runs_page
+
+router = Router(tags=["runs"], auth=ReaderAuth())
+
+
+class StageOut(Schema):
+    name: str
+    state: str
+
+
+class MainFindingOut(Schema):
+    rule: str
+    title: str
+    severity: str
+
+
+class RunOut(Schema):
+    id: UUID
+    name: str
+    state: str
+    started_at: datetime | None
+    ended_at: datetime | None
+    stages: list[StageOut]
+    tags: list[str]
+    gpu_percent: float | str | None
+    cpu_percent: float | str | None
+    main_finding: MainFindingOut | None
+
+
+class RunsOut(Schema):
+    total: int
+    matching: int
+    runs: list[RunOut]
+
+
+class ProcessOut(Schema):
+    """`refused` counts messages not accepted by code; `dropped_points` what was lost."""
+
+    rank: int
+    host: str
+    process_id: int
+    state: str
+    failure: str
+    started_at: datetime
+    ended_at: datetime | None
+    agent_version: str
+    dropped_points: int
+    refused: dict[str, int]
+
+
+class StageDetailOut(StageOut):
+    failure: str
+    started_at: datetime | None
+    gpu_percent: float | str | None
+    cpu_percent: float | str | None
+    processes: list[ProcessOut]
+
+
+class RunDetailOut(Schema):
+    id: UUID
+    name: str
+    state: str
+    started_at: datetime | None
+    last_seen_at: datetime
+    tags: list[str]
+    stages: list[StageDetailOut]
+
+
+@router.get("/projects/{slug:workspace}/{slug:project}/runs", response=RunsOut)
+def read_runs(
+    request: ApiRequest,
+    *,
+    workspace: str,
+    project: str,
+    search: Text = "",
+    state: Text = "",
+    tag: Text = "",
+    sort: Sort = "-started",
+    offset: Offset = 0,
+    limit: Limit = 100,
+) -> HttpResponse:
+    """A page of the project's runs."""
+    found = readable_project(request.auth, workspace, project)
+    page = runs_page(
+        found.id,
+        wanted=RunFilter(text=search, state=state, tag=tag),
+        order=RunOrder(sort.removeprefix("-"), is_descending=sort.startswith("-")),
+        paths=[],
+        offset=offset,
+        limit=limit,
+    )
+    return json_response(
+        {
+            "total": page.total,
+            "matching": page.matching,
+            "runs": [_run(row) for row in page.rows],
+        }
+    )
+
+
+@router.get("/runs/{uuid:run_id}", response=RunDetailOut)
+def read_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
+    """One run: its state, its tags, and its stages with the processes that logged."""
+    run = readable_run(request.auth, run_id)
+    return json_response({"id": run_id, **_overview(run_overview(run))})
+
+
+def _run(row: RunRow) -> dict[str, object]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "state": row.state,
+        "started_at": row.started_at,
+        "ended_at": row.ended_at,
+        "stages": [{"name": name, "state": state} for name, state in row.stages],
+        "tags": row.tags,
+        "gpu_percent": number(row.gpu_percent),
+        "cpu_percent": number(row.cpu_percent),
+        "main_finding": row.main_finding
+        and {
+            "rule": row.main_finding.rule,
+            "title": row.main_finding.title,
+            "severity": row.main_finding.severity,
+        },
+    }
+
+
+def _overview(run: RunOverview) -> dict[str, object]:
+    return {
+        "name": run.name,
+        "state": run.state,
+        "started_at": run.started_at,
+        "last_seen_at": run.last_seen_at,
+        "tags": run.tags,
+        "stages": [_stage(stage) for stage in run.stages],
+    }
+
+
+def _stage(stage: StageRow) -> dict[str, object]:
+    return {
+        "name": stage.name,
+        "state": stage.state,
+        "failure": stage.failure,
+        "started_at": stage.started_at,
+        "gpu_percent": number(stage.gpu_percent),
+        "cpu_percent": number(stage.cpu_percent),
+        "processes": [_process(process) for process in stage.processes],
+    }
+
+
+def _process(process: ProcessRow) -> dict[str, object]:
+    return {
+        "rank": process.rank,
+        "host": process.host,
+        "process_id": process.process_id,
+        "state": process.state,
+        "failure": process.failure,
+        "started_at": process.started_at,
+        "ended_at": process.ended_at,
+        "agent_version": process.agent_version,
+        "dropped_points": process.dropped_points,
+        "refused": process.refused,
+    }

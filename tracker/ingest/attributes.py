@@ -1,0 +1,134 @@
+"""Writes a batch's attributes: new paths, values and tags.
+
+Rows are always touched in order of their paths, so that two batches of one run
+cannot wait for each other in a circle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from tracker.ingest.batch import Batch, Message, refuse
+from tracker.ingest.limits import LIMITS
+from tracker.ingest.messages import ChangeTags, SetValue, Value
+from tracker.ingest.pipeline import TAGS, kind_of, kind_of_value, path_of
+from tracker.models import Attribute, Kind
+
+# Well below what either database allows as parameters of one query.
+PATHS_IN_QUERY = 5_000
+ROWS_IN_INSERT = 1_000
+# Beyond this, a float no longer tells neighbouring integers apart.
+EXACT_INTEGER = 2**53
+VALUE_FIELDS = ("kind", "number", "is_nan", "text", "items", "updated_at")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAttribute:
+    id: int
+    kind: Kind
+
+
+def known_attributes(run_id: UUID, paths: Iterable[str]) -> dict[str, KnownAttribute]:
+    """Return those of the paths that the run has."""
+    wanted = sorted(paths)
+    known: dict[str, KnownAttribute] = {}
+    for low in range(0, len(wanted), PATHS_IN_QUERY):
+        rows = Attribute.objects.filter(
+            run_id=run_id, path__in=wanted[low : low + PATHS_IN_QUERY]
+        )
+        for path, key, kind in rows.values_list("path", "id", "kind"):
+            known[path] = KnownAttribute(key, Kind(kind))
+    return known
+
+
+def register_paths(run_id: UUID, kinds: Mapping[str, Kind]) -> None:
+    """Insert the paths; one that another batch inserted meanwhile stays as it is."""
+    Attribute.objects.bulk_create(
+        [
+            Attribute(run_id=run_id, path=path, kind=kinds[path])
+            for path in sorted(kinds)
+        ],
+        ignore_conflicts=True,
+        batch_size=ROWS_IN_INSERT,
+    )
+
+
+def first_kinds(batch: Batch) -> dict[str, Kind]:
+    """What each path of the batch holds, by the first message that speaks of it."""
+    kinds: dict[str, Kind] = {}
+    for message in batch.messages:
+        if (path := path_of(message.content)) is not None:
+            kinds.setdefault(path, kind_of(message.content))
+    return kinds
+
+
+def write_values(run_id: UUID, batch: Batch) -> Batch:
+    """Store the last value the batch gives each path; refuse tags beyond the limit."""
+    values: dict[str, Value] = {}
+    surplus: list[Message] = []
+    for message in batch.messages:
+        match message.content:
+            case SetValue(path=path, value=value):
+                values[path] = value
+            case ChangeTags() as change:
+                if TAGS not in values:
+                    values[TAGS] = _stored_tags(run_id)
+                tags = _changed(values[TAGS], change)
+                if len(tags) <= LIMITS.set_strings:
+                    values[TAGS] = tags
+                else:
+                    surplus.append(message)
+
+    if values:
+        Attribute.objects.bulk_create(
+            [_row(run_id, path, values[path]) for path in sorted(values)],
+            update_conflicts=True,
+            unique_fields=["run", "path"],
+            update_fields=VALUE_FIELDS,
+            batch_size=ROWS_IN_INSERT,
+        )
+    return refuse(
+        batch,
+        surplus,
+        "value_too_large",
+        f"The run would have more than {LIMITS.set_strings} tags.",
+    )
+
+
+def _stored_tags(run_id: UUID) -> tuple[str, ...]:
+    # Locked, so that tags which another process adds at this moment are not lost.
+    tags = (
+        Attribute.objects.select_for_update(no_key=True)
+        .filter(run_id=run_id, path=TAGS)
+        .values_list("items", flat=True)
+    )
+    return tuple(tags.get() or ())
+
+
+def _changed(tags: Value, change: ChangeTags) -> tuple[str, ...]:
+    present = set(tags) if isinstance(tags, tuple) else set()
+    return tuple(sorted((present | set(change.add)) - set(change.remove)))
+
+
+def _row(run_id: UUID, path: str, value: Value) -> Attribute:
+    row = Attribute(run_id=run_id, path=path, kind=kind_of_value(value))
+    match value:
+        case float() if math.isnan(value):
+            row.is_nan = True
+        case bool() | float():
+            # SQLite would lose the sign of -0.0; so both databases do.
+            row.number = float(value) + 0.0
+        case int():
+            row.number = float(value)
+            row.text = str(value) if abs(value) > EXACT_INTEGER else None
+        case str():
+            row.text = value
+        case datetime():
+            row.text = value.isoformat(timespec="microseconds")
+        case _:
+            row.items = list(value)
+    return row

@@ -1,0 +1,24 @@
+"""How much one request, one message and one run may hold; see docs/protocol.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    body_bytes: int = 16 * MIB
+    unpacked_bytes: int = 20 * MIB
+    frame_bytes: int = 4 * MIB
+    messages: int = 100_000
+    points: int = 1_000_000
+    path_characters: int = 1_024
+    string_characters: int = 65_536
+    set_strings: int = 1_000
+    set_string_characters: int = 1_024
+    attributes: int = 100_000
+
+
+LIMITS = Limits()

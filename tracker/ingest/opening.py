@@ -1,0 +1,95 @@
+"""Finds or makes what the first message of a spool names: project, run, stage, spool.
+
+Every row is made by an insert that gives way to one that is there already, so any
+number of processes may open the same run at the same moment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.text import slugify
+
+from tracker.errors import NotFound
+from tracker.ingest.messages import Open
+from tracker.models import Project, Run, Spool, Stage, Workspace
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SLUG_LENGTH = 180
+MARK_LENGTH = 8
+# Of these, a slug changes only the case and the spaces.
+FAITHFUL = re.compile(r"[A-Za-z0-9 _-]+")
+
+
+def open_spool(workspace: Workspace, spool_id: UUID, opening: Open) -> None:
+    if opening.workspace not in (None, workspace.slug):
+        raise NotFound("workspace")
+    project = find_or_make_project(workspace, opening.project)
+    run = _find_or_make_run(project, opening.run)
+    stage = _find_or_make_stage(run, opening.stage or "main")
+    Spool.objects.bulk_create(
+        [
+            Spool(
+                id=spool_id,
+                run=run,
+                stage=stage,
+                rank=opening.rank,
+                host=opening.host,
+                process_id=opening.pid,
+                agent_version=opening.agent,
+                started_at=from_microseconds(opening.time),
+                last_seen_at=timezone.now(),
+            )
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def find_or_make_project(workspace: Workspace, name: str) -> Project:
+    """Return the project of that name or slug, making it if there is none."""
+    projects = Project.objects.filter(workspace=workspace)
+    found = projects.filter(name=name).first() or projects.filter(slug=name).first()
+    if found is not None:
+        return found
+
+    for slug in possible_slugs(name):
+        Project.objects.bulk_create(
+            [Project(workspace=workspace, name=name, slug=slug)], ignore_conflicts=True
+        )
+        made = projects.filter(slug=slug, name=name).first()
+        if made is not None:
+            return made
+    raise NotFound("project")
+
+
+def possible_slugs(name: str) -> Iterator[str]:
+    """Yield a readable slug if it says the whole name, then one no other name has."""
+    readable = slugify(name)[:SLUG_LENGTH].strip("-_")
+    # A slug also finds its project; that of C++ must not be what people call C.
+    if readable and len(name) <= SLUG_LENGTH and FAITHFUL.fullmatch(name):
+        yield readable
+    mark = hashlib.sha256(name.encode()).hexdigest()[:MARK_LENGTH]
+    yield f"{readable or 'project'}-{mark}"
+
+
+def from_microseconds(time: int) -> datetime:
+    # Not fromtimestamp: it goes through a float and would lose microseconds.
+    return EPOCH + timedelta(microseconds=time)
+
+
+def _find_or_make_run(project: Project, name: str) -> Run:
+    Run.objects.bulk_create([Run(project=project, name=name)], ignore_conflicts=True)
+    run = Run.objects.get(project=project, name=name)
+    if run.trashed_at is not None:
+        raise NotFound("run")
+    return run
+
+
+def _find_or_make_stage(run: Run, name: str) -> Stage:
+    Stage.objects.bulk_create([Stage(run=run, name=name)], ignore_conflicts=True)
+    return Stage.objects.get(run=run, name=name)

@@ -1,0 +1,27 @@
+"""Whether this installation can do its work."""
+
+from __future__ import annotations
+
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.models import Min, Q
+from django.utils import timezone
+
+from tracker.models import Work
+
+
+def has_current_schema() -> bool:
+    """Ask the database whether every migration of this code has been applied to it."""
+    executor = MigrationExecutor(connection)
+    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def work_lag_seconds() -> float:
+    """Return for how long the oldest due work waits: large when no worker takes any.
+
+    Work that failed and waits for its next attempt is not due before then.
+    """
+    now = timezone.now()
+    waiting = Work.objects.filter(Q(leased_until=None) | Q(leased_until__lt=now))
+    oldest = waiting.filter(due_at__lte=now).aggregate(oldest=Min("due_at"))["oldest"]
+    return (now - oldest).total_seconds() if oldest else 0.0
