@@ -1,0 +1,132 @@
+"""One run as its pages tell it."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.builders import (
+    SECOND,
+    START,
+    Process,
+    close_message,
+    make_project,
+    make_run,
+    write_series,
+    write_tags,
+    write_values,
+)
+from tracker.models import Run
+from tracker.queries.run import SILENT_AFTER, is_live, run_overview
+from tracker.series.compaction import compact_run
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def project(member):
+    return make_project(member)
+
+
+def test_a_finished_run_took_from_its_first_start_to_its_last_end(project):
+    for stage, start, end in (("train", 10, 70), ("preprocess", 0, 8)):
+        process = Process(project, "both", stage=stage, time=START + start * SECOND)
+        process.open()
+        process.send([close_message(time=START + end * SECOND)])
+
+    overview = run_overview(process.run)
+
+    assert not overview.is_live
+    assert overview.duration == timedelta(seconds=70)
+    assert [(stage.name, stage.duration) for stage in overview.stages] == [
+        ("preprocess", timedelta(seconds=8)),
+        ("train", timedelta(seconds=60)),
+    ]
+
+
+def test_a_live_run_lasts_until_now(project):
+    run = make_run(project)
+
+    overview = run_overview(run, now=run.started_at + timedelta(seconds=5))
+
+    assert is_live(run)
+    assert overview.duration == timedelta(seconds=5)
+    assert overview.stages[0].duration == timedelta(seconds=5)
+
+
+def test_a_clock_that_is_ahead_makes_no_negative_duration(project):
+    run = make_run(project)
+
+    overview = run_overview(run, now=run.started_at - timedelta(hours=1))
+
+    assert overview.duration == timedelta(0)
+
+
+def test_says_when_a_live_run_fell_silent(project):
+    run = make_run(project)
+    heard = run.last_seen_at
+
+    assert run_overview(run, now=heard + SILENT_AFTER).silent_for is None
+    late = heard + SILENT_AFTER + timedelta(seconds=1)
+    assert run_overview(run, now=late).silent_for == timedelta(seconds=31)
+
+
+def test_an_ended_run_is_not_called_silent(project):
+    run = make_run(project, state="finished")
+
+    overview = run_overview(run, now=timezone.now() + timedelta(days=1))
+
+    assert overview.silent_for is None
+
+
+def test_a_stage_tells_why_it_failed_and_who_ran_it(project):
+    run = make_run(project, state="failed", failure="boom")
+
+    (stage,) = run_overview(run).stages
+
+    assert (stage.state, stage.failure) == ("failed", "boom")
+    (process,) = stage.processes
+    assert (process.rank, process.host, process.failure) == (0, "node-1", "boom")
+
+
+def test_tags_are_those_of_the_run(project):
+    run = make_run(project)
+    write_tags(run, "b", "a")
+    write_values(run, {"tags_of_mine": ["c"]})
+
+    assert run_overview(run).tags == ("a", "b")
+
+
+def test_how_busy_a_stage_was_is_a_mean_over_its_gpus_and_cores(project):
+    run = make_run(project)
+    write_series(run, "monitoring/train/gpu/0/utilization_percent", [20.0, 40.0])
+    write_series(run, "monitoring/train/gpu/1/utilization_percent", [90.0, 90.0])
+    write_series(run, "monitoring/train/job/cpu_cores", [1.0, 2.0])
+    write_values(run, {"monitoring/train/facts/effective_cores": 2.0})
+    # A stage whose name begins with another's is not that stage.
+    write_series(
+        run, "monitoring/training/gpu/0/utilization_percent", [0.0], stage="t2"
+    )
+    compact_run(run.id)
+
+    train = next(s for s in run_overview(run).stages if s.name == "train")
+
+    assert train.gpu_percent == pytest.approx(60)
+    assert train.cpu_percent == pytest.approx(75)
+
+
+def test_what_was_not_measured_is_unknown(project):
+    (stage,) = run_overview(make_run(project)).stages
+
+    assert stage.gpu_percent is None
+    assert stage.cpu_percent is None
+
+
+def test_costs_four_statements(project, django_assert_num_queries):
+    run = make_run(project)
+    for rank in range(5):
+        write_series(run, "train/loss", [1.0], rank=rank)
+    run = Run.objects.get(id=run.id)
+
+    with django_assert_num_queries(4):
+        run_overview(run)

@@ -1,0 +1,49 @@
+"""Series of several runs in one chart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from web.figures.comparison import overlay_figure
+from web.figures.series import NamedLine
+
+
+@dataclass(frozen=True)
+class Line:
+    path: str = "train/loss"
+    x: np.ndarray = field(default_factory=lambda: np.arange(3.0))
+    mean: np.ndarray = field(default_factory=lambda: np.array([3.0, 2.0, 1.0]))
+    exact: bool = True
+
+    @property
+    def minimum(self) -> np.ndarray:
+        return self.mean
+
+    maximum = minimum
+
+
+def test_every_run_has_its_colour_and_its_name_on_hover():
+    figure = overlay_figure([NamedLine(Line(), "a", 0), NamedLine(Line(), "b", 3)])
+
+    assert [trace["name"] for trace in figure["data"]] == ["a", "b"]
+    assert [trace["line"]["color"] for trace in figure["data"]] == [
+        "var(--run-0)",
+        "var(--run-3)",
+    ]
+    assert all("<extra>" not in trace["hovertemplate"] for trace in figure["data"])
+
+
+def test_the_legend_is_the_page_s():
+    figure = overlay_figure([NamedLine(Line(), "a", 0)])
+
+    assert figure["layout"]["showlegend"] is False
+
+
+def test_a_colour_used_twice_is_dashed_the_second_time():
+    figure = overlay_figure([NamedLine(Line(), "a", 1), NamedLine(Line(), "b", 11)])
+
+    first, second = (trace["line"] for trace in figure["data"])
+    assert first["color"] == second["color"]
+    assert (first["dash"], second["dash"]) == ("solid", "dash")

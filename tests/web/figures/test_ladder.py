@@ -1,0 +1,102 @@
+"""The bars of a ladder."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from web.figures.ladder import Bar, milliseconds_text, part_colours, step_time_figure
+
+BASELINE = Bar("baseline", [("data wait", 0.080), ("forward", 0.015), ("other", 0.005)])
+FASTER = Bar("decoded", [("data wait", 0.010), ("forward", 0.015), ("backward", 0.02)])
+
+
+def lengths(trace: dict) -> list[float]:
+    return np.frombuffer(base64.b64decode(trace["x"]["bdata"]), "<f8").tolist()
+
+
+def test_stacks_each_part_of_each_rung_in_milliseconds():
+    figure = step_time_figure([BASELINE, FASTER], unit="step")
+
+    drawn = {trace["name"]: lengths(trace) for trace in figure["data"]}
+    assert drawn == {
+        "data wait": pytest.approx([80, 10]),
+        "forward": pytest.approx([15, 15]),
+        "backward": pytest.approx([0, 20]),
+        "other": pytest.approx([5, 0]),
+    }
+    assert figure["layout"]["barmode"] == "stack"
+
+
+def test_phases_lie_in_the_order_they_happen_between_waiting_and_the_rest():
+    parts = [("other", 1.0), ("augment", 1.0), ("backward", 1.0), ("forward", 1.0)]
+
+    colours = part_colours([parts, BASELINE.parts])
+
+    assert [name for name, _ in colours] == [
+        "data wait",
+        "forward",
+        "backward",
+        "augment",
+        "other",
+    ]
+    assert len({colour for _, colour in colours}) == len(colours)
+
+
+def test_a_total_stands_beside_each_bar():
+    notes = step_time_figure([BASELINE, FASTER], unit="step")["layout"]["annotations"]
+
+    assert [note["text"] for note in notes] == [
+        "0  baseline",
+        "100 ms",
+        "1  decoded",
+        "45 ms",
+    ]
+
+
+def test_an_unknown_rung_says_so_and_has_no_bar():
+    unknown = Bar("starting", [], unknown="not enough steady steps to judge")
+
+    figure = step_time_figure([BASELINE, unknown], unit="example")
+
+    assert figure["layout"]["annotations"][-1]["text"] == unknown.unknown
+    assert all(trace["text"][1] == "" for trace in figure["data"])
+
+
+def test_names_are_drawn_letter_for_letter():
+    hostile = '<a href="https://evil.test">%{x}</a>'
+
+    figure = step_time_figure([Bar(hostile, [(hostile, 1.0)])], unit="step")
+
+    assert "<" not in figure["data"][0]["name"]
+    assert "<" not in figure["layout"]["annotations"][0]["text"]
+    assert "%" not in figure["data"][0]["hovertemplate"].replace(
+        "%{x:.3~g}", ""
+    ).replace("%{customdata:.0%}", "")
+
+
+@pytest.mark.parametrize(
+    "bars",
+    [
+        pytest.param([BASELINE, FASTER], id="two rungs"),
+        pytest.param([Bar("a", [], unknown="unknown")], id="nothing known"),
+        pytest.param([], id="no rungs"),
+    ],
+)
+def test_plotly_accepts_the_figure(bars):
+    figure = step_time_figure(bars, unit="example")
+
+    for trace in figure["data"]:
+        trace["marker"]["color"] = "red"  # the browser puts in the CSS colour
+    go.Figure(data=figure["data"], layout=figure["layout"])
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [(0.0456, "0.046 ms"), (1.234, "1.23 ms"), (45.25, "45.2 ms"), (1234.5, "1234 ms")],
+)
+def test_milliseconds_have_as_many_digits_as_the_clock_is_good_for(milliseconds, text):
+    assert milliseconds_text(milliseconds) == text

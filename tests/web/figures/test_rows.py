@@ -1,0 +1,86 @@
+import pytest
+
+from tests.web.figures.plotly_schema import DrawnLine, check_schema, numbers
+from web.figures.rows import Frame, Reading, Row, TimeSpan, rows_figure
+
+LINE = DrawnLine([1.0, 2.0], steps=[0.0, 1000.0])
+BUCKETS = DrawnLine([1.0, 2.0], band=([0.0, 1.0], [5.0, 3.0]))
+CORES = Row(
+    "CPU cores",
+    "cores",
+    [Reading("job", [LINE]), Reading("main", [LINE])],
+    limit=2,
+)
+MEMORY = Row("Memory", "GiB", [Reading("job", [BUCKETS], scale=0.5)], top=16)
+FRAME = Frame(
+    spans=[TimeSpan("preprocess", 0, 400), TimeSpan("<b>train</b>", 400, 1000)],
+    window=TimeSpan("judged", 500, 900),
+)
+
+
+@pytest.mark.parametrize("rows", [[], [CORES], [CORES, MEMORY] * 5])
+def test_plotly_knows_every_word_of_it(rows):
+    check_schema(rows_figure(rows, FRAME))
+
+
+def test_all_rows_share_one_axis_of_time():
+    figure = rows_figure([CORES, MEMORY], FRAME)
+
+    assert {trace["xaxis"] for trace in figure["data"]} == {"x"}
+    assert [key for key in figure["layout"] if key.startswith("xaxis")] == ["xaxis"]
+    assert figure["layout"]["xaxis"]["anchor"] == "y2"
+
+
+def test_rows_do_not_overlap_and_the_first_is_on_top():
+    layout = rows_figure([CORES, MEMORY, CORES], FRAME)["layout"]
+
+    first, second, third = (
+        layout[name]["domain"] for name in ("yaxis", "yaxis2", "yaxis3")
+    )
+    assert first[1] == 1.0
+    assert first[0] > second[1] > second[0] > third[1]
+    assert third[0] == pytest.approx(0.0)
+
+
+def test_stages_and_the_judged_window_are_shaded_and_named():
+    layout = rows_figure([MEMORY], FRAME)["layout"]
+
+    shaded = [(shape["x0"], shape["x1"]) for shape in layout["shapes"]]
+    assert shaded == [(0, 400), (400, 1000), (500, 900)]
+    texts = [label["text"] for label in layout["annotations"]]
+    assert texts[:3] == ["preprocess", "&lt;b&gt;train&lt;/b&gt;", "judged"]
+
+
+def test_stages_that_began_together_share_a_label():
+    frame = Frame(spans=[TimeSpan("b", 10, 900), TimeSpan("a", 0, 1000)])
+
+    texts = [a["text"] for a in rows_figure([MEMORY], frame)["layout"]["annotations"]]
+
+    assert texts[0] == "a, b"
+
+
+def test_a_limit_is_a_line_in_its_own_row():
+    shapes = rows_figure([MEMORY, CORES], Frame())["layout"]["shapes"]
+
+    assert [(shape["y0"], shape["yref"]) for shape in shapes] == [(2, "y2")]
+
+
+def test_values_are_shown_in_the_unit_of_the_row():
+    band, line = rows_figure([MEMORY], FRAME)["data"]
+
+    assert numbers(line["y"]).tolist() == [0.5, 1.0]
+    assert numbers(band["y"]).max() == 2.5
+
+
+def test_a_reading_of_several_stages_is_named_once():
+    row = Row("CPU", "cores", [Reading("job", [LINE, LINE]), Reading("main", [LINE])])
+
+    figure = rows_figure([row], Frame())
+
+    assert [trace["showlegend"] for trace in figure["data"]] == [True, False, True]
+
+
+def test_a_single_reading_needs_no_legend():
+    assert not any(
+        trace["showlegend"] for trace in rows_figure([MEMORY], FRAME)["data"]
+    )

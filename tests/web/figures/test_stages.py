@@ -1,0 +1,41 @@
+import pytest
+
+from tests.web.figures.plotly_schema import check_schema, numbers
+from web.figures.stages import SHORTEST_SHARE, StageBar, stages_figure
+
+BARS = [
+    StageBar("preprocess", "finished", 0.0, 4_000.0, "finished, 4 s"),
+    StageBar("train · rank 1", "crashed", 4_000.0, 10_000.0, "crashed, 6 s"),
+    StageBar("<i>infer</i>", "running", 9_999.0, 9_999.0, "running, 0 s"),
+]
+
+
+@pytest.mark.parametrize("bars", [[], BARS[:1], BARS])
+def test_plotly_knows_every_word_of_it(bars):
+    check_schema(stages_figure(bars))
+
+
+def test_each_process_is_a_bar_from_start_to_end():
+    (trace,) = stages_figure(BARS)["data"]
+
+    assert numbers(trace["base"]).tolist() == [0, 4_000, 9_999]
+    assert numbers(trace["x"])[:2].tolist() == [4_000, 6_000]
+
+
+def test_the_state_is_in_the_colour_and_in_words():
+    (trace,) = stages_figure(BARS)["data"]
+
+    assert "var(--color-crashed)" in trace["marker"]["color"][1]
+    assert trace["text"][1] == "crashed, 6 s"
+
+
+def test_a_bar_of_no_length_is_still_seen():
+    (trace,) = stages_figure(BARS)["data"]
+
+    assert numbers(trace["x"])[2] == pytest.approx(10_000 * SHORTEST_SHARE)
+
+
+def test_names_are_shown_letter_for_letter():
+    layout = stages_figure(BARS)["layout"]
+
+    assert layout["yaxis"]["ticktext"][2] == "&lt;i&gt;infer&lt;/i&gt;"

@@ -1,0 +1,284 @@
+"""Readings of several kinds in rows above one axis of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from web.figures.layout import TIME, Layout, framed, x_axis, y_axis
+from web.figures.series import Line
+from web.figures.text import literal
+from web.figures.traces import (
+    Figure,
+    Shape,
+    Trace,
+    band_trace,
+    limit_line,
+    line_trace,
+    run_colour,
+    shaded_window,
+)
+
+ROW_HEIGHT, GAP_HEIGHT = 104, 40
+# On a narrow page a row's title stands above its legend, which may take two lines.
+NARROW_GAP_HEIGHT = 66
+TITLE_HEIGHT, LEGEND_LINE = 3, 17
+# How many letters of names a narrow line of a legend holds beside their samples.
+NARROW_LINE_LETTERS = 30
+LABEL_HEIGHT = 16
+TOP, BOTTOM = 24, 40
+# A name needs this share of the axis to stand beside others.
+LABEL_SHARE, NARROW_LABEL_SHARE = 0.06, 0.25
+LIMIT_COLOUR = "var(--color-critical)"
+WINDOW_COLOUR = "var(--color-warning)"
+SPAN_COLOUR = "var(--color-line-strong)"
+MUTED = "var(--color-muted)"
+HOVER = "%{y:.4~g} %{meta}"
+LONGEST_NAME = 36
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One measurement over time; its lines share a name and a colour."""
+
+    name: str
+    lines: Sequence[Line]
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`limit` is drawn as a dashed level; `top` fixes the end of the axis."""
+
+    title: str
+    unit: str
+    readings: Sequence[Reading]
+    note: str = ""  # follows the unit in the row's title
+    limit: float | None = None
+    top: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """A stretch of the axis, in milliseconds since 1970 on an axis of time."""
+
+    name: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What lies behind all rows: the stages, the window a finding is about, the zoom."""
+
+    spans: Sequence[TimeSpan] = ()
+    window: TimeSpan | None = None
+    axis: str = TIME
+    low: float | None = None
+    high: float | None = None
+    notes: Sequence[str] = field(default=())
+    is_narrow: bool = False
+
+    @property
+    def gap(self) -> int:
+        return NARROW_GAP_HEIGHT if self.is_narrow else GAP_HEIGHT
+
+    @property
+    def top(self) -> int:
+        """Return the room above the first row: its header, and a line of names each."""
+        lines = bool(self.spans) + (self.window is not None)
+        return TOP + self.gap - GAP_HEIGHT + lines * LABEL_HEIGHT
+
+
+def rows_figure(rows: Sequence[Row], frame: Frame) -> Figure:
+    """Stack the rows, first on top, above one axis that all of them share."""
+    height = max(len(rows) * (ROW_HEIGHT + frame.gap) - frame.gap, ROW_HEIGHT)
+    layout = framed(
+        x_axis(frame.axis, low=frame.low, high=frame.high),
+        y_axis(),
+        height=height + frame.top + BOTTOM,
+        margin={"l": 52, "r": 12, "t": frame.top, "b": BOTTOM},
+        showlegend=True,
+        hoversubplots="axis",
+        shapes=_backgrounds(frame),
+        annotations=_labels(frame),
+    )
+    traces: list[Trace] = []
+    for index, row in enumerate(rows):
+        domain = _domain(index, height, frame.gap)
+        layout[_numbered("yaxis", index)] = _row_axis(row, domain)
+        layout[_numbered("legend", index)] = _row_legend(domain, frame)
+        layout["annotations"].append(_row_title(row, domain, frame))
+        if row.limit is not None:
+            layout["shapes"].append(_limit(row.limit, index))
+        traces += _row_traces(row, index)
+
+    layout["xaxis"]["anchor"] = _numbered("y", max(len(rows) - 1, 0))
+    return {"data": traces, "layout": layout, "notes": list(frame.notes)}
+
+
+def _numbered(name: str, index: int) -> str:
+    return name if index == 0 else f"{name}{index + 1}"
+
+
+def _domain(index: int, height: int, gap: int) -> tuple[float, float]:
+    top = height - index * (ROW_HEIGHT + gap)
+    # Rounding must not carry a domain outside 0 to 1.
+    return max(0.0, (top - ROW_HEIGHT) / height), min(1.0, top / height)
+
+
+def _row_axis(row: Row, domain: tuple[float, float]) -> Layout:
+    axis = y_axis(
+        domain=list(domain), anchor="x", rangemode="tozero", nticks=4, automargin=False
+    )
+    if row.top is not None:
+        axis["range"] = [0, row.top]
+    return axis
+
+
+def _row_legend(domain: tuple[float, float], frame: Frame) -> Layout:
+    return {
+        "orientation": "h",
+        "x": 0 if frame.is_narrow else 1,
+        "xanchor": "left" if frame.is_narrow else "right",
+        "y": domain[1],
+        "yanchor": "bottom",
+        "font": {"size": 11, "color": MUTED},
+        "bgcolor": "rgba(0, 0, 0, 0)",
+        "itemclick": "toggle",
+    }
+
+
+def _row_title(row: Row, domain: tuple[float, float], frame: Frame) -> Layout:
+    has_legend_below = frame.is_narrow and len(row.readings) > 1
+    letters = sum(len(reading.name) for reading in row.readings)
+    lines_needed = 1 if letters <= NARROW_LINE_LETTERS else 2
+    legend_lines = lines_needed if has_legend_below else 0
+    unit = " ".join(text for text in (row.unit, row.note) if text)
+    return {
+        "text": f"<b>{literal(row.title)}</b>  {literal(unit)}",
+        "xref": "paper",
+        "yref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "y": domain[1],
+        "yanchor": "bottom",
+        "yshift": TITLE_HEIGHT + legend_lines * LEGEND_LINE,
+        "showarrow": False,
+        "font": {"size": 12},
+    }
+
+
+def _row_traces(row: Row, index: int) -> list[Trace]:
+    traces: list[Trace] = []
+    for position, reading in enumerate(row.readings):
+        place = {
+            "xaxis": "x",
+            "yaxis": _numbered("y", index),
+            "legend": _numbered("legend", index),
+            "legendgroup": f"{index}-{position}",
+        }
+        for number, line in enumerate(reading.lines):
+            traces += _reading_traces(
+                reading,
+                line,
+                unit=row.unit,
+                colour=run_colour(position),
+                place={**place, "showlegend": number == 0 and len(row.readings) > 1},
+            )
+    return traces
+
+
+def _reading_traces(
+    reading: Reading, line: Line, *, unit: str, colour: str, place: Trace
+) -> list[Trace]:
+    drawn: list[Trace] = []
+    if not line.exact:
+        drawn.append(
+            band_trace(
+                line.x,
+                line.minimum * reading.scale,
+                line.maximum * reading.scale,
+                colour=colour,
+                rows={**place, "showlegend": False},
+            )
+        )
+    drawn.append(
+        line_trace(
+            line.x,
+            line.mean * reading.scale,
+            name=literal(reading.name, longest=LONGEST_NAME),
+            colour=colour,
+            width=1.3,
+            # Hover text comes from templates of ours; units are ours, too.
+            rows={**place, "meta": unit, "hovertemplate": HOVER, "mode": "lines"},
+        )
+    )
+    return drawn
+
+
+def _limit(value: float, index: int) -> Shape:
+    # A shape may cross its own row only.
+    rows = {
+        "xref": "x domain",
+        "yref": _numbered("y", index),
+    }
+    return limit_line(value, colour=LIMIT_COLOUR, rows=rows)
+
+
+def _backgrounds(frame: Frame) -> list[Shape]:
+    shapes = [
+        shaded_window(span.start, span.end, colour=SPAN_COLOUR) for span in frame.spans
+    ]
+    if frame.window is not None:
+        window = shaded_window(
+            frame.window.start, frame.window.end, colour=WINDOW_COLOUR
+        )
+        window["line"] = {"width": 1, "color": WINDOW_COLOUR, "dash": "dot"}
+        shapes.append(window)
+    return shapes
+
+
+def _labels(frame: Frame) -> list[Layout]:
+    """Name each stage above the first row, and the window above the stages."""
+    above = TOP + frame.gap - GAP_HEIGHT
+    labels = [
+        _label(span, yshift=above, colour="var(--color-text)")
+        for span in _labelled(frame)
+    ]
+    if frame.window is not None:
+        height = above + LABEL_HEIGHT * bool(frame.spans)
+        labels.append(_label(frame.window, yshift=height, colour=WINDOW_COLOUR))
+    return labels
+
+
+def _labelled(frame: Frame) -> list[TimeSpan]:
+    """Return the stages to name: side by side where they began together."""
+    if not frame.spans:
+        return []
+    first = min(span.start for span in frame.spans)
+    whole = max(span.end for span in frame.spans) - first
+    nearest = whole * (NARROW_LABEL_SHARE if frame.is_narrow else LABEL_SHARE)
+    named: list[TimeSpan] = []
+    for span in sorted(frame.spans, key=lambda span: span.start):
+        if named and span.start - named[-1].start < nearest:
+            name = f"{named[-1].name}, {span.name}"
+            named[-1] = TimeSpan(name, named[-1].start, span.end)
+        else:
+            named.append(span)
+    return named
+
+
+def _label(span: TimeSpan, *, yshift: int, colour: str) -> Layout:
+    return {
+        "text": literal(span.name, longest=LONGEST_NAME),
+        "xref": "x",
+        "yref": "paper",
+        "x": span.start,
+        "xanchor": "left",
+        "y": 1,
+        "yanchor": "bottom",
+        "yshift": yshift,
+        "showarrow": False,
+        "font": {"size": 11, "color": colour},
+    }

@@ -1,0 +1,163 @@
+"""Lines of one or more series over steps or time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from web.figures.layout import STEP, framed, x_axis, y_axis
+from web.figures.smoothing import smoothed
+from web.figures.text import literal
+from web.figures.traces import (
+    Figure,
+    Trace,
+    band_trace,
+    compact,
+    faint,
+    line_trace,
+    run_colour,
+)
+
+Floats = NDArray[np.float64]
+
+EXACT_HOVER = "%{y:.5~g}"
+BUCKET_HOVER = "%{y:.5~g} (%{customdata[0]:.4~g} to %{customdata[1]:.4~g})"
+LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
+
+
+class Line(Protocol):
+    """What tracker.queries.series.read_line returns, as far as it is drawn."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def x(self) -> Floats: ...
+    @property
+    def mean(self) -> Floats: ...
+    @property
+    def minimum(self) -> Floats: ...
+    @property
+    def maximum(self) -> Floats: ...
+    @property
+    def exact(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLine:
+    """A line with the name its reader knows it by; `position` gives its colour."""
+
+    line: Line
+    name: str
+    position: int = 0
+
+
+def series_figure(
+    lines: Sequence[NamedLine],
+    *,
+    axis: str = STEP,
+    log: bool = False,
+    smoothing: float = 0.0,
+    low: float | None = None,
+    high: float | None = None,
+    legend: bool = False,
+) -> Figure:
+    """Draw each line: its band where points were summarised, then itself.
+
+    With smoothing the line itself stays, paler, below the smooth one.
+    """
+    traces: list[Trace] = []
+    for named in lines:
+        traces += _traces(named, log=log, smoothing=smoothing, legend=legend)
+    yaxis = y_axis(log=log)
+    if not log:
+        yaxis |= _flat_range(lines)
+    return {
+        "data": traces,
+        "layout": framed(
+            x_axis(axis, low=low, high=high),
+            yaxis,
+            showlegend=legend,
+            legend=dict(LEGEND),
+        ),
+        "notes": _notes(lines, log=log),
+    }
+
+
+def _flat_range(lines: Sequence[NamedLine]) -> dict[str, list[float]]:
+    """Show a level line between a tenth less and a tenth more, not from -1 to 1."""
+    values = {
+        value
+        for named in lines
+        for column in (named.line.minimum, named.line.maximum)
+        for value in np.unique(column[np.isfinite(column)])[:2].tolist()
+    }
+    level = values.pop() if len(values) == 1 else 0.0
+    return {"range": sorted([level * 0.9, level * 1.1])} if level else {}
+
+
+def _traces(
+    named: NamedLine, *, log: bool, smoothing: float, legend: bool
+) -> list[Trace]:
+    line, colour = named.line, run_colour(named.position)
+    drawn: list[Trace] = []
+    if not line.exact:
+        low = _positive(line.minimum, line.maximum) if log else line.minimum
+        drawn.append(
+            band_trace(
+                line.x,
+                low,
+                line.maximum,
+                colour=colour,
+                rows={"legendgroup": str(named.position)},
+            )
+        )
+    raw = line_trace(line.x, line.mean, name=literal(named.name), colour=colour)
+    raw["legendgroup"] = str(named.position)
+    raw["hovertemplate"] = EXACT_HOVER
+    if not line.exact:
+        raw["hovertemplate"] = BUCKET_HOVER
+        raw["customdata"] = compact(np.column_stack([line.minimum, line.maximum]))
+    if not legend:
+        raw["hovertemplate"] += "<extra></extra>"
+    drawn.append(raw)
+    if smoothing > 0:
+        drawn.append(_smooth(raw, line, colour=colour, weight=smoothing))
+    return drawn
+
+
+def _smooth(raw: Trace, line: Line, *, colour: str, weight: float) -> Trace:
+    smooth = line_trace(
+        line.x, smoothed(line.mean, weight), name=raw["name"], colour=colour, width=2
+    )
+    smooth["mode"] = "lines"
+    smooth["hoverinfo"] = "skip"
+    smooth["showlegend"] = False
+    smooth["legendgroup"] = raw["legendgroup"]
+    raw["line"] = {**raw["line"], "color": faint(colour, 45), "width": 1}
+    raw["marker"] = {**raw["marker"], "color": faint(colour, 45)}
+    return smooth
+
+
+def _positive(minimum: Floats, maximum: Floats) -> Floats:
+    """Lift what a logarithmic axis cannot show to the least that it can."""
+    shown = np.concatenate([minimum, maximum])
+    shown = shown[np.isfinite(shown) & (shown > 0)]
+    return np.where(minimum > 0, minimum, shown.min() if shown.size else np.nan)
+
+
+def _notes(lines: Sequence[NamedLine], *, log: bool) -> list[str]:
+    notes = []
+    missing = sum(int((~np.isfinite(named.line.mean)).sum()) for named in lines)
+    if missing:
+        what = "point is" if missing == 1 else "points are"
+        notes.append(f"{missing} {what} NaN or infinite: gaps in the line.")
+    hidden = sum(int((named.line.mean <= 0).sum()) for named in lines)
+    if log and hidden:
+        notes.append("Values of 0 or less have no place on a logarithmic axis.")
+    if not any(len(named.line.x) for named in lines):
+        notes.append("No points in this range.")
+    return notes

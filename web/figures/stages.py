@@ -1,0 +1,106 @@
+"""When each stage's processes ran, as bars on one axis of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from web.figures.layout import TIME, Layout, framed, x_axis, y_axis
+from web.figures.text import literal
+from web.figures.traces import Figure, faint, typed
+
+BAR_HEIGHT = 34
+MARGINS = 56
+# A bar too short to see still says that something ran.
+SHORTEST_SHARE = 0.004
+LONGEST_NAME = 24
+# A note takes up to this share of the axis; a shorter bar has it beside itself.
+NOTE_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class StageBar:
+    """One process of a stage; times in milliseconds since 1970."""
+
+    name: str
+    state: str  # running, finished, failed or crashed
+    start: float
+    end: float
+    note: str  # what the bar says: state, duration, how busy the GPU was
+
+
+def stages_figure(bars: Sequence[StageBar]) -> Figure:
+    """Draw the bars in order, first on top; state is in the colour and in the note."""
+    starts = np.array([bar.start for bar in bars])
+    lengths = np.array([bar.end - bar.start for bar in bars])
+    span = float((starts + lengths).max() - starts.min()) if bars else 0.0
+    shown = np.maximum(lengths, span * SHORTEST_SHARE)
+    names = [literal(bar.name, longest=LONGEST_NAME) for bar in bars]
+    colours = [f"var(--color-{bar.state})" for bar in bars]
+
+    xaxis = x_axis(TIME)
+    xaxis["showspikes"] = False
+    start = float(starts.min()) if bars else 0.0
+    if bars:
+        xaxis["range"] = [start - span * 0.01, start + span * 1.02]
+    return {
+        "data": [
+            {
+                "type": "bar",
+                "orientation": "h",
+                "base": typed(starts),
+                "x": typed(shown),
+                "y": list(range(len(bars))),
+                "text": [literal(bar.note) for bar in bars],
+                "textposition": [
+                    "inside" if length >= NOTE_SHARE * span else "none"
+                    for length in lengths
+                ],
+                "constraintext": "none",
+                "insidetextanchor": "start",
+                "cliponaxis": False,
+                "textfont": {"color": "var(--color-text)", "size": 12},
+                "marker": {
+                    "color": [faint(colour, 30) for colour in colours],
+                    "line": {"color": colours, "width": 1.5},
+                },
+                "width": 0.62,
+                "hovertemplate": "%{text}<extra></extra>",
+            }
+        ],
+        "layout": framed(
+            xaxis,
+            y_axis(
+                tickvals=list(range(len(bars))),
+                ticktext=names,
+                autorange="reversed",
+                fixedrange=True,
+                showgrid=False,
+            ),
+            height=max(1, len(bars)) * BAR_HEIGHT + MARGINS,
+            margin={"l": 12, "r": 12, "t": 6, "b": 40},
+            hovermode="closest",
+            dragmode=False,
+            annotations=[
+                _note_beside(bar, index, in_first_half=bar.start < start + span / 2)
+                for index, bar in enumerate(bars)
+                if bar.end - bar.start < NOTE_SHARE * span
+            ],
+        ),
+        "notes": [],
+    }
+
+
+def _note_beside(bar: StageBar, index: int, *, in_first_half: bool) -> Layout:
+    """Write a short bar's note on the side where there is room."""
+    return {
+        "text": literal(bar.note),
+        "x": bar.end if in_first_half else bar.start,
+        "y": index,
+        "xanchor": "left" if in_first_half else "right",
+        "xshift": 6 if in_first_half else -6,
+        "showarrow": False,
+        "font": {"size": 12},
+    }

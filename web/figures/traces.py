@@ -1,0 +1,170 @@
+"""Pieces of Plotly figures: typed arrays, lines, bands, shaded windows, colours.
+
+Colours are CSS, such as `var(--run-0)`: the browser puts in those of its theme.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# JSON about to leave: Plotly's schema types it, and tests hold it against that schema.
+Figure = dict[str, Any]
+Trace = dict[str, Any]
+Shape = dict[str, Any]
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+RUN_COLOURS = 10
+# What a float32 can hold, with room for arithmetic.
+LARGEST_FLOAT32, SMALLEST_FLOAT32 = 1e38, 1e-37
+# A float32 has 7 digits; a line that uses only the last of them would be stairs.
+NARROWEST_RANGE = 1e-4
+# Up to here a line also shows its points, so that one between two gaps is seen.
+POINTS_SHOWN = 40
+
+
+def run_colour(position: int) -> str:
+    """Return the colour of the run at this position of what is shown."""
+    return f"var(--run-{position % RUN_COLOURS})"
+
+
+def faint(colour: str, percent: int = 18) -> str:
+    return f"color-mix(in srgb, {colour} {percent}%, transparent)"
+
+
+def typed(array: Array) -> dict[str, str]:
+    """Encode numbers as they are; integers beyond 32 bits become floats."""
+    if array.dtype.kind in "iub":
+        fits = array.size == 0 or np.abs(array).max() < 2**31
+        array = array.astype("<i4" if fits else "<f8")
+    elif array.dtype != np.float32:
+        array = array.astype("<f8")
+    code = array.dtype.newbyteorder("<")
+    encoded = {
+        "dtype": code.str[1:],
+        "bdata": base64.b64encode(array.astype(code).tobytes()).decode(),
+    }
+    if array.ndim > 1:
+        encoded["shape"] = ", ".join(str(length) for length in array.shape)
+    return encoded
+
+
+def compact(array: Floats) -> dict[str, str]:
+    """Encode values to be drawn in half the bytes where no eye can tell."""
+    return typed(array.astype(np.float32) if _fits_float32(array) else array)
+
+
+def _fits_float32(array: Floats) -> bool:
+    finite = array[np.isfinite(array)]
+    if not finite.size:
+        return True
+    size = np.abs(finite[finite != 0])
+    if not size.size:
+        return True
+    # Halves, because the difference of two huge values need not be a number.
+    half_range = float(finite.max() / 2 - finite.min() / 2)
+    is_flat = half_range == 0
+    return bool(
+        size.max() < LARGEST_FLOAT32
+        and size.min() > SMALLEST_FLOAT32
+        and (is_flat or half_range * 2 > NARROWEST_RANGE * size.max())
+    )
+
+
+def line_trace(
+    x: Floats,
+    y: Floats,
+    *,
+    name: str,
+    colour: str,
+    width: float = 1.6,
+    dash: str = "solid",
+    rows: Trace | None = None,
+) -> Trace:
+    """Draw a line with gaps where y is not finite; `name` is escaped by the caller."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers" if len(x) <= POINTS_SHOWN else "lines",
+        "name": name,
+        "x": typed(x),
+        "y": compact(np.where(np.isfinite(y), y, np.nan)),
+        "line": {"color": colour, "width": width, "dash": dash},
+        "marker": {"color": colour, "size": 4},
+        "connectgaps": False,
+        **(rows or {}),
+    }
+
+
+def band_trace(
+    x: Floats, low: Floats, high: Floats, *, colour: str, rows: Trace | None = None
+) -> Trace:
+    """Fill between low and high; each stretch without gaps is a polygon of its own."""
+    outline_x, outline_y = _outline(x, low, high)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": typed(outline_x),
+        "y": compact(outline_y),
+        "line": {"color": faint(colour, 40), "width": 0.75},
+        "fill": "toself",
+        "fillcolor": faint(colour),
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "connectgaps": False,
+        **(rows or {}),
+    }
+
+
+def _outline(x: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    known = np.isfinite(low) & np.isfinite(high)
+    edges = np.flatnonzero(np.diff(known)) + 1
+    parts_x: list[Floats] = []
+    parts_y: list[Floats] = []
+    gap = np.array([np.nan])
+    for stretch in np.split(np.arange(len(x)), edges):
+        if not len(stretch) or not known[stretch[0]]:
+            continue
+        back = stretch[::-1]
+        parts_x += [x[stretch], x[back], gap]
+        parts_y += [high[stretch], low[back], gap]
+    if not parts_x:
+        return np.empty(0), np.empty(0)
+    return np.concatenate(parts_x[:-1]), np.concatenate(parts_y[:-1])
+
+
+def shaded_window(
+    start: float, end: float, *, colour: str, rows: Shape | None = None
+) -> Shape:
+    """Shade from start to end of the x axis over the whole height."""
+    return {
+        "type": "rect",
+        "xref": "x",
+        "yref": "paper",
+        "x0": start,
+        "x1": end,
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": faint(colour, 8),
+        "line": {"width": 0},
+        "layer": "below",
+        **(rows or {}),
+    }
+
+
+def limit_line(value: float, *, colour: str, rows: Shape | None = None) -> Shape:
+    """Draw a dashed level across the whole width."""
+    return {
+        "type": "line",
+        "xref": "paper",
+        "yref": "y",
+        "x0": 0,
+        "x1": 1,
+        "y0": value,
+        "y1": value,
+        "line": {"color": colour, "width": 1.2, "dash": "dash"},
+        **(rows or {}),
+    }

@@ -1,0 +1,262 @@
+"""The figures of a run, as JSON for the browser to draw."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.views.decorators.http import require_safe
+
+from tracker.access import readable_run
+from tracker.diagnosis.finding import Severity
+from tracker.errors import InvalidInput, NotFound
+from tracker.queries.attributes import AttributeRow
+from tracker.queries.diagnoses import FindingView, StageDiagnosis, diagnoses_of
+from tracker.queries.hardware import measured_lines, stage_lines
+from tracker.queries.run import RunOverview, StageRow, is_live, run_overview
+from tracker.queries.series import read_line
+from web.figures.evidence import evidence_rows
+from web.figures.hardware import Measurement, hardware_rows, is_drawn
+from web.figures.rows import Frame, TimeSpan, rows_figure
+from web.figures.series import NamedLine, series_figure
+from web.figures.stages import StageBar, stages_figure
+from web.figures.traces import Figure
+from web.session import PageRequest, signed_in
+from web.templatetags.format import duration, percent
+from web.views.chart_options import read_number, read_options
+from web.views.cited_signals import cited_paths, cited_signals, share_limit
+
+MOST_BUCKETS = 500
+MILLISECONDS = 1_000
+SEVERITIES = list(Severity)
+
+
+def figure_response(
+    request: HttpRequest, figure: Figure, *, is_live: bool
+) -> HttpResponse:
+    """Send a figure; one the browser already holds is not sent again."""
+    body = orjson.dumps({**figure, "live": is_live})
+    etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+    response = HttpResponse(body, content_type="application/json")
+    if request.headers.get("If-None-Match") == etag:
+        response = HttpResponseNotModified()
+    response["ETag"] = etag
+    # "no-store" would have the browser ask without the ETag; this is private all the same.
+    response["Cache-Control"] = "no-cache, private"
+    return response
+
+
+@require_safe
+@signed_in
+def series(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Draw one series; one that does not exist is a chart without points."""
+    path = request.GET.get("path", "")
+    if not path or "\0" in path:
+        raise InvalidInput("path", "must name a series")
+    options = read_options(request.GET)
+
+    run = readable_run(request.actor, run_id)
+    line = read_line(
+        run,
+        path,
+        axis=options.axis,
+        low=options.low,
+        high=options.high,
+        buckets=MOST_BUCKETS,
+    )
+    figure = series_figure(
+        [NamedLine(line, path)],
+        axis=options.axis,
+        log=options.log,
+        smoothing=options.smoothing,
+        low=options.low,
+        high=options.high,
+    )
+    return figure_response(request, figure, is_live=is_live(run))
+
+
+@require_safe
+@signed_in
+def stages(request: PageRequest, run_id: UUID) -> HttpResponse:
+    overview = run_overview(readable_run(request.actor, run_id))
+    bars = [bar for stage in overview.stages for bar in _bars(stage)]
+    return figure_response(request, stages_figure(bars), is_live=overview.is_live)
+
+
+@require_safe
+@signed_in
+def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
+    low, high = read_number(request.GET, "low"), read_number(request.GET, "high")
+    run = readable_run(request.actor, run_id)
+    overview = run_overview(run)
+    shown = chosen_stages(overview, request.GET.get("stage", ""))
+    measured = measured_lines(
+        run, [stage.name for stage in shown], is_drawn, low=low, high=high
+    )
+    drawn = hardware_rows(
+        [Measurement(found.measure, found.rank, found.line) for found in measured],
+        numeric_facts(overview, shown),
+    )
+    frame = Frame(
+        spans=stage_spans(shown),
+        window=_main_window(diagnoses_of(run), {stage.name for stage in shown}),
+        low=low,
+        high=high,
+        notes=drawn.absent,
+        is_narrow=is_narrow(request),
+    )
+    return figure_response(
+        request, rows_figure(drawn.rows, frame), is_live=overview.is_live
+    )
+
+
+@require_safe
+@signed_in
+def evidence(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Draw what one finding cites, over its whole stage, with the window it judged."""
+    low, high = read_number(request.GET, "low"), read_number(request.GET, "high")
+    run = readable_run(request.actor, run_id)
+    overview = run_overview(run)
+    (stage, *_) = chosen_stages(overview, request.GET.get("stage") or "-")
+    finding = _finding(
+        diagnoses_of(run),
+        stage.name,
+        request.GET.get("rule", ""),
+        request.GET.get("scope", ""),
+    )
+    lines = stage_lines(
+        run,
+        stage.name,
+        cited_paths(finding.evidence, finding.scope),
+        low=low,
+        high=high,
+    )
+    rows = evidence_rows(
+        cited_signals(finding.evidence, lines),
+        share_limit=share_limit(finding.evidence),
+    )
+    frame = Frame(
+        window=_window(finding), low=low, high=high, is_narrow=is_narrow(request)
+    )
+    return figure_response(request, rows_figure(rows, frame), is_live=stage.is_live)
+
+
+def is_narrow(request: HttpRequest) -> bool:
+    return request.GET.get("narrow") == "1"
+
+
+def chosen_stages(overview: RunOverview, name: str) -> list[StageRow]:
+    """Return the stage of this name, or all stages without a name."""
+    stages = [stage for stage in overview.stages if name in ("", stage.name)]
+    if name and not stages:
+        raise NotFound("stage")
+    return stages
+
+
+def stage_spans(stages: list[StageRow]) -> list[TimeSpan]:
+    return [
+        TimeSpan(
+            stage.name, milliseconds(stage.started_at), milliseconds(stage.last_known)
+        )
+        for stage in stages
+        if stage.started_at is not None and stage.last_known is not None
+    ]
+
+
+def numeric_facts(overview: RunOverview, stages: list[StageRow]) -> dict[str, float]:
+    """Return the facts that bound readings; where stages differ, the largest."""
+    facts: dict[str, float] = {}
+    for stage in stages:
+        prefix = f"monitoring/{stage.name}/"
+        for path, row in overview.facts.items():
+            value = _number(row)
+            if path.startswith(prefix) and value is not None:
+                name = path.removeprefix(prefix)
+                facts[name] = max(value, facts.get(name, value))
+    return facts
+
+
+def milliseconds(moment: datetime) -> float:
+    return moment.timestamp() * MILLISECONDS
+
+
+def _finding(
+    diagnoses: Sequence[StageDiagnosis], stage: str, rule: str, scope: str
+) -> FindingView:
+    for diagnosis in diagnoses:
+        if diagnosis.stage != stage:
+            continue
+        for finding in every_finding([*diagnosis.findings, *diagnosis.cleared]):
+            if (finding.rule, finding.scope) == (rule, scope):
+                return finding
+    raise NotFound("finding")
+
+
+def every_finding(findings: Sequence[FindingView]) -> Iterator[FindingView]:
+    for finding in findings:
+        yield finding
+        yield from every_finding(finding.symptoms)
+
+
+def _main_window(
+    diagnoses: Sequence[StageDiagnosis], stages: set[str]
+) -> TimeSpan | None:
+    """Return what the main finding of these stages is about."""
+    mains = [
+        finding
+        for diagnosis in diagnoses
+        if diagnosis.stage in stages
+        for finding in diagnosis.findings
+        if finding.is_primary
+    ]
+    if not mains:
+        return None
+    return _window(
+        max(mains, key=lambda f: (SEVERITIES.index(Severity(f.severity)), f.confidence))
+    )
+
+
+def _window(finding: FindingView) -> TimeSpan:
+    start, end = finding.window.start, finding.window.end
+    return TimeSpan("judged window", start / MILLISECONDS, end / MILLISECONDS)
+
+
+def _number(row: AttributeRow) -> float | None:
+    value = row.value
+    if row.count or isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
+
+
+def _bars(stage: StageRow) -> list[StageBar]:
+    """Make a bar of each process; the first one says how busy the stage was."""
+    several = len(stage.processes) > 1
+    bars = []
+    for index, process in enumerate(stage.processes):
+        end = max(process.last_known, process.started_at)
+        parts = [process.state, duration(end - process.started_at)]
+        if index == 0:
+            parts += _busy(stage)
+        bars.append(
+            StageBar(
+                name=f"{stage.name} · rank {process.rank}" if several else stage.name,
+                state=process.state,
+                start=milliseconds(process.started_at),
+                end=milliseconds(end),
+                note=", ".join(parts),
+            )
+        )
+    return bars
+
+
+def _busy(stage: StageRow) -> list[str]:
+    busy = []
+    if stage.gpu_percent is not None:
+        busy.append(f"GPU idle {percent(100 - stage.gpu_percent)}")
+    if stage.cpu_percent is not None:
+        busy.append(f"CPU {percent(stage.cpu_percent)}")
+    return busy

@@ -1,0 +1,84 @@
+"""A run's first page: what is wrong with it and what to try, then what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from tracker.access import readable_run
+from tracker.queries.attributes import AttributeRow, list_attributes
+from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of
+from tracker.queries.run import MONITORING, StageRow
+from web.session import PageRequest, signed_in
+from web.views.run_frame import run_frame
+
+PARAMS = "params/"
+MOST_METRICS, MOST_PARAMS = 12, 40
+TRAINING = "train"
+
+
+@dataclass(frozen=True, slots=True)
+class StageSection:
+    """A stage with what the rules said about it; None: nothing yet."""
+
+    stage: StageRow
+    diagnosis: StageDiagnosis | None
+
+
+@require_safe
+@signed_in
+def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
+    frame = run_frame(request, run_id, "overview")
+    run = readable_run(request.actor, run_id)
+    attributes = list_attributes(run)
+    context = {
+        **frame,
+        "sections": sections(frame["overview"].stages, diagnoses_of(run)),
+        **_values(attributes),
+    }
+    template = "run/overview_body.html" if request.htmx else "run/overview.html"
+    return render(request, template, context)
+
+
+@require_safe
+@signed_in
+def header(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Return the header alone, for pages of a live run to keep it true."""
+    return render(request, "run/header.html", run_frame(request, run_id, ""))
+
+
+def sections(
+    stages: Sequence[StageRow], diagnoses: Sequence[StageDiagnosis]
+) -> list[StageSection]:
+    """Pair stages with diagnoses; training first, because GPUs wait there longest."""
+    by_stage = {diagnosis.stage: diagnosis for diagnosis in diagnoses}
+    found = [StageSection(stage, by_stage.get(stage.name)) for stage in stages]
+    return sorted(found, key=_rank)
+
+
+def _rank(section: StageSection) -> int:
+    if section.stage.name == TRAINING:
+        return 0
+    if section.diagnosis and section.diagnosis.findings:
+        return 1
+    return 2 if section.diagnosis else 3
+
+
+def _values(attributes: Sequence[AttributeRow]) -> dict[str, object]:
+    metrics = [
+        row for row in attributes if row.count and not row.path.startswith(MONITORING)
+    ]
+    params = [row for row in attributes if row.path.startswith(PARAMS)]
+    return {
+        "metrics": metrics[:MOST_METRICS],
+        "more_metrics": max(0, len(metrics) - MOST_METRICS),
+        "params": [
+            (row.path.removeprefix(PARAMS), row) for row in params[:MOST_PARAMS]
+        ],
+        "more_params": max(0, len(params) - MOST_PARAMS),
+    }

@@ -1,0 +1,34 @@
+"""What every page of a run shows around itself: its header and its tabs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from tracker.access import readable_run
+from tracker.queries.run import run_overview
+from web.session import PageRequest
+
+SNIPPET = """\
+import agent
+
+run = agent.init({name}, project={project}, stage="evaluate")
+run["evaluate/accuracy"].append(0.97)
+run.finish()"""
+
+
+# A template's context: whatever its template shows.
+def run_frame(request: PageRequest, run_id: UUID, tab: str) -> dict[str, Any]:
+    run = readable_run(request.actor, run_id)
+    return {
+        "run": run,
+        "overview": run_overview(run),
+        "project": run.project,
+        "run_tab": tab,
+        "join_snippet": SNIPPET.format(
+            # JSON's strings are Python's, and they escape what could end the line.
+            name=json.dumps(run.name),
+            project=json.dumps(run.project.slug),
+        ),
+    }
