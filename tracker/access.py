@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from tracker.actor import Actor
-from tracker.errors import NotFound
-from tracker.models import Ladder, Project, Run
+from tracker.actor import Actor, Scope
+from tracker.errors import NotAllowed, NotFound
+from tracker.models import Ladder, Member, Project, Run
 
 
 def readable_project(actor: Actor, workspace: str, project: str) -> Project:
@@ -61,13 +61,41 @@ def readable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
     return ladder
 
 
-def writable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
-    ladder = (
-        Ladder.objects.writable_by(actor)
-        .filter(id=ladder_id)
-        .select_related("project__workspace")
-        .first()
+def editable_project(actor: Actor, workspace: str, project: str) -> Project:
+    """Return a project whose ladders the actor may change."""
+    found = readable_project(actor, workspace, project)
+    if not may_edit(actor, found):
+        raise NotAllowed("change ladders")
+    return found
+
+
+def editable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
+    found = readable_ladder(actor, ladder_id)
+    if not may_edit(actor, found.project):
+        raise NotAllowed("change ladders")
+    return found
+
+
+def may_edit(actor: Actor, project: Project) -> bool:
+    """Say whether the actor may change what people arrange, such as ladders."""
+    return (
+        actor.scope is Scope.FULL
+        and Project.objects.writable_by(actor).filter(id=project.id).exists()
     )
-    if ladder is None:
-        raise NotFound("ladder")
-    return ladder
+
+
+def own_membership(actor: Actor, workspace: str) -> Member:
+    """Return the actor's own place in a workspace, for which they may make tokens."""
+    member = Member.objects.filter(
+        user_id=actor.user_id, workspace__slug=workspace
+    ).first()
+    if member is None:
+        raise NotFound("workspace")
+    return member
+
+
+def readable_runs(actor: Actor, project: Project, run_ids: list[UUID]) -> list[Run]:
+    """Return those runs of the project that there are, in the order asked."""
+    found = Run.objects.readable_by(actor).not_in_trash().filter(project=project)
+    runs = found.in_bulk(run_ids)
+    return [runs[run_id] for run_id in run_ids if run_id in runs]

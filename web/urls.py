@@ -2,6 +2,70 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from web.views import (
+    account,
+    compare,
+    figures,
+    ladders,
+    projects,
+    rules,
+    run,
+    run_attributes,
+    run_charts,
+    run_hardware,
+    runs,
+)
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", projects.projects_page, name="projects"),
+    path("sign-in", account.sign_in, name="sign-in"),
+    path("sign-in/<str:secret>", account.sign_in_link, name="sign-in-link"),
+    path("sign-out", account.sign_out, name="sign-out"),
+    path("settings/tokens", account.tokens_page, name="tokens"),
+    path("settings/tokens/<int:token_id>/revoke", account.revoke, name="revoke-token"),
+    path("docs/rules/<str:rule>", rules.rule_page, name="rule"),
+    path("w/<str:workspace>/<str:project>/", runs.runs, name="runs"),
+    path("w/<str:workspace>/<str:project>/runs.json", runs.runs_json, name="runs-page"),
+    path("runs/<uuid:run_id>/", run.overview, name="run"),
+    path("runs/<uuid:run_id>/header", run.header, name="run-header"),
+    path("runs/<uuid:run_id>/charts", run_charts.charts, name="run-charts"),
+    path("runs/<uuid:run_id>/hardware", run_hardware.hardware, name="run-hardware"),
+    path(
+        "runs/<uuid:run_id>/attributes",
+        run_attributes.attributes,
+        name="run-attributes",
+    ),
+    path("runs/<uuid:run_id>/figures/series", figures.series, name="run-series"),
+    path("runs/<uuid:run_id>/figures/stages", figures.stages, name="run-stages"),
+    path(
+        "runs/<uuid:run_id>/figures/hardware",
+        figures.hardware,
+        name="run-hardware-figure",
+    ),
+    path("runs/<uuid:run_id>/figures/evidence", figures.evidence, name="run-evidence"),
+    path("w/<str:workspace>/<str:project>/compare", compare.compare, name="compare"),
+    path(
+        "w/<str:workspace>/<str:project>/compare/figure",
+        compare.compare_figure,
+        name="compare-figure",
+    ),
+    path(
+        "w/<str:workspace>/<str:project>/compare/table",
+        compare.compare_table,
+        name="compare-table",
+    ),
+    path(
+        "w/<str:workspace>/<str:project>/compare/search",
+        compare.compare_search,
+        name="compare-search",
+    ),
+    path("w/<str:workspace>/<str:project>/ladders/", ladders.ladders, name="ladders"),
+    path("ladders/<uuid:ladder_id>/", ladders.ladder, name="ladder"),
+    path(
+        "ladders/<uuid:ladder_id>/figure", ladders.ladder_figure, name="ladder-figure"
+    ),
+    path("ladders/<uuid:ladder_id>/edit", ladders.edit, name="ladder-edit"),
+    path("ladders/<uuid:ladder_id>/delete", ladders.delete, name="ladder-delete"),
+]

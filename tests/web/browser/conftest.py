@@ -1,0 +1,117 @@
+"""A real browser on a real server, in which nothing may go wrong unseen.
+
+A test fails when its pages log an error, break the content security policy or ask any
+other host for anything, whatever else it asserts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
+from pytest_django.live_server_helper import LiveServer
+
+from tests.chromium import find_chromium
+
+if TYPE_CHECKING:
+    # Tables can be imported once Django is set up, which is after this module.
+    from tracker.models import Member
+
+WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(
+    browser_type_launch_args: dict[str, Any],
+) -> dict[str, Any]:
+    found = find_chromium()
+    if found is None:
+        pytest.skip("no Chromium: install it, or name one in $CHROME")
+    # Its sandbox refuses to run as root, as which containers run tests.
+    return {
+        **browser_type_launch_args,
+        "executable_path": found,
+        "args": ["--no-sandbox"],
+    }
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **browser_context_args,
+        "viewport": WIDE,
+        "locale": "en-GB",
+        "timezone_id": "UTC",
+        "reduced_motion": "reduce",
+    }
+
+
+class Watch:
+    """Notes everything that must not happen on a page."""
+
+    def __init__(self, context: BrowserContext, host: str) -> None:
+        self.host = host
+        self.faults: list[str] = []
+        context.on("console", self._console)
+        context.on("weberror", lambda error: self.faults.append(str(error.error)))
+        context.on("request", self._request)
+
+    def allow(self, part: str) -> None:
+        """Forget the faults a test caused on purpose; there must be one."""
+        kept = [fault for fault in self.faults if part not in fault]
+        assert len(kept) < len(self.faults), f"no fault mentions {part!r}"
+        self.faults = kept
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.faults.append(f"{message.type}: {message.text}")
+
+    def _request(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if (
+            address.scheme in ("http", "https", "ws", "wss")
+            and address.netloc != self.host
+        ):
+            self.faults.append(f"left the host: {request.url}")
+
+
+@pytest.fixture
+def watch(context: BrowserContext, live_server: LiveServer) -> Iterator[Watch]:
+    watched = Watch(context, urlsplit(live_server.url).netloc)
+    yield watched
+    assert not watched.faults
+
+
+@pytest.fixture
+def visit(page: Page, watch: Watch, live_server: LiveServer) -> Callable[..., Page]:
+    """Open an address, signed in as somebody or not, and wait until all is loaded."""
+
+    def open_page(path: str, member: Member | None = None) -> Page:
+        if member is not None:
+            sign_in(page.context, live_server.url, member)
+        page.goto(f"{live_server.url}{path}", wait_until="networkidle")
+        return page
+
+    return open_page
+
+
+def sign_in(context: BrowserContext, url: str, member: Member) -> None:
+    from django.conf import settings
+    from django.test import Client
+
+    client = Client()
+    client.force_login(member.user)
+    name = settings.SESSION_COOKIE_NAME
+    context.add_cookies(
+        [{"name": name, "value": client.cookies[name].value, "url": url}]
+    )
+
+
+@pytest.fixture
+def ada(transactional_db: None) -> Member:
+    from tests.builders import make_member
+
+    return make_member("ada")

@@ -1,0 +1,162 @@
+"""Coming in, choosing a theme, making a token: the pages around the runs."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.builders import make_project, make_run
+from tests.web.browser.accessibility import violations
+from tests.web.browser.conftest import PHONE
+from tracker.actions.access import make_sign_in_link, make_token
+from tracker.actor import Scope
+from tracker.models import Project
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def theme(page: Page) -> str:
+    return page.evaluate("() => document.documentElement.dataset.theme")
+
+
+def background(page: Page) -> str:
+    return page.evaluate(
+        "() => getComputedStyle(document.body.parentElement).backgroundColor"
+    )
+
+
+def test_a_link_leads_in_once(visit, ada):
+    link = f"/sign-in/{make_sign_in_link(ada.user)}"
+    page = visit(link)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Projects")).to_be_visible()
+
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+    visit(link).get_by_role("button", name="Sign in").click()
+    expect(
+        page.get_by_role("heading", name="This link no longer works")
+    ).to_be_visible()
+
+
+def test_the_theme_is_kept_and_set_before_anything_is_drawn(visit, ada):
+    page = visit("/", ada)
+    light = background(page)
+    button = page.get_by_role("button", name="Theme")
+    assert theme(page) == "auto"
+
+    button.click()
+    button.click()
+    assert theme(page) == "dark"
+    assert background(page) != light
+
+    page.goto(page.url, wait_until="commit")
+    page.wait_for_function("() => document.body")
+    assert theme(page) == "dark"
+    expect(page.get_by_role("button", name="Theme: dark")).to_be_visible()
+
+
+def test_the_system_decides_unless_somebody_did(visit, ada):
+    page = visit("/", ada)
+    light = background(page)
+
+    page.emulate_media(color_scheme="dark")
+
+    assert background(page) != light
+
+
+def test_a_token_is_made_shown_and_revoked(visit, ada):
+    page = visit("/settings/tokens", ada)
+    page.get_by_label("Name").fill("GPU node")
+    page.get_by_role("button", name="Make").click()
+
+    secret = page.locator("#secret")
+    expect(secret).to_contain_text("smk_")
+    expect(page.locator("#token-environment")).to_contain_text(secret.inner_text())
+
+    page.get_by_role("button", name="Revoke GPU node").click()
+    page.get_by_role("button", name="Keep it").click()
+    expect(page.get_by_role("button", name="Revoke GPU node")).to_be_visible()
+    page.get_by_role("button", name="Revoke GPU node").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    expect(page.get_by_text("You have no tokens.")).to_be_visible()
+
+
+def test_a_snippet_can_be_copied(visit, ada, context):
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = visit("/", ada)
+
+    page.get_by_role("button", name="Copy").last.click()
+
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert (
+        page.evaluate("() => navigator.clipboard.readText()")
+        == "python3 manage.py demo"
+    )
+
+
+def test_moments_are_shown_in_the_readers_time(visit, ada):
+    make_token(ada, "node", Scope.READ)
+    page = visit("/settings/tokens", ada)
+
+    moment = page.locator("time").first
+
+    expect(moment).not_to_contain_text("UTC")
+    assert moment.get_attribute("title").endswith("UTC")
+
+
+def test_the_keyboard_skips_to_the_content(visit, ada):
+    page = visit("/", ada)
+
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_hostile_project_names_are_only_text(visit, ada):
+    name = "<img src=x onerror='window.hacked = 1'>\u202e"
+    project = Project.objects.create(workspace=ada.workspace, name=name, slug="odd")
+    make_run(project)
+
+    page = visit("/", ada)
+    expect(page.get_by_role("link", name=name)).to_be_visible()
+    page.get_by_role("link", name=name).click()
+
+    expect(page.get_by_role("navigation", name="Where you are")).to_contain_text("<img")
+    assert page.evaluate("() => window.hacked") is None
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/settings/tokens", "/docs/rules/data-wait-dominates", "/nowhere"]
+)
+def test_nothing_stands_in_the_way_of_assistive_technology(visit, ada, watch, path):
+    make_run(make_project(ada))
+    make_token(ada, "node", Scope.READ)
+
+    page = visit(path, ada)
+
+    assert violations(page) == []
+    assert page.locator("h1").count() == 1
+    if path == "/nowhere":
+        watch.allow("404")
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-in/secret"])
+def test_a_visitors_pages_are_accessible_too(visit, path):
+    assert violations(visit(path)) == []
+
+
+@pytest.mark.parametrize("width", [360, PHONE["width"], 2560])
+@pytest.mark.parametrize("path", ["/", "/settings/tokens", "/w/ada-workspace/vision/"])
+def test_no_page_scrolls_sideways(visit, ada, path, width):
+    project = make_project(ada)
+    make_run(project, "n" * 255)
+    make_token(ada, "node " * 30, Scope.READ)
+
+    page = visit(path, ada)
+    page.set_viewport_size({"width": width, "height": 800})
+
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width

@@ -1,0 +1,19 @@
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
+
+
+def test_the_api_is_described_under_our_content_security_policy(visit):
+    page = visit("/api/v1/docs")
+
+    expect(page.get_by_text("/api/v1/runs/{run_id}/series")).to_be_visible()
+
+
+def test_a_reader_who_is_signed_in_may_try_it(visit, ada):
+    page = visit("/api/v1/docs", ada)
+    page.get_by_text("/api/v1/me", exact=True).click()
+    page.get_by_role("button", name="Try it out").click()
+    page.get_by_role("button", name="Execute").click()
+
+    expect(page.get_by_text('"user": "ada"')).to_be_visible()

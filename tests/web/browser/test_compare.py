@@ -1,0 +1,195 @@
+"""Comparing runs as a person does it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.builders import make_project, make_run, write_series, write_values
+from tests.ladder_runs import DEMO, make_measured_run
+from tests.web.browser.accessibility import violations
+from tests.web.browser.conftest import PHONE
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+HOSTILE = [
+    "__proto__",
+    "constructor",
+    "toString",
+    "<img src=x onerror=alert(1)>",
+    '<a href="https://evil.test">x</a>',
+    "\u202egnihton",
+    "a/../b",
+    "x" * 1_000,
+]
+
+
+@pytest.fixture
+def project(ada):
+    return make_project(ada)
+
+
+@pytest.fixture
+def runs(project):
+    return [make_measured_run(project, job) for job in DEMO[:3]]
+
+
+def address(*runs, **query: str) -> str:
+    ids = ",".join(str(run.id) for run in runs)
+    more = "".join(f"&{name}={value}" for name, value in query.items())
+    return f"/w/ada-workspace/vision/compare?runs={ids}{more}"
+
+
+def wait_for_charts(page: Page, count: int) -> None:
+    expect(page.locator('.chart[data-drawn="true"]')).to_have_count(
+        count, timeout=20_000
+    )
+
+
+def test_runs_are_found_added_and_removed(visit, ada, runs):
+    page = visit("/w/ada-workspace/vision/compare", ada)
+
+    for name in ("baseline", "decoded"):
+        page.get_by_role("searchbox", name="Add a run").fill(name[:4])
+        page.locator("#compare-found").get_by_role("link", name=name).click()
+    compared = page.get_by_role("list", name="Compared runs")
+    expect(compared.get_by_role("listitem")).to_have_count(2)
+
+    compared.get_by_role("link", name="Remove baseline").click()
+    expect(compared.get_by_role("listitem")).to_have_count(1)
+    expect(page.get_by_role("heading", name="Add a second run")).to_be_visible()
+
+
+def test_every_series_is_drawn_with_a_line_for_each_run(visit, ada, project):
+    runs = [make_run(project, name) for name in ("<b>bold</b>", "plain")]
+    for run in runs:
+        write_series(run, "train/loss", [3.0, 2.0, 1.0])
+
+    page = visit(address(*runs), ada)
+    wait_for_charts(page, 1)
+
+    chart = page.get_by_role("group", name="Chart of train/loss")
+    expect(chart.locator("path.js-line")).to_have_count(2)
+    chart.hover()
+    expect(chart.locator(".hoverlayer")).to_contain_text("<b>bold</b>")
+
+
+def test_a_zoom_asks_for_finer_points(visit, ada, runs):
+    page = visit(address(*runs[:2], text="loss"), ada)
+    wait_for_charts(page, 1)
+
+    with page.expect_request(lambda request: "low=" in request.url):
+        box = page.locator(".nsewdrag").bounding_box()
+        page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 60)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 60, steps=4)
+        page.mouse.up()
+
+
+def test_only_differences_until_asked_for_everything(visit, ada, runs):
+    page = visit(address(*runs, tab="table"), ada)
+    table = page.get_by_role("table")
+
+    expect(table.get_by_role("rowheader", name="batch_size")).to_have_count(0)
+    expect(table.get_by_role("rowheader", name="workers")).to_be_visible()
+
+    page.get_by_role("switch", name="Only differences").click()
+    expect(table.get_by_role("rowheader", name="batch_size")).to_be_visible()
+
+
+def test_changed_cells_say_by_how_much(visit, ada, runs):
+    page = visit(address(*runs, tab="table"), ada)
+
+    row = page.get_by_role("row", name="accuracy_on_test")
+    expect(row.get_by_role("cell")).to_have_text(
+        [
+            "0.95",
+            "0.951+0.001 (+0.1 %)",
+            "0.949\N{MINUS SIGN}0.001 (\N{MINUS SIGN}0.1 %)",
+        ]
+    )
+    expect(row.locator(".compare-table__changed")).to_have_count(2)
+
+
+def test_another_reference_turns_the_differences_round(visit, ada, runs):
+    page = visit(address(*runs[:2], tab="table"), ada)
+
+    page.get_by_role("link", name="Make decoded the reference").click()
+
+    row = page.get_by_role("row", name="accuracy_on_test")
+    expect(row.get_by_role("cell").first).to_contain_text("\N{MINUS SIGN}0.001")
+
+
+def test_what_the_agent_measured_opens_on_demand(visit, ada, runs):
+    page = visit(address(*runs, tab="table"), ada)
+    group = page.get_by_role("button", name="monitoring/train/step", exact=False).first
+    expect(group).to_have_attribute("aria-expanded", "false")
+
+    group.click()
+
+    expect(page.get_by_role("rowheader", name="data_wait_seconds")).to_be_visible()
+
+
+def test_rows_can_be_narrowed_by_their_path(visit, ada, runs):
+    page = visit(address(*runs, tab="table"), ada)
+
+    page.get_by_role("searchbox", name="Show rows").fill("FACTS/load")
+    expect(page.get_by_role("rowheader", name="loader_workers")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="workers", exact=True)).to_be_hidden()
+
+    page.get_by_role("searchbox", name="Show rows").fill("nothing like it")
+    expect(page.get_by_role("heading", name="No path matches")).to_be_visible()
+
+
+def test_equal_runs_say_that_they_do_not_differ(visit, ada, project):
+    page = visit(address(*(make_run(project, name) for name in "ab"), tab="table"), ada)
+
+    expect(page.get_by_role("heading", name="These runs do not differ")).to_be_visible()
+
+
+def test_a_thousand_attributes_come_by_themselves_and_more_on_demand(
+    visit, ada, project
+):
+    runs = [make_run(project, name) for name in ("a", "b")]
+    write_values(runs[0], {f"params/p{number}": number for number in range(1_200)})
+
+    page = visit(address(*runs, tab="table"), ada)
+    expect(page.get_by_text("1000 of 1200 attributes", exact=True)).to_be_visible()
+
+    page.get_by_role("button", name="Look at more").click()
+    expect(page.get_by_text("1200 of 1200 attributes", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Look at more")).to_be_hidden()
+
+
+def test_hostile_paths_are_shown_letter_for_letter(visit, ada, project):
+    runs = [make_run(project, name) for name in ("a", "b")]
+    write_values(runs[0], {f"group/{path}": path for path in HOSTILE})
+    write_values(runs[0], {f"{path}/value": path for path in HOSTILE})
+
+    page = visit(address(*runs, tab="table"), ada)
+
+    expect(
+        page.get_by_role("rowheader", name="<img src=x", exact=False)
+    ).to_be_visible()
+    assert page.evaluate("({}).polluted") is None
+    names = page.locator(".compare-table__path .clip").evaluate_all(
+        "found => found.map(element => element.title)"
+    )
+    assert {f"{path}/value" for path in HOSTILE} <= set(names)
+    assert page.locator(".compare-table img, .compare-table td a").count() == 0
+
+
+@pytest.mark.parametrize("tab", ["charts", "table", "diagnoses"])
+def test_nothing_stands_in_anybody_s_way(visit, ada, runs, tab):
+    page = visit(address(*runs, tab=tab), ada)
+
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("tab", ["charts", "table", "diagnoses"])
+def test_a_phone_scrolls_in_one_direction_only(page, visit, ada, runs, tab):
+    page.set_viewport_size(PHONE)
+    visit(address(*runs, tab=tab), ada)
+
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= PHONE["width"]

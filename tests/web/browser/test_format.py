@@ -1,0 +1,47 @@
+"""Numbers look the same whether the server or the browser writes them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from web.templatetags.format import duration, number, percent
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+NUMBERS = [
+    0, 1, -1, 7, 1234, 1_234_567, 2**53 - 1, 2.0**60, 1e20, 1e300, 0.1, 0.123456, 1 / 3,
+    9.9999, 9.99999, 99.999, 999.95, 1234.56, 12345.678, 123456789.5, 1.5e9, -0.25, 1e-4,
+    9.9e-5, 1.234e-7, 5e-324, 1e9 + 0.5,
+]  # fmt: skip
+DURATIONS = [
+    0, 0.0001, 0.0123456, 0.25, 0.9994, 0.9996, 1, 3.44, 9.96, 59.94, 59.96, 60, 61, 119.6,
+    312, 3599, 3600, 3661, 7500, 86399, 86400, 90000, 1e6, -5, -90,
+]  # fmt: skip
+PERCENTAGES = [0, 0.04, 0.5, 4.56, 9.94, 9.96, 10, 45.6, 99.5, 100, 180, -3.2]
+MODULE = "/static/web/js/models/format.js"
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "values"),
+    [
+        ("number", number, NUMBERS),
+        ("duration", duration, DURATIONS),
+        ("percent", percent, PERCENTAGES),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_browser_and_the_server_agree(visit, name, written, values):
+    page = visit("/sign-in")
+
+    # As in real use: whole floats travel through JSON and arrive as integers.
+    shown = page.evaluate(
+        "async ([module, name, values]) => JSON.parse(values).map((await import(module))[name])",
+        [MODULE, name, json.dumps([*values, None])],
+    )
+
+    assert dict(zip(values, shown, strict=False)) == {
+        value: written(value) for value in values
+    }
+    assert shown[-1] == "–"

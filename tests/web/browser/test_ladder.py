@@ -1,0 +1,152 @@
+"""A ladder as a person makes it, reads it and watches it grow."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.builders import make_project, make_run
+from tests.ladder_runs import DEMO, NOTES, Job, log_job, make_measured_run, settle
+from tests.web.browser.accessibility import violations
+from tests.web.browser.conftest import PHONE
+from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.models import Ladder
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def project(ada):
+    return make_project(ada)
+
+
+@pytest.fixture
+def ladder(project):
+    runs = [make_measured_run(project, job) for job in DEMO]
+    rungs = [
+        WantedRung(str(run.id), note) for run, note in zip(runs, NOTES, strict=True)
+    ]
+    return create_ladder(project, "faster", rungs)
+
+
+def test_shows_where_the_time_goes_and_what_each_rung_was_worth(visit, ada, ladder):
+    page = visit(f"/ladders/{ladder.id}/", ada)
+
+    figure = page.get_by_role("group", name="Bars of where the time")
+    expect(figure.locator(".trace.bars")).to_have_count(4)
+    expect(figure).to_contain_text("decoded ahead")
+    expect(page.get_by_role("region", name="Summary")).to_contain_text("× faster")
+    expect(page.get_by_role("article")).to_have_count(4)
+
+
+def test_bars_can_be_of_a_step_instead_of_an_example(visit, ada, ladder):
+    page = visit(f"/ladders/{ladder.id}/", ada)
+    figure = page.get_by_role("group", name="Bars of where the time")
+    expect(figure).to_contain_text("milliseconds per example")
+
+    page.get_by_role("link", name="Per step").click()
+
+    expect(figure).to_contain_text("milliseconds per step")
+
+
+def test_another_quality_is_shown_as_soon_as_it_is_chosen(visit, ada, ladder):
+    page = visit(f"/ladders/{ladder.id}/", ada)
+
+    page.get_by_label("Quality").select_option("train/loss")
+
+    expect(page).to_have_url(re.compile("quality=train%2Floss"))
+    expect(page.get_by_role("article").first.get_by_text("loss")).to_be_visible()
+
+
+def test_a_running_rung_fills_in_without_a_reload(visit, ada, project):
+    first = make_measured_run(project, DEMO[0])
+    short = Job("growing", steps=15, wait_seconds=0.01)
+    growing = make_measured_run(project, short, is_live=True)
+    rungs = [WantedRung(str(run.id)) for run in (first, growing)]
+    ladder = create_ladder(project, "faster", rungs)
+    page = visit(f"/ladders/{ladder.id}/", ada)
+    rung = page.get_by_role("article").nth(1)
+    expect(rung).to_contain_text("not enough steady steps to judge")
+    page.evaluate("window.isTheSamePage = true")
+
+    log_job(project, Job("growing", steps=300, wait_seconds=0.01))
+    settle(growing)
+
+    expect(rung).to_contain_text("× faster", timeout=20_000)
+    assert page.evaluate("window.isTheSamePage")
+
+
+def test_a_comparison_becomes_a_ladder(visit, ada, project):
+    runs = [make_run(project, name, "finished") for name in ("first", "second")]
+    ids = ",".join(str(run.id) for run in runs)
+    page = visit(f"/w/ada-workspace/vision/compare?runs={ids}", ada)
+
+    page.get_by_role("link", name="Make a ladder").click()
+    page.get_by_label("Name", exact=True).fill("Faster decoding")
+    page.get_by_label("What was changed for second").fill("decoded ahead")
+    page.get_by_role("button", name="Make ladder").click()
+
+    expect(page.get_by_role("heading", name="Faster decoding")).to_be_visible()
+    expect(page.get_by_role("article").nth(1)).to_contain_text("decoded ahead")
+
+
+def test_rungs_move_and_leave_before_anything_is_saved(visit, ada, ladder):
+    page = visit(f"/ladders/{ladder.id}/edit", ada)
+    rungs = page.locator(".ladder-form__rung")
+
+    page.get_by_role("button", name="Move decoded up").click()
+    expect(rungs.first).to_contain_text("decoded")
+    page.get_by_role("button", name="Remove batch-64").click()
+    expect(rungs).to_have_count(3)
+    assert ladder.rungs.count() == 4
+
+    page.get_by_role("button", name="Save", exact=True).last.click()
+    expect(page.get_by_role("article")).to_have_count(3)
+    assert [rung.run.name for rung in ladder.rungs.all()] == [
+        "decoded",
+        "baseline",
+        "workers",
+    ]
+
+
+def test_enter_in_the_name_saves_rather_than_moves(visit, ada, ladder):
+    page = visit(f"/ladders/{ladder.id}/edit", ada)
+
+    page.get_by_label("Name", exact=True).fill("Fastest")
+    page.get_by_label("Name", exact=True).press("Enter")
+
+    expect(page.get_by_role("heading", name="Fastest")).to_be_visible()
+
+
+def test_deleting_asks_first(visit, ada, ladder):
+    page = visit(f"/ladders/{ladder.id}/edit", ada)
+
+    page.get_by_role("button", name="Delete ladder").click()
+    page.get_by_role("button", name="Keep it").click()
+    assert Ladder.objects.exists()
+
+    page.get_by_role("button", name="Delete ladder").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_role("heading", name="No ladders yet")).to_be_visible()
+
+
+@pytest.mark.parametrize("page_of", ["", "edit"])
+def test_nothing_stands_in_anybody_s_way(visit, ada, ladder, page_of):
+    page = visit(f"/ladders/{ladder.id}/{page_of}", ada)
+
+    assert violations(page) == []
+
+
+def test_the_list_stands_in_nobody_s_way(visit, ada, ladder):
+    assert violations(visit("/w/ada-workspace/vision/ladders/", ada)) == []
+
+
+@pytest.mark.parametrize("page_of", ["", "edit"])
+def test_a_phone_scrolls_in_one_direction_only(page, visit, ada, ladder, page_of):
+    page.set_viewport_size(PHONE)
+    visit(f"/ladders/{ladder.id}/{page_of}", ada)
+
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= PHONE["width"]

@@ -1,0 +1,54 @@
+"""How behaviours reach elements, and when pages keep quiet."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_what_htmx_brings_in_gets_its_behaviour(visit):
+    page = visit("/sign-in")
+
+    page.evaluate("""() => {
+      const time = document.createElement("time")
+      time.id = "late"
+      time.dateTime = "2026-11-21T12:00:00Z"
+      time.dataset.behaviour = "local-time"
+      document.querySelector("main").append(time)
+      htmx.process(document.querySelector("main"))
+    }""")
+
+    page.wait_for_function("() => document.querySelector('#late').textContent")
+    assert "21 Nov 2026" in page.locator("#late").inner_text()
+
+
+@pytest.mark.parametrize(("is_hidden", "heard"), [(True, 0), (False, 1)])
+def test_a_page_nobody_looks_at_asks_for_nothing(visit, is_hidden, heard):
+    page = visit("/sign-in")
+
+    count = page.evaluate(
+        """isHidden => {
+          Object.defineProperty(document, "hidden", { get: () => isHidden })
+          let count = 0
+          const main = document.querySelector("main")
+          main.addEventListener("every", () => count++)
+          main.dispatchEvent(new CustomEvent("every"))
+          return count
+        }""",
+        is_hidden,
+    )
+
+    assert count == heard
+
+
+def test_a_behaviour_nobody_wrote_is_ignored(visit):
+    page = visit("/sign-in")
+
+    page.evaluate("""() => {
+      const main = document.querySelector("main")
+      main.dataset.behaviour = "__proto__ constructor nothing"
+      htmx.process(main)
+    }""")
+
+    assert page.title() == "Sign in · Seamark"

@@ -1,0 +1,260 @@
+"""The runs table as people use it: sort, filter, pick, scroll, and watch it live."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.builders import make_project, make_run, write_tags, write_values
+from tests.web.browser.accessibility import violations
+from tests.web.browser.conftest import PHONE
+from tests.web.browser.many_runs import add_runs
+from tracker.models import Attribute, Run, State
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+HOSTILE = [
+    "<script>window.hacked = 1</script>",
+    "<img src=x onerror='window.hacked = 1'>",
+    "../../etc/passwd",
+    "\u202etxt.exe",
+    "__proto__",
+    "constructor",
+    "{{7*7}}",
+    "n" * 255,
+]
+
+
+@pytest.fixture
+def project(ada):
+    return make_project(ada)
+
+
+@pytest.fixture
+def open_runs(visit, ada, project):
+    def open_page(query: str = "") -> Page:
+        return visit(f"/w/{project.workspace.slug}/{project.slug}/{query}", ada)
+
+    return open_page
+
+
+def names(page: Page) -> list[str]:
+    """Return the names shown, from top to bottom."""
+    rows = page.locator(".runs-grid__row[data-position]:visible")
+    found = rows.evaluate_all(
+        "rows => rows.map(row => [+row.dataset.position, row.querySelector('a').textContent])"
+    )
+    return [name for _, name in sorted(found)]
+
+
+def mark(page: Page, name: str):
+    row = page.get_by_role("row").filter(
+        has=page.get_by_role("link", name=name, exact=True)
+    )
+    return row.locator(".runs-grid__mark")
+
+
+def head(page: Page, name: str):
+    return page.get_by_role("columnheader").filter(has_text=name)
+
+
+def test_a_click_on_a_column_sorts_and_the_address_keeps_it(
+    open_runs, project, ada, visit
+):
+    for name, loss in [("b", 0.2), ("a", 0.1), ("c", 0.3)]:
+        write_values(make_run(project, name), {"params/rate": loss})
+    page = open_runs()
+
+    head(page, "rate").click()
+    expect(head(page, "rate")).to_have_attribute("aria-sort", "descending")
+    assert names(page) == ["c", "b", "a"]
+    head(page, "rate").click()
+    expect(head(page, "rate")).to_have_attribute("aria-sort", "ascending")
+    assert names(page) == ["a", "b", "c"]
+
+    page.reload(wait_until="networkidle")
+    assert "sort=path%3Aparams%2Frate" in page.url
+    assert names(page) == ["a", "b", "c"]
+
+
+def test_the_filter_is_in_the_address_and_can_be_cleared(open_runs, project):
+    for name in ("fast", "slow"):
+        write_tags(make_run(project, name, State.FINISHED), f"tag of {name}")
+    make_run(project, "live")
+    page = open_runs()
+
+    page.get_by_label("Filter by name or tag").fill("OF SL")
+    expect(page.get_by_text("1 of 3 runs")).to_be_visible()
+    assert names(page) == ["slow"]
+    page.reload(wait_until="networkidle")
+    assert names(page) == ["slow"]
+
+    page.get_by_label("Filter by state").select_option("running")
+    expect(page.get_by_role("heading", name="No run matches")).to_be_visible()
+    page.get_by_role("button", name="Clear the filter").click()
+    expect(page.get_by_text("3 runs", exact=True)).to_be_visible()
+    assert len(names(page)) == 3
+    assert page.url.endswith("/")
+
+
+def test_filters_by_tag(open_runs, project):
+    write_tags(make_run(project, "one"), "nightly")
+    make_run(project, "two")
+    page = open_runs()
+
+    page.get_by_label("Filter by tag").select_option("nightly")
+
+    expect(page.get_by_text("1 of 2 runs")).to_be_visible()
+    assert names(page) == ["one"]
+    assert "tag=nightly" in page.url
+
+
+def test_picked_runs_can_be_compared_in_the_order_picked(open_runs, project):
+    runs = {run.name: run for run in add_runs(project, 5)}
+    page = open_runs()
+    compare = page.get_by_role("link", name="Compare").last
+    expect(page.locator("[data-part=compare]")).to_have_attribute(
+        "aria-disabled", "true"
+    )
+
+    for name in ("run 00003", "run 00001"):
+        mark(page, name).click()
+
+    ids = ",".join(str(runs[name].id) for name in ("run 00003", "run 00001"))
+    expect(compare).to_have_attribute(
+        "href", f"/w/ada-workspace/vision/compare?runs={ids}"
+    )
+    expect(page.locator("[data-part=ladder]")).to_have_attribute(
+        "href", f"/w/ada-workspace/vision/ladders/?runs={ids}"
+    )
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    page.get_by_role("button", name="Unselect").click()
+    expect(page.get_by_text("2 selected")).to_be_hidden()
+
+
+def test_shift_picks_a_range_and_the_choice_survives_scrolling(open_runs, project):
+    add_runs(project, 250)
+    page = open_runs()
+
+    mark(page, "run 00000").click()
+    page.locator(".runs-grid").evaluate("grid => { grid.scrollTop = 28 * 220 }")
+    row = mark(page, "run 00225")
+    expect(row).to_be_visible()
+    row.click(modifiers=["Shift"])
+
+    expect(page.get_by_text("226 selected")).to_be_visible()
+    page.locator(".runs-grid").evaluate("grid => { grid.scrollTop = 0 }")
+    expect(page.get_by_role("row", selected=True).first).to_be_visible()
+
+
+def test_the_keyboard_moves_picks_sorts_and_opens(open_runs, project):
+    runs = add_runs(project, 200)
+    page = open_runs()
+    grid = page.get_by_role("grid")
+    active = page.locator("#active-cell")
+
+    grid.focus()
+    grid.press("ArrowDown")
+    expect(active).to_have_text("run 00001")
+    grid.press("Space")
+    expect(page.get_by_role("row", selected=True)).to_have_count(1)
+    grid.press("Shift+ArrowDown")
+    grid.press("Shift+ArrowDown")
+    expect(page.get_by_text("3 selected")).to_be_visible()
+
+    grid.press("Control+End")
+    expect(page.get_by_role("link", name="run 00199")).to_be_visible()
+    grid.press("Control+Home")
+    grid.press("Home")
+    grid.press("ArrowUp")
+    expect(active).to_have_role("columnheader")
+    grid.press("Enter")
+    expect(head(page, "Name")).to_have_attribute("aria-sort", "ascending")
+
+    grid.press("ArrowDown")
+    grid.press("Enter")
+    page.wait_for_url(f"**/runs/{runs[0].id}/")
+
+
+def test_new_runs_and_values_appear_without_losing_place_or_choice(open_runs, project):
+    add_runs(project, 300)
+    page = open_runs()
+    grid = page.locator(".runs-grid")
+    mark(page, "run 00000").click()
+    grid.evaluate("grid => { grid.scrollTop = 28 * 150 }")
+    expect(page.get_by_role("link", name="run 00155")).to_be_visible()
+
+    run = Run.objects.get(name="run 00156")
+    Attribute.objects.create(run=run, path="tags", kind="string_set", items=["fresh"])
+    expect(page.locator(".chip").filter(has_text="fresh").first).to_be_visible(
+        timeout=10_000
+    )
+
+    assert grid.evaluate("grid => grid.scrollTop") == 28 * 150
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    make_run(project, "brand new")
+    expect(page.get_by_text("301 runs")).to_be_visible(timeout=10_000)
+
+
+def test_what_has_not_changed_is_not_asked_for_in_full(open_runs, project):
+    add_runs(project, 20)
+    page = open_runs()
+
+    with page.expect_response(lambda answer: "runs.json" in answer.url):
+        pass
+    with page.expect_response(lambda answer: "runs.json" in answer.url) as second:
+        pass
+
+    assert second.value.status == 304
+
+
+def test_hostile_names_are_only_text(open_runs, project):
+    for name in HOSTILE:
+        run = make_run(project, name)
+        write_tags(run, name, "<b>bold</b>")
+        write_values(run, {f"params/{name}": name, "params/__proto__": name})
+    page = open_runs("?sort=name")
+
+    assert sorted(names(page)) == sorted(HOSTILE)
+    assert page.evaluate("() => [window.hacked, ({}).polluted]") == [None, None]
+    assert page.locator(".runs-grid b, .runs-grid img, .runs-grid script").count() == 0
+
+
+def test_the_unknown_is_a_dash_and_not_zero(open_runs, project):
+    Run.objects.create(project=project, name="bare", state=State.FINISHED)
+    page = open_runs()
+
+    cells = page.locator(".runs-grid__row[data-position] [role=gridcell]")
+
+    texts = [text.strip() for text in cells.all_inner_texts()]
+    assert texts == ["bare", "finished", "–", "–", "", "", "", "–", "–"]
+
+
+def test_a_phone_shows_names_and_scrolls_sideways(open_runs, project):
+    add_runs(project, 50)
+    page = open_runs()
+    page.set_viewport_size(PHONE)
+
+    expect(page.get_by_role("link", name="run 00003")).to_be_in_viewport()
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_nothing_stands_in_the_way_of_assistive_technology(open_runs, project):
+    for name, state in [
+        ("a", State.RUNNING),
+        ("b", State.FAILED),
+        ("c", State.CRASHED),
+    ]:
+        run = make_run(project, name, state)
+        write_tags(run, "nightly")
+    page = open_runs()
+    mark(page, "a").click()
+
+    assert violations(page) == []
+
+
+def test_an_empty_project_says_how_to_log_a_run(open_runs):
+    page = open_runs()
+
+    expect(page.get_by_text("import agent")).to_be_visible()
+    assert violations(page) == []

@@ -1,0 +1,72 @@
+"""What a comparison's address says."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+import pytest
+from django.http import QueryDict
+
+from web.compare_state import CompareState, read_state
+
+A, B, C = (UUID(int=number) for number in (1, 2, 3))
+
+
+def test_reads_back_what_it_writes():
+    state = CompareState(
+        runs=(A, B),
+        reference=B,
+        tab="table",
+        axis="time",
+        everything=True,
+        text="a&b=%",
+    )
+
+    assert read_state(QueryDict(state.query)) == state
+
+
+def test_the_usual_is_left_out_of_the_address():
+    assert CompareState(runs=(A,)).query == f"runs={A}"
+    assert CompareState().query == ""
+
+
+def test_keeps_the_order_and_each_run_once():
+    assert read_state(QueryDict(f"runs={B},{A},{B},")).runs == (B, A)
+
+
+def test_what_is_no_id_is_named_and_otherwise_harmless():
+    state = read_state(QueryDict(f"runs={A},nonsense,<script>,a%00b,{'x' * 100}"))
+
+    assert state.runs == (A,)
+    assert state.unreadable == ("nonsense", "<script>", "a\0b", "x" * 40)
+
+
+@pytest.mark.parametrize("query", ["tab=__proto__", "axis=sideways", "reference=x", ""])
+def test_what_cannot_be_meant_is_the_usual(query):
+    assert read_state(QueryDict(query)) == CompareState()
+
+
+def test_a_reference_must_be_among_the_runs():
+    assert read_state(QueryDict(f"runs={A}&reference={B}")).reference is None
+
+
+def test_counts_the_runs_beyond_the_most_that_can_be_told_apart():
+    ids = ",".join(str(uuid4()) for _ in range(23))
+
+    state = read_state(QueryDict(f"runs={ids}"))
+
+    assert (len(state.runs), state.left_out) == (20, 3)
+
+
+def test_removing_the_reference_leaves_the_usual_one():
+    state = CompareState(runs=(A, B), reference=B)
+
+    assert read_state(QueryDict(state.without(B))) == CompareState(runs=(A,))
+    assert read_state(QueryDict(state.without(A))).reference == B
+
+
+def test_adding_a_run_twice_adds_it_once():
+    state = CompareState(runs=(A, B))
+
+    assert read_state(QueryDict(state.along_with(C))).runs == (A, B, C)
+    assert read_state(QueryDict(state.along_with(A))).runs == (A, B)

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import pytest
+from django.db import OperationalError
+from django.test import Client, RequestFactory
+
+from tracker import errors
+from web.errors import STATUS, PageErrors, server_error
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+def refused(error: Exception, path: str = "/", **headers: str):
+    request = RequestFactory().get(path, headers=headers)
+    return PageErrors(lambda _: None).process_exception(request, error)
+
+
+def test_every_refusal_has_a_status():
+    kinds = errors.TrackerError.__subclasses__()
+
+    assert set(STATUS) == set(kinds)
+
+
+def test_an_unknown_address_says_so_and_leads_back(member, client_of):
+    response = client_of(member).get("/nothing/here")
+
+    assert response.status_code == HTTPStatus.NOT_FOUND
+    assert b"There is no page at this address" in response.content
+    assert b'href="/"' in response.content
+
+
+def test_what_is_absent_and_what_is_forbidden_look_the_same(
+    member, stranger, client_of
+):
+    browser = client_of(stranger)
+
+    forbidden = browser.get(f"/w/{member.workspace.slug}/vision/")
+    absent = browser.get("/w/nowhere/nothing/")
+
+    assert forbidden.status_code == absent.status_code == HTTPStatus.NOT_FOUND
+
+
+def test_a_script_gets_the_code_of_a_refusal(member, client_of):
+    response = client_of(member).get(
+        "/w/nowhere/nothing/runs.json", headers={"accept": "application/json"}
+    )
+
+    assert response.status_code == HTTPStatus.NOT_FOUND
+    assert response.json()["error"]["code"] == "not_found"
+
+
+def test_a_database_that_is_away_is_said_without_asking_it(django_assert_num_queries):
+    with django_assert_num_queries(0):
+        response = refused(OperationalError("no such host db.internal"))
+
+    assert response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+    assert response["Retry-After"] == "5"
+    assert b"db.internal" not in response.content
+
+
+def test_the_api_answers_for_itself():
+    assert refused(errors.NotFound("run"), path="/api/v1/runs") is None
+
+
+def test_a_bug_is_left_to_the_server():
+    assert refused(ZeroDivisionError()) is None
+
+
+def test_the_page_of_a_bug_needs_nothing_that_may_be_broken(django_assert_num_queries):
+    with django_assert_num_queries(0):
+        response = server_error(RequestFactory().get("/"))
+
+    assert response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR
+    assert b"Something went wrong" in response.content
+
+
+def test_a_message_is_shown_literally():
+    response = refused(errors.InvalidInput("<script>alert(1)</script>", "is no field"))
+
+    assert b"<script>alert" not in response.content
+    assert b"&lt;script&gt;alert" in response.content
+
+
+@pytest.mark.parametrize("host", ["evil.test", "localhost.evil.test", "[::2]"])
+def test_another_hosts_name_is_refused(host):
+    # As a page elsewhere would send whose name was made to point here.
+    response = Client().get("/", headers={"host": host})
+
+    assert response.status_code == HTTPStatus.BAD_REQUEST
+
+
+def test_a_forwarded_hosts_name_is_not_believed():
+    response = Client().get("/w/a/b/", headers={"x-forwarded-host": "evil.test"})
+
+    assert response.status_code == HTTPStatus.FOUND
+    assert "evil.test" not in response["Location"]

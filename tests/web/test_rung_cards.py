@@ -1,0 +1,244 @@
+"""A ladder's rungs as texts, and the band on top."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from tests.diagnoses import NOW
+from tracker.diagnosis.breakdown import Part, StepBreakdown
+from tracker.diagnosis.measurements import Window
+from tracker.queries.attributes import AttributeRow
+from tracker.queries.ladders import LadderView
+from tracker.queries.rungs import (
+    FindingChanges,
+    Prediction,
+    RungFinding,
+    RungView,
+    ValueChange,
+)
+from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Change, climb
+from web.ladder_summary import summary_of
+from web.rung_cards import cards_of, legend_of
+
+STEP = StepBreakdown(
+    window=Window(0, 1),
+    step_count=100,
+    is_steady=True,
+    median_step_seconds=0.1,
+    mean_step_seconds=0.1,
+    parts=(Part("data wait", 0.06), Part("forward", 0.03), Part("other", 0.01)),
+    steps_per_second=10.0,
+    examples_per_step=16.0,
+    blocks=(160.0,),
+    cpu_cores=1.0,
+    cpu_percent=50.0,
+    gpu_percent=None,
+)
+KNOWN = RungView(
+    position=0,
+    run_id=UUID(int=1),
+    run_name="baseline",
+    state="finished",
+    note="",
+    label="baseline",
+    total_seconds=42.0,
+    stages=(),
+    params=(),
+    machine=(),
+    breakdown=STEP,
+    against_previous=None,
+    against_baseline=None,
+    why_no_change="",
+    gpu_count=0,
+    quality=AttributeRow("", "float", 0.9, 0, None, None, None, None, None, NOW),
+    quality_before=None,
+    is_diagnosed=True,
+    findings=FindingChanges(),
+    predicted=None,
+)
+UNKNOWN = replace(
+    KNOWN,
+    position=1,
+    breakdown=None,
+    quality=None,
+    gpu_count=None,
+    total_seconds=None,
+    why_no_change=NOT_ENOUGH_STEPS,
+)
+TWICE = Change(2.0, 1.9, 2.1)
+FASTER = replace(
+    KNOWN,
+    position=1,
+    label="decoded ahead",
+    against_previous=TWICE,
+    against_baseline=TWICE,
+    quality_before=KNOWN.quality,
+    breakdown=replace(STEP, steps_per_second=20.0),
+)
+
+
+def ladder(*rungs: RungView) -> LadderView:
+    return LadderView(
+        id=UUID(int=9),
+        name="faster",
+        stage="train",
+        stages=("train",),
+        quality_path="train/accuracy_on_test",
+        quality_paths=("train/accuracy_on_test",),
+        rungs=rungs,
+        climb=climb((r.label, r.against_previous, r.against_baseline) for r in rungs),
+    )
+
+
+def card(rung: RungView):
+    return cards_of(ladder(rung))[0]
+
+
+def test_shows_what_is_known():
+    shown = card(KNOWN)
+
+    assert (shown.throughput, shown.throughput_unit) == ("160", "examples/s")
+    assert (shown.step_time, shown.batch) == ("100 ms", "16 examples")
+    assert (shown.data_wait, shown.cpu, shown.cpu_cores) == ("60 %", "50 %", "1 core")
+    assert (shown.quality_name, shown.quality) == ("accuracy on test", "0.9")
+    assert (shown.gpu, shown.total) == ("no GPU", "42 s")
+
+
+def test_shows_what_is_unknown_as_unknown_never_as_zero():
+    shown = card(UNKNOWN)
+
+    texts = [
+        shown.throughput,
+        shown.step_time,
+        shown.data_wait,
+        shown.cpu,
+        shown.quality,
+        shown.total,
+    ]
+    assert set(texts) == {"–"}
+    assert shown.gpu == "unknown"
+    assert (shown.batch, shown.cpu_cores, shown.throughput_unit) == ("", "", "")
+    assert shown.parts(per_example=True) == []
+
+
+def test_a_gpu_shows_its_utilisation():
+    shown = card(replace(KNOWN, breakdown=replace(STEP, gpu_percent=31.4), gpu_count=1))
+
+    assert (shown.gpu, shown.gpu_length) == ("31 %", 31.4)
+
+
+def test_a_gpu_without_readings_is_unknown():
+    assert card(replace(KNOWN, gpu_count=1)).gpu == "unknown"
+
+
+def test_a_run_that_waits_for_nothing_measured_has_no_data_wait():
+    step = replace(STEP, parts=(Part("other", 0.1),))
+
+    assert card(replace(KNOWN, breakdown=step)).data_wait == "–"
+
+
+def test_throughput_is_in_steps_where_examples_are_not_counted():
+    shown = card(replace(KNOWN, breakdown=replace(STEP, examples_per_step=None)))
+
+    assert (shown.throughput, shown.throughput_unit) == ("10", "steps/s")
+
+
+def test_bars_of_throughput_share_a_scale_only_where_units_agree():
+    halves = cards_of(ladder(KNOWN, FASTER))
+    mixed = replace(KNOWN, breakdown=replace(STEP, examples_per_step=None))
+
+    assert [shown.throughput_length for shown in halves] == [50, 100]
+    assert {c.throughput_length for c in cards_of(ladder(mixed, FASTER))} == {0}
+
+
+def test_parts_are_per_step_or_per_example():
+    assert card(KNOWN).parts(per_example=False)[0] == ("data wait", 0.06)
+    assert card(KNOWN).parts(per_example=True)[0] == ("data wait", 0.06 / 16)
+
+
+def test_a_verdict_has_its_words_its_interval_and_its_sign():
+    verdict = card(FASTER).against_previous
+
+    assert (verdict.kind, verdict.icon) == ("faster", "trending-up")
+    assert (verdict.headline, verdict.interval) == ("2.0× faster", "1.9–2.1")
+
+
+def test_without_a_verdict_it_says_why():
+    verdict = card(UNKNOWN).against_previous
+
+    assert (verdict.kind, verdict.headline) == ("unjudged", NOT_ENOUGH_STEPS)
+    assert verdict.interval == ""
+
+
+@pytest.mark.parametrize(("bound", "beats"), [(1.8, True), (2.0, False)])
+def test_a_gain_beyond_the_bound_has_other_causes(bound, beats):
+    promised = replace(FASTER, predicted=Prediction("slow", "Slow", bound, 1.5))
+
+    shown = card(promised)
+    assert shown.predicted == f"likely 1.5×, at most {bound}×"
+    assert shown.achieved == "2.0× faster (1.9–2.1)"
+    assert shown.beats_bound is beats
+
+
+def test_the_note_beyond_the_label_is_kept():
+    rung = replace(
+        KNOWN, note="decoded ahead\nand stored as arrays", label="decoded ahead"
+    )
+
+    assert card(rung).note == "and stored as arrays"
+    assert card(replace(rung, label="run-7")).note == rung.note
+
+
+def test_an_absent_parameter_says_so():
+    changes = (ValueChange("params/lr", None, 0.1), ValueChange("params/old", 1, None))
+
+    shown = card(replace(KNOWN, params=changes)).params
+
+    assert [(c.name, c.before, c.after) for c in shown] == [
+        ("lr", "absent", "0.1"),
+        ("old", "1", "absent"),
+    ]
+
+
+def test_the_legend_names_parts_and_colours():
+    assert legend_of(ladder(UNKNOWN, KNOWN)) == [
+        ("data wait", "wait"),
+        ("forward", "0"),
+        ("other", "other"),
+    ]
+
+
+def test_the_band_sums_up_from_the_baseline_to_the_last_that_was_judged():
+    summary = summary_of(ladder(KNOWN, FASTER, replace(UNKNOWN, position=2)))
+
+    assert summary is not None
+    assert (summary.from_label, summary.to_label) == ("baseline", "decoded ahead")
+    assert summary.verdict.headline == "2.0× faster"
+    assert summary.biggest_label == "decoded ahead"
+    assert summary.throughput == ("160", "320", "examples/s")
+    assert summary.quality == ("0.9", "0.9", "")
+    assert summary.unjudged == 1
+
+
+def test_a_finding_that_came_back_did_not_go():
+    found = RungFinding("train", "slow", "Slow", "warning", is_primary=True)
+    gone = replace(FASTER, findings=FindingChanges(gone=(found,)))
+    back = replace(FASTER, position=2, findings=FindingChanges(new=(found,)))
+
+    assert summary_of(ladder(KNOWN, gone)).gone == 1
+    assert summary_of(ladder(KNOWN, gone, back)).gone == 0
+
+
+def test_no_band_without_a_judged_rung():
+    assert summary_of(ladder(KNOWN, UNKNOWN)) is None
+    assert summary_of(ladder(KNOWN)) is None
+
+
+def test_the_band_warns_of_different_machines():
+    moved = replace(FASTER, machine=(ValueChange("facts/host", "a", "b"),))
+
+    assert summary_of(ladder(KNOWN, moved)).is_unfair
+    assert not summary_of(ladder(KNOWN, FASTER)).is_unfair

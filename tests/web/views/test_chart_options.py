@@ -1,0 +1,32 @@
+import pytest
+from django.http import QueryDict
+
+from tracker.errors import InvalidInput
+from tracker.queries.series import Axis
+from web.views.chart_options import ChartOptions, read_options
+
+
+def test_without_any_the_usual_ones_hold():
+    assert read_options(QueryDict("")) == ChartOptions()
+
+
+def test_what_is_read_can_be_written_and_read_again():
+    options = read_options(
+        QueryDict("axis=time&log=1&smoothing=0.6&low=1600000000000.5&high=1.7e12")
+    )
+
+    assert options == ChartOptions(Axis.TIME, True, 0.6, 1600000000000.5, 1.7e12)
+    assert read_options(QueryDict(options.query)) == options
+
+
+def test_the_usual_ones_leave_the_address_alone():
+    assert ChartOptions().query == ""
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["axis=", "axis=epoch", "smoothing=1", "smoothing=x", "low=nan", "high=inf"],
+)
+def test_refuses_what_it_does_not_understand(query):
+    with pytest.raises(InvalidInput):
+        read_options(QueryDict(query))

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+
+import pytest
+
+from tests.builders import (
+    make_member,
+    make_project,
+    make_run,
+    write_tags,
+    write_values,
+)
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def project(member):
+    return make_project(member)
+
+
+@pytest.fixture
+def signed_in(member, client_of):
+    return client_of(member)
+
+
+@pytest.fixture
+def address(project):
+    return f"/w/{project.workspace.slug}/{project.slug}/"
+
+
+def rows(signed_in, address, **query) -> list[dict]:
+    return signed_in.get(f"{address}runs.json", query).json()["rows"]
+
+
+def test_the_page_comes_with_its_first_rows(signed_in, address, project):
+    make_run(project, "baseline")
+
+    response = signed_in.get(address)
+    block = json.loads(
+        response.content.decode()
+        .split('id="first-block" type="application/json">')[1]
+        .split("</script>")[0]
+    )
+
+    assert block["rows"] == rows(signed_in, address)
+    assert block["rows"][0]["name"] == "baseline"
+
+
+def test_a_project_without_runs_says_how_to_log_one(signed_in, address, project):
+    html = signed_in.get(address).content.decode()
+
+    assert f"project=&quot;{project.slug}&quot;" in html
+    assert "first-block" not in html
+
+
+@pytest.mark.parametrize("page", ["", "runs.json"])
+def test_a_colleague_may_look_and_a_stranger_finds_nothing(
+    page, member, stranger, client_of, project
+):
+    make_run(project)
+    address = f"/w/{project.workspace.slug}/{project.slug}/{page}"
+    viewer = make_member("bob", "viewer", workspace=member.workspace)
+
+    assert client_of(viewer).get(address).status_code == HTTPStatus.OK
+    assert client_of(stranger).get(address).status_code == HTTPStatus.NOT_FOUND
+
+
+def test_only_those_who_may_change_ladders_are_offered_one(
+    member, signed_in, client_of, address, project
+):
+    make_run(project)
+    viewer = client_of(make_member("bob", "viewer", workspace=member.workspace))
+
+    assert b"Make ladder" in signed_in.get(address).content
+    assert b"Make ladder" not in viewer.get(address).content
+
+
+def test_filter_and_order_come_from_the_address(signed_in, address, project):
+    for name, tag in [("a", "x"), ("b", "x"), ("c", "y")]:
+        write_tags(make_run(project, name), tag)
+
+    found = rows(signed_in, address, q="", tag="x", sort="name")
+
+    assert [row["name"] for row in found] == ["a", "b"]
+    assert (
+        b'<option value="x" selected>' in signed_in.get(address, {"tag": "x"}).content
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"sort": "secret"},
+        {"state": "done"},
+        {"offset": "-1"},
+        {"offset": "1e9"},
+        {"q": "\0"},
+    ],
+    ids=lambda query: next(iter(query)),
+)
+def test_what_cannot_be_meant_is_refused(signed_in, address, project, query):
+    make_run(project)
+
+    response = signed_in.get(
+        f"{address}runs.json", query, headers={"accept": "application/json"}
+    )
+
+    assert response.status_code == HTTPStatus.BAD_REQUEST
+    assert response.json()["error"]["code"] == "invalid_input"
+
+
+def test_what_has_not_changed_is_not_sent_again(signed_in, address, project):
+    run = make_run(project)
+    tag = signed_in.get(f"{address}runs.json")["ETag"]
+
+    unchanged = signed_in.get(f"{address}runs.json", headers={"if-none-match": tag})
+    write_tags(run, "new")
+    changed = signed_in.get(f"{address}runs.json", headers={"if-none-match": tag})
+
+    assert unchanged.status_code == HTTPStatus.NOT_MODIFIED
+    assert not unchanged.content
+    assert changed.status_code == HTTPStatus.OK
+    assert changed["ETag"] != tag
+
+
+def test_values_of_every_type_are_told_apart(signed_in, address, project):
+    values = {
+        "float": 0.5,
+        "nan": float("nan"),
+        "infinite": float("inf"),
+        "integer": 7,
+        "large": 2**60,
+        "yes": True,
+        "text": "NaN",
+    }
+    run = make_run(project)
+    write_values(run, {f"params/{name}": value for name, value in values.items()})
+    other = make_run(project, "other")
+    write_values(other, {"params/float": 1.0, "params/text": "x", "params/integer": 8})
+
+    block = signed_in.get(f"{address}runs.json", {"sort": "-name"}).json()
+
+    keys = [column["key"] for column in block["columns"]]
+    shown = dict(zip(keys, block["rows"][1]["values"], strict=True))
+    assert block["rows"][1]["name"] == "baseline"
+    assert shown["path:params/float"] == 0.5
+    assert shown["path:params/text"] == "NaN"
+    assert shown["path:params/integer"] == 7
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        (float("nan"), {"special": "NaN"}),
+        (float("-inf"), {"special": "\u2212∞"}),
+        (2**60, {"special": "1\u202f152\u202f921\u202f504\u202f606\u202f846\u202f976"}),
+        ("<b>", "<b>"),
+    ],
+)
+def test_what_json_cannot_say_has_a_form_of_its_own(
+    signed_in, address, project, value, cell
+):
+    write_values(make_run(project, "one"), {"params/x": value})
+    write_values(
+        make_run(project, "two"),
+        {"params/x": "other" if isinstance(value, str) else type(value)(3)},
+    )
+
+    block = signed_in.get(f"{address}runs.json", {"q": "one"}).json()
+
+    assert block["rows"][0]["values"] == [cell]
+
+
+def test_no_path_becomes_a_key(signed_in, address, project):
+    for number, name in enumerate(["__proto__", "constructor", "toString"]):
+        run = make_run(project, name)
+        write_values(run, {f"params/{name}": number, "params/__proto__": name})
+
+    block = signed_in.get(f"{address}runs.json").json()
+
+    assert all(isinstance(row["values"], list) for row in block["rows"])
+    assert {"key": "path:params/__proto__", "kind": "param"} in block["columns"]
+
+
+def test_a_blocks_cost_does_not_grow(
+    signed_in, address, project, django_assert_max_num_queries
+):
+    for number in range(40):
+        write_tags(make_run(project, f"run {number}"), "x")
+
+    with django_assert_max_num_queries(14):
+        signed_in.get(f"{address}runs.json", {"q": "run", "tag": "x", "sort": "-gpu"})
+
+
+def test_a_hostile_name_cannot_leave_its_data(signed_in, address, project):
+    name = "</script><script>alert(1)</script>"
+    make_run(project, name)
+
+    html = signed_in.get(address).content.decode()
+
+    assert "<script>alert" not in html
+    assert rows(signed_in, address)[0]["name"] == name

@@ -1,0 +1,191 @@
+"""The runs table: its columns, and one page of its rows.
+
+A page costs the same number of queries however many runs it holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Count, F, Max, Min, Q, QuerySet
+
+from tracker.models import Attribute, Kind, Run, Stage, State
+from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.diagnoses import MainFinding, main_findings
+from tracker.queries.hardware_means import cpu_percent, gpu_percent
+from tracker.queries.run_filter import (
+    TAGS_PATH,
+    RunFilter,
+    RunOrder,
+    in_order,
+    matching,
+)
+
+# Columns are chosen by what the newest runs logged: looking at all would cost as many
+# rows as the project has attributes.
+RUNS_LOOKED_AT = 100
+METRICS_SHOWN, PARAMS_SHOWN = 6, 6
+MONITORING, PARAMS = "monitoring/", "params/"
+SINGLE_VALUES = (Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN, Kind.STRING, Kind.DATETIME)
+# The tags offered to filter by come from at most this many runs.
+RUNS_ASKED_FOR_TAGS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    id: UUID
+    name: str
+    state: str
+    started_at: datetime | None
+    ended_at: datetime | None  # for one that crashed: when it was last heard of
+    stages: list[tuple[str, str]]  # name and state, in order of their start
+    tags: list[str]
+    main_finding: MainFinding | None
+    gpu_percent: float | None
+    cpu_percent: float | None
+    values: list[AttributeRow | None]  # as the columns asked for
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPage:
+    total: int
+    matching: int
+    rows: list[RunRow]
+
+
+def runs_page(
+    project_id: int,
+    *,
+    wanted: RunFilter,
+    order: RunOrder,
+    paths: list[str],
+    offset: int,
+    limit: int,
+) -> RunsPage:
+    runs = Run.objects.filter(project_id=project_id).not_in_trash()
+    found = matching(runs, wanted)
+    total = runs.count()
+    ordered = in_order(found, order).values_list("id", flat=True)
+    return RunsPage(
+        total=total,
+        matching=total if wanted.is_empty else found.count(),
+        rows=_rows(list(ordered[offset : offset + limit]), paths),
+    )
+
+
+def metric_paths(project_id: int) -> list[str]:
+    """Return the series most of the newest runs logged, hardware left out."""
+    paths = (
+        _attributes_of_newest(project_id)
+        .filter(kind=Kind.FLOAT_SERIES)
+        .exclude(path__startswith=MONITORING)
+        .values("path")
+        .annotate(run_count=Count("run"))
+        .order_by("-run_count", "path")
+    )
+    return [row["path"] for row in paths[:METRICS_SHOWN]]
+
+
+def changed_params(project_id: int) -> list[str]:
+    """Return the parameters in which the newest runs differ."""
+    params = (
+        _attributes_of_newest(project_id)
+        .filter(path__startswith=PARAMS, kind__in=SINGLE_VALUES)
+        .values("path")
+        .annotate(
+            run_count=Count("run"),
+            lowest=Min("number"),
+            highest=Max("number"),
+            first=Min("text"),
+            last=Max("text"),
+            nan_count=Count("run", filter=Q(is_nan=True)),
+        )
+        .order_by("-run_count", "path")
+    )
+    changed = [
+        row["path"]
+        for row in params
+        if row["lowest"] != row["highest"]
+        or row["first"] != row["last"]
+        or 0 < row["nan_count"] < row["run_count"]
+    ]
+    return changed[:PARAMS_SHOWN]
+
+
+def project_tags(project_id: int) -> list[str]:
+    tags = Attribute.objects.filter(
+        run__in=_newest(project_id, RUNS_ASKED_FOR_TAGS), path=TAGS_PATH
+    ).values_list("items", flat=True)
+    return sorted({tag for items in tags for tag in items or []})
+
+
+def _newest(project_id: int, count: int) -> QuerySet[Run, UUID]:
+    runs = Run.objects.filter(project_id=project_id).not_in_trash()
+    return runs.order_by("-created_at").values_list("id", flat=True)[:count]
+
+
+def _attributes_of_newest(project_id: int) -> QuerySet[Attribute]:
+    return Attribute.objects.filter(run__in=_newest(project_id, RUNS_LOOKED_AT))
+
+
+def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
+    runs = {run.id: run for run in Run.objects.filter(id__in=run_ids)}
+    means = _hardware_means(run_ids)
+    stages = _stages(run_ids)
+    values = attribute_values(run_ids, [*paths, TAGS_PATH])
+    findings = main_findings(run_ids)
+    return [
+        RunRow(
+            id=run.id,
+            name=run.name,
+            state=run.state,
+            started_at=run.started_at,
+            ended_at=_end(run),
+            stages=stages.get(run.id, []),
+            tags=_texts(values[run.id].get(TAGS_PATH)),
+            main_finding=findings.get(run.id),
+            gpu_percent=means[run.id][0],
+            cpu_percent=means[run.id][1],
+            values=[values[run.id].get(path) for path in paths],
+        )
+        for run in (runs[run_id] for run_id in run_ids if run_id in runs)
+    ]
+
+
+def _hardware_means(
+    run_ids: list[UUID],
+) -> dict[UUID, tuple[float | None, float | None]]:
+    """Return GPU and CPU percent, asked for these runs only.
+
+    Within the ordering query the database would work them out for every run.
+    """
+    rows = (
+        Run.objects.filter(id__in=run_ids)
+        .annotate(gpu=gpu_percent(), cpu=cpu_percent())
+        .values_list("id", "gpu", "cpu")
+    )
+    return {run_id: (gpu, cpu) for run_id, gpu, cpu in rows}
+
+
+def _end(run: Run) -> datetime | None:
+    is_running = run.state == State.RUNNING
+    return run.ended_at or (None if is_running else run.last_seen_at)
+
+
+def _stages(run_ids: list[UUID]) -> dict[UUID, list[tuple[str, str]]]:
+    stages: dict[UUID, list[tuple[str, str]]] = {}
+    rows = Stage.objects.filter(run__in=run_ids).order_by(
+        F("started_at").asc(nulls_last=True), "id"
+    )
+    for stage in rows:
+        stages.setdefault(stage.run_id, []).append((stage.name, stage.state))
+    return stages
+
+
+def _texts(tags: AttributeRow | None) -> list[str]:
+    """Return the tags; a run may hold something else under that path."""
+    if tags is None or not isinstance(tags.value, list):
+        return []
+    return tags.value

@@ -1,0 +1,114 @@
+"""Turns what goes wrong below a page into a page that says what to do."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from http import HTTPStatus
+
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from tracker.errors import (
+    InvalidInput,
+    LengthRequired,
+    MalformedBatch,
+    NotAllowed,
+    NotAuthenticated,
+    NotFound,
+    OutOfOrder,
+    TooLarge,
+    TrackerError,
+    Unavailable,
+    UnsupportedMedia,
+)
+from web.session import wants_json
+
+logger = logging.getLogger(__name__)
+
+STATUS: dict[type[TrackerError], HTTPStatus] = {
+    NotFound: HTTPStatus.NOT_FOUND,
+    NotAuthenticated: HTTPStatus.UNAUTHORIZED,
+    NotAllowed: HTTPStatus.FORBIDDEN,
+    InvalidInput: HTTPStatus.BAD_REQUEST,
+    MalformedBatch: HTTPStatus.BAD_REQUEST,
+    TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    OutOfOrder: HTTPStatus.CONFLICT,
+    LengthRequired: HTTPStatus.LENGTH_REQUIRED,
+    UnsupportedMedia: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+TITLES = {
+    HTTPStatus.NOT_FOUND: "Nothing here",
+    HTTPStatus.FORBIDDEN: "Not allowed",
+    HTTPStatus.BAD_REQUEST: "This cannot be done",
+    HTTPStatus.SERVICE_UNAVAILABLE: "Not available just now",
+}
+
+
+class PageErrors:
+    """Answers refusals that leave a view. The API answers its own."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(
+        self, request: HttpRequest, error: Exception
+    ) -> HttpResponse | None:
+        if request.path.startswith("/api/"):
+            return None
+        if isinstance(error, OperationalError):
+            logger.warning("the database refused to answer a page: %s", error)
+            return _refusal(request, Unavailable())
+        if isinstance(error, TrackerError):
+            return _refusal(request, error)
+        return None
+
+
+def page_not_found(request: HttpRequest, *_: object, **__: object) -> HttpResponse:
+    return _page(
+        request, HTTPStatus.NOT_FOUND, "not_found", "There is no page at this address."
+    )
+
+
+def bad_request(request: HttpRequest, *_: object, **__: object) -> HttpResponse:
+    # Whatever was wrong may be a host name or a cookie, so nothing is looked up.
+    return render(request, "errors/plain.html", status=HTTPStatus.BAD_REQUEST)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    # Drawn without the database and without who is signed in: either may be the cause.
+    return render(request, "errors/plain.html", status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def csrf_failure(request: HttpRequest, **_: object) -> HttpResponse:
+    message = (
+        "The page was open for too long, or the request came from elsewhere. "
+        "Go back, reload and try again."
+    )
+    return _page(request, HTTPStatus.FORBIDDEN, "csrf_failed", message)
+
+
+def _refusal(request: HttpRequest, error: TrackerError) -> HttpResponse:
+    response = _page(request, STATUS[type(error)], error.code, str(error))
+    if isinstance(error, Unavailable):
+        response["Retry-After"] = "5"
+    return response
+
+
+def _page(
+    request: HttpRequest, status: HTTPStatus, code: str, message: str
+) -> HttpResponse:
+    if wants_json(request):
+        error = {"code": code, "message": message}
+        return JsonResponse({"error": error}, status=status)
+
+    # Without a database even the name of who is signed in is out of reach.
+    is_plain = status == HTTPStatus.SERVICE_UNAVAILABLE
+    template = "errors/plain.html" if is_plain else "errors/refused.html"
+    context = {"title": TITLES.get(status, status.phrase), "message": message}
+    return render(request, template, context, status=status)

@@ -1,0 +1,72 @@
+"""Who is looking at a page: gives views the actor, or shows the sign-in page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Concatenate, ParamSpec, cast
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.middleware import HtmxDetails
+
+from tracker.actor import Actor
+
+Parameters = ParamSpec("Parameters")
+
+
+class PageRequest(HttpRequest):
+    """A request of somebody who is signed in."""
+
+    actor: Actor
+    htmx: HtmxDetails
+
+
+def signed_in(
+    view: Callable[Concatenate[PageRequest, Parameters], HttpResponse],
+) -> Callable[Concatenate[HttpRequest, Parameters], HttpResponse]:
+    @wraps(view)
+    def guarded(
+        request: HttpRequest, /, *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> HttpResponse:
+        if request.user.pk is None or not request.user.is_active:
+            return _ask_to_sign_in(request)
+
+        # The same object; from here on it has the attributes of a PageRequest.
+        page_request = cast(PageRequest, request)
+        page_request.actor = Actor(user_id=request.user.pk)
+        return view(page_request, *args, **kwargs)
+
+    return guarded
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Tell scripts, which ask for JSON by name, from people, who accept anything."""
+    return request.headers.get("Accept", "").startswith("application/json")
+
+
+def local_path(request: HttpRequest, wanted: str) -> str:
+    """Return the wanted address if it lies on this server, and the first page if not."""
+    is_local = url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    # A full address of our own would be safe; refusing it keeps the rule simple.
+    return wanted if is_local and wanted.startswith("/") else reverse("projects")
+
+
+def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
+    if wants_json(request):
+        error = {"code": "not_authenticated", "message": "Sign in again."}
+        return JsonResponse({"error": error}, status=HTTPStatus.UNAUTHORIZED)
+
+    if request.headers.get("HX-Request") == "true":
+        return HttpResponseClientRedirect(reverse("sign-in"))
+
+    address = reverse("sign-in")
+    if request.method == "GET" and request.path != reverse("projects"):
+        address += "?" + urlencode({"next": request.get_full_path()})
+    return HttpResponseRedirect(address)

@@ -1,0 +1,24 @@
+"""Texts to copy into a script or a terminal, filled in for who reads them."""
+
+from __future__ import annotations
+
+import json
+
+FIRST_RUN = """\
+import agent
+
+run = agent.init("my-first-run", project="{project}")
+run["train/loss"].append(0.42)
+run.finish()"""
+
+
+def first_run(project: str) -> str:
+    return FIRST_RUN.format(project=project)
+
+
+def environment(url: str, token: str) -> str:
+    return f"export SEAMARK_URL={url}\nexport SEAMARK_TOKEN={token}"
+
+
+def agent_file(url: str, token: str) -> str:
+    return json.dumps({"url": url, "token": token}, indent=2)

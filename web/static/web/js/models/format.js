@@ -1,0 +1,64 @@
+// Numbers, durations and shares as people read them: templatetags/format.py in the
+// browser. A test compares the two.
+const UNKNOWN = "–"
+const NARROW_SPACE = "\u202f"
+const MINUTE = 60
+const HOUR = 3_600
+const DAY = 86_400
+const LARGEST_PLAIN = 1e9
+const SMALLEST_PLAIN = 1e-4
+const SIGNIFICANT_DIGITS = 4
+
+export function number(value) {
+  if (value === null || value === undefined) return UNKNOWN
+  if (Number.isNaN(value)) return "NaN"
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞"
+
+  if (Number.isSafeInteger(value)) return minus(grouped(String(value)))
+  const size = Math.abs(value)
+  if (size < SMALLEST_PLAIN || size >= LARGEST_PLAIN) {
+    const [mantissa, exponent] = value.toExponential(SIGNIFICANT_DIGITS - 1).split("e")
+    return minus(`${trimmed(mantissa)}e${Number(exponent)}`)
+  }
+  const digits = Math.max(0, SIGNIFICANT_DIGITS - 1 - Math.floor(Math.log10(size)))
+  return minus(grouped(trimmed(value.toFixed(digits))))
+}
+
+export function percent(value) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return UNKNOWN
+  const digits = value !== 0 && Math.abs(value) < 10 ? 1 : 0
+  return minus(`${trimmed(value.toFixed(digits))} %`)
+}
+
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return UNKNOWN
+  if (seconds < 0) return `−${duration(-seconds)}`
+  if (seconds < 1) return `${number(Number((seconds * 1_000).toPrecision(3)))} ms`
+  if (Math.round(seconds * 10) / 10 < MINUTE) return `${trimmed(seconds.toFixed(1))} s`
+
+  const whole = Math.round(seconds)
+  if (whole < HOUR) return units([whole / MINUTE, "min"], [whole % MINUTE, "s"])
+  if (whole < DAY) return units([whole / HOUR, "h"], [(whole % HOUR) / MINUTE, "min"])
+  return units([whole / DAY, "d"], [(whole % DAY) / HOUR, "h"])
+}
+
+function units(...parts) {
+  return parts
+    .map(([count, unit]) => [Math.floor(count), unit])
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(" ")
+}
+
+function trimmed(text) {
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text
+}
+
+function grouped(text) {
+  const [whole, ...fraction] = text.split(".")
+  return [whole.replace(/\B(?=(\d{3})+(?!\d))/g, NARROW_SPACE), ...fraction].join(".")
+}
+
+function minus(text) {
+  return text.replaceAll("-", "−")
+}

@@ -1,0 +1,115 @@
+// Rows of the runs table by their position, fetched in blocks and kept fresh.
+export const BLOCK = 100
+const KEPT_BLOCKS = 60
+
+export class RunBlocks {
+  #address
+  #query
+  #blocks = new Map()
+  #pending = new Map()
+
+  // The first block came with the page.
+  constructor(address, query, first) {
+    this.#address = address
+    this.#query = query
+    this.#take(first, null)
+    // How far this computer's clock is ahead of the server's.
+    this.clockAheadMs = 0
+    // Whether the newest request was in vain: what is shown may be old.
+    this.isAway = false
+  }
+
+  row(position) {
+    const block = this.#blocks.get(Math.floor(position / BLOCK))
+    return block?.rows[position % BLOCK]
+  }
+
+  // Forget what was found, as something else is asked for.
+  async ask(query) {
+    this.#query = query
+    for (const controller of this.#pending.values()) controller.abort()
+    this.#pending.clear()
+    await this.#fetch(0, { fresh: true })
+  }
+
+  async load(from, to) {
+    const wanted = this.#numbers(from, to).filter((n) => this.#blocks.get(n)?.isStale ?? true)
+    await Promise.all(wanted.map((n) => this.#fetch(n)))
+  }
+
+  async refresh(from, to) {
+    await Promise.all(this.#numbers(from, to).map((n) => this.#fetch(n)))
+  }
+
+  #numbers(from, to) {
+    const first = Math.floor(Math.max(0, from) / BLOCK)
+    const last = Math.floor(Math.max(0, Math.min(to, this.matching - 1)) / BLOCK)
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i)
+  }
+
+  async #fetch(number, { fresh = false } = {}) {
+    if (this.#pending.has(number)) return
+    const controller = new AbortController()
+    this.#pending.set(number, controller)
+    try {
+      const response = await fetch(this.#url(number), {
+        headers: this.#headers(fresh ? null : this.#blocks.get(number)?.tag),
+        signal: controller.signal,
+      })
+      this.#readClock(response)
+      this.isAway = response.status >= 500
+      if (response.status === 401) location.reload() // signed out elsewhere
+      if (!response.ok) return
+      const body = await response.json()
+      if (fresh) this.#blocks.clear()
+      this.#take(body, response.headers.get("ETag"))
+    } catch (error) {
+      if (error.name === "AbortError") return // something else is asked for meanwhile
+      if (!(error instanceof TypeError)) throw error
+      this.isAway = true
+    } finally {
+      if (this.#pending.get(number) === controller) this.#pending.delete(number)
+    }
+  }
+
+  #url(number) {
+    const query = new URLSearchParams(this.#query)
+    query.set("offset", number * BLOCK)
+    return `${this.#address}?${query}`
+  }
+
+  #headers(tag) {
+    const headers = { Accept: "application/json" }
+    if (tag) headers["If-None-Match"] = tag
+    return headers
+  }
+
+  #take(body, tag) {
+    const hasMoved = this.matching !== undefined && this.matching !== body.matching
+    this.total = body.total
+    this.matching = body.matching
+    this.columns = sameColumns(this.columns, body.columns) ? this.columns : body.columns
+    if (hasMoved) for (const block of this.#blocks.values()) block.isStale = true
+
+    const number = body.offset / BLOCK
+    this.#blocks.delete(number)
+    this.#blocks.set(number, { rows: body.rows, tag, isStale: false })
+    this.#forgetOldest()
+  }
+
+  #forgetOldest() {
+    for (const number of this.#blocks.keys()) {
+      if (this.#blocks.size <= KEPT_BLOCKS) return
+      this.#blocks.delete(number)
+    }
+  }
+
+  #readClock(response) {
+    const moment = Date.parse(response.headers.get("Date") ?? "")
+    if (!Number.isNaN(moment)) this.clockAheadMs = Date.now() - moment
+  }
+}
+
+function sameColumns(old, now) {
+  return JSON.stringify(old) === JSON.stringify(now)
+}

@@ -1,0 +1,164 @@
+"""Numbers, durations, sizes and moments as people read them.
+
+What is unknown is shown as a dash, never as 0.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+UNKNOWN = "–"
+NARROW_SPACE = "\u202f"
+MINUS = "\u2212"
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+SIZE_STEP = 1024
+# Beyond these a number is easier to read with an exponent.
+LARGEST_PLAIN, SMALLEST_PLAIN = 1e9, 1e-4
+SIGNIFICANT_DIGITS = 4
+# Up to here every integer has a float of its own.
+LARGEST_EXACT = 2**53 - 1
+# Below this, a quantity is shown with one digit after the point.
+ONE_DIGIT_BELOW = 10
+MILLISECONDS_BELOW = 1.0
+
+
+@register.filter
+def number(value: float | bool | None) -> str:
+    """Show four significant digits, all digits of an integer, NaN and infinities."""
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _float(value)
+    return _grouped(f"{value:,d}")
+
+
+def _float(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{MINUS}∞"
+    size = abs(value)
+    if value.is_integer() and size <= LARGEST_EXACT:
+        return _grouped(f"{int(value):,d}")
+    if not SMALLEST_PLAIN <= size < LARGEST_PLAIN:
+        mantissa, exponent = f"{value:.{SIGNIFICANT_DIGITS - 1}e}".split("e")
+        return f"{_trimmed(mantissa)}e{int(exponent)}".replace("-", MINUS)
+    digits = max(0, SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(size)))
+    return _grouped(_trimmed(f"{value:,.{digits}f}"))
+
+
+def _trimmed(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _grouped(text: str) -> str:
+    return text.replace(",", NARROW_SPACE).replace("-", MINUS)
+
+
+@register.filter
+def share(value: float | None) -> str:
+    """Show a share from 0 to 1 as a percentage."""
+    return percent(None if value is None else value * 100)
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """Show a value that already is a percentage."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    digits = 1 if 0 < abs(value) < ONE_DIGIT_BELOW else 0
+    return f"{_trimmed(f'{value:.{digits}f}')} %".replace("-", MINUS)
+
+
+@register.filter
+def duration(value: float | timedelta | None) -> str:
+    """Show seconds in the two units that matter: 180 ms, 3.4 s, 5 min 12 s, 2 h 5 min."""
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    if seconds is None or not math.isfinite(seconds):
+        return UNKNOWN
+    if seconds < 0:
+        return f"{MINUS}{duration(-seconds)}"
+    if seconds < MILLISECONDS_BELOW:
+        return f"{number(float(f'{seconds * 1000:.3g}'))} ms"
+    if round(seconds, 1) < MINUTE:
+        return f"{_trimmed(f'{seconds:.1f}')} s"
+    return _two_units(round(seconds))
+
+
+def _two_units(seconds: int) -> str:
+    if seconds < HOUR:
+        return _joined((seconds // MINUTE, "min"), (seconds % MINUTE, "s"))
+    if seconds < DAY:
+        return _joined((seconds // HOUR, "h"), (seconds % HOUR // MINUTE, "min"))
+    return _joined((seconds // DAY, "d"), (seconds % DAY // HOUR, "h"))
+
+
+def _joined(*parts: tuple[int, str]) -> str:
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)
+
+
+@register.filter
+def bytes_size(value: float | None) -> str:
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    size = abs(value)
+    power = 0
+    while size >= SIZE_STEP and power < len(SIZES) - 1:
+        size /= SIZE_STEP
+        power += 1
+    digits = 1 if power and size < ONE_DIGIT_BELOW else 0
+    sign = MINUS if value < 0 else ""
+    return f"{sign}{_trimmed(f'{size:.{digits}f}')} {SIZES[power]}"
+
+
+@register.filter
+def ago(moment: datetime | None, now: datetime | None = None) -> str:
+    """Say how long ago a moment was; one in the near future is a clock that differs."""
+    if moment is None:
+        return UNKNOWN
+    seconds = ((now or timezone.now()) - moment).total_seconds()
+    for limit, unit_seconds, unit in (
+        (MINUTE, None, "just now"),
+        (HOUR, MINUTE, "min ago"),
+        (2 * DAY, HOUR, "h ago"),
+        (60 * DAY, DAY, "days ago"),
+    ):
+        if seconds < limit:
+            return f"{int(seconds // unit_seconds)} {unit}" if unit_seconds else unit
+    return moment.astimezone(UTC).strftime("%-d %b %Y")
+
+
+@register.simple_tag
+def moment(when: datetime | None) -> SafeString | str:
+    """Show a moment in UTC; the browser turns it into the reader's own time."""
+    if when is None:
+        return UNKNOWN
+    return format_html(
+        '<time datetime="{}" data-behaviour="local-time">{} UTC</time>',
+        when.astimezone(UTC).isoformat(),
+        when.astimezone(UTC).strftime("%-d %b %Y, %H:%M"),
+    )
+
+
+@register.simple_tag
+def moment_ago(when: datetime | None) -> SafeString | str:
+    """Show how long ago a moment was, with the moment itself on hover."""
+    if when is None:
+        return UNKNOWN
+    return format_html(
+        '<time datetime="{}" data-behaviour="local-time" data-relative>{}</time>',
+        when.astimezone(UTC).isoformat(),
+        ago(when),
+    )

@@ -1,0 +1,124 @@
+"""Coming in by a one-time link, going out, and the tokens that agents use."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.auth import login, logout
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from tracker.access import own_membership
+from tracker.actions.access import make_token, revoke_token, use_sign_in_link
+from tracker.actor import Scope
+from tracker.errors import InvalidInput
+from tracker.queries.members import memberships
+from tracker.queries.tokens import token_summaries
+from web.session import PageRequest, local_path, signed_in
+from web.snippets import agent_file, environment
+
+SCOPES = {
+    Scope.INGEST: "Log runs",
+    Scope.READ: "Read",
+    Scope.FULL: "Log, read and change",
+}
+LIFETIME_DAYS = {"30": "30 days", "90": "90 days", "365": "1 year", "": "Never"}
+
+
+@require_safe
+def sign_in(request: HttpRequest) -> HttpResponse:
+    if request.user.is_authenticated:
+        return HttpResponseRedirect(local_path(request, request.GET.get("next", "")))
+    context = {"link_is_spent": "spent" in request.GET}
+    return render(request, "account/sign_in.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in_link(request: HttpRequest, secret: str) -> HttpResponse:
+    """Sign in on POST only: programs that preview links must not use them up."""
+    if request.method == "POST":
+        return _use_link(request, secret)
+
+    response = render(
+        request, "account/sign_in_link.html", {"next": request.GET.get("next", "")}
+    )
+    # The address is the secret, so it is not passed on as where somebody came from.
+    response["Referrer-Policy"] = "strict-origin"
+    return response
+
+
+def _use_link(request: HttpRequest, secret: str) -> HttpResponse:
+    user = use_sign_in_link(secret)
+    if user is None:
+        # Refusing here would write the secret into the log, as part of the address.
+        return HttpResponseRedirect(reverse("sign-in") + "?spent")
+    # Gives the session a new key, so that one planted before is worth nothing.
+    login(request, user)
+    return HttpResponseRedirect(local_path(request, request.POST.get("next", "")))
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    return redirect("sign-in")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def tokens_page(request: PageRequest) -> HttpResponse:
+    if request.method != "POST":
+        return _tokens(request)
+    try:
+        secret = _make_token(request)
+    except InvalidInput as error:
+        return _tokens(request, error=error, status=400)
+    # Shown in the answer itself and nowhere else: it must not lie in a session.
+    return _tokens(request, secret=secret, status=201)
+
+
+@require_POST
+@signed_in
+def revoke(request: PageRequest, token_id: int) -> HttpResponse:
+    revoke_token(request.actor, token_id)
+    return redirect("tokens")
+
+
+def _make_token(request: PageRequest) -> str:
+    scope, days = request.POST.get("scope", ""), request.POST.get("days", "")
+    if scope not in SCOPES:
+        raise InvalidInput("scope", "must be one of those offered")
+    if days not in LIFETIME_DAYS:
+        raise InvalidInput("expiry", "must be one of those offered")
+
+    member = own_membership(request.actor, request.POST.get("workspace", ""))
+    name = request.POST.get("name", "").strip()
+    expires_at = timezone.now() + timedelta(days=int(days)) if days else None
+    return make_token(member, name, Scope(scope), expires_at)
+
+
+def _tokens(
+    request: PageRequest,
+    *,
+    secret: str = "",
+    error: InvalidInput | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    context = {
+        "tokens": token_summaries(request.actor),
+        "memberships": memberships(request.actor),
+        "scopes": [(scope.value, label) for scope, label in SCOPES.items()],
+        "lifetimes": LIFETIME_DAYS.items(),
+        "secret": secret,
+        "error": error,
+        "environment": environment(settings.PUBLIC_URL, secret),
+        "agent_file": agent_file(settings.PUBLIC_URL, secret),
+    }
+    return render(request, "account/tokens.html", context, status=status)
