@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageEnhance, ImageFilter
 from sklearn.datasets import load_digits
 
-PHOTO_PIXELS = 416  # width and height of a photograph
+PHOTO_PIXELS = 400  # width and height of a photograph
 INPUT_PIXELS = 96  # width and height of what the classifier sees
 TEST_SHARE = 5  # every fifth image is for testing
 
@@ -36,9 +36,8 @@ class Images(Protocol):
 def write_photographs(folder: Path, *, seed: int = 0) -> Iterable[Path]:
     """Write every digit as a JPEG file named `<split>/<index>-<label>.jpg`."""
     digits = load_digits()
-    grain = np.random.default_rng(seed).normal(
-        0, 12, (2, PHOTO_PIXELS, PHOTO_PIXELS, 3)
-    )
+    shape = (2, PHOTO_PIXELS, PHOTO_PIXELS, 3)
+    grain = np.random.default_rng(seed).normal(0, 12, shape).astype(np.int16)
     for split in ("train", "test"):
         (folder / split).mkdir(parents=True, exist_ok=True)
 
@@ -51,10 +50,10 @@ def write_photographs(folder: Path, *, seed: int = 0) -> Iterable[Path]:
         yield path
 
 
-def _photograph(scan: NDArray[np.float64], grain: NDArray[np.float64]) -> Image.Image:
+def _photograph(scan: NDArray[np.float64], grain: NDArray[np.int16]) -> Image.Image:
     small = Image.fromarray((scan * (255 / 16)).astype(np.uint8))
     large = small.resize((PHOTO_PIXELS, PHOTO_PIXELS), Image.Resampling.BICUBIC)
-    pixels = np.asarray(large, np.float64)[:, :, None] + grain
+    pixels = np.asarray(large, np.int16)[:, :, None] + grain
     return Image.fromarray(pixels.clip(0, 255).astype(np.uint8))
 
 

@@ -1,3 +1,5 @@
+"""The tracker as Django knows it."""
+
 from __future__ import annotations
 
 from django.apps import AppConfig

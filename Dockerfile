@@ -1,0 +1,23 @@
+FROM python:3.11-slim
+
+RUN useradd --create-home --uid 1000 seamark \
+    && install --directory --owner=seamark --mode=700 /data
+WORKDIR /seamark
+ENV PYTHONUNBUFFERED=1 SEAMARK_DATA=/data SEAMARK_BIND=0.0.0.0
+
+# What changes seldom comes first: with the same requirements the environment is kept.
+COPY requirements.txt manage.py ./
+COPY agent/requirements.txt agent/requirements.txt
+COPY tracker/__init__.py tracker/__init__.py
+COPY tracker/embedded tracker/embedded
+RUN python3 -c "from tracker.embedded.environment import prepare_for; prepare_for('serve')"
+
+COPY agent agent
+COPY tracker tracker
+COPY web web
+COPY migrations migrations
+
+USER seamark
+EXPOSE 8713
+ENTRYPOINT [".venv/bin/python", "manage.py"]
+CMD ["serve"]

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Runs Seamark's commands, and first makes the environment they need.
+
+The syntax stays that of Python 3.6, so that an old Python lives to say that it is too
+old. Everything else is in tracker/embedded/environment.py and the commands.
+"""
+
+import os
+import sys
+
+OLDEST_PYTHON = (3, 11)
+
+COMMANDS = [
+    ("demo", "Run the example pipeline and show it in a server on this machine."),
+    ("up", "Start the server on this machine."),
+    ("link", "Print a one-time link that signs the owner in."),
+    ("test", "Check the code and run all tests, on SQLite and on PostgreSQL."),
+    ("migrate", "Bring the database up to date."),
+    (
+        "prepare",
+        "Make the database, its owner and the agents' token; `up` does it too.",
+    ),
+    ("serve", "Run the web server alone, as a part of a team's installation."),
+    ("worker", "Run the background worker alone, likewise."),
+    ("scheduler", "Run the scheduler alone, likewise; there must be only one."),
+    ("help", "List the commands; `help <command>` explains one."),
+]
+# Options that settings must know before Django loads them.
+OPTIONS = {
+    "--data": "SEAMARK_DATA",
+    "--port": "SEAMARK_PORT",
+    "--bind": "SEAMARK_BIND",
+}
+COMMANDS_WITH_OPTIONS = ("demo", "up", "link")
+
+
+def main(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer
+    if sys.version_info[:2] < OLDEST_PYTHON:
+        oldest, this = (
+            ".".join(map(str, version))
+            for version in (OLDEST_PYTHON, sys.version_info[:2])
+        )
+        sys.stderr.write(f"Seamark needs Python {oldest} or later; this is {this}.\n")
+        return 1
+    if arguments in ([], ["help"], ["--help"], ["-h"]):
+        print_help()
+        return 0
+
+    from tracker.embedded import environment
+    from tracker.embedded.refusal import Refusal
+
+    try:
+        environment.enter(arguments)
+        return run(arguments)
+    except Refusal as refusal:
+        sys.stderr.write(f"{refusal}\n")
+        return 1
+
+
+def print_help() -> None:
+    print("Usage: python3 manage.py <command> [options]\n")
+    for name, sentence in COMMANDS:
+        print(f"  {name:10} {sentence}")
+    print("\nDjango's own commands work too: python3 manage.py help --commands")
+
+
+def run(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer
+    """Run the command, in the environment that now holds all it needs."""
+    if arguments[0] == "test":
+        from tests.__main__ import main as run_tests
+
+        return run_tests(arguments[1:])
+
+    if arguments[0] in COMMANDS_WITH_OPTIONS:
+        os.environ.update(settings_from(arguments))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tracker.settings")
+
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+
+    try:
+        # Reading one setting loads them all.
+        bool(settings.DATA_FOLDER)
+    except ImproperlyConfigured as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    execute_from_command_line(["manage.py", *arguments])
+    return 0
+
+
+def settings_from(arguments: list) -> dict:  # type: ignore[type-arg] # as above
+    """Return the environment variables that stand for options like `--port 80`."""
+    found = {}
+    for position, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name in OPTIONS and not equals:
+            value = "".join(arguments[position + 1 : position + 2])
+        if name in OPTIONS and value:
+            found[OPTIONS[name]] = value
+    return found
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

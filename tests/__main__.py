@@ -1,0 +1,179 @@
+"""What `python3 manage.py test` does: the checks, then all tests on both databases.
+
+With arguments it hands them to pytest and does nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.chromium import find_chromium, install_chromium
+from tests.services import PostgreSQL
+
+ROOT = Path(__file__).resolve().parents[1]
+# As many test processes at once; the machine that this must be quick on has two cores.
+PROCESSES = 2
+
+CHECKS = {
+    "ruff check": ["-m", "ruff", "check"],
+    "ruff format": ["-m", "ruff", "format", "--check"],
+    "mypy": ["-m", "mypy"],
+    "import contracts": [
+        "-c",
+        "import importlinter.cli as c; c.lint_imports_command()",
+    ],
+    "migrations": ["manage.py", "makemigrations", "--check", "--dry-run"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How many tests ran on one database, and how they ended."""
+
+    database: str
+    count: int
+    failed: int
+    skipped: int
+    passed_all: bool
+    seconds: float
+
+    def __str__(self) -> str:
+        ran = self.count - self.skipped
+        result = f"{ran} tests, {self.failed} failed, {self.skipped} skipped"
+        return f"{self.database:<12} {result}, {self.seconds:.0f} s"
+
+
+def main(arguments: Sequence[str]) -> int:
+    os.chdir(ROOT)
+    if arguments:
+        return subprocess.call([sys.executable, "-m", "pytest", *arguments])
+
+    # So that whatever was started is stopped, whoever ends this.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="seamark-test-") as name:
+        folder = Path(name)
+        environment = isolated(folder)
+        failed_checks = run_checks(environment)
+        has_browser = find_or_install_browser()
+        outcomes = run_tests(folder, environment, has_browser=has_browser)
+        coverage = measured_coverage(environment)
+
+    print("\n" + "=" * 72)
+    print(*outcomes, sep="\n")
+    if not has_browser:
+        print("NOT RUN: tests in a browser. Install chromium, or name one in $CHROME.")
+    checks = f"{', '.join(failed_checks)} FAILED" if failed_checks else "ok"
+    print(f"checks       {checks}")
+    print(f"coverage     {coverage} %")
+    print(f"wall time    {time.monotonic() - start:.0f} s")
+    passed = not failed_checks and all(outcome.passed_all for outcome in outcomes)
+    print("PASSED" if passed else "FAILED")
+    return 0 if passed else 1
+
+
+def isolated(folder: Path) -> dict[str, str]:
+    """Return an environment in which nothing reads or writes this user's own data."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("DJANGO_", "SEAMARK_"))
+    }
+    return {
+        **kept,
+        "SEAMARK_DATA": str(folder / "data"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "XDG_STATE_HOME": str(folder / "state"),
+        "COVERAGE_FILE": str(folder / "coverage"),
+    }
+
+
+def run_checks(environment: dict[str, str]) -> list[str]:
+    failed = []
+    for name, arguments in CHECKS.items():
+        start = time.monotonic()
+        result = subprocess.run(
+            [sys.executable, *arguments],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        seconds = time.monotonic() - start
+        print(f"{name:<18} {'FAILED' if result.returncode else 'ok'} {seconds:.0f} s")
+        if result.returncode:
+            print(result.stdout)
+            failed.append(name)
+        sys.stdout.flush()
+    return failed
+
+
+def find_or_install_browser() -> bool:
+    if find_chromium() is None:
+        print("No chromium here: installing Debian's …", flush=True)
+        install_chromium()
+    return find_chromium() is not None
+
+
+def run_tests(
+    folder: Path, environment: dict[str, str], *, has_browser: bool
+) -> list[Outcome]:
+    marks = "" if has_browser else "not browser"
+    outcomes = [run_pytest("SQLite", folder, environment, marks=marks)]
+    marks = "database" if has_browser else "database and not browser"
+    with PostgreSQL() as server:
+        environment = {**environment, "TEST_DATABASE_URL": server.url}
+        outcomes.append(run_pytest("PostgreSQL", folder, environment, marks=marks))
+    return outcomes
+
+
+def run_pytest(
+    database: str, folder: Path, environment: dict[str, str], *, marks: str
+) -> Outcome:
+    print(f"\nTests on {database}", flush=True)
+    report = folder / f"{database}.xml"
+    start = time.monotonic()
+    exit_code = subprocess.call(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-m", marks),
+            *("-n", str(PROCESSES), "--dist", "worksteal", f"--junit-xml={report}"),
+            *("--cov", "--cov-append", "--cov-report="),
+        ],
+        env=environment,
+    )
+    seconds = time.monotonic() - start
+    if not report.exists():
+        return Outcome(database, 0, 0, 0, passed_all=False, seconds=seconds)
+
+    suite = ElementTree.parse(report).getroot().find("testsuite")
+    assert suite is not None
+    return Outcome(
+        database,
+        count=int(suite.attrib["tests"]),
+        failed=int(suite.attrib["failures"]) + int(suite.attrib["errors"]),
+        skipped=int(suite.attrib["skipped"]),
+        passed_all=exit_code == 0,
+        seconds=seconds,
+    )
+
+
+def measured_coverage(environment: dict[str, str]) -> str:
+    command = [sys.executable, "-m", "coverage", "report", "--format=total"]
+    result = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False
+    )
+    return result.stdout.strip() or "unknown"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

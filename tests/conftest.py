@@ -1,0 +1,145 @@
+"""Fixtures every folder may use, and the promise that no test sees real data.
+
+Settings read the environment once, when Django loads. So this module empties it
+first, and names the settings module itself: in pyproject.toml pytest-django would load
+them before this line is reached.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.chromium import find_chromium
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from tests.services import Valkey
+    from tracker.models import Member
+
+FOLDER = Path(tempfile.mkdtemp(prefix="seamark-tests-"))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+
+# Set by tests/__main__.py for the second run; never a database with somebody's data.
+TEST_DATABASE_URL = os.environ.get("TEST_DATABASE_URL", "")
+
+
+def isolate() -> None:
+    for name in [name for name in os.environ if name.startswith("SEAMARK_")]:
+        del os.environ[name]
+    for name, folder in {
+        "SEAMARK_DATA": "data",
+        "XDG_CONFIG_HOME": "config",
+        "XDG_STATE_HOME": "state",
+        "XDG_DATA_HOME": "share",
+    }.items():
+        path = FOLDER / folder
+        path.mkdir()
+        os.environ[name] = str(path)
+    if TEST_DATABASE_URL:
+        os.environ["SEAMARK_DATABASE_URL"] = TEST_DATABASE_URL
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
+    # The browser tests' event loop runs in the thread that asks the database.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+
+
+isolate()
+
+
+def pytest_configure() -> None:
+    from django.conf import settings
+
+    # Reading any setting loads them all; pytest-django's own hook runs after this one.
+    assert settings.DATA_FOLDER.is_relative_to(FOLDER)
+    # In parallel test processes, which inherit this environment, pytest-django would
+    # load them too early.
+    os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if find_chromium() is None:
+        reason = "there is no chromium; install it, or name one in $CHROME"
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(
+    browser_type_launch_args: dict[str, object],
+) -> dict[str, object]:
+    """Start this machine's chromium; as root it cannot be sandboxed."""
+    is_root = os.geteuid() == 0
+    return {
+        **browser_type_launch_args,
+        "executable_path": find_chromium(),
+        "args": ["--no-sandbox"] if is_root else [],
+    }
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
+    """Give each test process its own database; on SQLite a file, as in real use."""
+    from django.conf import settings
+
+    database = settings.DATABASES["default"]
+    worker = getattr(request.config, "workerinput", {}).get("workerid", "main")
+    if settings.IS_SQLITE:
+        name = str(FOLDER / "tests.sqlite3")
+    else:
+        name = f"test_{database['NAME']}_{worker}"
+    database.setdefault("TEST", {})["NAME"] = name
+
+
+@pytest.fixture
+def member(db: None) -> Member:
+    """Someone with a workspace of their own."""
+    from tests.builders import make_member
+
+    return make_member("ada")
+
+
+@pytest.fixture
+def stranger(db: None) -> Member:
+    """Someone of another workspace, who must see nothing of the member's."""
+    from tests.builders import make_member
+
+    return make_member("mallory")
+
+
+@pytest.fixture
+def client_of() -> Callable[[Member], Client]:
+    """Return a function that gives a signed-in browser."""
+    from django.test import Client
+
+    def sign_in(member: Member) -> Client:
+        client = Client()
+        client.force_login(member.user)
+        return client
+
+    return sign_in
+
+
+@pytest.fixture
+def api() -> Callable[[str], Client]:
+    """Return a function that gives a client which sends this token."""
+    from django.test import Client
+
+    return lambda token: Client(headers={"authorization": f"Bearer {token}"})
+
+
+@pytest.fixture(scope="session")
+def valkey() -> Iterator[Valkey]:
+    """A real server that speaks Redis, empty at the start of the session."""
+    from tests.services import Valkey
+
+    with Valkey() as server:
+        yield server

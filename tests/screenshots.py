@@ -1,0 +1,106 @@
+"""Pictures of every page in dark and light, taken from what the demo logged.
+
+    python3 manage.py demo          # and, while its server is running,
+    python3 manage.py screenshots
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page, sync_playwright
+
+from tests.chromium import find_chromium
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs/screenshots"
+PROJECT = "/w/home/digits/"
+SIZE = (1360, 900)
+THEMES = ("light", "dark")
+
+
+def take(url: str, sign_in: str) -> list[Path]:
+    """Sign in with the one-time link, visit every page, and store what it looks like."""
+    chromium = find_chromium()
+    if chromium is None:
+        raise SystemExit("There is no chromium; install it, or name one in $CHROME.")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    width, height = SIZE
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox"]
+        )
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.goto(sign_in)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/")
+        pages = addresses(page, url)
+        pictures = []
+        for theme in THEMES:
+            page.emulate_media(color_scheme=theme)
+            for name, address in pages.items():
+                visit(page, url + address)
+                path = FOLDER / f"{name}-{theme}.png"
+                page.screenshot(path=path)
+                pictures.append(path)
+        browser.close()
+    return pictures
+
+
+def addresses(page: Page, url: str) -> dict[str, str]:
+    """Return the path of every page, by the name of its picture."""
+    page.goto(f"{url}{PROJECT}ladders/")
+    ladder = page.locator("main a[href^='/ladders/']").first.get_attribute("href")
+    assert ladder is not None
+    page.goto(url + ladder)
+    links = page.locator("main a[href^='/runs/']").evaluate_all(
+        "links => links.map(link => link.getAttribute('href').split('/')[2])"
+    )
+    runs = list(dict.fromkeys(links))
+    baseline = f"/runs/{runs[0]}/"
+    compare = PROJECT + "compare?" + urlencode({"runs": ",".join(runs)}, safe=",")
+    return {
+        "projects": "/",
+        "runs": PROJECT,
+        "run": baseline,
+        "run-last-rung": f"/runs/{runs[-1]}/",
+        "charts": f"{baseline}charts",
+        "hardware": f"{baseline}hardware",
+        "attributes": f"{baseline}attributes",
+        "compare": compare,
+        "compare-table": f"{compare}&tab=table",
+        "compare-diagnoses": f"{compare}&tab=diagnoses",
+        "ladders": f"{PROJECT}ladders/",
+        "ladder": ladder,
+        "rule": "/docs/rules/data-wait-dominates",
+        "tokens": "/settings/tokens",
+        "api": "/api/v1/docs",
+    }
+
+
+def visit(page: Page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    # Charts are drawn one after the other once they are in view.
+    page.wait_for_timeout(1500)
+
+
+def main() -> int:
+    # Django is ready: manage.py has set it up.
+    from django.conf import settings  # noqa: PLC0415
+    from django.urls import reverse  # noqa: PLC0415
+
+    from tracker.actions.access import (  # noqa: PLC0415
+        found_installation,
+        make_sign_in_link,
+    )
+    from tracker.embedded.data_folder import running_url  # noqa: PLC0415
+
+    url = running_url(settings.DATA_FOLDER)
+    if url is None:
+        sys.exit("No server is running: run python3 manage.py demo first.")
+    secret = make_sign_in_link(found_installation().user)
+    for picture in take(url, url + reverse("sign-in-link", args=[secret])):
+        sys.stdout.write(f"{picture}\n")
+    return 0

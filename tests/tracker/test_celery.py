@@ -1,0 +1,100 @@
+"""Messages through the real brokers; no task is ever called in place of a worker."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from kombu import Connection, Consumer, Queue
+
+from tracker import celery, tasks
+
+QUEUE = Queue("celery", durable=True)
+
+
+def sent_through(connection, message, *, copies=1):
+    """Publish and take it back, as a worker would."""
+    received = []
+
+    def take(body, taken):
+        received.append(body)
+        taken.ack()
+
+    producer = connection.Producer(serializer="json")
+    for _ in range(copies):
+        producer.publish(message, routing_key="celery", declare=[QUEUE])
+    with Consumer(connection, queues=[QUEUE], callbacks=[take], accept=["json"]):
+        deadline = time.monotonic() + 10
+        while len(received) < copies and time.monotonic() < deadline:
+            connection.drain_events(timeout=5)
+    return received
+
+
+@pytest.fixture
+def folder_connection(settings, tmp_path):
+    settings.REDIS_URL = ""
+    settings.DATA_FOLDER = tmp_path
+    broker = celery.broker()
+    with Connection(
+        broker["broker_url"],
+        transport=broker["broker_transport"],
+        transport_options=broker["broker_transport_options"],
+    ) as connection:
+        yield connection
+
+
+def test_a_folder_serves_as_queue(folder_connection):
+    assert sent_through(folder_connection, {"work": 7}) == [{"work": 7}]
+
+
+def test_no_half_written_message_is_ever_read(folder_connection, tmp_path):
+    message = {"filling": "x" * 100_000}
+    stop = threading.Event()
+    problems = []
+
+    def look():
+        while not stop.is_set():
+            for path in (tmp_path / "queue/messages").glob("[!.]*.msg"):
+                try:
+                    size = path.stat().st_size
+                except FileNotFoundError:
+                    continue
+                if size < len(message["filling"]):
+                    problems.append(size)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    received = sent_through(folder_connection, message, copies=50)
+    stop.set()
+    thread.join()
+
+    assert len(received) == 50
+    assert problems == []
+
+
+@pytest.mark.processes
+def test_redis_serves_as_queue_where_it_is_set(settings, valkey):
+    settings.REDIS_URL = valkey.url
+    broker = celery.broker()
+
+    assert "broker_transport" not in broker
+    with Connection(
+        broker["broker_url"], transport_options=broker["broker_transport_options"]
+    ) as connection:
+        assert sent_through(connection, {"work": 7}) == [{"work": 7}]
+
+
+def test_nothing_but_json_is_accepted():
+    assert celery.app.conf.accept_content == ["json"]
+    assert celery.app.conf.task_serializer == "json"
+    assert celery.app.conf.task_ignore_result
+
+
+@pytest.mark.parametrize("name", celery.app.conf.beat_schedule)
+def test_every_line_of_the_timetable_names_a_task_and_expires(name):
+    line = celery.app.conf.beat_schedule[name]
+    function = line["task"].rpartition(".")[2]
+
+    assert getattr(tasks, function).name == line["task"]
+    assert line["options"]["expires"] <= line["schedule"]

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from tracker import settings
+
+
+def test_a_secret_may_come_from_a_file(tmp_path, monkeypatch):
+    (tmp_path / "secret").write_text("from a file\n")
+    monkeypatch.setenv("SEAMARK_SECRET_KEY", "from the environment")
+    monkeypatch.setenv("SEAMARK_SECRET_KEY_FILE", str(tmp_path / "secret"))
+
+    assert settings.text("SEAMARK_SECRET_KEY") == "from a file"
+
+
+@pytest.mark.parametrize("value", ["", "-1", "1.5", "٣", "many"])
+def test_a_number_that_is_none_is_refused_by_name(monkeypatch, value):
+    monkeypatch.setenv("SEAMARK_PORT", value)
+
+    with pytest.raises(ImproperlyConfigured, match="SEAMARK_PORT"):
+        settings.integer("SEAMARK_PORT", 1)
+
+
+def test_a_misspelt_setting_is_refused(monkeypatch):
+    monkeypatch.setenv("SEAMARK_DATABASE", "x")
+
+    with pytest.raises(ImproperlyConfigured, match="SEAMARK_DATABASE"):
+        settings.refuse_unknown_names()
+
+
+def test_settings_of_the_agent_may_share_the_environment(monkeypatch):
+    monkeypatch.setenv("SEAMARK_TOKEN", "x")
+    monkeypatch.setenv("SEAMARK_SECRET_KEY_FILE", "x")
+
+    settings.refuse_unknown_names()
+
+
+def test_the_secret_key_is_made_once_for_its_owner_alone(tmp_path):
+    path = tmp_path / "secret-key"
+
+    first = settings.stored_secret(path)
+
+    assert settings.stored_secret(path) == first
+    assert len(first) >= 50
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_processes_that_start_at_once_agree_on_the_secret_key(tmp_path):
+    secrets = []
+    threads = [
+        threading.Thread(
+            target=lambda: secrets.append(settings.stored_secret(tmp_path / "key"))
+        )
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(secrets) == 8
+    assert len(set(secrets)) == 1
+    assert secrets[0]
+
+
+def test_a_data_folder_inside_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(ImproperlyConfigured, match="cannot be written"):
+        settings.usable_folder(tmp_path / "file/data")
+
+
+def test_a_new_data_folder_is_for_its_owner_alone(tmp_path):
+    folder = settings.usable_folder(tmp_path / "new/data")
+
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert folder.is_absolute()
+
+
+def test_the_folder_for_tests_is_not_the_users(settings):
+    assert "seamark-tests-" in str(settings.DATA_FOLDER)
+    assert Path.home() not in settings.AGENT_FILE.parents
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("localhost", 200),
+        ("evil.test", 400),
+        ("localhost.evil.test", 400),
+        ("[::1]", 200),
+    ],
+)
+def test_only_listed_hosts_are_answered(client, host, status):
+    response = client.get("/sign-in", headers={"host": host})
+
+    assert response.status_code == status
+
+
+def test_a_forwarded_host_changes_nothing(client):
+    headers = {"host": "127.0.0.1", "x-forwarded-host": "evil.test"}
+
+    response = client.get("/sign-in", headers=headers)
+
+    assert response.status_code == 200
+    assert "evil.test" not in response.content.decode()

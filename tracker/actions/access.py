@@ -1,0 +1,152 @@
+"""Who may come in: the installation's owner, sign-in links and API tokens.
+
+A secret is shown once, to whoever asked for it; only its SHA-256 digest is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import zlib
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from tracker.actor import Actor, Scope
+from tracker.errors import InvalidInput, NotFound
+from tracker.models import Member, Role, SignInLink, Token, User, Workspace
+
+OWNER_NAME = "owner"
+WORKSPACE_NAME = "Home"
+WORKSPACE_SLUG = "home"
+
+SECRET_BYTES = 32
+TOKEN_MARK = "smk_"
+CHECKSUM_LENGTH = 8
+# The mark and four characters: enough to tell one's own tokens apart.
+SHOWN_LENGTH = 8
+NAME_MAX_LENGTH = 200
+
+LINK_LIFETIME = timedelta(hours=1)
+# A token's last use is written this often, so that ingesting is not twice the writes.
+LAST_USE_RESOLUTION = timedelta(minutes=1)
+
+
+def found_installation() -> Member:
+    """Return the owner, making the account and its workspace on the first start.
+
+    The account has no password: its owner comes in by a link that the server prints.
+    """
+    with transaction.atomic():
+        user, is_new = User.objects.get_or_create(
+            username=OWNER_NAME, defaults={"is_staff": True, "is_superuser": True}
+        )
+        if is_new:
+            user.set_unusable_password()
+            user.save(update_fields=["password"])
+        workspace, _ = Workspace.objects.get_or_create(
+            slug=WORKSPACE_SLUG, defaults={"name": WORKSPACE_NAME}
+        )
+        member, _ = Member.objects.get_or_create(
+            user=user, workspace=workspace, defaults={"role": Role.OWNER}
+        )
+    return member
+
+
+def make_sign_in_link(user: User) -> str:
+    """Return a secret that signs this user in once, within the hour."""
+    secret = secrets.token_urlsafe(SECRET_BYTES)
+    SignInLink.objects.create(
+        user=user, digest=digest(secret), expires_at=timezone.now() + LINK_LIFETIME
+    )
+    return secret
+
+
+def use_sign_in_link(secret: str) -> User | None:
+    """Return whom the secret signs in; the second time, nobody."""
+    now = timezone.now()
+    links = SignInLink.objects.filter(digest=digest(secret))
+    # Of two requests with one link, the row tells which was first.
+    if not links.filter(used_at=None, expires_at__gt=now, user__is_active=True).update(
+        used_at=now
+    ):
+        return None
+    return links.select_related("user").get().user
+
+
+def make_token(
+    member: Member, name: str, scope: Scope, expires_at: datetime | None = None
+) -> str:
+    """Return a new token's secret, which nobody can show again."""
+    if not name or len(name) > NAME_MAX_LENGTH or "\0" in name:
+        raise InvalidInput("name", f"must have 1 to {NAME_MAX_LENGTH} characters")
+
+    random = TOKEN_MARK + secrets.token_urlsafe(SECRET_BYTES)
+    secret = random + checksum(random)
+    Token.objects.create(
+        member=member,
+        name=name,
+        scope=scope.value,
+        digest=digest(secret),
+        prefix=secret[:SHOWN_LENGTH],
+        expires_at=expires_at,
+    )
+    return secret
+
+
+def authenticate(secret: str) -> Actor | None:
+    """Return who speaks with this token, or None for any secret that is not valid."""
+    if not is_well_formed(secret):
+        return None
+
+    now = timezone.now()
+    token = (
+        # Looked up by digest: how long that takes says nothing about the secret.
+        Token.objects.filter(
+            Q(expires_at=None) | Q(expires_at__gt=now),
+            digest=digest(secret),
+            revoked_at=None,
+            member__user__is_active=True,
+        )
+        .select_related("member")
+        .first()
+    )
+    if token is None:
+        return None
+    note_use(token, now)
+    return Actor(
+        user_id=token.member.user_id,
+        workspace_id=token.member.workspace_id,
+        scope=Scope(token.scope),
+    )
+
+
+def revoke_token(actor: Actor, token_id: int) -> None:
+    """Make one of the actor's own tokens worthless, for good."""
+    tokens = Token.objects.filter(id=token_id, member__user_id=actor.user_id)
+    if not tokens.exists():
+        raise NotFound("token")
+    tokens.filter(revoked_at=None).update(revoked_at=timezone.now())
+
+
+def note_use(token: Token, now: datetime) -> None:
+    if token.last_used_at is None or token.last_used_at < now - LAST_USE_RESOLUTION:
+        Token.objects.filter(id=token.id).update(last_used_at=now)
+
+
+def digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def checksum(random: str) -> str:
+    """Let scanners for leaked secrets, and us, tell a token from a look-alike."""
+    return f"{zlib.crc32(random.encode()):0{CHECKSUM_LENGTH}x}"
+
+
+def is_well_formed(secret: str) -> bool:
+    random, end = secret[:-CHECKSUM_LENGTH], secret[-CHECKSUM_LENGTH:]
+    return (
+        secret.isascii() and secret.startswith(TOKEN_MARK) and end == checksum(random)
+    )

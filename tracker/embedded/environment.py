@@ -1,0 +1,190 @@
+"""Makes the environment in .venv that the commands run in, and enters it.
+
+Runs before anything is installed, so it may import the standard library only. An
+environment that somebody has activated is left alone: ours is always the one in .venv.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tracker.embedded.refusal import Refusal
+
+# What a command needs beside the server itself.
+REQUIREMENTS = {
+    "demo": ("requirements.txt", "examples/requirements.txt"),
+    "test": ("requirements-dev.txt",),
+}
+SERVER_REQUIREMENTS = ("requirements.txt",)
+# A dead network is said within seconds, not after pip's usual five tries.
+PIP = ("-m", "pip", "install", "--no-input", "--retries", "2")
+
+
+class Environment:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.folder = root / ".venv"
+        self.python = self.folder / "bin/python"
+        # Holds the digests of the requirements that have been installed.
+        self.stamp = self.folder / "seamark-installed"
+        self.log = self.folder / "install.log"
+
+    def is_ready(self, requirements: Sequence[str]) -> bool:
+        wanted = {digest(self.root / name) for name in requirements}
+        return wanted <= self.installed() and os.access(self.python, os.X_OK)
+
+    def installed(self) -> set[str]:
+        try:
+            return set(self.stamp.read_text(encoding="ascii").split())
+        except OSError:
+            return set()
+
+    def make(self, requirements: Sequence[str]) -> None:
+        with self.alone():
+            if self.is_ready(requirements):
+                return
+            if not works(self.python):
+                step("Making an environment in .venv", self.create)
+            step("Installing packages", lambda: self.install(requirements))
+            files = [
+                file for name in requirements for file in included(self.root / name)
+            ]
+            stamps = self.installed() | {digest(file) for file in files}
+            self.stamp.write_text("\n".join(sorted(stamps)), encoding="ascii")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let two first starts at once take turns."""
+        folder = os.open(self.root, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
+
+    def create(self) -> None:
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise Refusal(f"Cannot make {self.folder}: {error.strerror}.") from error
+
+        uv = shutil.which("uv")
+        if has_ensurepip():
+            command = [sys.executable, "-m", "venv", "--clear"]
+        elif uv:
+            command = [uv, "venv", "--clear", "--python", sys.executable]
+        else:
+            raise Refusal(
+                "This Python cannot make environments; install its venv module "
+                "(on Debian and Ubuntu: apt install python3-venv)."
+            )
+        failure = self.failure_of([*command, str(self.folder)])
+        if failure is not None:
+            raise Refusal(f"The environment could not be made: {failure}")
+
+    def install(self, requirements: Sequence[str]) -> None:
+        files = [part for name in requirements for part in ("-r", name)]
+        python = str(self.python)
+        uv = shutil.which("uv")
+        # uv is several times faster but reads no pip.conf: behind a company's mirror
+        # it fails where pip succeeds.
+        if uv and not self.failure_of(
+            [uv, "pip", "install", "--python", python, *files]
+        ):
+            return
+        failure = self.failure_of([python, *PIP, *files])
+        if failure is not None:
+            raise Refusal(
+                f"The packages could not be installed; is there a network? {failure}"
+            )
+
+    def failure_of(self, command: Sequence[str]) -> str | None:
+        """Run a command that is only heard when it fails: then say why, and where."""
+        result = subprocess.run(
+            command,
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        if result.returncode == 0:
+            return None
+        lines = [line.strip() for line in result.stdout.splitlines() if line.strip()]
+        errors = [line for line in lines if line.lower().startswith("error")]
+        reason = (errors or lines or ["it gave no reason"])[-1].rstrip(".")
+        with suppress(OSError):
+            self.log.write_text(result.stdout, encoding="utf-8")
+        return f"{reason}. The whole story is in {self.log}."
+
+
+def enter(arguments: Sequence[str]) -> None:
+    """Go on in .venv with the same arguments; return if this is it, and complete."""
+    environment = prepare_for(arguments[0])
+    if Path(sys.prefix).resolve() != environment.folder.resolve():
+        python = str(environment.python)
+        manage = str(environment.root / "manage.py")
+        os.execv(python, [python, manage, *arguments])
+
+
+def prepare_for(command: str) -> Environment:
+    """Make sure that what the command needs is installed in .venv."""
+    environment = Environment(Path(__file__).resolve().parents[2])
+    requirements = REQUIREMENTS.get(command, SERVER_REQUIREMENTS)
+    if not environment.is_ready(requirements):
+        environment.make(requirements)
+    return environment
+
+
+def step(what: str, work: Callable[[], None]) -> None:
+    """Say what is being done and, once it is, how long that took."""
+    sys.stderr.write(f"{what} … ")
+    sys.stderr.flush()
+    start = time.monotonic()
+    try:
+        work()
+    except BaseException:
+        sys.stderr.write("stopped.\n")
+        raise
+    sys.stderr.write(f"{time.monotonic() - start:.0f} s\n")
+
+
+def digest(path: Path) -> str:
+    """Return what changes when a requirements file, or one it includes, changes."""
+    contents = b"".join(file.read_bytes() for file in included(path))
+    return hashlib.sha256(contents).hexdigest()
+
+
+def included(path: Path) -> list[Path]:
+    """Return the file and those that it includes, each once."""
+    names = re.findall(r"^-r (\S+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    files = [path, *(file for name in names for file in included(path.parent / name))]
+    return list(dict.fromkeys(files))
+
+
+def works(python: Path) -> bool:
+    """Say whether this interpreter runs; that of a removed Python does not."""
+    # Without pip, its making was interrupted; uv makes environments without.
+    module = "sys" if shutil.which("uv") else "pip"
+    question = f"import sys, {module}; sys.exit(sys.version_info < (3, 11))"
+    try:
+        return not subprocess.call([python, "-c", question], stderr=subprocess.DEVNULL)
+    except OSError:
+        return False
+
+
+def has_ensurepip() -> bool:
+    """Debian leaves it out unless python3-venv is installed."""
+    return importlib.util.find_spec("ensurepip") is not None

@@ -1,0 +1,16 @@
+"""Becomes another program that ends with its parent: launch <parent's id> <program>…
+
+A program of its own rather than code between fork and exec, where a parent with
+threads may not run any Python.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from tracker.embedded.parent import die_with
+
+if __name__ == "__main__":
+    die_with(int(sys.argv[1]))
+    os.execv(sys.argv[2], sys.argv[2:])

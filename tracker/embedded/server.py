@@ -1,0 +1,160 @@
+"""The whole server on one machine, as a context manager."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tracker import processes
+from tracker.embedded.child import Program, Say
+from tracker.embedded.data_folder import DataFolder
+from tracker.embedded.refusal import Refusal
+from tracker.embedded.supervisor import Supervisor
+
+START_SECONDS = 60.0
+LOOK_SECONDS = 0.05
+ANY_ADDRESS = ("0.0.0.0", "::")
+
+
+def say_nothing(_line: str) -> None:
+    """Be quiet about children that end."""
+
+
+class EmbeddedServer:
+    """Prepares the data folder, starts all processes, and stops them at the end.
+
+    Nothing of Django is loaded here: each process, also the one that prepares the
+    database, is told its settings by environment variables.
+    """
+
+    def __init__(
+        self,
+        data_folder: Path,
+        port: int,
+        *,
+        bind: str = "127.0.0.1",
+        url: str | None = None,
+        say: Say = say_nothing,
+    ) -> None:
+        self.bind = bind
+        self.port = port
+        self.url = url or f"http://{self.local_address}:{port}"
+        self._folder = DataFolder(data_folder)
+        self._say = say
+        self._environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tracker.settings",
+            "SEAMARK_DATA": str(data_folder),
+            "SEAMARK_BIND": bind,
+            "SEAMARK_PORT": str(port),
+            "SEAMARK_URL": self.url,
+        }
+        logs = data_folder / "logs"
+        self._logs = logs
+        self._supervisor = Supervisor(self._programs(), log_folder=logs, say=say)
+
+    @property
+    def local_address(self) -> str:
+        return "127.0.0.1" if self.bind in ANY_ADDRESS else self.bind
+
+    def __enter__(self) -> Self:
+        self._folder.acquire(self.url)
+        try:
+            self._refuse_a_port_in_use()
+            self._logs.mkdir(exist_ok=True)
+            for line in self._python("manage.py", "prepare").splitlines():
+                self._say(line)
+            self._supervisor.start()
+            self._wait_until_it_answers()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        self._supervisor.stop()
+        self._folder.release()
+
+    def sign_in_link(self) -> str:
+        """Return a new link that signs the owner in once, within the hour."""
+        return self._python("manage.py", "link").strip()
+
+    def _programs(self) -> list[Program]:
+        commands = {
+            "web": processes.web(bind=self.bind, port=self.port),
+            "worker": processes.worker(),
+            "scheduler": processes.scheduler(),
+            "forwarder": processes.forwarder(),
+        }
+        return [
+            Program(name, tuple(command), self._environment)
+            for name, command in commands.items()
+        ]
+
+    def _python(self, *arguments: str) -> str:
+        """Run a short program of ours with the server's settings; return its words."""
+        result = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=processes.ROOT,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if result.returncode:
+            log = self._logs / "prepare.log"
+            log.write_text(result.stderr, encoding="utf-8")
+            reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise Refusal(f"The server could not be prepared: {reason} (see {log})")
+        return result.stdout
+
+    def _refuse_a_port_in_use(self) -> None:
+        family = socket.AF_INET6 if ":" in self.bind else socket.AF_INET
+        with socket.socket(family) as probe:
+            # As servers do: connections that are closing do not keep the port.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((self.bind, self.port))
+            except OSError as error:
+                raise Refusal(
+                    f"Port {self.port} of {self.bind} cannot be used "
+                    f"({error.strerror}); choose another with --port."
+                ) from error
+
+    def _wait_until_it_answers(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._answers():
+            if time.monotonic() > deadline:
+                raise Refusal(
+                    f"The web server did not answer within {START_SECONDS:.0f} s; "
+                    f"see {self._logs / 'web.log'}."
+                )
+            time.sleep(LOOK_SECONDS)
+
+    def _answers(self) -> bool:
+        connection = http.client.HTTPConnection(self.local_address, self.port, 5)
+        try:
+            connection.request("GET", "/livez")
+            return (
+                connection.getresponse().status < http.HTTPStatus.INTERNAL_SERVER_ERROR
+            )
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()

@@ -1,0 +1,145 @@
+"""SQLite with one writer at a time, across all threads and processes.
+
+SQLite before 3.51.3 can corrupt a database in WAL mode when two connections write or
+checkpoint at the same moment (sqlite.org/wal.html#walresetbug), and most machines have
+an older one. So whoever writes holds a lock on a file beside the database, from BEGIN
+until COMMIT, which also runs the automatic checkpoint, and again while it closes,
+because the last connection to close checkpoints too. Readers take no lock.
+
+Every `atomic()` begins with BEGIN IMMEDIATE and therefore waits for the writer before
+it: leave reads outside.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from django.db.backends.sqlite3 import base
+
+from tracker.embedded.sqlite.writer_lock import WriterLock
+
+READS = re.compile(r"\s*(SELECT|EXPLAIN|PRAGMA|BEGIN|SAVEPOINT|RELEASE|VALUES)\b", re.I)
+PRAGMAS_THAT_WRITE = re.compile(r"\s*PRAGMA\s.*(checkpoint|journal_mode|vacuum)", re.I)
+
+
+def only_reads(statement: str) -> bool:
+    return bool(READS.match(statement)) and not PRAGMAS_THAT_WRITE.match(statement)
+
+
+class SingleWriterCursor(base.SQLiteCursorWrapper):
+    """Holds the lock around each write that commits by itself."""
+
+    lock: WriterLock
+    rows: Iterator[Any] | None = None
+
+    # The parameters are whatever sqlite3 accepts.
+    def execute(self, query: str, params: Any = None) -> SingleWriterCursor:
+        self.rows = None
+        if self.connection.in_transaction or only_reads(query):
+            super().execute(query, params)
+            return self
+
+        with self.lock.held():
+            super().execute(query, params)
+            if self.description is not None:
+                # RETURNING: SQLite commits once the last row has been fetched.
+                self.rows = iter(super().fetchall())
+        return self
+
+    def executemany(self, query: str, param_list: Iterable[Any]) -> SingleWriterCursor:
+        self.rows = None
+        if self.connection.in_transaction:
+            super().executemany(query, param_list)
+        else:
+            with self.lock.held():
+                super().executemany(query, param_list)
+        return self
+
+    def fetchone(self) -> Any:
+        return super().fetchone() if self.rows is None else next(self.rows, None)
+
+    def fetchmany(self, size: int | None = None) -> list[Any]:
+        size = self.arraysize if size is None else size
+        if self.rows is None:
+            return super().fetchmany(size)
+        return [row for _, row in zip(range(size), self.rows, strict=False)]
+
+    def fetchall(self) -> list[Any]:
+        return super().fetchall() if self.rows is None else list(self.rows)
+
+    def __next__(self) -> Any:
+        return super().__next__() if self.rows is None else next(self.rows)
+
+
+class SingleWriterConnection(sqlite3.Connection):
+    """Closes under the lock, also when its thread ends and nobody closed it."""
+
+    lock: WriterLock | None = None
+
+    def close(self) -> None:
+        lock, self.lock = self.lock, None
+        if lock is not None:
+            # One that stays taken must not keep this connection open for ever.
+            with suppress(sqlite3.OperationalError):
+                lock.acquire()
+        try:
+            super().close()
+        finally:
+            if lock is not None:
+                lock.dispose()
+
+    def __del__(self) -> None:
+        if self.lock is not None:
+            self.close()
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Django's SQLite backend, with the lock around its transactions."""
+
+    connection: Any  # a SingleWriterConnection, or None before connect()
+    lock: WriterLock
+
+    def get_connection_params(self) -> dict[str, Any]:
+        return {"factory": SingleWriterConnection, **super().get_connection_params()}
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        # One for each connection: to flock, descriptors are what excludes each other.
+        self.lock = WriterLock(
+            None if self.is_in_memory_db() else f"{self.settings_dict['NAME']}-writer",
+            timeout_seconds=conn_params.get("timeout", 5.0),
+        )
+        connection = super().get_new_connection(conn_params)
+        connection.lock = self.lock
+        return connection
+
+    def create_cursor(self, _name: str | None = None) -> SingleWriterCursor:
+        cursor: SingleWriterCursor = self.connection.cursor(factory=SingleWriterCursor)
+        cursor.lock = self.lock
+        return cursor
+
+    def _start_transaction_under_autocommit(self) -> None:
+        self.lock.acquire()
+        with self.released_after():
+            super()._start_transaction_under_autocommit()  # type: ignore[misc] # not in the stubs
+
+    def _commit(self) -> None:
+        with self.released_after():
+            super()._commit()  # type: ignore[misc] # not in the stubs
+
+    def _rollback(self) -> None:
+        with self.released_after():
+            super()._rollback()  # type: ignore[misc] # not in the stubs
+
+    @contextmanager
+    def released_after(self) -> Iterator[None]:
+        """Release the lock unless a transaction is open when the block ends."""
+        try:
+            yield
+        finally:
+            # A COMMIT that failed leaves it open: the ROLLBACK that follows releases.
+            if self.connection is None or not self.connection.in_transaction:
+                self.lock.release()

@@ -1,0 +1,59 @@
+"""Keeps the programs of embedded mode running until it is told to stop."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tracker.embedded.child import Child, Program, Say
+
+LOOK_SECONDS = 0.1
+LIMIT_LOGS_SECONDS = 10.0
+# Time for requests and tasks that have begun; their rows survive being cut off.
+STOP_SECONDS = 8.0
+
+
+class Supervisor:
+    """One thread starts and watches all children.
+
+    The kernel kills them when that thread ends, so it ends last.
+    """
+
+    def __init__(
+        self, programs: Sequence[Program], *, log_folder: Path, say: Say
+    ) -> None:
+        self.children = [
+            Child(program, log_folder=log_folder, say=say) for program in programs
+        ]
+        self._is_stopping = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, name="supervisor", daemon=True
+        )
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop all children and wait until they are gone; harmless when repeated."""
+        self._is_stopping.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        limit_logs_at = 0.0
+        try:
+            while not self._is_stopping.wait(LOOK_SECONDS):
+                for child in self.children:
+                    child.look()
+                if time.monotonic() > limit_logs_at:
+                    limit_logs_at = time.monotonic() + LIMIT_LOGS_SECONDS
+                    for child in self.children:
+                        child.limit_log()
+        finally:
+            for child in self.children:
+                child.ask_to_stop()
+            deadline = time.monotonic() + STOP_SECONDS
+            for child in self.children:
+                child.wait(deadline)

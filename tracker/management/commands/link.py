@@ -1,0 +1,33 @@
+"""Prints a one-time link that signs the owner in."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError
+from django.urls import reverse
+
+from tracker.actions.access import found_installation, make_sign_in_link
+from tracker.embedded.data_folder import running_url
+
+
+class Command(BaseCommand):
+    help = "Print a link that signs the owner in once, within the hour."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        # manage.py turned it into a setting; here it is only explained.
+        parser.add_argument("--data", help="the data folder of the server")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # For a team no server runs here; then the address is the public one.
+        url = running_url(settings.DATA_FOLDER) or settings.PUBLIC_URL
+        try:
+            secret = make_sign_in_link(found_installation().user)
+        except DatabaseError as error:
+            sys.exit(f"The database cannot be used ({error}); start the server first.")
+        self.stdout.write(url + reverse("sign-in-link", args=[secret]))

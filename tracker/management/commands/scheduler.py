@@ -1,0 +1,18 @@
+"""Becomes the scheduler; two of them would only send everything twice."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from tracker import processes
+
+
+class Command(BaseCommand):
+    help = "Run the scheduler alone, as a part of a team's installation."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        command = processes.scheduler()
+        os.execv(command[0], command)

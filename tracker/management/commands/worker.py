@@ -1,0 +1,18 @@
+"""Becomes a background worker; a team runs as many as it needs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from tracker import processes
+
+
+class Command(BaseCommand):
+    help = "Run the background worker alone, as a part of a team's installation."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        command = processes.worker()
+        os.execv(command[0], command)

@@ -1,0 +1,59 @@
+"""The programs an installation consists of, the same in both modes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+# Where they start: Python finds `tracker` and `web` there.
+ROOT = Path(__file__).resolve().parents[1]
+# A thread that waits for the database, or for a slow body, must not stop the others.
+BLOCKING_THREADS = 8
+# Threads keep their database connections, so they are kept as long as granian allows.
+IDLE_THREAD_SECONDS = 600
+# How long requests that have begun may go on when the server stops.
+DRAIN_SECONDS = 30
+WORKER_THREADS = 2
+
+
+def web(*, bind: str, port: int, workers: int = 1) -> list[str]:
+    return [
+        *(sys.executable, "-m", "granian", "tracker.embedded.web:application"),
+        *("--interface", "wsgi", "--no-ws", "--log-level", "warning"),
+        *("--host", bind, "--port", str(port), "--workers", str(workers)),
+        *("--blocking-threads", str(BLOCKING_THREADS)),
+        *("--blocking-threads-idle-timeout", str(IDLE_THREAD_SECONDS)),
+        *("--workers-kill-timeout", str(DRAIN_SECONDS)),
+    ]
+
+
+def worker() -> list[str]:
+    return [
+        *(
+            sys.executable,
+            "-m",
+            "celery",
+            "--quiet",
+            "--app",
+            "tracker.celery",
+            "worker",
+        ),
+        *("--pool", "threads", "--concurrency", str(WORKER_THREADS)),
+        # What workers tell each other costs messages and serves nobody here.
+        *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+        *("--loglevel", "WARNING"),
+    ]
+
+
+def scheduler() -> list[str]:
+    return [
+        *(sys.executable, "-m", "celery", "--quiet", "--app", "tracker.celery", "beat"),
+        # In memory: a timetable of intervals has nothing to remember.
+        *("--scheduler", "celery.beat:Scheduler", "--pidfile", ""),
+        *("--loglevel", "WARNING"),
+    ]
+
+
+def forwarder() -> list[str]:
+    """Deliver what local training processes wrote and could not send before they died."""
+    return [sys.executable, "-m", "agent", "sync", "--follow"]
