@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import django
 import pytest
+from django.conf import settings
 
 from tests.chromium import find_chromium
 
@@ -52,16 +54,13 @@ def isolate() -> None:
 
 
 isolate()
-
-
-def pytest_configure() -> None:
-    from django.conf import settings
-
-    # Reading any setting loads them all; pytest-django's own hook runs after this one.
-    assert settings.DATA_FOLDER.is_relative_to(FOLDER)
-    # In parallel test processes, which inherit this environment, pytest-django would
-    # load them too early.
-    os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+# Now, and not in pytest-django's hook: a folder's conftest that is named on the
+# command line is imported before any hook runs, and may need the models.
+django.setup()
+assert settings.DATA_FOLDER.is_relative_to(FOLDER)
+# In parallel test processes, which inherit this environment, pytest-django would load
+# the settings too early.
+os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -88,8 +87,6 @@ def browser_type_launch_args(
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
     """Give each test process its own database; on SQLite a file, as in real use."""
-    from django.conf import settings
-
     database = settings.DATABASES["default"]
     worker = getattr(request.config, "workerinput", {}).get("workerid", "main")
     if settings.IS_SQLITE:
