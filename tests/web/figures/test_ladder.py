@@ -53,7 +53,7 @@ def test_a_total_stands_beside_each_bar():
         "0  baseline",
         "100 ms",
         "1  decoded",
-        "45 ms",
+        "45.0 ms",
     ]
 
 
@@ -96,7 +96,13 @@ def test_plotly_accepts_the_figure(bars):
 
 @pytest.mark.parametrize(
     ("milliseconds", "text"),
-    [(0.0456, "0.046 ms"), (1.234, "1.23 ms"), (45.25, "45.2 ms"), (1234.5, "1234 ms")],
+    [
+        (0.0456, "0.046 ms"),
+        (1.0, "1.00 ms"),
+        (1.234, "1.23 ms"),
+        (45.25, "45.2 ms"),
+        (1234.5, "1234 ms"),
+    ],
 )
 def test_milliseconds_have_as_many_digits_as_the_clock_is_good_for(milliseconds, text):
     assert milliseconds_text(milliseconds) == text

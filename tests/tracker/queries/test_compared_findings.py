@@ -1,0 +1,71 @@
+"""Diagnoses of several runs beside each other."""
+
+from __future__ import annotations
+
+from tests.diagnoses import diagnosis, finding
+from tracker.queries.compared_findings import Answer, compare_findings
+
+
+def test_a_row_for_each_rule_that_found_something_in_any_run():
+    rows = compare_findings(
+        [
+            [diagnosis(finding("slow"), healthy=("hot",))],
+            [diagnosis(healthy=("slow",))],
+        ],
+        reference=0,
+    )
+
+    (row,) = rows
+    assert (row.rule, row.stage, row.title) == ("slow", "train", "Slow")
+    assert [cell.answer for cell in row.cells] == [Answer.FINDING, Answer.HEALTHY]
+    assert row.cells[0].finding is not None
+
+
+def test_marks_what_only_one_of_the_run_and_the_reference_has():
+    having, well = [diagnosis(finding("slow"))], [diagnosis(healthy=("slow",))]
+
+    (row,) = compare_findings([having, well, having], reference=1)
+
+    assert [cell.differs for cell in row.cells] == [True, False, True]
+
+
+def test_a_rule_that_could_not_judge_differs_from_nothing():
+    having, unsure = [diagnosis(finding("slow"))], [diagnosis(unanswered=("slow",))]
+
+    (row,) = compare_findings([having, unsure, []], reference=0)
+
+    assert [cell.answer for cell in row.cells] == [
+        Answer.FINDING,
+        Answer.UNANSWERED,
+        Answer.NOT_ASKED,
+    ]
+    assert not any(cell.differs for cell in row.cells)
+
+
+def test_main_findings_come_first_then_the_surest():
+    rows = compare_findings(
+        [
+            [
+                diagnosis(
+                    finding("unsure", confidence=0.4),
+                    finding("main", is_primary=True, confidence=0.5),
+                    finding("sure", confidence=0.9),
+                )
+            ]
+        ],
+        reference=0,
+    )
+
+    assert [row.rule for row in rows] == ["main", "sure", "unsure"]
+
+
+def test_symptoms_are_compared_too():
+    cause = finding("cause", symptoms=[finding("symptom")])
+
+    rows = compare_findings([[diagnosis(cause)], []], reference=0)
+
+    assert {row.rule for row in rows} == {"cause", "symptom"}
+
+
+def test_no_findings_are_no_rows():
+    assert compare_findings([[diagnosis(healthy=("slow",))], []], reference=0) == []

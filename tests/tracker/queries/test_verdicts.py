@@ -1,0 +1,106 @@
+"""What a change of throughput is called."""
+
+from __future__ import annotations
+
+import pytest
+
+from tracker.queries.verdicts import Change, Verdict, climb, distinct, predicted_text
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        pytest.param(
+            Change(1.8, 1.7, 1.9), "1.8× faster (1.7–1.9)", id="one digit is enough"
+        ),
+        pytest.param(
+            Change(1.08, 1.05, 1.11), "1.08× faster (1.05–1.11)", id="small gains"
+        ),
+        pytest.param(
+            Change(4.201, 4.2, 4.202), "4.20× faster (4.20–4.20)", id="narrow interval"
+        ),
+        pytest.param(
+            Change(0.5, 0.4, 0.625), "2.0× slower (1.6–2.5)", id="half as fast"
+        ),
+        pytest.param(
+            Change(1.1, 0.95, 1.3),
+            "no measurable change (0.95–1.30×)",
+            id="interval holds 1",
+        ),
+        pytest.param(
+            Change(1.02, 1.01, 1.03),
+            "no measurable change (1.01–1.03×)",
+            id="certain but tiny",
+        ),
+    ],
+)
+def test_a_change_says_what_it_amounts_to(change, sentence):
+    assert change.sentence == sentence
+
+
+def test_slower_needs_certainty_too():
+    assert Change(0.9, 0.7, 1.05).verdict is Verdict.SAME
+    assert Change(0.9, 0.8, 0.95).verdict is Verdict.SLOWER
+
+
+def test_equal_numbers_get_the_most_digits():
+    assert distinct(1.0, 1.0, 1.0) == ("1.00", "1.00", "1.00")
+
+
+def test_a_climb_names_both_ends_and_the_biggest_step():
+    summary = climb(
+        [
+            ("baseline", None, None),
+            ("decoded ahead", Change(2.1, 2.0, 2.2), Change(2.1, 2.0, 2.2)),
+            ("two workers", Change(2.0, 1.9, 2.1), Change(4.2, 4.0, 4.4)),
+        ]
+    )
+
+    assert summary is not None
+    assert summary.sentence == (
+        "baseline → two workers: 4.2× faster;"
+        " the biggest step was “decoded ahead” (2.1×)"
+    )
+
+
+def test_a_climb_ends_at_the_last_rung_that_could_be_judged():
+    summary = climb(
+        [
+            ("baseline", None, None),
+            ("workers", Change(2.0, 1.9, 2.1), Change(2.0, 1.9, 2.1)),
+            ("still starting", None, None),
+        ]
+    )
+
+    assert summary is not None
+    assert summary.to_label == "workers"
+
+
+def test_a_climb_without_any_faster_step_praises_none():
+    summary = climb(
+        [
+            ("baseline", None, None),
+            ("larger batch", Change(0.5, 0.4, 0.6), Change(0.5, 0.4, 0.6)),
+        ]
+    )
+
+    assert summary is not None
+    assert summary.sentence == "baseline → larger batch: 2.0× slower"
+
+
+@pytest.mark.parametrize(
+    "rungs",
+    [
+        pytest.param([], id="no rungs"),
+        pytest.param([("baseline", None, None)], id="the baseline alone"),
+        pytest.param(
+            [("baseline", None, None), ("workers", None, None)], id="nothing judged"
+        ),
+    ],
+)
+def test_nothing_measured_is_no_climb(rungs):
+    assert climb(rungs) is None
+
+
+def test_a_prediction_has_both_its_numbers():
+    assert predicted_text(2.44, 1.61) == "likely 1.6×, at most 2.4×"

@@ -1,0 +1,105 @@
+"""The diagnoses of several runs beside each other (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tracker.queries.diagnoses import FindingView, StageDiagnosis
+
+Key = tuple[str, str]
+
+
+class Answer(StrEnum):
+    """What a rule said about a stage of a run."""
+
+    FINDING = "finding"
+    HEALTHY = "healthy"
+    UNANSWERED = "unanswered"  # it lacked signals, or broke
+    NOT_APPLICABLE = "not applicable"
+    NOT_ASKED = "not diagnosed"  # no such stage, or not diagnosed yet
+
+
+@dataclass(frozen=True, slots=True)
+class FindingCell:
+    """`differs` is true where both were judged and only one has the finding."""
+
+    answer: Answer
+    finding: FindingView | None
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    stage: str
+    rule: str
+    title: str
+    cells: list[FindingCell]
+
+
+def compare_findings(
+    runs: Sequence[Sequence[StageDiagnosis]], reference: int
+) -> list[FindingRow]:
+    """Return a row for each rule that found something in any run, worst first."""
+    answers = [_answers(diagnoses) for diagnoses in runs]
+    found: dict[Key, list[FindingView]] = {}
+    for answered in answers:
+        for key, (_, finding) in answered.items():
+            if finding is not None:
+                found.setdefault(key, []).append(finding)
+
+    rows = [
+        _row(key, [answered.get(key) for answered in answers], reference)
+        for key in found
+    ]
+    rank = {key: _rank(findings) for key, findings in found.items()}
+    return sorted(rows, key=lambda row: rank[row.stage, row.rule], reverse=True)
+
+
+Said = tuple[Answer, FindingView | None]
+
+
+def _answers(diagnoses: Sequence[StageDiagnosis]) -> dict[Key, Said]:
+    said: dict[Key, Said] = {}
+    for diagnosis in diagnoses:
+        stage = diagnosis.stage
+        for answer, rules in (
+            (Answer.NOT_APPLICABLE, diagnosis.not_applicable),
+            (Answer.UNANSWERED, diagnosis.unanswered),
+            (Answer.UNANSWERED, diagnosis.failed),
+            (Answer.HEALTHY, diagnosis.healthy),
+        ):
+            said |= {(stage, rule.name): (answer, None) for rule in rules}
+        for cause in diagnosis.findings:
+            for finding in (*cause.symptoms, cause):
+                said[stage, finding.rule] = (Answer.FINDING, finding)
+    return said
+
+
+def _row(key: Key, said: Sequence[Said | None], reference: int) -> FindingRow:
+    stage, rule = key
+    cells = [answer or (Answer.NOT_ASKED, None) for answer in said]
+    judged = {Answer.FINDING, Answer.HEALTHY}
+    theirs = cells[reference][0]
+    title = next(finding.title for _, finding in cells if finding is not None)
+    return FindingRow(
+        stage,
+        rule,
+        title,
+        [
+            FindingCell(
+                answer,
+                finding,
+                differs={answer, theirs} == judged,
+            )
+            for answer, finding in cells
+        ],
+    )
+
+
+def _rank(findings: Sequence[FindingView]) -> tuple[bool, float]:
+    return (
+        any(finding.is_primary for finding in findings),
+        max(finding.confidence for finding in findings),
+    )

@@ -1,0 +1,145 @@
+"""Attributes of several runs side by side, and how they differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from tracker.models import Attribute, Kind, Run
+from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.run_filter import RunFilter, matching
+
+MONITORING = "monitoring/"
+# Runs that can be told apart side by side, and by their colours.
+RUNS_AT_MOST = 20
+# Paths looked at in one go.
+CHUNK = 250
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """One attribute of every run, in the order of the runs; None where it is absent."""
+
+    path: str
+    values: list[AttributeRow | None]
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPage:
+    rows: list[ComparedRow]
+    path_count: int  # of all pages, whether they differ or not
+    next_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A number against the reference's; `share` is None against 0 and infinities."""
+
+    amount: float
+    share: float | None
+
+
+def compare_attributes(
+    run_ids: Sequence[UUID],
+    *,
+    offset: int = 0,
+    limit: int = CHUNK,
+    only_differences: bool = True,
+) -> ComparedPage:
+    """Look at `limit` paths from `offset` on, in two queries however many there are."""
+    paths = _paths(run_ids)
+    looked_at = paths[offset : offset + limit]
+    values = attribute_values(list(run_ids), looked_at)
+
+    rows = [
+        ComparedRow(path, found, differs=not all_same(found))
+        for path in looked_at
+        for found in [[values.get(run_id, {}).get(path) for run_id in run_ids]]
+    ]
+    end = offset + len(looked_at)
+    return ComparedPage(
+        rows=[row for row in rows if row.differs or not only_differences],
+        path_count=len(paths),
+        next_offset=end if end < len(paths) else None,
+    )
+
+
+def overlaid_paths(run_ids: Sequence[UUID]) -> list[str]:
+    """Return every series that at least one run has, what the agent measured last."""
+    return _paths(run_ids, kind=Kind.FLOAT_SERIES)
+
+
+def namespace(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def all_same(values: Sequence[AttributeRow | None]) -> bool:
+    return all(same(value, values[0]) for value in values[1:])
+
+
+def same(left: AttributeRow | None, right: AttributeRow | None) -> bool:
+    """Compare values; NaN is like NaN, 1 like 1.0, and true unlike 1."""
+    if left is None or right is None:
+        return left is right
+    a, b = left.value, right.value
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, float) and isinstance(b, float) and math.isnan(a):
+        return math.isnan(b)
+    return a == b
+
+
+def difference(
+    value: AttributeRow | None, reference: AttributeRow | None
+) -> Difference | None:
+    """Return how far a number is from the reference's; None where that says nothing."""
+    if value is None or reference is None:
+        return None
+    a, b = _as_number(value), _as_number(reference)
+    if a is None or b is None or a == b:
+        return None
+    amount = a - b
+    is_shareable = b != 0 and math.isfinite(amount)
+    return Difference(amount, amount / abs(b) if is_shareable else None)
+
+
+def _as_number(row: AttributeRow) -> float | None:
+    if isinstance(row.value, bool) or not isinstance(row.value, int | float):
+        return None
+    try:
+        number = float(row.value)
+    except OverflowError:
+        return None
+    return None if math.isnan(number) else number
+
+
+def _paths(run_ids: Sequence[UUID], **wanted: str) -> list[str]:
+    paths = (
+        Attribute.objects.filter(run__in=run_ids, **wanted)
+        .order_by()
+        .values_list("path", flat=True)
+        .distinct()
+    )
+    # Sorted here, as the databases sort text differently.
+    return sorted(
+        paths, key=lambda path: (path.startswith(MONITORING), namespace(path), path)
+    )
+
+
+def find_runs(
+    project_id: int, text: str, *, without: Sequence[UUID], limit: int = 12
+) -> list[Run]:
+    """Return the newest runs with this in their name or tags, to be added."""
+    runs = Run.objects.filter(project_id=project_id).not_in_trash()
+    found = matching(runs, RunFilter(text=text)).exclude(id__in=without)
+    return list(found.order_by("-created_at", "id")[:limit])
+
+
+def run_named(project_id: int, name: str) -> UUID | None:
+    if "\0" in name:
+        return None
+    runs = Run.objects.filter(project_id=project_id, name=name).not_in_trash()
+    return runs.values_list("id", flat=True).first()

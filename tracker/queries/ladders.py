@@ -1,0 +1,148 @@
+"""Ladders: the list of a project's, and one with everything measured on its rungs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.utils import timezone
+
+from tracker.models import Ladder, Rung, State
+from tracker.queries.breakdown import compare_breakdowns
+from tracker.queries.ladder_runs import MeasuredRun, measure_runs
+from tracker.queries.rungs import (
+    RungView,
+    changed_machine,
+    changed_values,
+    finding_changes,
+    prediction_of,
+    rung_labels,
+    why_no_change,
+)
+from tracker.queries.verdicts import Change, Climb, climb
+
+
+@dataclass(frozen=True, slots=True)
+class LadderSummary:
+    id: UUID
+    name: str
+    created_at: datetime
+    rungs: tuple[tuple[str, str], ...]  # label and state, baseline first
+
+    @property
+    def is_live(self) -> bool:
+        return any(state == State.RUNNING for _, state in self.rungs)
+
+
+@dataclass(frozen=True, slots=True)
+class LadderView:
+    id: UUID
+    name: str
+    stage: str | None  # the stage whose steps are compared
+    stages: tuple[str, ...]  # those that could be
+    quality_path: str | None
+    quality_paths: tuple[str, ...]
+    rungs: tuple[RungView, ...]
+    climb: Climb | None
+
+    @property
+    def is_live(self) -> bool:
+        return any(rung.is_live for rung in self.rungs)
+
+
+def ladder_summaries(project_id: int) -> list[LadderSummary]:
+    """Return a project's ladders, the newest first, in two queries."""
+    ladders = Ladder.objects.filter(project_id=project_id).order_by("-created_at", "id")
+    rungs: dict[UUID, list[Rung]] = {}
+    for rung in Rung.objects.filter(
+        ladder__project_id=project_id, run__trashed_at=None
+    ).select_related("run"):
+        rungs.setdefault(rung.ladder_id, []).append(rung)
+    return [
+        LadderSummary(
+            ladder.id,
+            ladder.name,
+            ladder.created_at,
+            tuple(_labelled(rungs.get(ladder.id, []))),
+        )
+        for ladder in ladders
+    ]
+
+
+def _labelled(rungs: Sequence[Rung]) -> list[tuple[str, str]]:
+    labels = rung_labels([(rung.note, rung.run.name) for rung in rungs])
+    states = [rung.run.state for rung in rungs]
+    return list(zip(labels, states, strict=True))
+
+
+def ladder_rungs(ladder: Ladder) -> list[Rung]:
+    """Return the rungs in order, each with its run; runs in the trash are left out."""
+    rungs = Rung.objects.filter(ladder=ladder, run__trashed_at=None)
+    return list(rungs.select_related("run__project").order_by("position", "id"))
+
+
+def read_ladder(
+    ladder: Ladder,
+    *,
+    stage: str | None = None,
+    quality: str | None = None,
+    now: datetime | None = None,
+) -> LadderView:
+    """Read every rung; the stage and the quality not asked for by name are guessed."""
+    measured = measure_runs(
+        ladder_rungs(ladder), stage=stage, quality=quality, now=now or timezone.now()
+    )
+    rungs = tuple(
+        _rung(position, measured.runs, measured.stage)
+        for position in range(len(measured.runs))
+    )
+    return LadderView(
+        id=ladder.id,
+        name=ladder.name,
+        stage=measured.stage,
+        stages=measured.stages,
+        quality_path=measured.quality_path,
+        quality_paths=measured.quality_paths,
+        rungs=rungs,
+        climb=climb(
+            (rung.label, rung.against_previous, rung.against_baseline) for rung in rungs
+        ),
+    )
+
+
+def _rung(position: int, runs: Sequence[MeasuredRun], stage: str | None) -> RungView:
+    """Compare a run with the one before it; the baseline has none."""
+    here, before = runs[position], runs[position - 1] if position else None
+    against_previous = _change(before, here)
+    return RungView(
+        position=position,
+        run_id=here.run.id,
+        run_name=here.run.name,
+        state=here.run.state,
+        note=here.note,
+        label=here.label,
+        total_seconds=here.seconds,
+        stages=here.stages,
+        params=changed_values(before.params, here.params) if before else (),
+        machine=changed_machine(before.machine, here.machine) if before else (),
+        breakdown=here.breakdown,
+        against_previous=against_previous,
+        against_baseline=_change(runs[0], here) if before else None,
+        why_no_change=why_no_change(before.breakdown, here.breakdown)
+        if before and against_previous is None
+        else "",
+        gpu_count=here.gpu_count,
+        quality=here.quality,
+        quality_before=before.quality if before else None,
+        is_diagnosed=bool(here.diagnoses),
+        findings=finding_changes(before.diagnoses if before else None, here.diagnoses),
+        predicted=prediction_of(before.diagnoses, stage) if before else None,
+    )
+
+
+def _change(before: MeasuredRun | None, after: MeasuredRun) -> Change | None:
+    if before is None or before.breakdown is None or after.breakdown is None:
+        return None
+    return compare_breakdowns(before.breakdown, after.breakdown)

@@ -1,0 +1,119 @@
+"""What a change of throughput amounts to, as a value and in words (pure).
+
+A ratio is throughput after divided by throughput before: 2 is twice as fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+# Less than this in either direction is no change that anybody should act on.
+MODERATE_CHANGE = 0.03
+
+NOT_ENOUGH_STEPS = "not enough steady steps to judge"
+MOST_DIGITS = 2
+
+
+class Verdict(StrEnum):
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "no measurable change"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A ratio of throughputs and its 95 % interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.low > 1 and self.ratio >= 1 + MODERATE_CHANGE:
+            return Verdict.FASTER
+        if self.high < 1 and self.ratio <= 1 - MODERATE_CHANGE:
+            return Verdict.SLOWER
+        return Verdict.SAME
+
+    @property
+    def headline(self) -> str:
+        """Say it without the interval: 1.8× faster."""
+        if self.verdict is Verdict.SAME:
+            return Verdict.SAME
+        return f"{self._times[0]}× {self.verdict}"
+
+    @property
+    def interval(self) -> str:
+        """Return the interval in the headline's terms; of no change, the ratio's."""
+        if self.verdict is Verdict.SAME:
+            return f"{self.low:.{MOST_DIGITS}f}–{self.high:.{MOST_DIGITS}f}×"
+        low, high = self._times[1:]
+        return f"{low}–{high}"
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.headline} ({self.interval})"
+
+    @property
+    def _times(self) -> tuple[str, str, str]:
+        if self.verdict is Verdict.SLOWER:
+            return distinct(1 / self.ratio, 1 / self.high, 1 / self.low)
+        return distinct(self.ratio, self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Climb:
+    """What a whole ladder achieved; `label` names the rung that did most."""
+
+    change: Change
+    from_label: str
+    to_label: str
+    biggest: Change | None
+    biggest_label: str
+
+    @property
+    def sentence(self) -> str:
+        text = f"{self.from_label} → {self.to_label}: {self.change.headline}"
+        if self.biggest is None:
+            return text
+        times = self.biggest.headline.removesuffix(f" {Verdict.FASTER}")
+        return f"{text}; the biggest step was “{self.biggest_label}” ({times})"
+
+
+def climb(rungs: Iterable[tuple[str, Change | None, Change | None]]) -> Climb | None:
+    """Sum up rungs, each a label and its changes against the rung before and the first.
+
+    None when no rung after the first could be judged.
+    """
+    first, *later = list(rungs) or [("", None, None)]
+    judged = [(label, whole) for label, _, whole in later if whole is not None]
+    if not judged:
+        return None
+
+    steps = [
+        (step, label)
+        for label, step, _ in later
+        if step is not None and step.verdict is Verdict.FASTER
+    ]
+    biggest, biggest_label = max(
+        steps, key=lambda found: found[0].ratio, default=(None, "")
+    )
+    last_label, change = judged[-1]
+    return Climb(change, first[0], last_label, biggest, biggest_label)
+
+
+def distinct(middle: float, low: float, high: float) -> tuple[str, str, str]:
+    """Format three numbers with as few digits as keep them apart, if two can."""
+    for digits in range(1, MOST_DIGITS + 1):
+        texts = tuple(f"{value:.{digits}f}" for value in (middle, low, high))
+        if len(set(texts)) == len(texts):
+            break
+    return texts[0], texts[1], texts[2]
+
+
+def predicted_text(bound: float, likely: float) -> str:
+    """Say what a diagnosis promised for the next rung."""
+    return f"likely {likely:.1f}×, at most {bound:.1f}×"

@@ -1,0 +1,78 @@
+"""What a cell of the side-by-side table shows (pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from tracker.queries.attributes import AttributeRow, Value
+from tracker.queries.comparison import difference, same
+from web.templatetags.format import UNKNOWN, number, percent
+
+TEXT_LENGTH = 300
+SERIES = "float_series"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    text: str
+    change: str  # against the reference: +0.12 (+14 %)
+    is_changed: bool
+    title: str  # what the text leaves out
+
+
+def make_cell(row: AttributeRow | None, reference: AttributeRow | None) -> Cell:
+    """Show a value, and how it differs from the reference run's."""
+    return Cell(
+        text="" if row is None else value_text(row.value),
+        change=change_text(row, reference),
+        is_changed=not same(row, reference),
+        title="" if row is None else _title(row),
+    )
+
+
+def value_text(value: Value | None) -> str:
+    match value:
+        case None:
+            return UNKNOWN
+        case datetime():
+            return value.astimezone(UTC).strftime("%-d %b %Y, %H:%M:%S UTC")
+        case list():
+            return _cut(", ".join(value))
+        case str():
+            return _cut(value)
+        case _:
+            return number(value)
+
+
+def change_text(row: AttributeRow | None, reference: AttributeRow | None) -> str:
+    found = difference(row, reference)
+    if found is None:
+        return ""
+    amount = _signed(number(_rounded(found.amount)), found.amount)
+    if found.share is None:
+        return amount
+    return f"{amount} ({_signed(percent(found.share * 100), found.share)})"
+
+
+def _rounded(amount: float) -> float:
+    """Keep three digits of a fraction; what lies before the point stays whole."""
+    return float(f"{amount:.3g}") if abs(amount) < 1 else amount
+
+
+def _signed(text: str, value: float) -> str:
+    return f"+{text}" if value > 0 else text
+
+
+def _title(row: AttributeRow) -> str:
+    if row.kind != SERIES:
+        return repr(row.value) if isinstance(row.value, float) else ""
+    points = "1 point" if row.count == 1 else f"{number(row.count)} points"
+    return (
+        f"last of {points}; lowest {number(row.minimum)},"
+        f" highest {number(row.maximum)}, mean {number(row.mean)}"
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_LENGTH else text[: TEXT_LENGTH - 1] + "…"

@@ -1,0 +1,101 @@
+"""The form that makes or changes a ladder; rows move before anything is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from django.http import QueryDict
+
+from tracker.access import readable_runs
+from tracker.actions.ladders import RUNGS_AT_MOST, WantedRung
+from tracker.actor import Actor
+from tracker.queries.comparison import find_runs, run_named
+from web.compare_state import as_id
+
+SAVE = "save"
+SUGGESTIONS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class FormRow:
+    run_id: UUID
+    run_name: str
+    state: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class LadderForm:
+    """What a reader has typed so far; `is_ready` once they pressed Save."""
+
+    name: str
+    rows: tuple[FormRow, ...]
+    error: str = ""
+    is_ready: bool = False
+
+    @property
+    def wanted(self) -> list[WantedRung]:
+        return [WantedRung(str(row.run_id), row.note) for row in self.rows]
+
+    def refused(self, why: str) -> LadderForm:
+        return replace(self, error=why, is_ready=False)
+
+
+# Any: a row of the projects table, which pages do not import.
+def read_form(posted: QueryDict, actor: Actor, project: Any) -> LadderForm:
+    """Read the form, and do what the pressed button says to its rows."""
+    pairs = zip(posted.getlist("run"), posted.getlist("note"), strict=False)
+    wanted = [(run_id, note) for text, note in pairs if (run_id := as_id(text))]
+    rows = rows_of(actor, project, wanted[:RUNGS_AT_MOST])
+    form = LadderForm(name=posted.get("name", ""), rows=rows)
+
+    button, _, run = posted.get("do", SAVE).partition(":")
+    if button == "add":
+        return _with_run(form, posted.get("add", "").strip(), actor, project)
+    if button == SAVE:
+        return replace(form, is_ready=True)
+    return replace(form, rows=moved(form.rows, as_id(run), button))
+
+
+def rows_of(
+    actor: Actor, project: Any, wanted: Sequence[tuple[UUID, str]]
+) -> tuple[FormRow, ...]:
+    """Name the runs; those that are not there to be read are left out."""
+    notes = dict(wanted)
+    return tuple(
+        FormRow(run.id, run.name, run.state, notes[run.id])
+        for run in readable_runs(actor, project, list(notes))
+    )
+
+
+def moved(
+    rows: tuple[FormRow, ...], run_id: UUID | None, where: str
+) -> tuple[FormRow, ...]:
+    """Move a row up or down by one, or remove it; anything else changes nothing."""
+    found = [index for index, row in enumerate(rows) if row.run_id == run_id]
+    if not found:
+        return rows
+    index, others = found[0], [row for row in rows if row.run_id != run_id]
+    if where == "remove":
+        return tuple(others)
+    target = {"up": max(0, index - 1), "down": index + 1}.get(where, index)
+    return (*others[:target], rows[index], *others[target:])
+
+
+def suggested_runs(project: Any, form: LadderForm) -> list[str]:
+    without = [row.run_id for row in form.rows]
+    runs = find_runs(project.id, "", without=without, limit=SUGGESTIONS)
+    return [run.name for run in runs]
+
+
+def _with_run(form: LadderForm, name: str, actor: Actor, project: Any) -> LadderForm:
+    run_id = as_id(name) or run_named(project.id, name)
+    added = rows_of(actor, project, [(run_id, "")]) if run_id else ()
+    if not added:
+        return form.refused("There is no such run, or you may not see it.")
+    if added[0].run_id in {row.run_id for row in form.rows}:
+        return form.refused("That run is on the ladder already.")
+    return replace(form, rows=(*form.rows, *added))

@@ -1,0 +1,252 @@
+"""A ladder's rungs as its page shows them: texts, and lengths of small bars (pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracker.queries.attributes import AttributeRow
+from tracker.queries.ladders import LadderView
+from tracker.queries.rungs import RungView, ValueChange
+from tracker.queries.verdicts import Change, Verdict, predicted_text
+from web.cells import change_text, value_text
+from web.figures.ladder import part_colours
+from web.templatetags.format import UNKNOWN, duration, number, percent
+
+NO_GPU, UNKNOWN_GPU = "no GPU", "unknown"
+BAR_LENGTH = 100
+ICONS = {
+    Verdict.FASTER: "trending-up",
+    Verdict.SLOWER: "trending-down",
+    Verdict.SAME: "equal",
+}
+UNJUDGED = "unjudged"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVerdict:
+    """`kind` names the style; `interval` is empty where there is no verdict."""
+
+    kind: str
+    icon: str
+    headline: str
+    interval: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChange:
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class RungCard:
+    rung: RungView
+    longest_throughput: float
+    quality_path: str | None
+
+    @property
+    def label(self) -> str:
+        return self.rung.label
+
+    @property
+    def is_named_by_run(self) -> bool:
+        return self.rung.label == self.rung.run_name
+
+    @property
+    def is_baseline(self) -> bool:
+        return self.rung.position == 0
+
+    @property
+    def throughput(self) -> str:
+        value = _throughput(self.rung)
+        return UNKNOWN if value is None else number(float(f"{value:.3g}"))
+
+    @property
+    def throughput_unit(self) -> str:
+        step = self.rung.breakdown
+        if step is None:
+            return ""
+        return "steps/s" if step.examples_per_second is None else "examples/s"
+
+    @property
+    def throughput_length(self) -> float:
+        value = _throughput(self.rung)
+        if value is None or not self.longest_throughput:
+            return 0.0
+        return round(BAR_LENGTH * value / self.longest_throughput, 1)
+
+    @property
+    def step_time(self) -> str:
+        step = self.rung.breakdown
+        return UNKNOWN if step is None else duration(step.median_step_seconds)
+
+    @property
+    def batch(self) -> str:
+        """Say how many examples a step has, where that is known."""
+        step = self.rung.breakdown
+        if step is None or step.examples_per_step is None:
+            return ""
+        return f"{number(float(f'{step.examples_per_step:.4g}'))} examples"
+
+    @property
+    def data_wait(self) -> str:
+        step = self.rung.breakdown
+        if step is None or not any(part.name == "data wait" for part in step.parts):
+            return UNKNOWN
+        return percent(step.data_wait_share * 100)
+
+    @property
+    def cpu(self) -> str:
+        step = self.rung.breakdown
+        return UNKNOWN if step is None else percent(step.cpu_percent)
+
+    @property
+    def cpu_length(self) -> float:
+        step = self.rung.breakdown
+        return min(BAR_LENGTH, step.cpu_percent or 0.0) if step else 0.0
+
+    @property
+    def cpu_cores(self) -> str:
+        step = self.rung.breakdown
+        if step is None or step.cpu_cores is None:
+            return ""
+        cores = number(float(f"{step.cpu_cores:.2g}"))
+        return f"{cores} core" if cores == "1" else f"{cores} cores"
+
+    @property
+    def gpu(self) -> str:
+        step = self.rung.breakdown
+        if step is not None and step.gpu_percent is not None:
+            return percent(step.gpu_percent)
+        return NO_GPU if self.rung.gpu_count == 0 else UNKNOWN_GPU
+
+    @property
+    def gpu_length(self) -> float:
+        step = self.rung.breakdown
+        return min(BAR_LENGTH, step.gpu_percent or 0.0) if step else 0.0
+
+    @property
+    def quality_name(self) -> str:
+        return (self.quality_path or "").rpartition("/")[2].replace("_", " ")
+
+    @property
+    def note(self) -> str:
+        """Return what the note says beyond the rung's label."""
+        note = self.rung.note.strip()
+        return note.removeprefix(self.rung.label).strip()
+
+    @property
+    def has_no_findings(self) -> bool:
+        findings = self.rung.findings
+        return not (
+            findings.new or findings.kept or findings.found or findings.unjudged
+        )
+
+    @property
+    def quality(self) -> str:
+        return _quality(self.rung.quality)
+
+    @property
+    def quality_change(self) -> str:
+        return change_text(self.rung.quality, self.rung.quality_before)
+
+    @property
+    def total(self) -> str:
+        return duration(self.rung.total_seconds)
+
+    @property
+    def against_previous(self) -> ShownVerdict:
+        return shown_verdict(self.rung.against_previous, self.rung.why_no_change)
+
+    @property
+    def against_baseline(self) -> ShownVerdict:
+        return shown_verdict(self.rung.against_baseline, self.rung.why_no_change)
+
+    @property
+    def is_second(self) -> bool:
+        """The second rung's previous rung is the baseline: one verdict says both."""
+        return self.rung.position == 1
+
+    @property
+    def params(self) -> list[ShownChange]:
+        return [_shown(change, "params/") for change in self.rung.params]
+
+    @property
+    def machine(self) -> list[ShownChange]:
+        return [_shown(change, "facts/") for change in self.rung.machine]
+
+    @property
+    def never_steady(self) -> bool:
+        return self.rung.breakdown is not None and not self.rung.breakdown.is_steady
+
+    @property
+    def predicted(self) -> str:
+        promise = self.rung.predicted
+        return "" if promise is None else predicted_text(promise.bound, promise.likely)
+
+    @property
+    def achieved(self) -> str:
+        change = self.rung.against_previous
+        if change is None:
+            return self.rung.why_no_change
+        return change.sentence
+
+    @property
+    def beats_bound(self) -> bool:
+        """More than the fix could bring: something else changed, too."""
+        change, promise = self.rung.against_previous, self.rung.predicted
+        return change is not None and promise is not None and change.low > promise.bound
+
+    def parts(self, *, per_example: bool) -> list[tuple[str, float]]:
+        """Return the seconds of each part of a step, or of one of its examples."""
+        step = self.rung.breakdown
+        if step is None:
+            return []
+        examples = step.examples_per_step or 1.0 if per_example else 1.0
+        return [(part.name, part.seconds / examples) for part in step.parts]
+
+
+def cards_of(ladder: LadderView) -> list[RungCard]:
+    known = [value for rung in ladder.rungs if (value := _throughput(rung)) is not None]
+    steps = [rung.breakdown for rung in ladder.rungs if rung.breakdown is not None]
+    # Bars of examples and of steps have no common scale.
+    has_one_unit = len({step.examples_per_step is None for step in steps}) == 1
+    longest = max(known) if has_one_unit else 0.0
+    return [RungCard(rung, longest, ladder.quality_path) for rung in ladder.rungs]
+
+
+def legend_of(ladder: LadderView) -> list[tuple[str, str]]:
+    """Return each part of a step and the name of its colour."""
+    steps = [rung.breakdown for rung in ladder.rungs if rung.breakdown is not None]
+    bars = [[(part.name, part.seconds) for part in step.parts] for step in steps]
+    return [
+        (name, colour.removeprefix("var(--part-").removesuffix(")"))
+        for name, colour in part_colours(bars)
+    ]
+
+
+def shown_verdict(change: Change | None, why_not: str) -> ShownVerdict:
+    if change is None:
+        return ShownVerdict(UNJUDGED, "circle-help", why_not, "")
+    kind = "same" if change.verdict is Verdict.SAME else str(change.verdict)
+    return ShownVerdict(kind, ICONS[change.verdict], change.headline, change.interval)
+
+
+def _throughput(rung: RungView) -> float | None:
+    step = rung.breakdown
+    if step is None:
+        return None
+    return step.examples_per_second or step.steps_per_second
+
+
+def _quality(row: AttributeRow | None) -> str:
+    return UNKNOWN if row is None else value_text(row.value)
+
+
+def _shown(change: ValueChange, prefix: str) -> ShownChange:
+    return ShownChange(
+        change.path.removeprefix(prefix),
+        "absent" if change.before is None else value_text(change.before),
+        "absent" if change.after is None else value_text(change.after),
+    )

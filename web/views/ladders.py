@@ -1,0 +1,192 @@
+"""A project's ladders, one ladder with all its rungs, and the form that changes it."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from tracker.access import (
+    editable_ladder,
+    editable_project,
+    may_edit,
+    readable_ladder,
+    readable_project,
+)
+from tracker.actions.ladders import arrange_ladder, create_ladder, delete_ladder
+from tracker.errors import InvalidInput, NotFound
+from tracker.queries.ladders import (
+    LadderView,
+    ladder_rungs,
+    ladder_summaries,
+    read_ladder,
+)
+from tracker.queries.verdicts import NOT_ENOUGH_STEPS
+from web.compare_state import read_state
+from web.figures.ladder import Bar, step_time_figure
+from web.ladder_form import LadderForm, read_form, rows_of, suggested_runs
+from web.ladder_summary import summary_of
+from web.rung_cards import cards_of, legend_of
+from web.session import PageRequest, signed_in
+from web.views.figures import figure_response
+
+EXAMPLE, STEP = "example", "step"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def ladders(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    """Show the project's ladders; with runs in the address, the form for a new one."""
+    if request.method == "POST":
+        return _create(request, workspace, project)
+
+    found = readable_project(request.actor, workspace, project)
+    state = read_state(request.GET)
+    if state.runs or "new" in request.GET:
+        editable_project(request.actor, workspace, project)
+        rows = rows_of(request.actor, found, [(run_id, "") for run_id in state.runs])
+        return _form_page(request, found, LadderForm(name="", rows=rows))
+
+    context = {
+        "project": found,
+        "tab": "ladders",
+        "may_edit": may_edit(request.actor, found),
+        "ladders": ladder_summaries(found.id),
+    }
+    return render(request, "ladders/ladders.html", context)
+
+
+@require_safe
+@signed_in
+def ladder(request: PageRequest, ladder_id: UUID) -> HttpResponse:
+    """Show a ladder; asked by htmx, only the parts that change while rungs run."""
+    found = readable_ladder(request.actor, ladder_id)
+    view = _read(request, found)
+    per = _per(request, view)
+    context = {
+        "project": found.project,
+        "tab": "ladders",
+        "may_edit": may_edit(request.actor, found.project),
+        "ladder": view,
+        "cards": cards_of(view),
+        "summary": summary_of(view),
+        "per": per,
+        "legend": legend_of(view),
+        "counts_examples": _counts_examples(view),
+        "query": _query(view, per),
+        "query_per_example": _query(view, EXAMPLE),
+        "query_per_step": _query(view, STEP),
+        "compared": ",".join(str(rung.run_id) for rung in view.rungs),
+    }
+    template = "ladders/_live.html" if request.htmx else "ladders/ladder.html"
+    return render(request, template, context)
+
+
+@require_safe
+@signed_in
+def ladder_figure(request: PageRequest, ladder_id: UUID) -> HttpResponse:
+    """Draw where the time of a step, or of one of its examples, goes on each rung."""
+    view = _read(request, readable_ladder(request.actor, ladder_id))
+    per = _per(request, view)
+    bars = [
+        Bar(
+            card.label, card.parts(per_example=per == EXAMPLE), unknown=NOT_ENOUGH_STEPS
+        )
+        for card in cards_of(view)
+    ]
+    figure = step_time_figure(bars, unit=per)
+    return figure_response(request, figure, is_live=view.is_live)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def edit(request: PageRequest, ladder_id: UUID) -> HttpResponse:
+    found = editable_ladder(request.actor, ladder_id)
+    if request.method != "POST":
+        rows = [(rung.run_id, rung.note) for rung in ladder_rungs(found)]
+        form = LadderForm(found.name, rows_of(request.actor, found.project, rows))
+        return _form_page(request, found.project, form, ladder=found)
+
+    form = read_form(request.POST, request.actor, found.project)
+    if form.is_ready:
+        try:
+            arrange_ladder(found, form.name, form.wanted)
+        except (InvalidInput, NotFound) as refusal:
+            found.refresh_from_db()
+            form = form.refused(str(refusal))
+        else:
+            return HttpResponseRedirect(reverse("ladder", args=[found.id]))
+    return _form_page(request, found.project, form, ladder=found)
+
+
+@require_POST
+@signed_in
+def delete(request: PageRequest, ladder_id: UUID) -> HttpResponse:
+    found = editable_ladder(request.actor, ladder_id)
+    project = found.project
+    delete_ladder(found)
+    return HttpResponseRedirect(
+        reverse("ladders", args=[project.workspace.slug, project.slug])
+    )
+
+
+def _create(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    found = editable_project(request.actor, workspace, project)
+    form = read_form(request.POST, request.actor, found)
+    if form.is_ready:
+        try:
+            made = create_ladder(found, form.name, form.wanted)
+        except (InvalidInput, NotFound) as refusal:
+            form = form.refused(str(refusal))
+        else:
+            return HttpResponseRedirect(reverse("ladder", args=[made.id]))
+    return _form_page(request, found, form)
+
+
+# Any: rows of tables, which pages do not import.
+def _form_page(
+    request: PageRequest, project: Any, form: LadderForm, *, ladder: Any = None
+) -> HttpResponse:
+    context = {
+        "project": project,
+        "tab": "ladders",
+        "ladder": ladder,
+        "form": form,
+        "suggested": suggested_runs(project, form),
+    }
+    status = 400 if form.error else 200
+    return render(request, "ladders/edit.html", context, status=status)
+
+
+def _read(request: PageRequest, ladder: Any) -> LadderView:
+    return read_ladder(
+        ladder,
+        stage=request.GET.get("stage"),
+        quality=request.GET.get("quality"),
+    )
+
+
+def _per(request: PageRequest, view: LadderView) -> str:
+    """Bars are per example, so that batch sizes compare, where examples are counted."""
+    if not _counts_examples(view):
+        return STEP
+    return STEP if request.GET.get("per") == STEP else EXAMPLE
+
+
+def _counts_examples(view: LadderView) -> bool:
+    known = [rung.breakdown for rung in view.rungs if rung.breakdown is not None]
+    return bool(known) and all(step.examples_per_step for step in known)
+
+
+def _query(view: LadderView, per: str) -> str:
+    wanted = {"stage": view.stage, "quality": view.quality_path, "per": per}
+    return urlencode({name: value for name, value in wanted.items() if value})
