@@ -15,6 +15,7 @@ COMMANDS = [
     ("up", "Start the server on this machine."),
     ("link", "Print a one-time link that signs the owner in."),
     ("test", "Check the code and run all tests, on SQLite and on PostgreSQL."),
+    ("screenshots", "Take the documentation's pictures of the running demo."),
     ("migrate", "Bring the database up to date."),
     (
         "prepare",
@@ -60,7 +61,7 @@ def main(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer
 def print_help() -> None:
     print("Usage: python3 manage.py <command> [options]\n")
     for name, sentence in COMMANDS:
-        print(f"  {name:10} {sentence}")
+        print(f"  {name:12} {sentence}")
     print("\nDjango's own commands work too: python3 manage.py help --commands")
 
 
@@ -85,6 +86,13 @@ def run(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer
     except ImproperlyConfigured as error:
         sys.stderr.write(f"{error}\n")
         return 1
+    if arguments[0] == "screenshots":
+        import django
+
+        django.setup()
+        from tests.screenshots import main as take_screenshots
+
+        return take_screenshots()
     execute_from_command_line(["manage.py", *arguments])
     return 0
 

@@ -69,8 +69,10 @@ def load_classifier(path: Path) -> Classifier:
 
 
 def normalised(pixels: NDArray[np.uint8]) -> Array:
-    flat = pixels.reshape(len(pixels), -1).astype(np.float32)
-    return (flat - 96) / 96
+    flat: Array = pixels.reshape(len(pixels), -1).astype(np.float32)
+    flat -= 96
+    flat /= 96
+    return flat
 
 
 class NumpyClassifier:
@@ -115,7 +117,8 @@ class NumpyClassifier:
             np.add(weight, velocity, out=weight)
 
     def predict(self, pixels: NDArray[np.uint8]) -> NDArray[np.int64]:
-        return self._scores(normalised(pixels)).argmax(axis=1)
+        classes: NDArray[np.int64] = self._scores(normalised(pixels)).argmax(axis=1)
+        return classes
 
     def weights(self) -> list[Array]:
         return self._weights

@@ -114,7 +114,7 @@ class Tracker:
         if all(project["slug"] != PROJECT for project in projects):
             return ""
         ladders = self._call("GET", f"/projects/{self._workspace}/{PROJECT}/ladders")
-        names = {ladder["name"] for ladder in ladders["items"]}
+        names = {ladder["name"] for ladder in ladders["ladders"]}
         number = 1
         while LADDER + (f"-{number}" if number > 1 else "") in names:
             number += 1

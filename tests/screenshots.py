@@ -1,13 +1,14 @@
 """Pictures of every page in dark and light, taken from what the demo logged.
 
-    python3 manage.py demo          # and, while its server is running,
-    python3 manage.py screenshots
+python3 manage.py demo          # and, while its server is running,
+python3 manage.py screenshots
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlencode
 
 from playwright.sync_api import Page, sync_playwright
@@ -17,7 +18,7 @@ from tests.chromium import find_chromium
 FOLDER = Path(__file__).resolve().parents[1] / "docs/screenshots"
 PROJECT = "/w/home/digits/"
 SIZE = (1360, 900)
-THEMES = ("light", "dark")
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def take(url: str, sign_in: str) -> list[Path]:
@@ -88,14 +89,14 @@ def visit(page: Page, address: str) -> None:
 
 def main() -> int:
     # Django is ready: manage.py has set it up.
-    from django.conf import settings  # noqa: PLC0415
-    from django.urls import reverse  # noqa: PLC0415
+    from django.conf import settings
+    from django.urls import reverse
 
-    from tracker.actions.access import (  # noqa: PLC0415
+    from tracker.actions.access import (
         found_installation,
         make_sign_in_link,
     )
-    from tracker.embedded.data_folder import running_url  # noqa: PLC0415
+    from tracker.embedded.data_folder import running_url
 
     url = running_url(settings.DATA_FOLDER)
     if url is None:

@@ -25,6 +25,7 @@ from tracker.embedded.refusal import Refusal
 REQUIREMENTS = {
     "demo": ("requirements.txt", "examples/requirements.txt"),
     "test": ("requirements-dev.txt",),
+    "screenshots": ("requirements-dev.txt",),
 }
 SERVER_REQUIREMENTS = ("requirements.txt",)
 # A dead network is said within seconds, not after pip's usual five tries.
