@@ -28,7 +28,7 @@ def main() -> None:
     options = parser.parse_args()
 
     with agent.init(options.run, project=options.project, stage="preprocess") as run:
-        run["params/decode_ahead"] = options.decode_ahead
+        run["preprocess/decode_ahead"] = options.decode_ahead
         written = follow(run, "written", write_photographs(options.images))
         if options.decode_ahead:
             follow(run, "decoded", write_decoded(options.images / "train"))
