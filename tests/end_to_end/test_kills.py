@@ -124,7 +124,7 @@ def test_every_point_logged_a_second_before_a_kill_is_there_once(up):
     steps = reader.steps()
     assert steps == list(range(len(steps)))
     # The worker is back as well: it compacts, and the sums are those of the points.
-    eventually(lambda: counted(reader) == len(steps), seconds=120)
+    eventually(lambda: counted(reader) == len(reader.steps()), seconds=120)
     assert up.stop() == 0
 
 

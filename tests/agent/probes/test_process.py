@@ -56,7 +56,10 @@ def test_workers_are_found_counted_and_their_time_added(parent):
 
 
 def test_a_process_without_children_has_no_worker_time():
-    probe = ProcessProbe()
-    probe.sample(0.0)
+    command = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as alone:
+        probe = ProcessProbe(alone.pid)
+        probe.sample(0.0)
 
-    assert "job/worker_cpu_cores" not in probe.sample(1.0)
+        assert "job/worker_cpu_cores" not in probe.sample(1.0)
+        alone.communicate(b"\n")
