@@ -1,0 +1,58 @@
+"""Every Python example of the documentation runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = [
+    pytest.param(code, id=f"{page.relative_to(ROOT)}-{number}")
+    for page in PAGES
+    for number, code in enumerate(
+        re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+    )
+    if "import agent" in code
+]
+LINKS = [
+    pytest.param(page, link, id=f"{page.relative_to(ROOT)}-{link}")
+    for page in [*PAGES, *sorted(ROOT.glob("*.md"))]
+    for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8"))
+    if not link.startswith("http")
+]
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) > 3
+
+
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_an_example_runs(code, tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "SEAMARK_MODE": "offline",
+            "SEAMARK_SPOOL": str(tmp_path),
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(("source", "link"), LINKS)
+def test_a_link_leads_somewhere(source, link):
+    assert (source.parent / link).exists()
