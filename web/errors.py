@@ -10,35 +10,12 @@ from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
-from tracker.errors import (
-    InvalidInput,
-    LengthRequired,
-    MalformedBatch,
-    NotAllowed,
-    NotAuthenticated,
-    NotFound,
-    OutOfOrder,
-    TooLarge,
-    TrackerError,
-    Unavailable,
-    UnsupportedMedia,
-)
+from tracker.errors import TrackerError, Unavailable
+from tracker.statuses import STATUS
 from web.session import wants_json
 
 logger = logging.getLogger(__name__)
 
-STATUS: dict[type[TrackerError], HTTPStatus] = {
-    NotFound: HTTPStatus.NOT_FOUND,
-    NotAuthenticated: HTTPStatus.UNAUTHORIZED,
-    NotAllowed: HTTPStatus.FORBIDDEN,
-    InvalidInput: HTTPStatus.BAD_REQUEST,
-    MalformedBatch: HTTPStatus.BAD_REQUEST,
-    TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    OutOfOrder: HTTPStatus.CONFLICT,
-    LengthRequired: HTTPStatus.LENGTH_REQUIRED,
-    UnsupportedMedia: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-    Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
-}
 TITLES = {
     HTTPStatus.NOT_FOUND: "Nothing here",
     HTTPStatus.FORBIDDEN: "Not allowed",
@@ -63,9 +40,9 @@ class PageErrors:
             return None
         if isinstance(error, OperationalError):
             logger.warning("the database refused to answer a page: %s", error)
-            return _refusal(request, Unavailable())
+            return refusal(request, Unavailable())
         if isinstance(error, TrackerError):
-            return _refusal(request, error)
+            return refusal(request, error)
         return None
 
 
@@ -93,7 +70,7 @@ def csrf_failure(request: HttpRequest, **_: object) -> HttpResponse:
     return _page(request, HTTPStatus.FORBIDDEN, "csrf_failed", message)
 
 
-def _refusal(request: HttpRequest, error: TrackerError) -> HttpResponse:
+def refusal(request: HttpRequest, error: TrackerError) -> HttpResponse:
     response = _page(request, STATUS[type(error)], error.code, str(error))
     if isinstance(error, Unavailable):
         response["Retry-After"] = "5"

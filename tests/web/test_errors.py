@@ -7,7 +7,7 @@ from django.db import OperationalError
 from django.test import Client, RequestFactory
 
 from tracker import errors
-from web.errors import STATUS, PageErrors, server_error
+from web.errors import PageErrors, server_error
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -15,12 +15,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 def refused(error: Exception, path: str = "/", **headers: str):
     request = RequestFactory().get(path, headers=headers)
     return PageErrors(lambda _: None).process_exception(request, error)
-
-
-def test_every_refusal_has_a_status():
-    kinds = errors.TrackerError.__subclasses__()
-
-    assert set(STATUS) == set(kinds)
 
 
 def test_an_unknown_address_says_so_and_leads_back(member, client_of):

@@ -1,4 +1,4 @@
-"""From a refusal to a response: one shape, one table of statuses."""
+"""From a refusal to a response of the API: one shape."""
 
 from __future__ import annotations
 
@@ -13,35 +13,17 @@ from ninja.errors import HttpError, ValidationError
 
 from tracker.errors import (
     InvalidInput,
-    LengthRequired,
-    MalformedBatch,
-    NotAllowed,
     NotAuthenticated,
-    NotFound,
     OutOfOrder,
-    TooLarge,
     TrackerError,
     Unavailable,
-    UnsupportedMedia,
 )
+from tracker.statuses import STATUS
 
 logger = logging.getLogger(__name__)
 
 PREFIX = "/api/"
 RETRY_AFTER_SECONDS = 2
-
-STATUS = {
-    InvalidInput: HTTPStatus.BAD_REQUEST,
-    LengthRequired: HTTPStatus.LENGTH_REQUIRED,
-    MalformedBatch: HTTPStatus.BAD_REQUEST,
-    NotAllowed: HTTPStatus.FORBIDDEN,
-    NotAuthenticated: HTTPStatus.UNAUTHORIZED,
-    NotFound: HTTPStatus.NOT_FOUND,
-    OutOfOrder: HTTPStatus.CONFLICT,
-    TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
-    UnsupportedMedia: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-}
 
 # What Django and ninja answer by themselves, in words of ours.
 UNSPECIFIC = {
@@ -53,7 +35,9 @@ UNSPECIFIC = {
         "This address does not answer to this method.",
     ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("too_large", "The request is too large."),
+    HTTPStatus.SERVICE_UNAVAILABLE: (Unavailable.code, str(Unavailable())),
 }
+KEPT_HEADERS = ("Allow", "Retry-After")
 INTERNAL = ("internal_error", "Something went wrong here; the server's log says what.")
 
 
@@ -126,8 +110,9 @@ class ApiErrors:
             return response
 
         plain = unspecific(response.status_code)
-        if "Allow" in response:
-            plain["Allow"] = response["Allow"]
+        for name in KEPT_HEADERS:
+            if name in response:
+                plain[name] = response[name]
         return plain
 
     def process_exception(
