@@ -71,14 +71,14 @@ class Up:
                 return lines
         raise AssertionError(f"it did not start: {lines}")
 
-    def manage(self, *arguments, **environment):
+    def manage(self, *arguments, seconds=60, **environment):
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
             env={**self.environment, **environment},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=seconds,
             check=False,
         )
 

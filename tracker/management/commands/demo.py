@@ -17,6 +17,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
@@ -160,7 +161,8 @@ def read(ladder_id: str) -> Ladder:
 
 
 def has_work(run_ids: list[UUID]) -> bool:
-    return Work.objects.filter(run__in=run_ids, due_at__isnull=False).exists()
+    asked_for, under_way = Q(due_at__isnull=False), Q(leased_until__isnull=False)
+    return Work.objects.filter(asked_for | under_way, run__in=run_ids).exists()
 
 
 def rung_table(ladder: LadderView) -> list[str]:
