@@ -27,6 +27,10 @@ def init(
     Never waits for the network. Each argument that is not given is looked up in
     the environment first, under the name in parentheses.
 
+    The run ends with the script: failed after an exception, else finished, even
+    after `sys.exit(1)`, whose code Python tells nobody. As a context manager the
+    run sees that, too.
+
     Args:
         run: The run's name (SEAMARK_RUN); a readable one is made if there is none.
         project: The project's name (SEAMARK_PROJECT).

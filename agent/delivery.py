@@ -59,6 +59,10 @@ class Delivery:
         body = b"".join(frame.to_bytes() for frame in frames)
         return self._exchange(body, frames)
 
+    def send_end(self, frame: Frame) -> Outcome:
+        """Send the frame that ends the spool of a process that is gone."""
+        return self._exchange(frame.to_bytes(), [frame])
+
     def say_alive(self) -> Outcome:
         """Send an empty batch, so that the process does not count as crashed."""
         return self._exchange(b"", [])

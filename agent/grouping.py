@@ -1,34 +1,58 @@
-"""From logged items to the payloads of frames: points become columns (pure)."""
+"""From logged items to the payloads of frames: points become columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from agent import messages
 from agent.buffer import Item, Point, SetValue, TagChange
+from agent.notices import Notices
 
 # Well below the tracker's 4 MiB: a damaged frame then costs little.
 _PAYLOAD_BYTES = 1024 * 1024
 _POINTS_IN_MESSAGE = 40_000  # 24 bytes each
 
 Columns = tuple[list[float], list[int], list[float]]
+# How many points a message holds, and what encodes it.
+Message = tuple[int, Callable[[], bytes]]
 
 
 def payloads(
-    items: Sequence[Item], *, last_steps: dict[str, float], dropped: int
+    items: Sequence[Item],
+    *,
+    last_steps: dict[str, float],
+    dropped: int,
+    notices: Notices,
 ) -> list[bytes]:
     """Return the payloads that carry the items.
 
     Points without a step get the one after their series' last, which
     `last_steps` remembers from call to call.
     """
-    encoded = list(_encode(items, last_steps))
+    encoded: list[bytes] = []
+    for points, encode in _messages(items, last_steps):
+        message = _encoded(encode, notices)
+        if message is None:
+            dropped += points
+        else:
+            encoded.append(message)
     if dropped:
         encoded.append(messages.drop(dropped))
     return [messages.payload(group) for group in _fitting(encoded)]
 
 
-def _encode(items: Sequence[Item], last_steps: dict[str, float]) -> Iterator[bytes]:
+def _encoded(encode: Callable[[], bytes], notices: Notices) -> bytes | None:
+    try:
+        return encode()
+    except (TypeError, ValueError, OverflowError, struct.error) as error:
+        # What slipped past all checks must not take the others with it.
+        notices.warn("encoding", f"something cannot be sent: {error!r}")
+        return None
+
+
+def _messages(items: Sequence[Item], last_steps: dict[str, float]) -> Iterator[Message]:
     series: dict[str, Columns] = {}
     values: dict[str, SetValue] = {}
     for item in items:
@@ -36,16 +60,17 @@ def _encode(items: Sequence[Item], last_steps: dict[str, float]) -> Iterator[byt
             # Only the last of several values was ever to be seen.
             values[item.path] = item
         elif isinstance(item, TagChange):
-            yield messages.change_tags(item.add, item.remove)
+            yield 0, partial(messages.change_tags, item.add, item.remove)
         else:
             _add_point(series, item, last_steps)
 
     for path, value in values.values():
-        yield messages.set_value(path, value)
+        yield 0, partial(messages.set_value, path, value)
     for path, (steps, times, numbers) in series.items():
         for low in range(0, len(steps), _POINTS_IN_MESSAGE):
             part = slice(low, low + _POINTS_IN_MESSAGE)
-            yield messages.points(path, steps[part], times[part], numbers[part])
+            columns = steps[part], times[part], numbers[part]
+            yield len(columns[0]), partial(messages.points, path, *columns)
 
 
 def _add_point(

@@ -73,6 +73,22 @@ def describe(
     return text.encode("utf-8", "replace").decode()
 
 
+def describe_in_flight(earlier: BaseException | None) -> str | None:
+    """Describe what is on its way out while a child of multiprocessing ends.
+
+    `earlier` is what was handled when the run began: the parent's, if it forked then.
+    """
+    kind, error, trace = sys.exc_info()
+    if error is None or error is earlier or is_orderly_exit(error):
+        return None
+    return describe(kind, error, trace)
+
+
+def is_orderly_exit(error: BaseException) -> bool:
+    """Whether it only ends the program, and says that all went well."""
+    return isinstance(error, SystemExit) and error.code in (None, 0)
+
+
 def _install() -> None:
     global _is_installed, _previous_excepthook  # noqa: PLW0603 - hooks are the process's
     if _is_installed:

@@ -41,6 +41,10 @@ class Leftovers:
         if current is None:
             return Outcome(is_done=True)
         outcome = current.send_some()
+        end = current.spool.unsaid_end() if outcome.is_done else None
+        if end is not None:
+            # Or it would seem to live, because something of it arrived just now.
+            outcome = current.send_end(end)
         if outcome.is_done:
             self._finish(current.spool)
             return Outcome()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -93,6 +94,11 @@ def close(*, failure: str | None, time: int) -> bytes:
     )
 
 
+def close_for_another(*, time: int) -> bytes:
+    """The last message of a spool whose process is gone and did not say how it ended."""
+    return _encode({"t": "close", "state": "crashed", "failure": "", "time": time})
+
+
 def payload(messages: Sequence[bytes]) -> bytes:
     """The payload of one frame: an array of messages encoded before."""
     return _encode([msgspec.Raw(message) for message in messages])
@@ -100,11 +106,21 @@ def payload(messages: Sequence[bytes]) -> bytes:
 
 def count_points(data: bytes) -> int:
     """How many points a frame's payload holds, as far as it can be read."""
+    columns = [message.get("values", b"") for message in _decoded(data)]
+    return sum(len(c) // 8 for c in columns if isinstance(c, bytes))
+
+
+def holds_close(data: bytes) -> bool:
+    """Whether a frame's payload ends its spool."""
+    return any(message.get("t") == "close" for message in _decoded(data))
+
+
+# Any: bytes from a file that may be damaged.
+def _decoded(data: bytes) -> list[dict[str, Any]]:
     try:
         decoded = _decode(data)
     except msgspec.DecodeError:
-        return 0
+        return []
     if not isinstance(decoded, list):
-        return 0
-    columns = [m.get("values", b"") for m in decoded if isinstance(m, dict)]
-    return sum(len(c) // 8 for c in columns if isinstance(c, bytes))
+        return []
+    return [message for message in decoded if isinstance(message, dict)]

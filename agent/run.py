@@ -18,7 +18,7 @@ from agent.background import importing
 from agent.errors import AgentError, RunFinished
 from agent.notices import Notices
 from agent.path import clean_path
-from agent.recorder import Recorder
+from agent.recorder import LARGEST_RUN, Recorder
 from agent.settings import Mode, Settings
 from agent.steps import Loader, Phase, Steps
 from agent.tags import Tags
@@ -82,7 +82,11 @@ class Run:
             self._recorder.refuse(error, path)
             # Appending to it must do nothing rather than fail.
             return Attribute(_ignoring(), "refused")
-        return self._attributes.setdefault(path, Attribute(self._recorder, cleaned))
+        attribute = Attribute(self._recorder, cleaned)
+        # Beyond the limit nothing is stored, so nothing is remembered either.
+        if len(self._attributes) >= LARGEST_RUN:
+            return attribute
+        return self._attributes.setdefault(path, attribute)
 
     def __setitem__(self, path: str, value: object) -> None:
         """Set a single value, or, from nested dictionaries, many."""
@@ -177,7 +181,7 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is not None and not _is_orderly_exit(error):
+        if error is not None and not hooks.is_orderly_exit(error):
             self.note_failure(hooks.describe(kind, error, trace))
         self.finish()
 
@@ -253,7 +257,15 @@ class Run:
         multiprocessing = sys.modules.get("multiprocessing.util")
         process = sys.modules.get("multiprocessing.process")
         if multiprocessing and process and process.parent_process() is not None:
-            multiprocessing.Finalize(None, self.end, exitpriority=10)
+            multiprocessing.Finalize(
+                None, self._end_child, args=(sys.exc_info()[1],), exitpriority=10
+            )
+
+    def _end_child(self, earlier: BaseException | None) -> None:
+        failure = hooks.describe_in_flight(earlier)
+        if failure is not None:
+            self.note_failure(failure)
+        self.end()
 
     def _tell_what_is_left(self, folder: Path, *, is_written: bool = True) -> None:
         # For people who find a run incomplete: one line, and the exit code stays.
@@ -285,7 +297,3 @@ def attach(handle: dict[str, Any]) -> Run:
 
 def _ignoring() -> Recorder:
     return Recorder(Notices(), wake=lambda: False, strict=False)
-
-
-def _is_orderly_exit(error: BaseException) -> bool:
-    return isinstance(error, SystemExit) and error.code in (None, 0)

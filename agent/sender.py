@@ -45,6 +45,7 @@ class Sender:
         self._delivery: Delivery | None = None
         self._transport: HttpTransport | None = None
         self._not_before = float("-inf")
+        self._leftovers_not_before = float("-inf")
         self._last_sent = time.monotonic()
         self._draining = threading.Event()
         self._settled = threading.Event()
@@ -97,11 +98,21 @@ class Sender:
         if not outcome.is_done:
             self._last_sent = time.monotonic()
         elif not self._draining.is_set():
-            outcome = self._leftovers.send_some(self._server, delivery.transport)
+            outcome = self._send_leftovers(self._server, delivery)
         if outcome.is_held:
             # The next try looks the address and the token up again.
             self._server = None
         return outcome
+
+    def _send_leftovers(self, server: Server, delivery: Delivery) -> Outcome:
+        if time.monotonic() < self._leftovers_not_before:
+            return Outcome(is_done=True)
+        outcome = self._leftovers.send_some(server, delivery.transport)
+        if not outcome.wait_seconds:
+            return outcome
+        # Only they wait: the run that lives must not seem to have crashed.
+        self._leftovers_not_before = time.monotonic() + outcome.wait_seconds
+        return Outcome(is_done=True)
 
     def _found_delivery(self) -> Delivery | None:
         """The delivery to the server of the settings, as they are now."""

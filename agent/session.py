@@ -68,9 +68,9 @@ class Session:
         deadline = time.monotonic() + seconds
         if self._sampler is not None:
             self._sampler.background.stop(min(seconds, _SAMPLE_SECONDS))
-        is_written = self._writer.finish(
-            failure=failure, seconds=min(seconds, _WRITE_SECONDS)
-        )
+        # However short the wait for delivery: what is not written is lost, and a run
+        # whose end is not written counts as crashed.
+        is_written = self._writer.finish(failure=failure, seconds=_WRITE_SECONDS)
         remainder: Remainder | None = Remainder(self._spool.folder, is_written)
         try:
             if self._sender is not None:

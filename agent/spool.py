@@ -6,6 +6,7 @@ what it had not yet written. Each number is used for one frame, for ever.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -83,12 +84,20 @@ class Spool:
         return self._segment
 
     def _undo(self, segment: int) -> None:
-        os.ftruncate(segment, self._segment_bytes)
+        try:
+            os.ftruncate(segment, self._segment_bytes)
+        except OSError:
+            # The rest of a frame stays, and readers skip it; but how long the file
+            # is would not be known any more.
+            self._close_segment()
+            raise
 
     def _close_segment(self) -> None:
-        if self._segment is not None:
-            os.close(self._segment)
-            self._segment = None
+        segment, self._segment = self._segment, None
+        if segment is not None:
+            # Over a network a file may fail only now; it is closed all the same.
+            with contextlib.suppress(OSError):
+                os.close(segment)
 
 
 def create_spool(root: Path, origin: messages.Origin, *, url: str | None) -> Spool:
@@ -124,4 +133,9 @@ def _lock(folder: Path) -> int:
 
 def stored_bytes(folder: Path) -> int:
     """How many bytes of frames lie in a spool folder."""
-    return sum(segment.stat().st_size for segment in folder.glob(f"*{SEGMENT_SUFFIX}"))
+    size = 0
+    for segment in folder.glob(f"*{SEGMENT_SUFFIX}"):
+        # The sender may have deleted it meanwhile, because it is delivered.
+        with contextlib.suppress(FileNotFoundError):
+            size += segment.stat().st_size
+    return size

@@ -55,16 +55,17 @@ class SpoolReader:
         found: list[Frame] = []
         size = 0
         for frame in self._consecutive(number):
-            if found and size + len(frame.payload) > most_bytes:
+            length = HEADER_BYTES + len(frame.payload)
+            if found and size + length > most_bytes:
                 break
             found.append(frame)
-            size += len(frame.payload)
+            size += length
         return found
 
     def pending_bytes(self) -> int:
         """Roughly how much is not yet delivered."""
         sizes = [s.stat().st_size for _, s in self._segments(self.acknowledged + 1)]
-        for frame in self._stored(self.acknowledged + 1):
+        for _, frame in self._stored(self.acknowledged + 1):
             # The first frame not acknowledged begins where the pending bytes do.
             return max(0, sum(sizes) - frame.end + len(frame.to_bytes()))
         return 0
@@ -76,6 +77,23 @@ class SpoolReader:
         with contextlib.suppress(OSError):
             (self.folder / ACKNOWLEDGED_FILE).write_text(f"{number:020}")
         self._remove_segments_before(number + 1)
+
+    def unsaid_end(self) -> Frame | None:
+        """Return the frame that ends a delivered spool whose process could not.
+
+        None where the process said how it ended, or this was said for it before.
+        """
+        number = self.acknowledged
+        last = self.frames_from(number, most_bytes=0) if number else []
+        if (
+            not last
+            or last[0].number != number
+            or messages.holds_close(last[0].payload)
+        ):
+            return None
+        written = [s.stat().st_mtime_ns for _, s in self._segments(number)]
+        close = messages.close_for_another(time=max(written) // 1000)
+        return Frame(number + 1, messages.payload([close]))
 
     def set_aside(self, frame: Frame) -> Path:
         """Keep a frame that the tracker cannot read where people can find it."""
@@ -92,9 +110,10 @@ class SpoolReader:
 
     def _consecutive(self, number: int) -> Iterator[Frame]:
         expected = number
-        for frame in self._stored(number):
-            # No damage loses this many: the number itself is false.
-            if frame.number - expected > _MOST_REPLACED:
+        for first, frame in self._stored(number):
+            # No damage loses this many: the number itself is false. What lay in
+            # files before this one may be gone, because it was delivered once.
+            if frame.number - max(expected, first) > _MOST_REPLACED:
                 continue
             while expected < frame.number:
                 self.replaced += 1
@@ -104,9 +123,9 @@ class SpoolReader:
                 yield frame
                 expected += 1
 
-    def _stored(self, number: int) -> Iterator[Frame]:
-        """Every intact frame in the files that is not before `number`."""
-        for _, segment in self._segments(number):
+    def _stored(self, number: int) -> Iterator[tuple[int, Frame]]:
+        """Every intact frame not before `number`, and the first number of its file."""
+        for first, segment in self._segments(number):
             offset = 0
             if self._cursor is not None and self._cursor[:2] == (number, segment):
                 offset = self._cursor[2]
@@ -116,7 +135,7 @@ class SpoolReader:
                     start = end - HEADER_BYTES - len(frame.payload)
                     # Left like this when the caller takes no more than before.
                     self._cursor = (frame.number, segment, start)
-                    yield Frame(frame.number, frame.payload, end)
+                    yield first, Frame(frame.number, frame.payload, end)
                     self._cursor = (frame.number + 1, segment, end)
 
     def _segments(self, number: int) -> list[tuple[int, Path]]:

@@ -28,7 +28,7 @@ class Steps:
         self._loop_thread: int | None = None
         self._phases: dict[str, float] = {}
         self._phase_counts: dict[str, int] = {}
-        self._open_phases: list[Phase] = []
+        self._open = _OpenPhases()
 
     def begin(self) -> bool:
         """Start timing a loop; False within another one, whose step it is part of."""
@@ -62,14 +62,14 @@ class Steps:
 
     def opened(self, phase: Phase) -> None:
         """A phase begins, perhaps within another."""
-        self._open_phases.append(phase)
+        self._open.phases.append(phase)
 
     def closed(self, phase: Phase, seconds: float) -> None:
         """A phase has ended; its time counts for no phase around it."""
-        if phase in self._open_phases:
-            self._open_phases.remove(phase)
-        if self._open_phases:
-            self._open_phases[-1].seconds_of_others += seconds
+        if phase in self._open.phases:
+            self._open.phases.remove(phase)
+        if self._open.phases:
+            self._open.phases[-1].seconds_of_others += seconds
         own = max(0.0, seconds - phase.seconds_of_others)
         if self._loop_thread == threading.get_ident():
             self._phases[phase.name] = self._phases.get(phase.name, 0.0) + own
@@ -86,6 +86,13 @@ class Steps:
             for name, value in measured.items()
         ]
         self._recorder.put_all(points)
+
+
+class _OpenPhases(threading.local):
+    """The phases a thread is in: what others do meanwhile is no part of them."""
+
+    def __init__(self) -> None:
+        self.phases: list[Phase] = []
 
 
 class Phase:
@@ -193,8 +200,8 @@ def count_examples(batch: object, batch_size: int | None) -> int | None:
     """Return how many examples a batch holds, where that can be seen cheaply."""
     try:
         candidates = list(_counts(batch))
-    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError):
-        # Batches are foreign objects; their shape may be anything.
+    except Exception:  # noqa: BLE001 - foreign code
+        # The batch's own code ran: it may raise whatever it likes.
         return None
     if batch_size in candidates:
         return batch_size

@@ -7,6 +7,7 @@ that no framework is imported.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from enum import Enum
@@ -22,6 +23,7 @@ LONGEST_TEXT = 65_536  # characters
 LARGEST_SET = 1_000  # strings
 LONGEST_SET_STRING = 1_024  # characters
 _DEEPEST_NESTING = 32
+_LATEST_MICROSECONDS = 253_402_214_400_000_000  # the last day of the year 9999
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
 
 
@@ -49,9 +51,15 @@ def to_step(step: object) -> float:
 
 def to_microseconds(time: float | datetime) -> int:
     """Return a time, in seconds since 1970 or aware, as microseconds since 1970."""
-    if isinstance(time, datetime):
-        return round(time.timestamp() * 1_000_000)
-    return round(to_step(time) * 1_000_000)
+    try:
+        seconds = time.timestamp() if isinstance(time, datetime) else to_step(time)
+        microseconds = round(seconds * 1_000_000)
+    except (ValueError, OverflowError, OSError):
+        # A moment that has no timestamp, or one too large for this system.
+        microseconds = -1
+    if not 0 <= microseconds <= _LATEST_MICROSECONDS:
+        raise UnsupportedValue(time, "is no time of the years 1970 to 9999")
+    return microseconds
 
 
 def to_value(value: object) -> Value:
@@ -63,7 +71,7 @@ def to_value(value: object) -> Value:
     if isinstance(value, str):
         return _text(value, str(value))
     if isinstance(value, datetime):
-        return value if value.tzinfo else value.astimezone(timezone.utc)
+        return _moment(value)
     if isinstance(value, (set, frozenset)):
         return _string_set(value)
     number = _plain_number(value)
@@ -112,13 +120,24 @@ def _plain_number(value: object) -> float | int | bool | None:
     """An int, float or bool if that is what the value is; None if it is no number."""
     try:
         plain = _unwrapped(value)
-        if isinstance(plain, (bool, float)):
+        if isinstance(plain, bool):
             return plain
-        if isinstance(plain, int) or hasattr(plain, "__index__"):
-            return _checked_integer(int(plain))
-        return float(plain) if hasattr(plain, "__float__") else None
-    except (ValueError, TypeError, RuntimeError):
-        # An array of many numbers, or a complex one: no single number.
+        integer = None if isinstance(plain, float) else _integer(plain)
+        if integer is None:
+            return float(plain) if hasattr(plain, "__float__") else None
+    except Exception:  # noqa: BLE001 - foreign code
+        # The value's own code ran: an array of many numbers, a complex one, or one
+        # beyond all floats is no single number.
+        return None
+    return _checked_integer(integer)
+
+
+# Any: see above.
+def _integer(number: Any) -> int | None:
+    try:
+        return operator.index(number)
+    except TypeError:
+        # TensorFlow's tensors offer this even if they hold a fraction.
         return None
 
 
@@ -128,6 +147,16 @@ def _checked_integer(number: int) -> int:
             number, "must fit into 64 bits; store it as text instead"
         )
     return number
+
+
+def _moment(value: datetime) -> datetime:
+    """The same moment in UTC, as a plain datetime: pandas has a class of its own."""
+    try:
+        plain = datetime.combine(value.date(), value.time(), value.tzinfo)
+        return plain.astimezone(timezone.utc)
+    except Exception as error:
+        # The value's own code ran, and not every date has a moment.
+        raise UnsupportedValue(value, f"has no moment ({_reason(error)})") from error
 
 
 def _described(value: object) -> str:

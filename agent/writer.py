@@ -75,7 +75,10 @@ class Writer:
         dropped = self._buffer.take_dropped()
         if items or dropped:
             self._unwritten = payloads(
-                items, last_steps=self._last_steps, dropped=dropped
+                items,
+                last_steps=self._last_steps,
+                dropped=dropped,
+                notices=self._notices,
             )
             self._write_unwritten()
         return len(items)

@@ -7,9 +7,13 @@ that comes twice finds the work taken.
 from __future__ import annotations
 
 import logging
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from celery import shared_task
+from celery.signals import worker_ready
+from django.utils import timezone
 
 from tracker.actions.diagnoses import diagnose_run
 from tracker.actions.states import has_unjudged_stage, live_run_ids, mark_silent
@@ -31,6 +35,8 @@ LIVE_DIAGNOSIS_SECONDS = 15.0
 # Wake-up calls at a time. Those nobody took by the time of the next are not needed.
 WAKE_UP_CALLS = 1_000
 WAKE_UP_SECONDS = 2.0
+
+_watching_since: datetime | None = None
 
 
 @shared_task(acks_late=True)
@@ -58,9 +64,16 @@ def send_due_work() -> None:
         do_work.apply_async((work_id,), expires=WAKE_UP_SECONDS)
 
 
+@worker_ready.connect
+def begin_to_watch(**_: Any) -> None:
+    """Note when this worker began: until then, the whole server may have been away."""
+    global _watching_since  # noqa: PLW0603 - there is one worker in a process
+    _watching_since = timezone.now()
+
+
 @shared_task(acks_late=True)
 def mark_silent_processes() -> None:
-    mark_silent()
+    mark_silent(watching_since=_watching_since)
 
 
 @shared_task(acks_late=True)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agent.background import importing
 from agent.probes.probe import Facts, ProbeUnavailable, Sample
 from agent.values import Value
 
@@ -158,7 +159,8 @@ class _Gpu:
 
 def _load() -> Any:
     try:
-        import pynvml  # noqa: PLC0415
+        with importing():
+            import pynvml  # noqa: PLC0415
     except ImportError as error:
         raise ProbeUnavailable("nvidia-ml-py is not installed") from error
     return pynvml

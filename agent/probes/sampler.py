@@ -32,13 +32,14 @@ def make_probes(notices: Notices) -> list[Probe]:
         from agent.probes.nvml import NvmlProbe  # noqa: PLC0415
         from agent.probes.process import ProcessProbe  # noqa: PLC0415
 
-        makers: list[Callable[[], Probe]] = [
-            HostProbe,
-            ProcessProbe,
-            CgroupProbe,
-            NvmlProbe,
-        ]
-        made = [_made(make, notices) for make in makers]
+    makers: list[Callable[[], Probe]] = [
+        HostProbe,
+        ProcessProbe,
+        CgroupProbe,
+        NvmlProbe,
+    ]
+    # No longer importing: a driver may take its time, and forks must not wait for it.
+    made = [_made(make, notices) for make in makers]
     return [probe for probe in made if probe is not None]
 
 

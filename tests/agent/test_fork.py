@@ -91,3 +91,49 @@ def test_a_run_given_to_another_process_goes_on_there(tracker, tmp_path, method)
     assert [tracker.values(f"child/{n}") for n in range(2)] == [[0.0], [1.0]]
     assert {m["run"] for m in tracker.of_kind("open")} == {"r"}
     assert len(tracker.of_kind("close")) == 3
+
+
+FAILING_WORKER = """
+import multiprocessing, sys, agent
+
+def work(ending):
+    agent.init("r", monitor=False)
+    if ending == "raise":
+        raise ValueError("no data")
+    sys.exit(int(ending))
+
+if __name__ == "__main__":
+    try:
+        raise KeyError("handled by the parent")
+    except KeyError:
+        context = multiprocessing.get_context("fork")
+        process = context.Process(target=work, args=(sys.argv[1],))
+        process.start()
+    process.join()
+"""
+
+
+@pytest.mark.parametrize(
+    ("ending", "state", "failure"),
+    [
+        ("raise", "failed", "no data"),
+        ("3", "failed", "SystemExit: 3"),
+        ("0", "finished", ""),
+    ],
+)
+def test_a_process_of_multiprocessing_ends_as_its_target_does(
+    tracker, tmp_path, ending, state, failure
+):
+    script = tmp_path / "script.py"
+    script.write_text(FAILING_WORKER)
+
+    subprocess.run(
+        [sys.executable, str(script), ending],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        timeout=60,
+        check=True,
+    )
+
+    (close,) = tracker.of_kind("close")
+    assert close["state"] == state
+    assert failure in close["failure"]

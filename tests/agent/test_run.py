@@ -6,10 +6,12 @@ import pickle
 import threading
 from datetime import datetime, timezone
 
+import msgspec
 import numpy as np
 import pytest
 
 import agent
+from agent.spool_reader import SpoolReader
 from tests.agent.conftest import wait_until
 
 
@@ -297,3 +299,87 @@ def test_a_run_without_a_name_gets_a_readable_one(tracker):
 
     assert first.name.count("-") == 2
     assert first.name != second.name
+
+
+EARLIEST = datetime.min  # noqa: DTZ901 - no time zone makes a moment of it
+
+
+class Stamp(datetime):
+    """A datetime of another class, as pandas has one."""
+
+
+class Fraction:
+    """What TensorFlow's tensors offer, even where they hold no whole number."""
+
+    def __int__(self):
+        return 0
+
+    def __index__(self):
+        raise TypeError("only integer tensors can be an index")
+
+    def __float__(self):
+        return 0.5
+
+
+class Large:
+    def __float__(self):
+        raise OverflowError("too large for a float")
+
+    def __str__(self):
+        return "large"
+
+
+def test_values_of_foreign_classes_are_stored_as_what_they_are(tracker):
+    with init() as run:
+        run["moment"] = Stamp(2024, 1, 2, tzinfo=timezone.utc)
+        run["fraction"] = Fraction()
+        run["large"] = Large()
+
+    stored = tracker.attributes()
+    assert stored["fraction"] == 0.5
+    assert stored["large"] == "large"
+    assert stored["moment"] == datetime(2024, 1, 2, tzinfo=timezone.utc)
+
+
+@pytest.mark.parametrize("time", [1e300, -1.0, EARLIEST, 1e12], ids=repr)
+def test_a_time_that_cannot_be_stored_costs_one_point_only(tracker, caplog, time):
+    with init() as run:
+        run["a"].append(1.0)
+        run["a"].append(2.0, time=time)
+        run["first"] = EARLIEST
+
+    assert tracker.values("a") == [1.0]
+    assert "no time of the years 1970 to 9999" in caplog.text
+
+
+def test_what_cannot_be_encoded_takes_nothing_else_with_it(tracker, caplog):
+    with init() as run:
+        run["a"].append(1.0)
+        with run.phase("half of a pair \ud800"):
+            run["b"] = 2
+
+    assert tracker.values("a") == [1.0]
+    assert tracker.attributes()["b"] == 2
+    assert [m["points"] for m in tracker.of_kind("drop")] == [1]
+    assert "cannot be sent" in caplog.text
+
+
+def test_names_beyond_the_limit_take_no_memory(tracker, monkeypatch):
+    monkeypatch.setattr("agent.recorder.LARGEST_RUN", 10)
+    monkeypatch.setattr("agent.run.LARGEST_RUN", 10)
+    with init() as run:
+        for number in range(100):
+            run[f"a/{number}"].append(1.0)
+
+        assert len(run._attributes) == 10
+
+
+def test_a_run_that_does_not_wait_for_delivery_is_written_to_its_end(spool_root):
+    run = init(mode="offline")
+    run["a"].append(1.0)
+    run.finish(timeout=0)
+
+    (folder,) = spool_root.iterdir()
+    frames = SpoolReader(folder).frames_from(1, most_bytes=2**30)
+    kinds = [m["t"] for frame in frames for m in msgspec.msgpack.decode(frame.payload)]
+    assert kinds == ["open", "points", "close"]

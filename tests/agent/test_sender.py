@@ -142,3 +142,20 @@ def test_a_busy_server_does_not_keep_the_script_from_ending(tracker, capfd):
     assert time.monotonic() - began < 2
     assert capfd.readouterr().err.count("is not completely delivered") == 1
     assert find_server({"SEAMARK_URL": tracker.url}) is None
+
+
+def test_a_leftover_that_the_server_cannot_take_delays_no_living_run(
+    tracker, monkeypatch
+):
+    monkeypatch.setattr(delivery, "_FIRST_RETRY_SECONDS", 60.0)
+    with agent.init("left behind", monitor=False, mode="offline") as left:
+        left["a"].append(1.0)
+    tracker.script.append(Scripted(200, b'{"stored": 1}', stores=True))
+    tracker.script.append(Scripted(500))
+    run = agent.init("r", monitor=False)
+    wait_until(lambda: len(tracker.requests) == 2)
+
+    run["b"].append(1.0)
+
+    wait_until(lambda: tracker.values("b") == [1.0], seconds=5)
+    run.finish()

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import errno
 import os
 
 import msgspec
 import pytest
 
-from agent import locks, messages, spool
+from agent import locks, messages, spool, spool_reader
 from agent.spool import create_spool
 from agent.spool_reader import SpoolReader, find_spools
 
@@ -166,3 +167,67 @@ def test_the_description_holds_no_token(written, monkeypatch):
     description = msgspec.json.decode((written.folder / "spool.json").read_bytes())
 
     assert set(description) == {"version", "url", "origin"}
+
+
+def test_a_tracker_that_forgot_the_start_gets_the_rest(tmp_path, monkeypatch):
+    monkeypatch.setattr(spool, "SEGMENT_BYTES", 100)
+    monkeypatch.setattr(spool_reader, "_MOST_REPLACED", 10)
+    opened = create_spool(tmp_path, ORIGIN, url=None)
+    for _ in range(60):
+        opened.write(bytes([0x90]) * 30)
+    SpoolReader(opened.folder).acknowledge(50)
+
+    frames = SpoolReader(opened.folder).frames_from(1, most_bytes=EVERYTHING)
+
+    assert [frame.number for frame in frames] == list(range(1, 62))
+    assert [frame.number for frame in frames if len(frame.payload) == 30][-10:] == [
+        *range(52, 62)
+    ]
+    opened.close()
+
+
+def test_a_file_that_fails_when_it_is_closed_is_not_written_to_again(
+    written, monkeypatch
+):
+    close = os.close
+
+    def fail(descriptor):
+        close(descriptor)
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(spool, "SEGMENT_BYTES", 0)
+    monkeypatch.setattr(spool.os, "close", fail)
+    written.write(b"\x90")
+    written.write(b"\x90")
+    monkeypatch.undo()
+
+    assert numbers(SpoolReader(written.folder)) == list(range(1, 23))
+
+
+def test_what_could_not_be_cut_off_harms_no_other_frame(written, monkeypatch):
+    write = os.write
+    monkeypatch.setattr(spool.os, "write", lambda fd, data: write(fd, data[:20]))
+    monkeypatch.setattr(spool.os, "ftruncate", _no_space)
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space"):
+            written.write(b"\x90" * 100)
+    monkeypatch.undo()
+    written.write(b"\x90" * 40)
+    monkeypatch.setattr(spool.os, "write", lambda fd, data: write(fd, data[:20]))
+    with pytest.raises(OSError, match="No space"):
+        written.write(b"\x90" * 40)
+    monkeypatch.undo()
+
+    frames = SpoolReader(written.folder).frames_from(21, most_bytes=EVERYTHING)
+    assert [len(frame.payload) for frame in frames] == [40]
+
+
+def _no_space(descriptor, length):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_file_that_is_delivered_and_deleted_meanwhile_has_no_bytes(written):
+    size = spool.stored_bytes(written.folder)
+    (written.folder / f"{0:020}.frames").symlink_to("deleted")
+
+    assert spool.stored_bytes(written.folder) == size

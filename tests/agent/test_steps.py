@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 import time
 
 import numpy as np
@@ -155,3 +156,29 @@ def test_the_examples_of_a_batch_are_counted_where_they_can_be_seen(
     batch, batch_size, examples
 ):
     assert count_examples(batch, batch_size) == examples
+
+
+def test_phases_of_another_thread_take_nothing_from_those_of_the_loop(tracker, run):
+    def prefetch():
+        with run.phase("prefetch"):
+            time.sleep(0.05)
+
+    for _ in run.loader([0]):
+        with run.phase("forward"):
+            thread = threading.Thread(target=prefetch)
+            thread.start()
+            thread.join()
+    run.finish()
+
+    (forward,) = tracker.values("monitoring/train/step/phase/forward_seconds")
+    assert forward >= 0.05
+
+
+class Broken:
+    @property
+    def shape(self):
+        raise AssertionError("only inside of a session")
+
+
+def test_a_batch_that_raises_whatever_it_likes_is_only_not_counted():
+    assert count_examples(Broken(), None) is None

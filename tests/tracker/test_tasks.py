@@ -4,6 +4,7 @@ import json
 from datetime import timedelta
 
 import pytest
+from celery.signals import worker_ready
 from django.db.models import F
 from django.utils import timezone
 
@@ -180,3 +181,17 @@ def test_live_runs_are_diagnosed_even_if_nobody_asked(run):
         tasks.request_live_diagnoses()
 
     assert seconds_until(work_of(run, Kind.DIAGNOSE).due_at) == pytest.approx(15, abs=1)
+
+
+def test_processes_have_time_to_speak_after_the_server_was_away(run, monkeypatch):
+    monkeypatch.setattr(tasks, "_watching_since", None)
+    Spool.objects.update(last_seen_at=timezone.now() - timedelta(hours=1))
+
+    worker_ready.send(sender=None)
+    tasks.mark_silent_processes()
+    assert Run.objects.get().state == State.RUNNING
+
+    began = timezone.now() - timedelta(seconds=91)
+    monkeypatch.setattr(tasks, "_watching_since", began)
+    tasks.mark_silent_processes()
+    assert Run.objects.get().state == State.CRASHED

@@ -32,13 +32,21 @@ def settle_states(run_id: UUID) -> None:
         stages = list(run.stages.all())
         for stage in stages:
             _settle_stage(stage)
-        if _settle(run, stages):
+        if _settle(run, stages, stages):
             run.save(update_fields=["state", "started_at", "ended_at"])
 
 
-def mark_silent(now: datetime | None = None) -> list[UUID]:
-    """Mark processes that fell silent as crashed; return the runs they belong to."""
+def mark_silent(
+    now: datetime | None = None, *, watching_since: datetime | None = None
+) -> list[UUID]:
+    """Mark processes that fell silent as crashed; return the runs they belong to.
+
+    While nobody watched, perhaps nobody listened either; so nobody counts as silent
+    before having been watched for as long.
+    """
     limit = (now or timezone.now()) - SILENCE
+    if watching_since is not None and watching_since > limit:
+        return []
     silent = Spool.objects.filter(state=State.RUNNING, last_seen_at__lt=limit)
     run_ids = sorted(set(silent.values_list("run_id", flat=True)))
     for run_id in run_ids:
@@ -70,20 +78,46 @@ def _settle_stage(stage: Stage) -> None:
     spools = list(stage.spools.all())
     if not spools:
         return
-    failed = [spool for spool in spools if spool.state == State.FAILED]
+    deciding = _not_replaced(spools)
+    failed = [spool for spool in deciding if spool.state == State.FAILED]
     failed.sort(key=lambda spool: spool.ended_at or spool.last_seen_at)
     failure = failed[0].failure if failed else ""
-    changed = _settle(stage, spools)
+    changed = _settle(stage, spools, deciding)
     if changed or stage.failure != failure:
         stage.failure = failure
         stage.save(update_fields=["state", "started_at", "ended_at", "failure"])
 
 
-def _settle(whole: Run | Stage, parts: Sequence[Stage] | Sequence[Spool]) -> bool:
-    """Derive the whole's state and times from its parts'; return whether they changed."""
+def _not_replaced(spools: Sequence[Spool]) -> list[Spool]:
+    """Leave out what broke before its rank was started again, as after a preemption."""
+    last_starts: dict[int, datetime] = {}
+    for spool in spools:
+        last = last_starts.setdefault(spool.rank, spool.started_at)
+        last_starts[spool.rank] = max(last, spool.started_at)
+    return [
+        spool for spool in spools if not _is_replaced(spool, last_starts[spool.rank])
+    ]
+
+
+def _is_replaced(spool: Spool, last_start: datetime) -> bool:
+    if spool.state not in (State.FAILED, State.CRASHED) or spool.ended_at is None:
+        return False
+    # By a clock that is ahead, the last one itself starts after it was last heard of.
+    return last_start > max(spool.ended_at, spool.started_at)
+
+
+def _settle(
+    whole: Run | Stage,
+    parts: Sequence[Stage] | Sequence[Spool],
+    deciding: Sequence[Stage] | Sequence[Spool],
+) -> bool:
+    """Derive the whole's times from all parts, and its state from those that decide.
+
+    Return whether anything changed.
+    """
     if not parts:
         return False
-    states = {part.state for part in parts}
+    states = {part.state for part in deciding}
     state = next(state for state in PRECEDENCE if state in states)
     starts = [part.started_at for part in parts if part.started_at is not None]
     ends = [part.ended_at for part in parts if part.ended_at is not None]

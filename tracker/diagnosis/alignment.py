@@ -37,6 +37,19 @@ def _matched(base: Points, points: Points) -> Array:
     if not len(points):
         return np.full(len(base), np.nan)
 
+    # What was measured together has the time in common, too.
+    near = np.minimum(np.searchsorted(points.times, base.times), len(points) - 1)
+    is_together = (points.times[near] == base.times) & (
+        points.steps[near] == base.steps
+    )
+    alone = np.ones(len(points), np.bool_)
+    alone[near[is_together]] = False
+    return np.where(is_together, points.values[near], _by_step(base, points[alone]))
+
+
+def _by_step(base: Points, points: Points) -> Array:
+    if not len(points):
+        return np.full(len(base), np.nan)
     # The last of equal steps: a stable sort keeps them in order of time.
     order = np.argsort(points.steps, kind="stable")
     steps, values = points.steps[order], points.values[order]

@@ -76,7 +76,7 @@ class Drop(Struct, tag_field="t", tag="drop", frozen=True):
 
 
 class Close(Struct, tag_field="t", tag="close", frozen=True):
-    state: Literal["finished", "failed"]
+    state: Literal["finished", "failed", "crashed"]
     time: Time
     failure: str = ""
 

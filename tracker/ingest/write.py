@@ -170,9 +170,11 @@ def _joined(parts: list[AddPoints]) -> Points:
 
 
 def _note_state(spool: Spool, batch: Batch) -> bool:
-    """Change the spool's state as the batch says; return whether it changed."""
-    before = spool.state
-    if spool.state == State.CRASHED:
+    """Change the spool's state and end as the batch says; return whether they changed."""
+    before = spool.state, spool.ended_at
+    # A repeated batch says nothing new; an empty one says that the process lives.
+    is_repeated = batch.is_heartbeat and batch.last > 0
+    if spool.state == State.CRASHED and not is_repeated:
         # It was only silent for long.
         spool.state, spool.ended_at = State.RUNNING, None
     for message in batch.messages:
@@ -180,7 +182,7 @@ def _note_state(spool: Spool, batch: Batch) -> bool:
             spool.state = message.content.state
             spool.ended_at = from_microseconds(message.content.time)
             spool.failure = _storable(message.content.failure)
-    return spool.state != before
+    return (spool.state, spool.ended_at) != before
 
 
 def _storable(failure: str) -> str:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from pathlib import Path
 
 import pytest
 
 import agent
+from agent import background
 from agent.buffer import Buffer, SetValue
 from agent.notices import Notices
 from agent.probes import sampler
@@ -118,3 +120,23 @@ def test_a_probe_is_one_file_and_one_line():
     for file in folder.glob("*.py"):
         if file.stem not in others:
             assert f"agent.probes.{file.stem} import" in source
+
+
+def test_a_driver_that_takes_its_time_keeps_no_process_from_forking(monkeypatch):
+    waiting, done = threading.Event(), threading.Event()
+
+    def slow():
+        waiting.set()
+        assert done.wait(10)
+
+    monkeypatch.setattr("agent.probes.nvml.NvmlProbe", slow)
+    thread = threading.Thread(target=sampler.make_probes, args=(Notices(),))
+    thread.start()
+    assert waiting.wait(10)
+
+    is_free = background._importing.acquire(timeout=1)
+
+    assert is_free
+    background._importing.release()
+    done.set()
+    thread.join()

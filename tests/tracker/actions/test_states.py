@@ -188,3 +188,47 @@ def test_a_stage_that_ended_wants_a_last_diagnosis(member):
     diagnosis.is_final = True
     diagnosis.save()
     assert not has_unjudged_stage(process.run.id)
+
+
+def test_nobody_is_silent_before_being_watched_for_as_long(run):
+    now = timezone.now()
+    Spool.objects.update(last_seen_at=now - timedelta(hours=1))
+
+    assert mark_silent(now, watching_since=now - timedelta(seconds=89)) == []
+    assert mark_silent(now, watching_since=now - timedelta(seconds=91)) == [run.id]
+
+
+@pytest.mark.parametrize("broken", [State.CRASHED, State.FAILED])
+def test_a_process_that_was_started_again_counts_by_its_last_start(run, broken):
+    Spool.objects.update(state=broken, ended_at=STARTED + MINUTE, failure="killed")
+    assert settled(run).state == broken
+    again = add_process(run, "train", State.RUNNING, start=STARTED + 2 * MINUTE)
+    assert settled(run).state == State.RUNNING
+
+    again.state, again.ended_at = State.FINISHED, STARTED + 3 * MINUTE
+    again.save()
+
+    assert settled(run).state == State.FINISHED
+    assert (run.started_at, run.ended_at) == (STARTED, STARTED + 3 * MINUTE)
+    assert Stage.objects.get().failure == ""
+
+
+def test_another_rank_does_not_make_up_for_one_that_broke(run):
+    Spool.objects.update(state=State.CRASHED, ended_at=STARTED + MINUTE)
+    other = add_process(
+        run,
+        "train",
+        State.FINISHED,
+        start=STARTED + 2 * MINUTE,
+        end=STARTED + 3 * MINUTE,
+    )
+    other.rank = 1
+    other.save()
+
+    assert settled(run).state == State.CRASHED
+
+
+def test_a_process_whose_clock_is_ahead_replaces_nobody_not_even_itself(run):
+    Spool.objects.update(state=State.CRASHED, ended_at=STARTED - MINUTE)
+
+    assert settled(run).state == State.CRASHED

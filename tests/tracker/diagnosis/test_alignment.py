@@ -58,3 +58,12 @@ def test_a_series_without_points_is_all_gaps():
 
 def test_nothing_to_align_to_is_no_rows():
     assert len(align(Points.empty(), {"wait": points([0], [1])})) == 0
+
+
+def test_a_point_that_has_not_arrived_yet_moves_no_others():
+    base = points([0, 1, 0, 1], [1, 2, 3, 4])
+
+    rows = align(base, {"wait": points([0, 1, 0], [5, 6, 7])})
+
+    assert rows.columns["wait"][:3].tolist() == [5.0, 6.0, 7.0]
+    assert np.isnan(rows.columns["wait"][3])

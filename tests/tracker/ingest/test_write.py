@@ -21,8 +21,10 @@ from tests.builders import (
     points_message,
     set_message,
 )
+from tracker.actions.states import mark_silent
 from tracker.actor import Actor, Scope
 from tracker.errors import MalformedBatch, NotAllowed, NotFound, OutOfOrder
+from tracker.ingest.opening import from_microseconds
 from tracker.ingest.write import LISTED_REFUSALS, store_batch
 from tracker.models import (
     Attribute,
@@ -503,3 +505,23 @@ def test_many_processes_open_one_run_at_once():
     assert run.spools.count() == 12
     assert attribute(run, "tags").items == sorted(f"rank-{rank}" for rank in range(12))
     assert len(read_points(run, "x/0").values) == 12
+
+
+def test_a_crash_that_is_told_late_ends_the_run_when_it_happened(process):
+    process.send([points_message("a", [1.0])])
+    Spool.objects.update(last_seen_at=timezone.now() - timedelta(hours=1))
+    mark_silent()
+
+    process.send([points_message("a", [2.0], steps=[1.0])])
+    process.send([close_message("crashed", time=START + 5_000_000)])
+
+    assert process.run.state == State.CRASHED
+    assert process.run.ended_at == from_microseconds(START + 5_000_000)
+
+
+def test_a_repeated_batch_brings_no_crashed_process_back(process):
+    process.send([close_message("crashed", time=START)])
+    process.next_number -= 1
+    process.send([close_message("crashed", time=START)])
+
+    assert process.run.state == State.CRASHED

@@ -1,7 +1,8 @@
 """A GPU is reserved while only the CPU works.
 
 ## What it looks for
-A stage in which a GPU hardly ever works although the job keeps the CPU busy.
+A stage in which a GPU hardly ever works, and no other one does, although the job
+keeps the CPU busy.
 
 ## Why it matters
 Nobody else can use the GPU meanwhile, and it costs as much as a busy one.
@@ -53,6 +54,7 @@ def check(
     gpu_utilization_percent: Samples,
     job_cpu_cores: Samples,
     *,
+    busiest_gpu_percent: Samples | None = None,
     effective_cores: float | None = None,
     stage_share_of_run: float | None = None,
     already_open: bool = False,
@@ -67,6 +69,11 @@ def check(
     limit = IDLE_GPU_RELEASE_PERCENT if already_open else IDLE_GPU_PERCENT
     used = typical(job_cpu_cores)
     if busiest >= limit or used < _busy_cores(effective_cores):
+        return None
+    if busiest_gpu_percent is not None and (
+        percentile(busiest_gpu_percent, PERCENTILE) >= limit
+    ):
+        # The stage works on another GPU.
         return None
     if stage_share_of_run is not None and stage_share_of_run < SMALLEST_SHARE_OF_RUN:
         return None

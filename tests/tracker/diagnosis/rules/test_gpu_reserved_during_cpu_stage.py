@@ -58,3 +58,10 @@ def test_says_how_many_gpu_hours_it_held():
 
 def test_an_open_finding_stays_above_the_limit():
     assert ask(gpu=8.0, already_open=True) is not None
+
+
+def test_silent_about_a_gpu_beside_one_that_works():
+    busiest = readings(90.0, seconds=120)
+
+    assert ask(busiest_gpu_percent=busiest) is None
+    assert ask(busiest_gpu_percent=readings(1.0, seconds=120)) is not None

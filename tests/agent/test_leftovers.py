@@ -1,0 +1,100 @@
+"""What is delivered of processes that are gone, and what is said about them."""
+
+from __future__ import annotations
+
+import shutil
+
+import msgspec
+import pytest
+
+from agent import messages
+from agent.leftovers import Leftovers
+from agent.notices import Notices
+from agent.settings import Server
+from agent.spool import create_spool
+from agent.transport import HttpTransport
+from tests.agent.test_spool import ORIGIN
+from tests.agent.tracker_double import TOKEN, Scripted
+
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "spools"
+
+
+@pytest.fixture
+def abandoned(root):
+    """Write a spool whose process was killed."""
+    opened = create_spool(root, ORIGIN, url=None)
+    opened.write(messages.payload([messages.points("a", [0.0], [0], [1.0])]))
+    opened.close()
+    return opened.folder
+
+
+@pytest.fixture
+def deliver(root, tracker):
+    server = Server(tracker.url, TOKEN)
+    transport = HttpTransport(server)
+
+    def run():
+        leftovers = Leftovers(root, Notices())
+        for _ in range(20):
+            if leftovers.send_some(server, transport).is_done:
+                return
+        pytest.fail("it never comes to an end")
+
+    yield run
+    transport.close()
+
+
+def states(tracker):
+    return [message["state"] for message in tracker.of_kind("close")]
+
+
+def test_a_killed_process_has_crashed_when_it_last_wrote(abandoned, deliver, tracker):
+    (segment,) = abandoned.glob("*.frames")
+    written = segment.stat().st_mtime_ns // 1000
+
+    deliver()
+
+    assert tracker.values("a") == [1.0]
+    assert states(tracker) == ["crashed"]
+    assert tracker.of_kind("close")[0]["time"] == written
+    assert not abandoned.exists()
+
+
+def test_a_process_that_said_how_it_ended_is_believed(root, deliver, tracker):
+    opened = create_spool(root, ORIGIN, url=None)
+    opened.write(messages.payload([messages.close(failure=None, time=0)]))
+    opened.close()
+
+    deliver()
+
+    assert states(tracker) == ["finished"]
+
+
+def test_the_end_is_said_once_however_often_it_is_delivered(
+    abandoned, deliver, tracker, tmp_path
+):
+    shutil.copytree(abandoned, tmp_path / "copy")
+    deliver()
+    # As if its deliverer had been killed before it could delete the spool.
+    shutil.copytree(tmp_path / "copy", abandoned)
+    (abandoned / "acknowledged").write_text(f"{3:020}")
+    requests = len(tracker.requests)
+
+    deliver()
+
+    assert len(tracker.requests) == requests
+    assert not abandoned.exists()
+
+
+def test_a_lost_answer_repeats_the_end(abandoned, deliver, tracker):
+    everything = msgspec.json.encode({"stored": 2})
+    tracker.script.append(Scripted(200, everything, stores=True))
+    tracker.script.extend([Scripted(0, stores=True, cuts=True)] * 2)
+
+    deliver()
+
+    assert states(tracker) == ["crashed"]
+    assert not abandoned.exists()
