@@ -3,6 +3,8 @@ FROM python:3.11-slim
 RUN useradd --create-home --uid 1000 seamark \
     && install --directory --owner=seamark --mode=700 /data
 WORKDIR /seamark
+# Large blocks of memory are given back at once; see tracker/embedded/server.py.
+ENV MALLOC_MMAP_THRESHOLD_=1048576
 ENV PYTHONUNBUFFERED=1 SEAMARK_DATA=/data SEAMARK_BIND=0.0.0.0
 
 # What changes seldom comes first: with the same requirements the environment is kept.

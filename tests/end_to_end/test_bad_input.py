@@ -591,3 +591,30 @@ def test_a_method_that_is_not_offered_is_refused(server, method):
     answer = server.request(method, "/api/v1/me", Authorization=bearer)
 
     assert answer.refusal == (405, "method_not_allowed")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.test",
+        "evil.test:8713",
+        "localhost.evil.test",
+        "127.0.0.1.evil.test",
+        "127.0.0.1@evil.test",
+        "0.0.0.0",
+        "",
+    ],
+)
+def test_a_foreign_host_name_is_refused_at_every_address(server, host):
+    paths = ["/", "/sign-in", "/livez", "/api/v1/me", "/static/web/icons.svg", "/x"]
+
+    statuses = {path: server.request("GET", path, Host=host).status for path in paths}
+
+    assert set(statuses.values()) == {400}, statuses
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:1", "[::1]"])
+def test_this_machines_own_names_are_known(server, host):
+    answer = server.request("GET", "/livez", Host=host, X_Forwarded_Host="evil.test")
+
+    assert answer.status == 200

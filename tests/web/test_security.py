@@ -2,13 +2,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from uuid import UUID
 
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.test import Client
-from django.urls import get_resolver
+from django.urls import get_resolver, reverse
 
-from tests.builders import make_project
+from tests.builders import make_project, make_run, write_series
+from tracker.actions.access import make_sign_in_link, make_token
+from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actor import Scope
+from tracker.models import Token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -35,6 +41,63 @@ def test_every_answer_carries_the_headers(path, member, client_of):
     ]
     assert not missing
     assert response["Cache-Control"] == "no-store"
+
+
+ANSWERS = {
+    "400 foreign host": ("get", "/", {"host": "evil.test"}, 400),
+    "400 foreign host, API": ("get", "/api/v1/me", {"host": "evil.test"}, 400),
+    "400 foreign host, file": (
+        "get",
+        "/static/web/icons.svg",
+        {"host": "evil.test"},
+        400,
+    ),
+    "302 not signed in": ("get", "/settings/tokens", {}, 302),
+    "401 API": ("get", "/api/v1/me", {}, 401),
+    "401 ingest": ("post", f"/api/v1/ingest/{UUID(int=1)}", {}, 401),
+    "403 forged": ("post", "/sign-out", {}, 403),
+    "404 page": ("get", "/nowhere", {}, 404),
+    "404 API": ("get", "/api/v1/nowhere", {}, 404),
+    "404 file": ("get", "/static/web/nothing.css", {}, 404),
+    "405 page": ("get", "/sign-out", {}, 405),
+    "405 API": ("delete", "/api/v1/me", {}, 405),
+    "200 API page": ("get", "/api/v1/openapi.json", {}, 200),
+    "200 head": ("head", "/sign-in", {}, 200),
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status"), ANSWERS.values(), ids=ANSWERS
+)
+def test_every_refusal_carries_the_headers(method, path, headers, status):
+    response = getattr(Client(enforce_csrf_checks=True), method)(path, headers=headers)
+
+    assert response.status_code == status
+    assert missing_headers(response) == []
+
+
+def test_a_fault_of_ours_carries_the_headers_and_tells_nothing(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("password=hunter2")
+
+    monkeypatch.setattr("web.views.account.render", fail)
+    response = Client(raise_request_exception=False).get("/sign-in")
+
+    assert response.status_code == 500
+    assert missing_headers(response) == []
+    for secret in (b"hunter2", b"Traceback", b"RuntimeError", b"/site-packages/"):
+        assert secret not in response.content
+
+
+def missing_headers(response):
+    # Of framing, the policy speaks for all; the older header is on pages only.
+    return [
+        name
+        for name, start in HEADERS.items()
+        if start not in response.get(name, "") and name != "X-Frame-Options"
+    ] + ["frame-ancestors"] * (
+        "frame-ancestors 'none'" not in response["Content-Security-Policy"]
+    )
 
 
 def test_files_carry_the_headers_too_and_may_be_kept():
@@ -72,6 +135,62 @@ def test_nothing_changes_without_the_pages_own_token(path, headers, member):
     browser.force_login(member.user)
 
     assert browser.post(path).status_code == 403
+    assert browser.session.get("_auth_user_id") == str(member.user.pk)
+
+
+@pytest.fixture
+def addresses(member):
+    """Every page's address, of things that exist, by the page's name."""
+    project = make_project(member)
+    run = make_run(project)
+    write_series(run, "loss", [1.0, 2.0])
+    make_token(member, "laptop", Scope.FULL)
+    known = {
+        "workspace": member.workspace.slug,
+        "project": project.slug,
+        "run_id": run.id,
+        "ladder_id": create_ladder(project, "steps", [WantedRung(str(run.id))]).id,
+        "token_id": Token.objects.get().id,
+        "rule": "data-wait-dominates",
+        "secret": make_sign_in_link(member.user),
+    }
+    return {
+        page.name: reverse(
+            page.name, kwargs={name: known[name] for name in page.pattern.converters}
+        )
+        for page in get_resolver("web.urls").url_patterns
+    }
+
+
+def stored():
+    """Everything in the database but sessions, which reading may renew."""
+    models = apps.get_app_config("tracker").get_models()
+    return {model: list(model.objects.order_by("pk").values()) for model in models}
+
+
+def test_no_page_takes_a_form_without_its_own_token(addresses, member):
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(member.user)
+    before = stored()
+
+    statuses = {
+        name: browser.post(path, {"name": "x"}).status_code
+        for name, path in addresses.items()
+    }
+
+    assert set(statuses.values()) == {403}, statuses
+    assert stored() == before
+
+
+def test_reading_a_page_changes_nothing_that_is_stored(addresses, member, client_of):
+    browser = client_of(member)
+    before = stored()
+
+    statuses = {name: browser.get(path).status_code for name, path in addresses.items()}
+
+    assert [name for name, status in statuses.items() if status == 200] != []
+    assert {status for status in statuses.values() if status >= 500} == set()
+    assert stored() == before
     assert browser.session.get("_auth_user_id") == str(member.user.pk)
 
 

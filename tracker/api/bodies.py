@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from threading import BoundedSemaphore
+from typing import Protocol
 
 import zstandard
 from django.http import HttpRequest, UnreadablePostError
@@ -20,18 +21,31 @@ READ_BYTES = 64 * 1024
 LENGTH_DIGITS = 18
 # granian waits for a body for ever, and answering while a thread still reads would
 # stop it altogether. So machines that die while they send can keep these threads
-# busy, but never the last of the four or more that a server process has.
+# busy, but never all that a server process has; see also web/bodies.py.
 READERS = 3
 WAIT_SECONDS = 2.0
 # More history than this only serves to fill memory.
 ZSTD_WINDOW_BYTES = 8 * 1024 * 1024
 # zstd makes at most a block of 128 KiB out of its smallest input, four bytes.
 ZSTD_LARGEST_RATIO = 128 * 1024 // 4
-ZSTD_PIECE_BYTES = 128
+# deflate needs at least two bits for 258 bytes.
+GZIP_LARGEST_RATIO = 258 * 4
+SMALLEST_PIECE_BYTES = 128
+LARGEST_PIECE_BYTES = 4096
 GZIP_FORMAT = 16 + zlib.MAX_WBITS
 
 
 _readers = BoundedSemaphore(READERS)
+
+
+class Unpacker(Protocol):
+    """What zlib and zstandard make to decompress one member or frame, bit by bit."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: memoryview, /) -> bytes: ...
 
 
 def read_body(request: HttpRequest, *, sent_bytes: int, unpacked_bytes: int) -> bytes:
@@ -83,38 +97,42 @@ def _plain(body: bytes, limit: int) -> bytes:
 
 
 def _unpack_zstd(body: bytes, limit: int) -> bytes:
-    unpacked = bytearray()
     frame = zstandard.ZstdDecompressor(
         max_window_size=ZSTD_WINDOW_BYTES
     ).decompressobj()
-    view = memoryview(body)
     try:
-        while view and not frame.eof:
-            # A piece so small that what it makes cannot be far beyond the limit.
-            left = limit - len(unpacked)
-            size = max(ZSTD_PIECE_BYTES, left // ZSTD_LARGEST_RATIO)
-            unpacked += frame.decompress(view[:size])
-            view = view[size:]
-            if len(unpacked) > limit:
-                raise TooLarge("The unpacked body", f"{limit} bytes")
+        return _unpack(frame, ZSTD_LARGEST_RATIO, "zstd frame", body, limit)
     except zstandard.ZstdError as error:
         raise MalformedBatch("The body is not zstd, or is damaged.") from error
-    if view or frame.unused_data or not frame.eof:
-        raise MalformedBatch("The body is not exactly one whole zstd frame.")
-    return bytes(unpacked)
 
 
 def _unpack_gzip(body: bytes, limit: int) -> bytes:
     member = zlib.decompressobj(GZIP_FORMAT)
     try:
-        unpacked = member.decompress(body, limit + 1)
+        return _unpack(member, GZIP_LARGEST_RATIO, "gzip member", body, limit)
     except zlib.error as error:
         raise MalformedBatch("The body is not gzip, or is damaged.") from error
-    if len(unpacked) > limit:
-        raise TooLarge("The unpacked body", f"{limit} bytes")
-    if not member.eof or member.unused_data:
-        raise MalformedBatch("The body is not exactly one whole gzip member.")
-    return unpacked
+
+
+def _unpack(
+    unpacker: Unpacker, largest_ratio: int, unit: str, body: bytes, limit: int
+) -> bytes:
+    unpacked = bytearray()
+    view = memoryview(body)
+    while view and not unpacker.eof:
+        # A piece so small that what it makes cannot be far beyond the limit. All at
+        # once would need twice the room, and each thread keeps what it once had.
+        left = limit - len(unpacked)
+        size = min(
+            max(left // largest_ratio, SMALLEST_PIECE_BYTES), LARGEST_PIECE_BYTES
+        )
+        unpacked += unpacker.decompress(view[:size])
+        view = view[size:]
+        if len(unpacked) > limit:
+            raise TooLarge("The unpacked body", f"{limit} bytes")
+    if view or unpacker.unused_data or not unpacker.eof:
+        raise MalformedBatch(f"The body is not exactly one whole {unit}.")
+    return bytes(unpacked)
 
 
 UNPACK = {"identity": _plain, "zstd": _unpack_zstd, "gzip": _unpack_gzip}

@@ -23,6 +23,8 @@ STEADY_SECONDS = 20.0
 # From this many ends without recovery on, it is a loop: said once, then tried quietly.
 LOOP_LENGTH = 3
 LOG_SIZE_BYTES = 5_000_000
+# What they write is for the owner alone, also in a data folder that others may enter.
+PRIVATE = 0o077
 
 Say = Callable[[str], None]
 
@@ -54,6 +56,7 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                umask=PRIVATE,
                 # Its own group: Ctrl-C is for the supervisor, which stops all in order.
                 start_new_session=True,
             )

@@ -13,13 +13,16 @@ from types import TracebackType
 from typing import Self
 
 from tracker import processes
-from tracker.embedded.child import Program, Say
+from tracker.embedded.child import PRIVATE, Program, Say
 from tracker.embedded.data_folder import DataFolder
 from tracker.embedded.refusal import Refusal
 from tracker.embedded.supervisor import Supervisor
 
 START_SECONDS = 60.0
 LOOK_SECONDS = 0.05
+# To glibc: give large blocks back at once. Left to itself, each thread of a server
+# keeps as much as its largest request has ever taken.
+RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(1024 * 1024)}
 ANY_ADDRESS = ("0.0.0.0", "::")
 
 
@@ -49,6 +52,7 @@ class EmbeddedServer:
         self._folder = DataFolder(data_folder)
         self._say = say
         self._environment = {
+            **RETURN_MEMORY,
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "tracker.settings",
             "SEAMARK_DATA": str(data_folder),
@@ -68,7 +72,7 @@ class EmbeddedServer:
         self._folder.acquire(self.url)
         try:
             self._refuse_a_port_in_use()
-            self._logs.mkdir(exist_ok=True)
+            self._logs.mkdir(mode=0o700, exist_ok=True)
             for line in self._python("manage.py", "prepare").splitlines():
                 self._say(line)
             self._supervisor.start()
@@ -113,6 +117,7 @@ class EmbeddedServer:
             cwd=processes.ROOT,
             env=self._environment,
             stdin=subprocess.DEVNULL,
+            umask=PRIVATE,
             capture_output=True,
             text=True,
             check=False,
