@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from http import HTTPStatus
 
+from django.core.exceptions import DisallowedHost
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -52,9 +53,18 @@ def page_not_found(request: HttpRequest, *_: object, **__: object) -> HttpRespon
     )
 
 
-def bad_request(request: HttpRequest, *_: object, **__: object) -> HttpResponse:
+def bad_request(
+    request: HttpRequest, exception: Exception | None = None
+) -> HttpResponse:
     # Whatever was wrong may be a host name or a cookie, so nothing is looked up.
-    return render(request, "errors/plain.html", status=HTTPStatus.BAD_REQUEST)
+    message = "The browser's request cannot be understood."
+    if isinstance(exception, DisallowedHost):
+        message = (
+            "Seamark does not answer to this host name. Use the address it printed at "
+            "its start, or add the name to SEAMARK_HOSTS and start it again."
+        )
+    context = {"title": TITLES[HTTPStatus.BAD_REQUEST], "message": message}
+    return render(request, "errors/plain.html", context, status=HTTPStatus.BAD_REQUEST)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -90,3 +90,10 @@ def test_a_forwarded_hosts_name_is_not_believed():
 
     assert response.status_code == HTTPStatus.FOUND
     assert "evil.test" not in response["Location"]
+
+
+def test_a_foreign_host_name_is_told_which_setting_to_change(client):
+    response = client.get("/", headers={"host": "evil.test"})
+
+    assert response.status_code == HTTPStatus.BAD_REQUEST
+    assert b"SEAMARK_HOSTS" in response.content
