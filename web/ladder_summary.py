@@ -39,7 +39,11 @@ def summary_of(ladder: LadderView) -> Summary | None:
         to_label=climb.to_label,
         biggest_label=climb.biggest_label,
         biggest="" if climb.biggest is None else climb.biggest.sentence,
-        throughput=(first.throughput, last.throughput, last.throughput_unit),
+        throughput=(
+            first.step.throughput,
+            last.step.throughput,
+            last.step.throughput_unit,
+        ),
         quality=(
             first.quality,
             last.quality,

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.ladders import LadderView
 from tracker.queries.rungs import RungView, ValueChange
-from tracker.queries.verdicts import Change, Verdict, predicted_text
+from tracker.queries.verdicts import Change, Verdict
 from web.cells import change_text, value_text
 from web.figures.ladder import part_colours
+from web.step_figures import StepFigures
 from web.templatetags.format import UNKNOWN, duration, number, percent
+from web.templatetags.quantities import factor
 
 NO_GPU, UNKNOWN_GPU = "no GPU", "unknown"
 BAR_LENGTH = 100
@@ -58,43 +60,15 @@ class RungCard:
         return self.rung.position == 0
 
     @property
-    def throughput(self) -> str:
-        value = _throughput(self.rung)
-        return UNKNOWN if value is None else number(float(f"{value:.3g}"))
-
-    @property
-    def throughput_unit(self) -> str:
-        step = self.rung.breakdown
-        if step is None:
-            return ""
-        return "steps/s" if step.examples_per_second is None else "examples/s"
+    def step(self) -> StepFigures:
+        return StepFigures(self.rung.breakdown)
 
     @property
     def throughput_length(self) -> float:
-        value = _throughput(self.rung)
+        value = self.step.per_second
         if value is None or not self.longest_throughput:
             return 0.0
         return round(BAR_LENGTH * value / self.longest_throughput, 1)
-
-    @property
-    def step_time(self) -> str:
-        step = self.rung.breakdown
-        return UNKNOWN if step is None else duration(step.median_step_seconds)
-
-    @property
-    def batch(self) -> str:
-        """Say how many examples a step has, where that is known."""
-        step = self.rung.breakdown
-        if step is None or step.examples_per_step is None:
-            return ""
-        return f"{number(float(f'{step.examples_per_step:.4g}'))} examples"
-
-    @property
-    def data_wait(self) -> str:
-        step = self.rung.breakdown
-        if step is None or not any(part.name == "data wait" for part in step.parts):
-            return UNKNOWN
-        return percent(step.data_wait_share * 100)
 
     @property
     def cpu(self) -> str:
@@ -183,7 +157,9 @@ class RungCard:
     @property
     def predicted(self) -> str:
         promise = self.rung.predicted
-        return "" if promise is None else predicted_text(promise.bound, promise.likely)
+        if promise is None:
+            return ""
+        return f"likely {factor(promise.likely)}, at most {factor(promise.bound)}"
 
     @property
     def achieved(self) -> str:
@@ -208,7 +184,11 @@ class RungCard:
 
 
 def cards_of(ladder: LadderView) -> list[RungCard]:
-    known = [value for rung in ladder.rungs if (value := _throughput(rung)) is not None]
+    known = [
+        value
+        for rung in ladder.rungs
+        if (value := StepFigures(rung.breakdown).per_second) is not None
+    ]
     steps = [rung.breakdown for rung in ladder.rungs if rung.breakdown is not None]
     # Bars of examples and of steps have no common scale.
     has_one_unit = len({step.examples_per_step is None for step in steps}) == 1
@@ -231,13 +211,6 @@ def shown_verdict(change: Change | None, why_not: str) -> ShownVerdict:
         return ShownVerdict(UNJUDGED, "circle-help", why_not, "")
     kind = "same" if change.verdict is Verdict.SAME else str(change.verdict)
     return ShownVerdict(kind, ICONS[change.verdict], change.headline, change.interval)
-
-
-def _throughput(rung: RungView) -> float | None:
-    step = rung.breakdown
-    if step is None:
-        return None
-    return step.examples_per_second or step.steps_per_second
 
 
 def _quality(row: AttributeRow | None) -> str:

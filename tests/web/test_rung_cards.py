@@ -90,6 +90,7 @@ def ladder(*rungs: RungView) -> LadderView:
         quality_paths=("train/accuracy_on_test",),
         rungs=rungs,
         climb=climb((r.label, r.against_previous, r.against_baseline) for r in rungs),
+        may_go_on=False,
     )
 
 
@@ -100,9 +101,13 @@ def card(rung: RungView):
 def test_shows_what_is_known():
     shown = card(KNOWN)
 
-    assert (shown.throughput, shown.throughput_unit) == ("160", "examples/s")
-    assert (shown.step_time, shown.batch) == ("100 ms", "16 examples")
-    assert (shown.data_wait, shown.cpu, shown.cpu_cores) == ("60 %", "50 %", "1 core")
+    assert (shown.step.throughput, shown.step.throughput_unit) == ("160", "examples/s")
+    assert (shown.step.step_time, shown.step.batch) == ("100 ms", "16 examples")
+    assert (shown.step.data_wait, shown.cpu, shown.cpu_cores) == (
+        "60 %",
+        "50 %",
+        "1 core",
+    )
     assert (shown.quality_name, shown.quality) == ("accuracy on test", "0.9")
     assert (shown.gpu, shown.total) == ("no GPU", "42 s")
 
@@ -111,16 +116,20 @@ def test_shows_what_is_unknown_as_unknown_never_as_zero():
     shown = card(UNKNOWN)
 
     texts = [
-        shown.throughput,
-        shown.step_time,
-        shown.data_wait,
+        shown.step.throughput,
+        shown.step.step_time,
+        shown.step.data_wait,
         shown.cpu,
         shown.quality,
         shown.total,
     ]
     assert set(texts) == {"–"}
     assert shown.gpu == "unknown"
-    assert (shown.batch, shown.cpu_cores, shown.throughput_unit) == ("", "", "")
+    assert (shown.step.batch, shown.cpu_cores, shown.step.throughput_unit) == (
+        "",
+        "",
+        "",
+    )
     assert shown.parts(per_example=True) == []
 
 
@@ -137,13 +146,13 @@ def test_a_gpu_without_readings_is_unknown():
 def test_a_run_that_waits_for_nothing_measured_has_no_data_wait():
     step = replace(STEP, parts=(Part("other", 0.1),))
 
-    assert card(replace(KNOWN, breakdown=step)).data_wait == "–"
+    assert card(replace(KNOWN, breakdown=step)).step.data_wait == "–"
 
 
 def test_throughput_is_in_steps_where_examples_are_not_counted():
     shown = card(replace(KNOWN, breakdown=replace(STEP, examples_per_step=None)))
 
-    assert (shown.throughput, shown.throughput_unit) == ("10", "steps/s")
+    assert (shown.step.throughput, shown.step.throughput_unit) == ("10", "steps/s")
 
 
 def test_bars_of_throughput_share_a_scale_only_where_units_agree():
@@ -173,12 +182,14 @@ def test_without_a_verdict_it_says_why():
     assert verdict.interval == ""
 
 
-@pytest.mark.parametrize(("bound", "beats"), [(1.8, True), (2.0, False)])
-def test_a_gain_beyond_the_bound_has_other_causes(bound, beats):
+@pytest.mark.parametrize(
+    ("bound", "text", "beats"), [(1.84, "1.84×", True), (2.0, "2×", False)]
+)
+def test_a_gain_beyond_the_bound_has_other_causes(bound, text, beats):
     promised = replace(FASTER, predicted=Prediction("slow", "Slow", bound, 1.5))
 
     shown = card(promised)
-    assert shown.predicted == f"likely 1.5×, at most {bound}×"
+    assert shown.predicted == f"likely 1.5×, at most {text}"
     assert shown.achieved == "2.0× faster (1.9–2.1)"
     assert shown.beats_bound is beats
 

@@ -46,6 +46,11 @@ class UnansweredRule:
     title: str
     lacks: list[Lack]
 
+    @property
+    def needs(self) -> str:
+        """Name everything that is missing, as a part of a sentence."""
+        return "; ".join(_within_sentence(lack.description) for lack in self.lacks)
+
 
 @dataclass(frozen=True, slots=True)
 class Factors:
@@ -282,6 +287,13 @@ def _lack(name: str) -> Lack:
     if signal is None:
         return Lack("", name, "")
     return Lack(signal.name, signal.description, signal.code)
+
+
+def _within_sentence(text: str) -> str:
+    """Take the capital and the full stop off; "GPU" and "CPU" stay as they are."""
+    text = text.rstrip(".")
+    is_word = text[1:2].islower()
+    return text[:1].lower() + text[1:] if is_word else text
 
 
 def _labels(names: Iterable[str]) -> list[RuleLabel]:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from tracker.models import Ladder, Rung, State
 from tracker.queries.breakdown import compare_breakdowns
 from tracker.queries.ladder_runs import MeasuredRun, measure_runs
+from tracker.queries.run import may_go_on
 from tracker.queries.rungs import (
     RungView,
     changed_machine,
@@ -46,10 +47,7 @@ class LadderView:
     quality_paths: tuple[str, ...]
     rungs: tuple[RungView, ...]
     climb: Climb | None
-
-    @property
-    def is_live(self) -> bool:
-        return any(rung.is_live for rung in self.rungs)
+    may_go_on: bool  # a rung runs, or the next one may soon be added
 
 
 def ladder_summaries(project_id: int) -> list[LadderSummary]:
@@ -91,9 +89,8 @@ def read_ladder(
     now: datetime | None = None,
 ) -> LadderView:
     """Read every rung; the stage and the quality not asked for by name are guessed."""
-    measured = measure_runs(
-        ladder_rungs(ladder), stage=stage, quality=quality, now=now or timezone.now()
-    )
+    now = now or timezone.now()
+    measured = measure_runs(ladder_rungs(ladder), stage=stage, quality=quality, now=now)
     rungs = tuple(
         _rung(position, measured.runs, measured.stage)
         for position in range(len(measured.runs))
@@ -109,6 +106,7 @@ def read_ladder(
         climb=climb(
             (rung.label, rung.against_previous, rung.against_baseline) for rung in rungs
         ),
+        may_go_on=any(may_go_on(run.run, now=now) for run in measured.runs),
     )
 
 

@@ -15,6 +15,8 @@ from tracker.queries.run_filter import TAGS_PATH
 MONITORING = "monitoring/"
 # The agent says every few seconds that it lives.
 SILENT_AFTER = timedelta(seconds=30)
+# A script that joins a run comes soon after the one before it has ended.
+JOINED_WITHIN = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class RunOverview:
     started_at: datetime | None
     last_known: datetime | None
     last_seen_at: datetime
+    may_go_on: bool  # it is worth looking again
     silent_for: timedelta | None  # None: not running, or heard of lately
     tags: tuple[str, ...]
     stages: tuple[StageRow, ...]
@@ -85,6 +88,13 @@ def is_live(run: Run) -> bool:
     return run.state == State.RUNNING
 
 
+def may_go_on(run: Run, *, now: datetime | None = None) -> bool:
+    """Tell runs that are running, or ended so lately that a stage may still join."""
+    if is_live(run) or run.ended_at is None:
+        return is_live(run)
+    return (now or timezone.now()) - run.ended_at < JOINED_WITHIN
+
+
 def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
     """Read everything the header, the stages and their figure say, in four statements."""
     now = now or timezone.now()
@@ -97,6 +107,7 @@ def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
         started_at=run.started_at,
         last_known=now if is_live(run) else run.ended_at or run.last_seen_at,
         last_seen_at=run.last_seen_at,
+        may_go_on=may_go_on(run, now=now),
         silent_for=silence if is_live(run) and silence > SILENT_AFTER else None,
         tags=_tags(tags),
         stages=tuple(_stages(run, readings, now)),

@@ -12,27 +12,11 @@ from tracker.diagnosis.finding import Gain
 from tracker.queries.attributes import AttributeRow, Value
 from tracker.queries.comparison import same
 from tracker.queries.diagnoses import FindingView, StageDiagnosis
+from tracker.queries.metrics import quality_rank
 from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Change
 
-RUNNING = "running"
 LONGEST_LABEL = 48
 BOTH_MUST_COUNT = "cannot be compared: only one of the two counts its examples"
-
-# The last part of a path that measures how good a model is, the most telling first.
-QUALITY_WORDS = (
-    "accuracy",
-    "acc",
-    "f1",
-    "auc",
-    "map",
-    "iou",
-    "bleu",
-    "perplexity",
-    "error",
-    "loss",
-)
-# Quality on examples that were not trained on says more.
-HELD_OUT_WORDS = ("test", "val", "eval", "holdout", "infer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +94,6 @@ class RungView:
     is_diagnosed: bool
     findings: FindingChanges
     predicted: Prediction | None
-
-    @property
-    def is_live(self) -> bool:
-        return self.state == RUNNING
 
 
 def rung_labels(rungs: Sequence[tuple[str, str]]) -> list[str]:
@@ -198,9 +178,9 @@ def why_no_change(before: StepBreakdown | None, after: StepBreakdown | None) -> 
 def guess_quality(paths: Mapping[str, int]) -> str | None:
     """Pick the path that most likely measures quality; counts are runs that have it."""
     rated = [
-        (_quality_rank(path), -count, path)
+        (quality_rank(path), -count, path)
         for path, count in paths.items()
-        if _quality_rank(path) is not None
+        if quality_rank(path) is not None
     ]
     return min(rated)[-1] if rated else None
 
@@ -211,15 +191,6 @@ def guess_stage(stages: Mapping[str, int]) -> str | None:
         ("train" not in name.lower(), -count, name) for name, count in stages.items()
     ]
     return min(rated)[-1] if rated else None
-
-
-def _quality_rank(path: str) -> tuple[int, bool] | None:
-    words = path.lower().replace("/", "_").replace("-", "_").split("_")
-    ranks = [rank for rank, word in enumerate(QUALITY_WORDS) if word in words]
-    if not ranks:
-        return None
-    is_held_out = any(word in words for word in HELD_OUT_WORDS)
-    return min(ranks), not is_held_out
 
 
 def _value(row: AttributeRow | None) -> Value | None:

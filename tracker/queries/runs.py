@@ -15,6 +15,7 @@ from tracker.models import Attribute, Kind, Run, Stage, State
 from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.diagnoses import MainFinding, main_findings
 from tracker.queries.hardware_means import cpu_percent, gpu_percent
+from tracker.queries.metrics import importance
 from tracker.queries.run_filter import (
     TAGS_PATH,
     RunFilter,
@@ -27,6 +28,7 @@ from tracker.queries.run_filter import (
 # rows as the project has attributes.
 RUNS_LOOKED_AT = 100
 METRICS_SHOWN, PARAMS_SHOWN = 6, 6
+METRICS_LOOKED_AT = 200
 MONITORING, PARAMS = "monitoring/", "params/"
 SINGLE_VALUES = (Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN, Kind.STRING, Kind.DATETIME)
 # The tags offered to filter by come from at most this many runs.
@@ -76,16 +78,25 @@ def runs_page(
 
 
 def metric_paths(project_id: int) -> list[str]:
-    """Return the series most of the newest runs logged, hardware left out."""
+    """Return the metrics most of the newest runs logged, those of quality first.
+
+    A number logged once is one, too: many report their accuracy at the end.
+    """
     paths = (
         _attributes_of_newest(project_id)
-        .filter(kind=Kind.FLOAT_SERIES)
+        .filter(kind__in=(Kind.FLOAT_SERIES, Kind.FLOAT))
         .exclude(path__startswith=MONITORING)
+        .exclude(path__startswith=PARAMS)
         .values("path")
         .annotate(run_count=Count("run"))
         .order_by("-run_count", "path")
     )
-    return [row["path"] for row in paths[:METRICS_SHOWN]]
+    commonest = sorted(
+        paths[:METRICS_LOOKED_AT],
+        key=lambda row: (-row["run_count"], importance(row["path"])),
+    )
+    shown = [row["path"] for row in commonest[:METRICS_SHOWN]]
+    return sorted(shown, key=importance)
 
 
 def changed_params(project_id: int) -> list[str]:

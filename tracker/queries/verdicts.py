@@ -112,8 +112,3 @@ def distinct(middle: float, low: float, high: float) -> tuple[str, str, str]:
         if len(set(texts)) == len(texts):
             break
     return texts[0], texts[1], texts[2]
-
-
-def predicted_text(bound: float, likely: float) -> str:
-    """Say what a diagnosis promised for the next rung."""
-    return f"likely {likely:.1f}×, at most {bound:.1f}×"

@@ -21,10 +21,11 @@ from web.figures.traces import (
 
 ROW_HEIGHT, GAP_HEIGHT = 104, 40
 # On a narrow page a row's title stands above its legend, which may take two lines.
-NARROW_GAP_HEIGHT = 66
-TITLE_HEIGHT, LEGEND_LINE = 3, 17
-# How many letters of names a narrow line of a legend holds beside their samples.
-NARROW_LINE_LETTERS = 30
+NARROW_GAP_HEIGHT = 80
+TITLE_HEIGHT, LEGEND_LINE = 3, 26
+# What a legend's line holds on a narrow page, and what an entry and its letters take.
+NARROW_LINE_WIDTH, ENTRY_WIDTH, LETTER_WIDTH = 260, 40, 6
+MOST_LEGEND_LINES = 2
 LABEL_HEIGHT = 16
 TOP, BOTTOM = 24, 40
 # A name needs this share of the axis to stand beside others.
@@ -151,9 +152,7 @@ def _row_legend(domain: tuple[float, float], frame: Frame) -> Layout:
 
 def _row_title(row: Row, domain: tuple[float, float], frame: Frame) -> Layout:
     has_legend_below = frame.is_narrow and len(row.readings) > 1
-    letters = sum(len(reading.name) for reading in row.readings)
-    lines_needed = 1 if letters <= NARROW_LINE_LETTERS else 2
-    legend_lines = lines_needed if has_legend_below else 0
+    legend_lines = _narrow_legend_lines(row) if has_legend_below else 0
     unit = " ".join(text for text in (row.unit, row.note) if text)
     return {
         "text": f"<b>{literal(row.title)}</b>  {literal(unit)}",
@@ -167,6 +166,11 @@ def _row_title(row: Row, domain: tuple[float, float], frame: Frame) -> Layout:
         "showarrow": False,
         "font": {"size": 12},
     }
+
+
+def _narrow_legend_lines(row: Row) -> int:
+    widths = [ENTRY_WIDTH + LETTER_WIDTH * len(r.name) for r in row.readings]
+    return min(MOST_LEGEND_LINES, -(-sum(widths) // NARROW_LINE_WIDTH))
 
 
 def _row_traces(row: Row, index: int) -> list[Trace]:

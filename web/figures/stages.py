@@ -16,8 +16,7 @@ MARGINS = 56
 # A bar too short to see still says that something ran.
 SHORTEST_SHARE = 0.004
 LONGEST_NAME = 24
-# A note takes up to this share of the axis; a shorter bar has it beside itself.
-NOTE_SHARE = 0.5
+INSIDE, RIGHT, LEFT = "inside", "right", "left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,7 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
     xaxis = x_axis(TIME)
     xaxis["showspikes"] = False
     start = float(starts.min()) if bars else 0.0
+    places = [_roomiest(bar, start, start + span) for bar in bars]
     if bars:
         xaxis["range"] = [start - span * 0.01, start + span * 1.02]
     return {
@@ -55,8 +55,7 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
                 "y": list(range(len(bars))),
                 "text": [literal(bar.note) for bar in bars],
                 "textposition": [
-                    "inside" if length >= NOTE_SHARE * span else "none"
-                    for length in lengths
+                    "inside" if place == INSIDE else "none" for place in places
                 ],
                 "constraintext": "none",
                 "insidetextanchor": "start",
@@ -84,23 +83,32 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
             hovermode="closest",
             dragmode=False,
             annotations=[
-                _note_beside(bar, index, in_first_half=bar.start < start + span / 2)
-                for index, bar in enumerate(bars)
-                if bar.end - bar.start < NOTE_SHARE * span
+                _note_beside(bar, index, is_right=place == RIGHT)
+                for index, (bar, place) in enumerate(zip(bars, places, strict=True))
+                if place != INSIDE
             ],
         ),
         "notes": [],
     }
 
 
-def _note_beside(bar: StageBar, index: int, *, in_first_half: bool) -> Layout:
-    """Write a short bar's note on the side where there is room."""
+def _roomiest(bar: StageBar, start: float, end: float) -> str:
+    """Return where the bar's note has most room: in the bar, or at a side of it."""
+    rooms = {
+        INSIDE: bar.end - bar.start,
+        RIGHT: end - bar.end,
+        LEFT: bar.start - start,
+    }
+    return max(rooms, key=lambda place: rooms[place])
+
+
+def _note_beside(bar: StageBar, index: int, *, is_right: bool) -> Layout:
     return {
         "text": literal(bar.note),
-        "x": bar.end if in_first_half else bar.start,
+        "x": bar.end if is_right else bar.start,
         "y": index,
-        "xanchor": "left" if in_first_half else "right",
-        "xshift": 6 if in_first_half else -6,
+        "xanchor": "left" if is_right else "right",
+        "xshift": 6 if is_right else -6,
         "showarrow": False,
         "font": {"size": 12},
     }

@@ -6,11 +6,12 @@ What is unknown is shown as a dash, never as 0.
 from __future__ import annotations
 
 import math
+import re
 from datetime import UTC, datetime, timedelta
 
 from django import template
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 register = template.Library()
@@ -65,6 +66,14 @@ def _trimmed(text: str) -> str:
 
 def _grouped(text: str) -> str:
     return text.replace(",", NARROW_SPACE).replace("-", MINUS)
+
+
+@register.filter
+def breakable(path: str) -> SafeString:
+    """Let a path's line break after its separators rather than within a word."""
+    return format_html_join(
+        "", "{}<wbr>", ((part,) for part in re.split(r"(?<=[/_.])", path))
+    )
 
 
 @register.filter

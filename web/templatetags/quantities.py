@@ -12,6 +12,8 @@ register = template.Library()
 
 SHOWN_AS = {"%": percent, "s": duration, "B": bytes_size}
 
+# From here on, cores are told with three digits.
+MANY_CORES = 10
 # Below this a factor is told with two digits after its point: 1.16×.
 COARSE_FROM = 10
 
@@ -24,6 +26,9 @@ def quantity(value: float | None, unit: str) -> str:
         return percent(value * 100)
     if unit in SHOWN_AS:
         return SHOWN_AS[unit](value)
+    if unit == "cores":
+        digits = 2 if abs(value) < MANY_CORES else 3
+        value = float(f"{value:.{digits}g}")
     return f"{number(float(value))} {unit}".rstrip()
 
 

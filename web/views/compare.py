@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -27,9 +26,10 @@ from tracker.queries.comparison import (
     overlaid_paths,
 )
 from tracker.queries.diagnoses import diagnoses_of
-from tracker.queries.run import is_live
+from tracker.queries.run import may_go_on
 from tracker.queries.series import Axis, read_lines
 from web.cells import make_cell
+from web.chart_sections import chart_sections
 from web.compare_state import AXES, TABS, CompareState, read_state
 from web.figures.comparison import overlay_figure
 from web.figures.series import NamedLine
@@ -74,7 +74,7 @@ class Comparison:
 
     @property
     def is_live(self) -> bool:
-        return any(is_live(run) for run in self.runs)
+        return any(may_go_on(run) for run in self.runs)
 
 
 @require_safe
@@ -201,11 +201,12 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
         for path in overlaid_paths([run.id for run in comparison.runs])
         if state.text.casefold() in path.casefold()
     ]
-    sections = groupby(paths[:CHARTS_AT_MOST], key=namespace)
     return {
         "sections": [
-            (name, [(path, _figure_query(state, path)) for path in members])
-            for name, members in sections
+            (section, [(path, _figure_query(state, path)) for path in section.paths])
+            for section in chart_sections(
+                paths[:CHARTS_AT_MOST], opens_all=bool(state.text)
+            )
         ],
         "chart_count": len(paths),
         "charts_at_most": CHARTS_AT_MOST,

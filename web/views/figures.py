@@ -17,7 +17,7 @@ from tracker.errors import InvalidInput, NotFound
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.diagnoses import FindingView, StageDiagnosis, diagnoses_of
 from tracker.queries.hardware import measured_lines, stage_lines
-from tracker.queries.run import RunOverview, StageRow, is_live, run_overview
+from tracker.queries.run import RunOverview, StageRow, may_go_on, run_overview
 from tracker.queries.series import read_line
 from web.figures.evidence import evidence_rows
 from web.figures.hardware import Measurement, hardware_rows, is_drawn
@@ -76,7 +76,7 @@ def series(request: PageRequest, run_id: UUID) -> HttpResponse:
         low=options.low,
         high=options.high,
     )
-    return figure_response(request, figure, is_live=is_live(run))
+    return figure_response(request, figure, is_live=may_go_on(run))
 
 
 @require_safe
@@ -84,7 +84,7 @@ def series(request: PageRequest, run_id: UUID) -> HttpResponse:
 def stages(request: PageRequest, run_id: UUID) -> HttpResponse:
     overview = run_overview(readable_run(request.actor, run_id))
     bars = [bar for stage in overview.stages for bar in _bars(stage)]
-    return figure_response(request, stages_figure(bars), is_live=overview.is_live)
+    return figure_response(request, stages_figure(bars), is_live=overview.may_go_on)
 
 
 @require_safe
@@ -110,7 +110,7 @@ def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
         is_narrow=is_narrow(request),
     )
     return figure_response(
-        request, rows_figure(drawn.rows, frame), is_live=overview.is_live
+        request, rows_figure(drawn.rows, frame), is_live=overview.may_go_on
     )
 
 

@@ -104,7 +104,7 @@ def ladder_figure(request: PageRequest, ladder_id: UUID) -> HttpResponse:
         for card in cards_of(view)
     ]
     figure = step_time_figure(bars, unit=per)
-    return figure_response(request, figure, is_live=view.is_live)
+    return figure_response(request, figure, is_live=view.may_go_on)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

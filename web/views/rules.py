@@ -14,6 +14,8 @@ from tracker.errors import NotFound
 from web.session import PageRequest, signed_in
 
 HEADING = "## "
+# The number in the catalogue of faults helps who changes the rule, not who reads it.
+CATALOGUE = "Catalogue:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def sections(explanation: str) -> list[Section]:
         if text.startswith(HEADING):
             title, _, text = text.removeprefix(HEADING).partition("\n")
             parts.append(Section(title.strip(), []))
-        if text.strip():
+        if text.strip() and not text.startswith(CATALOGUE):
             parts[-1].paragraphs.append(_pieces(" ".join(text.split())))
     return [part for part in parts if part.title or part.paragraphs]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -12,9 +13,12 @@ from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
 from tracker.queries.attributes import AttributeRow, list_attributes
+from tracker.queries.breakdown import stage_breakdown
 from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of
+from tracker.queries.metrics import importance
 from tracker.queries.run import MONITORING, StageRow
 from web.session import PageRequest, signed_in
+from web.step_figures import StepFigures
 from web.views.run_frame import run_frame
 
 PARAMS = "params/"
@@ -24,10 +28,24 @@ TRAINING = "train"
 
 @dataclass(frozen=True, slots=True)
 class StageSection:
-    """A stage with what the rules said about it; None: nothing yet."""
+    """A stage with what was measured of its steps, and what the rules said about it.
+
+    None: nothing yet.
+    """
 
     stage: StageRow
     diagnosis: StageDiagnosis | None
+    steps: StepFigures | None = None
+
+    @property
+    def is_well(self) -> bool:
+        found = self.diagnosis
+        return found is not None and bool(found.healthy) and not found.findings
+
+    @property
+    def is_unjudged(self) -> bool:
+        found = self.diagnosis
+        return found is not None and not found.healthy and not found.findings
 
 
 @require_safe
@@ -38,7 +56,10 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
     attributes = list_attributes(run)
     context = {
         **frame,
-        "sections": sections(frame["overview"].stages, diagnoses_of(run)),
+        "sections": [
+            replace(section, steps=_steps(run, section))
+            for section in sections(frame["overview"].stages, diagnoses_of(run))
+        ],
         **_values(attributes),
     }
     template = "run/overview_body.html" if request.htmx else "run/overview.html"
@@ -61,6 +82,21 @@ def sections(
     return sorted(found, key=_rank)
 
 
+# Any: a row of the runs table; pages do not import tables.
+def _steps(run: Any, section: StageSection) -> StepFigures | None:
+    """Read steps only of stages that are known to have some."""
+    if section.diagnosis is None or not section.diagnosis.step_count:
+        return None
+    return StepFigures(stage_breakdown(run, section.stage.name))
+
+
+def _is_metric(row: AttributeRow) -> bool:
+    """A number logged once is a metric, too: many report their accuracy at the end."""
+    if row.path.startswith((MONITORING, PARAMS)):
+        return False
+    return bool(row.count) or isinstance(row.value, float)
+
+
 def _rank(section: StageSection) -> int:
     if section.stage.name == TRAINING:
         return 0
@@ -70,9 +106,10 @@ def _rank(section: StageSection) -> int:
 
 
 def _values(attributes: Sequence[AttributeRow]) -> dict[str, object]:
-    metrics = [
-        row for row in attributes if row.count and not row.path.startswith(MONITORING)
-    ]
+    metrics = sorted(
+        (row for row in attributes if _is_metric(row)),
+        key=lambda row: importance(row.path),
+    )
     params = [row for row in attributes if row.path.startswith(PARAMS)]
     return {
         "metrics": metrics[:MOST_METRICS],

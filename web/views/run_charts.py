@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -13,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
 from tracker.queries.attributes import series_paths
-from tracker.queries.run import MONITORING
+from web.chart_sections import chart_sections
 from web.session import PageRequest, signed_in
 from web.views.chart_options import read_options
 from web.views.run_frame import run_frame
@@ -21,15 +18,6 @@ from web.views.run_frame import run_frame
 # More than a page can hold; the search finds the others.
 MOST_CHARTS = 1_000
 AXES = (("step", "Step"), ("time", "Time"), ("relative", "Relative"))
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Series of one namespace; the agent's own start folded."""
-
-    namespace: str
-    paths: list[str]
-    is_open: bool
 
 
 @require_safe
@@ -46,7 +34,7 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     context = {
         **run_frame(request, run_id, "charts"),
         # Without JavaScript the search happens here; with it, on the page.
-        "sections": sections(matching[:MOST_CHARTS], opens_all=bool(search)),
+        "sections": chart_sections(matching[:MOST_CHARTS], opens_all=bool(search)),
         "hidden": max(0, len(matching) - MOST_CHARTS),
         "count": len(paths),
         "search": search,
@@ -54,26 +42,6 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
         "axes": AXES,
     }
     return render(request, "run/charts.html", context)
-
-
-def sections(paths: Sequence[str], *, opens_all: bool = False) -> list[Section]:
-    """Group by namespace; what the agent measured by itself comes last."""
-    ordered = sorted(paths, key=lambda path: (path.startswith(MONITORING), path))
-    return [
-        Section(
-            namespace,
-            list(members),
-            is_open=opens_all or not namespace.startswith(MONITORING),
-        )
-        for namespace, members in groupby(ordered, key=namespace_of)
-    ]
-
-
-def namespace_of(path: str) -> str:
-    """Return the leading part with its slash; of the agent's own paths, two parts."""
-    parts = path.split("/")
-    depth = 2 if path.startswith(MONITORING) else 1
-    return "/".join(parts[:depth]) + "/" if len(parts) > depth else ""
 
 
 def _new_charts(request: PageRequest, count: int) -> HttpResponse:

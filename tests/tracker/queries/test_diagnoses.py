@@ -91,6 +91,9 @@ def test_unanswered_rules_say_which_line_would_answer():
         "data_wait_seconds",
     ]
     assert waits.lacks[0].code == "for batch in run.loader(loader):"
+    assert waits.needs == (
+        "wall time of one step; waiting for the batch, part of the step's wall time"
+    )
 
 
 def test_a_reason_that_is_no_signal_is_said_in_words():

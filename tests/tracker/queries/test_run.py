@@ -17,7 +17,7 @@ from tests.builders import (
     write_values,
 )
 from tracker.models import Run
-from tracker.queries.run import SILENT_AFTER, is_live, run_overview
+from tracker.queries.run import JOINED_WITHIN, SILENT_AFTER, is_live, run_overview
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -52,6 +52,15 @@ def test_a_live_run_lasts_until_now(project):
     assert is_live(run)
     assert overview.duration == timedelta(seconds=5)
     assert overview.stages[0].duration == timedelta(seconds=5)
+
+
+def test_a_run_that_just_ended_may_be_joined_by_another_stage(project):
+    running, ended = make_run(project, "a"), make_run(project, "b", "finished")
+    end = ended.ended_at
+
+    assert run_overview(running, now=end + timedelta(days=1)).may_go_on
+    assert run_overview(ended, now=end + JOINED_WITHIN / 2).may_go_on
+    assert not run_overview(ended, now=end + JOINED_WITHIN).may_go_on
 
 
 def test_a_clock_that_is_ahead_makes_no_negative_duration(project):

@@ -313,6 +313,20 @@ def test_the_metrics_shown_are_those_most_runs_logged(project):
     assert metric_paths(project.id) == ["train/loss", *(f"rare/{n}" for n in range(5))]
 
 
+def test_quality_is_shown_first_even_where_it_was_logged_once(project):
+    run = make_run(project, "run")
+    write_values(run, {"infer/accuracy": 0.97, "params/lr": 0.1, "infer/images": 360})
+    for path in ("train/epoch", "train/loss", "infer/latency"):
+        add_series(run, path)
+
+    assert metric_paths(project.id) == [
+        "infer/accuracy",
+        "train/loss",
+        "infer/latency",
+        "train/epoch",
+    ]
+
+
 def test_the_parameters_shown_are_those_that_differ(project):
     for batch_size in (32, 64):
         run = make_run(project, f"run {batch_size}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracker.queries.verdicts import Change, Verdict, climb, distinct, predicted_text
+from tracker.queries.verdicts import Change, Verdict, climb, distinct
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,3 @@ def test_a_climb_without_any_faster_step_praises_none():
 )
 def test_nothing_measured_is_no_climb(rungs):
     assert climb(rungs) is None
-
-
-def test_a_prediction_has_both_its_numbers():
-    assert predicted_text(2.44, 1.61) == "likely 1.6×, at most 2.4×"

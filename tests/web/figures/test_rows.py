@@ -1,7 +1,15 @@
 import pytest
 
 from tests.web.figures.plotly_schema import DrawnLine, check_schema, numbers
-from web.figures.rows import Frame, Reading, Row, TimeSpan, rows_figure
+from web.figures.rows import (
+    LEGEND_LINE,
+    TITLE_HEIGHT,
+    Frame,
+    Reading,
+    Row,
+    TimeSpan,
+    rows_figure,
+)
 
 LINE = DrawnLine([1.0, 2.0], steps=[0.0, 1000.0])
 BUCKETS = DrawnLine([1.0, 2.0], band=([0.0, 1.0], [5.0, 3.0]))
@@ -70,6 +78,23 @@ def test_values_are_shown_in_the_unit_of_the_row():
 
     assert numbers(line["y"]).tolist() == [0.5, 1.0]
     assert numbers(band["y"]).max() == 2.5
+
+
+@pytest.mark.parametrize(
+    ("names", "lines"),
+    [
+        (["step"], 0),
+        (["step", "waiting"], 1),
+        (["all processes", "container", "host"], 2),
+    ],
+)
+def test_a_title_stands_above_the_lines_of_its_legend_on_a_narrow_page(names, lines):
+    row = Row("Memory", "GiB", [Reading(name, [LINE]) for name in names])
+
+    layout = rows_figure([row], Frame(is_narrow=True))["layout"]
+
+    (title,) = layout["annotations"]
+    assert title["yshift"] == TITLE_HEIGHT + lines * LEGEND_LINE
 
 
 def test_a_reading_of_several_stages_is_named_once():

@@ -35,6 +35,22 @@ def test_a_bar_of_no_length_is_still_seen():
     assert numbers(trace["x"])[2] == pytest.approx(10_000 * SHORTEST_SHARE)
 
 
+def test_a_note_stands_where_it_has_most_room():
+    bars = [
+        StageBar("preprocess", "finished", 0.0, 36.0, "right of it"),
+        StageBar("train", "finished", 36.0, 81.0, "inside"),
+        StageBar("infer", "finished", 81.0, 100.0, "left of it"),
+    ]
+
+    figure = stages_figure(bars)
+
+    assert figure["data"][0]["textposition"] == ["none", "inside", "none"]
+    assert [
+        (note["text"], note["x"], note["xanchor"])
+        for note in figure["layout"]["annotations"]
+    ] == [("right of it", 36.0, "left"), ("left of it", 81.0, "right")]
+
+
 def test_names_are_shown_letter_for_letter():
     layout = stages_figure(BARS)["layout"]
 

@@ -6,6 +6,7 @@ import pytest
 
 from web.templatetags.format import (
     ago,
+    breakable,
     bytes_size,
     duration,
     moment,
@@ -118,3 +119,7 @@ def test_a_moment_is_marked_up_for_the_readers_time_zone():
 
     assert 'datetime="2026-11-21T12:00:00+00:00"' in html
     assert "21 Nov 2026, 12:00 UTC" in html
+
+
+def test_a_path_breaks_after_its_separators_and_stays_text():
+    assert breakable("train/<i>_a") == "train/<wbr>&lt;i&gt;_<wbr>a<wbr>"

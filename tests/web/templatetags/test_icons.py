@@ -29,3 +29,11 @@ def test_every_icon_used_is_in_the_sprite():
 
     assert used
     assert used <= SYMBOLS
+
+
+def test_the_sprite_holds_nothing_that_is_not_used():
+    sources = [*(WEB / "static/web/js").rglob("*.js"), *WEB.rglob("*.py")]
+    sources += (WEB / "templates").rglob("*.html")
+    texts = "\n".join(path.read_text() for path in sources)
+
+    assert {name for name in SYMBOLS if f'"{name}"' not in texts} == set()

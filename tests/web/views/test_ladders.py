@@ -106,7 +106,7 @@ def test_unknown_is_a_dash_never_zero(visitor, ladder):
     page = page_of(visitor, ladder)
 
     shown = re.findall(
-        r"<dt>(?:Throughput|Step|Data wait|CPU|GPU)</dt><dd>(\S+?)[\s<]", page
+        r"<dt>(?:Throughput|Mean step|Data wait|CPU|GPU)</dt><dd>(\S+?)[\s<]", page
     )
     assert shown == ["–", "–", "–", "–", "unknown"] * 2
 

@@ -16,6 +16,7 @@ def test_every_rule_has_a_page(rule, member, client_of):
 
     assert "When it is wrong" in html
     assert all(signal in html for signal in rule.needs)
+    assert "Catalogue" not in html
 
 
 def test_a_rule_nobody_wrote_is_not_found(member, client_of):

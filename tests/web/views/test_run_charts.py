@@ -4,31 +4,6 @@ import pytest
 
 from tests.builders import make_project, make_run, write_series
 from tests.web.sample_run import settle
-from web.views.run_charts import Section, namespace_of, sections
-
-
-@pytest.mark.parametrize(
-    ("path", "namespace"),
-    [
-        pytest.param("loss", "", id="none"),
-        pytest.param("train/loss", "train/", id="one part"),
-        pytest.param("train/head/loss", "train/", id="only the first part"),
-        pytest.param("monitoring/train/job/workers", "monitoring/train/", id="agent"),
-        pytest.param("/loss", "/", id="empty part"),
-    ],
-)
-def test_a_namespace_is_the_leading_part(path, namespace):
-    assert namespace_of(path) == namespace
-
-
-def test_what_the_agent_measured_comes_last_and_folded():
-    found = sections(["a", "monitoring/train/x", "train/loss", "train/accuracy"])
-
-    assert found == [
-        Section("", ["a"], is_open=True),
-        Section("train/", ["train/accuracy", "train/loss"], is_open=True),
-        Section("monitoring/train/", ["monitoring/train/x"], is_open=False),
-    ]
 
 
 @pytest.fixture

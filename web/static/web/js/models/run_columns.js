@@ -12,21 +12,27 @@ const NARROWEST = 84
 const WIDEST = 190
 const CHARACTER = 6.5
 const PADDING = 32
+// Columns that are empty in all rows need no room.
+const WIDTH_OF_NO_TAGS = 60
 
 const FIXED = [
   { key: "state", label: "State", width: 94, fill: fillState },
   { key: "started", label: "Started", width: 114, fill: fillStarted },
-  { key: "duration", label: "Duration", width: 100, isNumeric: true, fill: fillDuration },
-  { key: "stages", label: "Stages", width: 210, fill: fillStages },
+  { key: "duration", label: "Duration", width: 92, isNumeric: true, fill: fillDuration },
+  { key: "stages", label: "Stages", width: 204, fill: fillStages },
   { key: "tags", label: "Tags", width: 140, fill: fillTags },
-  { key: "finding", label: "Main finding", width: 236, fill: fillFinding },
+  { key: "finding", label: "Main finding", width: 286, fill: fillFinding },
   { key: "gpu", label: "GPU", hint: "Mean GPU utilisation", width: 84, isNumeric: true, fill: (cell, row) => fillShare(cell, row.gpu) },
   { key: "cpu", label: "CPU", hint: "Mean use of the job's cores", width: 84, isNumeric: true, fill: (cell, row) => fillShare(cell, row.cpu) },
 ]
 
 // The columns to the right of the name; `found` are those the runs themselves have.
 export function columnsFor(found, rows) {
-  return [...FIXED, ...found.map((column, position) => attributeColumn(column, position, found, rows))]
+  const hasTags = rows.some((row) => row.tags.length > 0)
+  const fixed = FIXED.map((column) =>
+    column.key === "tags" && !hasTags ? { ...column, width: WIDTH_OF_NO_TAGS } : column,
+  )
+  return [...fixed, ...found.map((column, position) => attributeColumn(column, position, found, rows))]
 }
 
 function attributeColumn({ key, kind }, position, found, rows) {

@@ -1,0 +1,29 @@
+"""Which metric says most about a run."""
+
+from tracker.queries.metrics import importance, quality_rank
+
+
+def test_quality_comes_before_the_rest_and_bookkeeping_last():
+    paths = [
+        "infer/latency_seconds",
+        "train/epoch",
+        "train/learning_rate",
+        "train/loss",
+        "train/accuracy",
+        "infer/accuracy",
+    ]
+
+    assert sorted(paths, key=importance) == [
+        "infer/accuracy",
+        "train/accuracy",
+        "train/loss",
+        "infer/latency_seconds",
+        "train/epoch",
+        "train/learning_rate",
+    ]
+
+
+def test_only_whole_words_tell_what_a_path_measures():
+    assert quality_rank("train/glossary") is None
+    assert quality_rank("Val-Loss") is not None
+    assert importance("train/steps_left") < importance("train/step")

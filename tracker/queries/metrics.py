@@ -1,0 +1,47 @@
+"""Which metric says most about a run, guessed from its path (pure)."""
+
+from __future__ import annotations
+
+# Words of a path that measures how good a model is, the most telling first.
+QUALITY_WORDS = (
+    "accuracy",
+    "acc",
+    "f1",
+    "auc",
+    "map",
+    "iou",
+    "bleu",
+    "perplexity",
+    "error",
+    "loss",
+)
+# Quality on examples that were not trained on says more.
+HELD_OUT_WORDS = ("test", "val", "eval", "holdout", "infer")
+# These say how far a run is, not how good.
+BOOKKEEPING_WORDS = ("epoch", "step", "iteration", "iter", "lr", "learning", "momentum")
+
+_QUALITY, _OTHER, _BOOKKEEPING = range(3)
+
+
+def quality_rank(path: str) -> tuple[int, bool] | None:
+    """Rank a path that seems to measure quality, the best guess lowest."""
+    words = _words(path)
+    ranks = [rank for rank, word in enumerate(QUALITY_WORDS) if word in words]
+    if not ranks:
+        return None
+    is_held_out = any(word in words for word in HELD_OUT_WORDS)
+    return min(ranks), not is_held_out
+
+
+def importance(path: str) -> tuple[int, tuple[int, bool], str]:
+    """Sort key of metrics: quality first, then the others by path, bookkeeping last."""
+    rank = quality_rank(path)
+    if rank is not None:
+        return _QUALITY, rank, path
+    name = path.rpartition("/")[2]
+    is_bookkeeping = any(word in _words(name) for word in BOOKKEEPING_WORDS)
+    return _BOOKKEEPING if is_bookkeeping else _OTHER, (0, False), path
+
+
+def _words(path: str) -> list[str]:
+    return path.lower().replace("/", "_").replace("-", "_").split("_")
