@@ -3,7 +3,8 @@
     python examples/ladder.py --images /tmp/digits
 
 Every run is logged to the tracker that the agent finds by itself, and at the end the
-four become a ladder. Prints the address of the ladder's page as its last line.
+four become a ladder; for that the token in SEAMARK_TOKEN must be of scope full, as
+the demo's is. Prints the address of the ladder's page as its last line.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field

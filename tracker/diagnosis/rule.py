@@ -23,6 +23,9 @@ Check = Callable[..., Answer]
 SignalValue = Array | Samples | Fact
 
 ALREADY_OPEN = "already_open"
+# The last line of a rule's text: its number in the catalogue of faults, which helps
+# whoever changes the rule, not who reads about it.
+CATALOGUE = "Catalogue:"
 
 
 class Span(Enum):
@@ -54,7 +57,8 @@ class Rule:
                 f"{module.__name__}.check asks for unknown signals: {unknown}"
             )
 
-        title, _, explanation = (inspect.getdoc(module) or "").partition("\n")
+        title, _, text = (inspect.getdoc(module) or "").partition("\n")
+        explanation, _, _number = text.partition(CATALOGUE)
         return cls(
             name=module.__name__.rpartition(".")[2].replace("_", "-"),
             title=title.removesuffix("."),

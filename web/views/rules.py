@@ -14,8 +14,6 @@ from tracker.errors import NotFound
 from web.session import PageRequest, signed_in
 
 HEADING = "## "
-# The number in the catalogue of faults helps who changes the rule, not who reads it.
-CATALOGUE = "Catalogue:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ def sections(explanation: str) -> list[Section]:
         if text.startswith(HEADING):
             title, _, text = text.removeprefix(HEADING).partition("\n")
             parts.append(Section(title.strip(), []))
-        if text.strip() and not text.startswith(CATALOGUE):
+        if text.strip():
             parts[-1].paragraphs.append(_pieces(" ".join(text.split())))
     return [part for part in parts if part.title or part.paragraphs]
 

@@ -26,7 +26,8 @@ class Command(BaseCommand):
         parser.add_argument("--data", help="the folder that holds everything")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        # SIGINT too: a shell's background job inherits that it is ignored.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.default_int_handler)
         try:
             self.serve()
