@@ -22,7 +22,7 @@ EXAMPLES = [
 ]
 LINKS = [
     pytest.param(page, link, id=f"{page.relative_to(ROOT)}-{link}")
-    for page in [*PAGES, *sorted(ROOT.glob("*.md"))]
+    for page in sorted({*PAGES, *ROOT.glob("*.md")})
     for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8"))
     if not link.startswith("http")
 ]
