@@ -150,9 +150,10 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.staticfiles",
     "django_htmx",
-    "ninja",
     "tracker",
+    # Before ninja, whose page of the API has a template of ours.
     "web",
+    "ninja",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

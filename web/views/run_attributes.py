@@ -17,6 +17,9 @@ from web.views.run_frame import run_frame
 
 # One branch, or one search, never shows more at once.
 MOST_SHOWN = 500
+# What people logged themselves is open from the start, unless it is much.
+OPEN_AT_MOST = 20
+MONITORING = "monitoring/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,10 @@ class Branch:
     name: str
     prefix: str  # its whole path, slash included
     count: int
+
+    @property
+    def is_open(self) -> bool:
+        return self.count <= OPEN_AT_MOST and not self.prefix.startswith(MONITORING)
 
 
 @dataclass(frozen=True, slots=True)

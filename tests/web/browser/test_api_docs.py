@@ -17,3 +17,15 @@ def test_a_reader_who_is_signed_in_may_try_it(visit, ada):
     page.get_by_role("button", name="Execute").click()
 
     expect(page.get_by_text('"user": "ada"')).to_be_visible()
+
+
+def test_it_follows_the_theme_and_leads_back(visit, ada):
+    page = visit("/api/v1/docs", ada)
+    html = page.locator("html")
+    expect(html).not_to_have_class("dark-mode")
+
+    page.emulate_media(color_scheme="dark")
+    expect(html).to_have_class("dark-mode")
+
+    page.get_by_role("link", name="Seamark").click()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -334,12 +334,19 @@ def test_a_live_overview_keeps_what_the_reader_opened(visit, ada, page, project)
     assert page.evaluate("window.notReloaded")
 
 
-def test_branches_of_attributes_open_one_by_one(visit, ada, page, project):
+def test_small_branches_of_attributes_are_open_and_monitoring_opens_on_demand(
+    visit, ada, page, project
+):
     visit(f"/runs/{make_sample_run(project).id}/attributes", ada)
-
-    page.locator(".tree__branch > summary", has_text="params/").click()
+    branches = page.locator(".tree__branch > summary")
 
     expect(page.locator(".tree__leaves th", has_text="optimizer")).to_be_visible()
+    expect(branches.filter(has_text="facts/")).to_have_count(0)
+
+    branches.filter(has_text="monitoring/").click()
+    page.locator(".tree__branch .tree__branch > summary", has_text="train/").click()
+
+    expect(branches.filter(has_text="facts/")).to_be_visible()
     page.get_by_role("searchbox").fill("effective_cores")
     expect(page.locator(".tree__leaves tr")).to_have_count(3)
     expect(page).to_have_url(re.compile(re.escape("search=effective_cores")))
