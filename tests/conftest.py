@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import django
+import hypothesis
 import pytest
 from django.conf import settings
 
@@ -61,6 +62,13 @@ assert settings.DATA_FOLDER.is_relative_to(FOLDER)
 # In parallel test processes, which inherit this environment, pytest-django would load
 # the settings too early.
 os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+
+# On a busy machine a slow example is no fault.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("patient")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
