@@ -24,18 +24,6 @@ def readable_project(actor: Actor, workspace: str, project: str) -> Project:
     return found
 
 
-def writable_project(actor: Actor, workspace: str, project: str) -> Project:
-    found = (
-        Project.objects.writable_by(actor)
-        .filter(workspace__slug=workspace, slug=project)
-        .select_related("workspace")
-        .first()
-    )
-    if found is None:
-        raise NotFound("project")
-    return found
-
-
 def readable_run(actor: Actor, run_id: UUID) -> Run:
     run = (
         Run.objects.readable_by(actor)
