@@ -126,7 +126,8 @@ class Command(BaseCommand):
             finally:
                 process.terminate()
         if process.returncode:
-            raise Refusal(last.strip() or "The example pipeline failed; see above.")
+            self.say(last.rstrip())
+            raise Refusal("The example pipeline failed; what it said is above.")
         return last.strip().rstrip("/").rpartition("/")[2]
 
     def say(self, line: str) -> None:
