@@ -14,6 +14,8 @@ COMMANDS = [
     ("demo", "Run the example pipeline and show it in a server on this machine."),
     ("up", "Start the server on this machine."),
     ("link", "Print a one-time link that signs the owner in."),
+    ("doctor", "Look for damage and dangerous settings, and say what to do."),
+    ("shrink", "Give back the space of what was deleted, on older SQLite files."),
     ("test", "Check the code and run all tests, on SQLite and on PostgreSQL."),
     ("screenshots", "Take the documentation's pictures of the running demo."),
     ("migrate", "Bring the database up to date."),

@@ -12,7 +12,9 @@ from agent.notices import Notices
 
 # Well below the tracker's 4 MiB: a damaged frame then costs little.
 _PAYLOAD_BYTES = 1024 * 1024
-_POINTS_IN_MESSAGE = 40_000  # 24 bytes each
+_TICKS_IN_MESSAGE = 40_000  # 24 bytes each
+# Points of one step that follow each other so soon have the time of the first.
+_TICK_MICROSECONDS = 1_000
 
 Columns = tuple[list[float], list[int], list[float]]
 # How many points a message holds, and what encodes it.
@@ -53,7 +55,7 @@ def _encoded(encode: Callable[[], bytes], notices: Notices) -> bytes | None:
 
 
 def _messages(items: Sequence[Item], last_steps: dict[str, float]) -> Iterator[Message]:
-    series: dict[str, Columns] = {}
+    series = _Series(last_steps)
     values: dict[str, SetValue] = {}
     for item in items:
         if isinstance(item, SetValue):
@@ -62,30 +64,93 @@ def _messages(items: Sequence[Item], last_steps: dict[str, float]) -> Iterator[M
         elif isinstance(item, TagChange):
             yield 0, partial(messages.change_tags, item.add, item.remove)
         else:
-            _add_point(series, item, last_steps)
+            series.add(item)
 
     for path, value in values.values():
         yield 0, partial(messages.set_value, path, value)
-    for path, (steps, times, numbers) in series.items():
-        for low in range(0, len(steps), _POINTS_IN_MESSAGE):
-            part = slice(low, low + _POINTS_IN_MESSAGE)
-            columns = steps[part], times[part], numbers[part]
-            yield len(columns[0]), partial(messages.points, path, *columns)
+    for paths, steps, times, columns in series.logged_together():
+        yield (
+            len(steps) * len(paths),
+            partial(messages.points, paths, steps, times, columns),
+        )
 
 
-def _add_point(
-    series: dict[str, Columns], point: Point, last_steps: dict[str, float]
-) -> None:
-    path, step, time, value = point
-    if step is None:
-        step = last_steps.get(path, -1.0) + 1.0
-    last_steps[path] = step
-    columns = series.get(path)
-    if columns is None:
-        columns = series[path] = ([], [], [])
-    columns[0].append(step)
-    columns[1].append(time)
-    columns[2].append(value)
+class _Series:
+    """Points on their way to columns."""
+
+    def __init__(self, last_steps: dict[str, float]) -> None:
+        self._last_steps = last_steps
+        self._columns: dict[str, Columns] = {}
+        # The step and time of the first of points that were logged together.
+        self._tick = (-1.0, 0)
+
+    def add(self, point: Point) -> None:
+        path, step, time, value = point
+        if step is None:
+            step = self._last_steps.get(path, -1.0) + 1.0
+        self._last_steps[path] = step
+        columns = self._columns.get(path)
+        if columns is None:
+            columns = self._columns[path] = ([], [], [])
+        columns[0].append(step)
+        columns[1].append(self._shared_time(step, time, columns[1]))
+        columns[2].append(value)
+
+    def _shared_time(self, step: float, time: int, earlier: list[int]) -> int:
+        """Return the time of the tick that the point belongs to.
+
+        Metrics of one step are logged one after the other; with one time they share
+        the message, and later the storage, of their steps and times.
+        """
+        first_step, first_time = self._tick
+        is_together = (
+            step == first_step and 0 <= time - first_time <= _TICK_MICROSECONDS
+        )
+        if is_together and (not earlier or earlier[-1] < first_time):
+            return first_time
+        self._tick = step, time
+        return time
+
+    def logged_together(
+        self,
+    ) -> Iterator[tuple[list[str], list[float], list[int], list[list[float]]]]:
+        """Yield paths, their steps and times, and a column of values for each."""
+        groups: dict[tuple[str, tuple[float, ...], tuple[int, ...]], list[str]] = {}
+        for path, (steps, times, _) in self._columns.items():
+            # One that cannot be sent must not take others with it.
+            apart = "" if _is_unicode(path) else path
+            groups.setdefault((apart, tuple(steps), tuple(times)), []).append(path)
+        for (_, all_steps, all_times), paths in groups.items():
+            for low in range(0, len(all_steps), _TICKS_IN_MESSAGE):
+                part = slice(low, low + _TICKS_IN_MESSAGE)
+                steps, times = list(all_steps[part]), list(all_times[part])
+                for some in _fitting_paths(paths, len(steps)):
+                    columns = [self._columns[path][2][part] for path in some]
+                    yield some, steps, times, columns
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False  # it holds half of a surrogate pair
+    return True
+
+
+def _fitting_paths(paths: Sequence[str], tick_count: int) -> Iterator[list[str]]:
+    """Yield as many paths at a time as fit with their columns into a message."""
+    group: list[str] = []
+    size = 0
+    for path in paths:
+        # A character takes up to four bytes.
+        cost = 8 * tick_count + 4 * len(path)
+        if group and size + cost > _PAYLOAD_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(path)
+        size += cost
+    if group:
+        yield group
 
 
 def _fitting(encoded: Sequence[bytes]) -> Iterator[list[bytes]]:

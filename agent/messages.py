@@ -52,20 +52,22 @@ def open_spool(origin: Origin) -> bytes:
 
 
 def points(
-    path: str,
+    paths: Sequence[str],
     steps: Sequence[float],
     times: Sequence[int],
-    values: Sequence[float],
+    columns: Sequence[Sequence[float]],
 ) -> bytes:
-    """Points of one series, equally many in each column."""
-    count = len(values)
+    """Points of series that were logged together: a column of values for each path."""
+    count = len(steps)
     return _encode(
         {
             "t": "points",
-            "path": path,
+            "paths": paths,
             "steps": struct.pack(f"<{count}d", *steps),
             "times": struct.pack(f"<{count}q", *times),
-            "values": struct.pack(f"<{count}d", *values),
+            "values": b"".join(
+                struct.pack(f"<{count}d", *column) for column in columns
+            ),
         }
     )
 
@@ -119,7 +121,7 @@ def holds_close(data: bytes) -> bool:
 def _decoded(data: bytes) -> list[dict[str, Any]]:
     try:
         decoded = _decode(data)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
     if not isinstance(decoded, list):
         return []

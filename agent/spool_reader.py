@@ -157,9 +157,10 @@ class SpoolReader:
                 yield int(match[1]), segment
 
     def _replacement(self, number: int) -> Frame:
-        if number == 1:
-            origin = self._origin()
-            if origin is not None:
+        origin = self._origin() if number == 1 else None
+        if origin is not None:
+            # JSON holds what no message can: half a surrogate pair, an endless number.
+            with contextlib.suppress(ValueError, OverflowError, RecursionError):
                 return Frame(1, messages.payload([messages.open_spool(origin)]))
         return Frame(number, _EMPTY_PAYLOAD)
 
@@ -186,7 +187,7 @@ class SpoolReader:
     def _read_description(self) -> dict[str, Any]:
         try:
             stored = json.loads((self.folder / DESCRIPTION_FILE).read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return stored if isinstance(stored, dict) else {}
 

@@ -149,12 +149,14 @@ def frames(run: str) -> Iterator[bytes]:
         payload = messages.payload(
             [
                 messages.points(
-                    f"train/metric-{metric}",
+                    [f"train/metric-{metric}" for metric in range(METRICS)],
                     [float(step) for step in steps],
                     times,
-                    [1.0 / (1 + step) + metric for step in steps],
+                    [
+                        [1.0 / (1 + step) + metric for step in steps]
+                        for metric in range(METRICS)
+                    ],
                 )
-                for metric in range(METRICS)
             ]
         )
         yield Frame(batch + 2, payload).to_bytes()

@@ -70,7 +70,7 @@ def points_message(
     numbers = np.arange(len(columns))
     return {
         "t": "points",
-        "path": path,
+        "paths": [path],
         "steps": np.asarray(numbers if steps is None else steps, "<f8").tobytes(),
         "times": np.asarray(
             START + numbers * SECOND if times is None else times, "<i8"

@@ -94,6 +94,8 @@ class Server:
 
 
 class PostgreSQL(Server):
+    settings: tuple[str, ...] = UNSAFE
+
     def start(self) -> None:
         # It refuses to run as root, and nobody may be unable to read root's folders.
         is_root = os.geteuid() == 0
@@ -117,7 +119,11 @@ class PostgreSQL(Server):
             check=True,
             capture_output=True,
         )
-        options = [f"unix_socket_directories={data}", "listen_addresses=", *UNSAFE]
+        options = [
+            f"unix_socket_directories={data}",
+            "listen_addresses=",
+            *self.settings,
+        ]
         options += ["max_connections=200", "timezone=UTC"]
         self.launch(
             [

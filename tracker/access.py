@@ -37,6 +37,38 @@ def readable_run(actor: Actor, run_id: UUID) -> Run:
     return run
 
 
+def editable_run(actor: Actor, run_id: UUID) -> Run:
+    """Return a run that the actor may pin or move to the trash."""
+    run = readable_run(actor, run_id)
+    if not may_edit(actor, run.project):
+        raise NotAllowed("change runs")
+    return run
+
+
+def trashed_run(actor: Actor, run_id: UUID) -> Run:
+    """Return a run of the trash that the actor may bring back."""
+    run = (
+        Run.objects.readable_by(actor)
+        .in_trash()
+        .filter(id=run_id)
+        .select_related("project__workspace")
+        .first()
+    )
+    if run is None:
+        raise NotFound("run in the trash")
+    if not may_edit(actor, run.project):
+        raise NotAllowed("change runs")
+    return run
+
+
+def doomed_run(actor: Actor, run_id: UUID) -> Run:
+    """Return a run of the trash that the actor may delete for good."""
+    run = trashed_run(actor, run_id)
+    if not may_own(actor, run.project):
+        raise NotAllowed("delete runs for good")
+    return run
+
+
 def readable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
     ladder = (
         Ladder.objects.readable_by(actor)
@@ -57,6 +89,14 @@ def editable_project(actor: Actor, workspace: str, project: str) -> Project:
     return found
 
 
+def owned_project(actor: Actor, workspace: str, project: str) -> Project:
+    """Return a project of which the actor may decide what is kept."""
+    found = readable_project(actor, workspace, project)
+    if not may_own(actor, found):
+        raise NotAllowed("decide what a project keeps")
+    return found
+
+
 def editable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
     found = readable_ladder(actor, ladder_id)
     if not may_edit(actor, found.project):
@@ -69,6 +109,14 @@ def may_edit(actor: Actor, project: Project) -> bool:
     return (
         actor.scope is Scope.FULL
         and Project.objects.writable_by(actor).filter(id=project.id).exists()
+    )
+
+
+def may_own(actor: Actor, project: Project) -> bool:
+    """Say whether the actor may decide what cannot be taken back."""
+    return (
+        actor.scope is Scope.FULL
+        and Project.objects.owned_by(actor).filter(id=project.id).exists()
     )
 
 

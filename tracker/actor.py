@@ -20,6 +20,7 @@ class Actor:
     # A token speaks for one workspace only; a browser session for all of its user's.
     workspace_id: int | None = None
     scope: Scope = Scope.FULL
+    token_id: int | None = None
 
     @property
     def may_read(self) -> bool:

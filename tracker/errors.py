@@ -63,6 +63,18 @@ class OutOfOrder(TrackerError):
         self.expected = expected
 
 
+class FrameDiffers(TrackerError):
+    """A frame's number is stored already, with other content."""
+
+    code = "frame_differs"
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"Frame {number} is stored already, with other content: two processes"
+            " write to one spool, or a spool was set back. Nothing was stored."
+        )
+
+
 class Unavailable(TrackerError):
     """The database cannot be reached or is too busy; try again."""
 
@@ -72,6 +84,19 @@ class Unavailable(TrackerError):
         super().__init__(
             "The server or its database is too busy; try again in a few seconds."
         )
+
+
+class Busy(TrackerError):
+    """Compaction is behind, and the caller is among those who send the most."""
+
+    code = "busy"
+
+    def __init__(self, retry_after_seconds: int) -> None:
+        super().__init__(
+            "The server is behind with what it was sent; send again in"
+            f" {retry_after_seconds} seconds."
+        )
+        self.retry_after_seconds = retry_after_seconds
 
 
 class LengthRequired(TrackerError):

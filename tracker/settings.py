@@ -136,8 +136,11 @@ if IS_SQLITE:
         ),
     }
 else:
+    # Each of the few threads keeps its own: a pool would check one in and out for each
+    # request, which cost more than what a batch asks of the database.
+    DATABASES["default"]["CONN_MAX_AGE"] = None
     DATABASES["default"]["OPTIONS"] = {
-        "pool": {"min_size": 1, "max_size": 8, "timeout": 5},
+        "connect_timeout": 5,
         "options": "-c statement_timeout=30000 -c lock_timeout=10000",
     }
 

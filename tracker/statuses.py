@@ -5,6 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from tracker.errors import (
+    Busy,
+    FrameDiffers,
     InvalidInput,
     LengthRequired,
     MalformedBatch,
@@ -19,6 +21,8 @@ from tracker.errors import (
 )
 
 STATUS: dict[type[TrackerError], HTTPStatus] = {
+    Busy: HTTPStatus.TOO_MANY_REQUESTS,
+    FrameDiffers: HTTPStatus.UNPROCESSABLE_ENTITY,
     InvalidInput: HTTPStatus.BAD_REQUEST,
     LengthRequired: HTTPStatus.LENGTH_REQUIRED,
     MalformedBatch: HTTPStatus.BAD_REQUEST,
@@ -30,3 +34,9 @@ STATUS: dict[type[TrackerError], HTTPStatus] = {
     Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     UnsupportedMedia: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
 }
+
+
+def status_of(error: TrackerError) -> HTTPStatus:
+    """Return the status of a refusal: that of its kind, or of what it is a kind of."""
+    kinds = (kind for kind in type(error).__mro__ if kind in STATUS)
+    return STATUS[next(kinds)]

@@ -15,8 +15,11 @@ from celery import shared_task
 from celery.signals import worker_ready
 from django.utils import timezone
 
+from tracker.actions.compactions import request_compactions
 from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.purging import purge_run
 from tracker.actions.states import has_unjudged_stage, live_run_ids, mark_silent
+from tracker.actions.trash import delete_expired, move_silent_to_trash, request_purges
 from tracker.actions.work import (
     claim_work,
     due_work_ids,
@@ -24,6 +27,7 @@ from tracker.actions.work import (
     finish_work,
     request_work,
 )
+from tracker.embedded.sqlite.space import give_space_back
 from tracker.models import WorkKind
 from tracker.series.compaction import compact_run, needs_compaction
 
@@ -31,6 +35,10 @@ logger = logging.getLogger(__name__)
 
 # A live run is diagnosed anew about so often while points arrive.
 LIVE_DIAGNOSIS_SECONDS = 15.0
+
+# Deleting and giving space back go on for so long, well within a worker's lease.
+PURGE_SECONDS = 20.0
+SPACE_SECONDS = 20.0
 
 # Wake-up calls at a time. Those nobody took by the time of the next are not needed.
 WAKE_UP_CALLS = 1_000
@@ -48,6 +56,8 @@ def do_work(work_id: int) -> None:
     try:
         if claim.kind == WorkKind.COMPACT:
             compact(claim.run_id)
+        elif claim.kind == WorkKind.PURGE:
+            purge(claim.run_id)
         else:
             diagnose_run(claim.run_id)
     except Exception as error:
@@ -60,6 +70,7 @@ def do_work(work_id: int) -> None:
 
 @shared_task(acks_late=True)
 def send_due_work() -> None:
+    request_compactions()
     for work_id in due_work_ids(WAKE_UP_CALLS):
         do_work.apply_async((work_id,), expires=WAKE_UP_SECONDS)
 
@@ -82,6 +93,15 @@ def request_live_diagnoses() -> None:
         request_work(run_id, WorkKind.DIAGNOSE, delay_seconds=LIVE_DIAGNOSIS_SECONDS)
 
 
+@shared_task(acks_late=True)
+def clear_away() -> None:
+    """Move to the trash, delete and give back whatever it is time for."""
+    move_silent_to_trash()
+    delete_expired()
+    request_purges()
+    give_space_back(SPACE_SECONDS)
+
+
 def compact(run_id: UUID) -> None:
     """Compact, and ask for the diagnosis that the new points deserve."""
     moved = compact_run(run_id)
@@ -91,3 +111,11 @@ def compact(run_id: UUID) -> None:
         request_work(run_id, WorkKind.DIAGNOSE)
     elif moved:
         request_work(run_id, WorkKind.DIAGNOSE, delay_seconds=LIVE_DIAGNOSIS_SECONDS)
+
+
+def purge(run_id: UUID) -> None:
+    """Delete for a while; the space is given back once the run is gone."""
+    if purge_run(run_id, seconds=PURGE_SECONDS).is_done:
+        give_space_back(SPACE_SECONDS)
+    else:
+        request_work(run_id, WorkKind.PURGE)

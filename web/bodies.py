@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import BoundedSemaphore
 
-from django.core.exceptions import BadRequest
+from django.conf import settings
+from django.core.exceptions import BadRequest, RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 
-from tracker.errors import Unavailable
+from tracker.errors import TooLarge, Unavailable
 from web.errors import refusal
 
 # With those that read batches (tracker/api/bodies.py) still fewer than the threads of
@@ -39,6 +40,9 @@ class FormBodies:
         try:
             # Django keeps it, within its own limit, for whoever asks from here on.
             _ = request.body
+        except RequestDataTooBig:
+            limit = f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes"
+            return refusal(request, TooLarge("The body", limit))
         except UnreadablePostError as error:
             raise BadRequest("The body ended before its declared length.") from error
         finally:

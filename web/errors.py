@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
 from tracker.errors import TrackerError, Unavailable
-from tracker.statuses import STATUS
+from tracker.statuses import status_of
 from web.session import wants_json
 
 logger = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ def csrf_failure(request: HttpRequest, **_: object) -> HttpResponse:
 
 
 def refusal(request: HttpRequest, error: TrackerError) -> HttpResponse:
-    response = _page(request, STATUS[type(error)], error.code, str(error))
+    response = _page(request, status_of(error), error.code, str(error))
     if isinstance(error, Unavailable):
         response["Retry-After"] = "5"
     return response

@@ -9,6 +9,7 @@ from web.views import (
     compare,
     figures,
     ladders,
+    project_settings,
     projects,
     rules,
     run,
@@ -16,6 +17,7 @@ from web.views import (
     run_charts,
     run_hardware,
     runs,
+    trash,
 )
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -37,6 +39,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
         run_attributes.attributes,
         name="run-attributes",
     ),
+    path("runs/<uuid:run_id>/trash", trash.move, name="run-trash"),
+    path("runs/<uuid:run_id>/restore", trash.put_back, name="run-restore"),
+    path("runs/<uuid:run_id>/delete", trash.delete, name="run-delete"),
+    path("runs/<uuid:run_id>/pin", trash.pin_run, name="run-pin"),
+    path("runs/<uuid:run_id>/unpin", trash.unpin_run, name="run-unpin"),
     path("runs/<uuid:run_id>/figures/series", figures.series, name="run-series"),
     path("runs/<uuid:run_id>/figures/stages", figures.stages, name="run-stages"),
     path(
@@ -60,6 +67,15 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "w/<str:workspace>/<str:project>/compare/search",
         compare.compare_search,
         name="compare-search",
+    ),
+    path("w/<str:workspace>/<str:project>/trash", trash.trash, name="trash"),
+    path(
+        "w/<str:workspace>/<str:project>/trash/empty", trash.empty, name="trash-empty"
+    ),
+    path(
+        "w/<str:workspace>/<str:project>/settings",
+        project_settings.project_settings,
+        name="project-settings",
     ),
     path("w/<str:workspace>/<str:project>/ladders/", ladders.ladders, name="ladders"),
     path("ladders/<uuid:ladder_id>/", ladders.ladder, name="ladder"),

@@ -19,7 +19,7 @@ def spool(tmp_path):
     opened = create_spool(tmp_path / "spools", ORIGIN, url=None)
     for number in range(2, 9):
         column = [float(number)]
-        opened.write(messages.payload([messages.points("a", column, [0], column)]))
+        opened.write(messages.payload([messages.points(["a"], column, [0], [column])]))
     yield opened
     opened.close()
 

@@ -26,7 +26,7 @@ def root(tmp_path):
 def abandoned(root):
     """Write a spool whose process was killed."""
     opened = create_spool(root, ORIGIN, url=None)
-    opened.write(messages.payload([messages.points("a", [0.0], [0], [1.0])]))
+    opened.write(messages.payload([messages.points(["a"], [0.0], [0], [[1.0]])]))
     opened.close()
     return opened.folder
 

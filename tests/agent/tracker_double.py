@@ -116,7 +116,11 @@ class TrackerDouble:
         return [m for m in self.messages() if m["t"] == kind]
 
     def values(self, path: str) -> list[float]:
-        return [v for m in self._points(path) for v in doubles(m["values"])]
+        found: list[float] = []
+        for message in self._points(path):
+            row, count = message["paths"].index(path), len(message["steps"])
+            found += doubles(message["values"][row * count : (row + 1) * count])
+        return found
 
     def steps(self, path: str) -> list[float]:
         return [v for m in self._points(path) for v in doubles(m["steps"])]
@@ -125,7 +129,7 @@ class TrackerDouble:
         return {m["path"]: m["value"] for m in self.of_kind("set")}
 
     def _points(self, path: str) -> list[dict[str, Any]]:
-        return [m for m in self.of_kind("points") if m["path"] == path]
+        return [m for m in self.of_kind("points") if path in m["paths"]]
 
 
 def split(body: bytes) -> list[tuple[int, bytes]]:

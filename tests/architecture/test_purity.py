@@ -25,6 +25,7 @@ def loaded_by(module):
     [
         "tracker.diagnosis.engine",
         "tracker.ingest.messages",
+        "tracker.queries.run_query.parser",
         "tracker.series.codec",
         "tracker.series.downsample",
         "tracker.series.journal",

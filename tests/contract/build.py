@@ -17,8 +17,10 @@ from agent.frames import Frame
 from agent.values import Value
 
 FOLDER = Path(__file__).parent
-DESCRIPTION = FOLDER / "frames-v1.json"
-FRAMES = FOLDER / "frames-v1.bin"
+DESCRIPTION = FOLDER / "frames-v2.json"
+FRAMES = FOLDER / "frames-v2.bin"
+# As agents of the first version wrote them: a message for each series.
+FIRST_VERSION = FOLDER / "frames-v1.bin"
 
 
 def build(description: dict[str, Any]) -> bytes:
@@ -38,10 +40,10 @@ def _message(described: dict[str, Any]) -> bytes:
         return messages.open_spool(messages.Origin(**fields))
     if kind == "points":
         return messages.points(
-            fields["path"],
+            fields["paths"],
             [_double(text) for text in fields["steps"]],
             fields["times"],
-            [_double(text) for text in fields["values"]],
+            [[_double(text) for text in column] for column in fields["columns"]],
         )
     if kind == "set":
         return messages.set_value(fields["path"], _value(fields["value"]))

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from tests.builders import actor_of
-from tests.contract.build import DESCRIPTION, FRAMES
+from tests.contract.build import DESCRIPTION, FIRST_VERSION, FRAMES
 from tracker.ingest.batch import read_batch
 from tracker.ingest.messages import Close, Drop, Open
 from tracker.ingest.write import store_batch
@@ -17,7 +17,12 @@ from tracker.queries.series import read_points
 
 def described(path):
     frames = json.loads(DESCRIPTION.read_text("utf-8"))["frames"]
-    [message] = [m for f in frames for m in f["messages"] if m.get("path") == path]
+    [message] = [
+        m
+        for f in frames
+        for m in f["messages"]
+        if path in (m.get("path"), *m.get("paths", ()))
+    ]
     return message
 
 
@@ -65,11 +70,20 @@ class TestStored:
     def test_every_bit_of_every_column_survives(self, run):
         expected = described("train/loss")
 
-        points = read_points(run, "train/loss")
+        for path, column in zip(expected["paths"], expected["columns"], strict=True):
+            points = read_points(run, path)
+            assert points.steps.view("<u8").tolist() == bits(expected["steps"])
+            assert points.times.tolist() == expected["times"]
+            assert points.values.view("<u8").tolist() == bits(column)
 
+    def test_frames_of_the_first_version_are_read_for_ever(self, member):
+        receipt = store_batch(actor_of(member), uuid4(), FIRST_VERSION.read_bytes())
+
+        assert (receipt.stored, receipt.refused_count) == (6, 1)
+        expected = described("train/loss")
+        points = read_points(Run.objects.get(), "train/loss")
         assert points.steps.view("<u8").tolist() == bits(expected["steps"])
-        assert points.times.tolist() == expected["times"]
-        assert points.values.view("<u8").tolist() == bits(expected["values"])
+        assert points.values.view("<u8").tolist() == bits(expected["columns"][0])
 
     def test_every_value_is_stored_with_its_type(self, run):
         stored = {

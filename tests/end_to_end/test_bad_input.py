@@ -357,14 +357,24 @@ def test_a_body_in_chunks_needs_a_length(server):
     assert line == "HTTP/1.1 411 Length Required"
 
 
+def test_chunks_without_end_are_refused_unread(server):
+    head = ingest_head(server, Transfer_Encoding="chunked")
+    chunk = b"10000\r\n" + bytes(65_536) + b"\r\n"
+
+    line = server.raw(head.replace("\n", "\r\n").encode() + chunk * 500)
+
+    assert line == "HTTP/1.1 411 Length Required"
+
+
 @pytest.mark.parametrize(
     ("data", "line"),
     [
         (b"X-Large: " + b"a" * 2 * MIB, "431 Request Header Fields Too Large"),
         (b"X-Many: a\r\n" * 5_000, "431 Request Header Fields Too Large"),
+        (b"X: a\r\n" * 100_000, "431 Request Header Fields Too Large"),
         (b"no header", "400 Bad Request"),
     ],
-    ids=["large", "many", "none"],
+    ids=["large", "many", "a hundred thousand", "none"],
 )
 def test_unreasonable_headers_are_refused(server, data, line):
     head = b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -383,6 +393,21 @@ def test_slow_batches_keep_nobody_from_logging(server):
 
     assert answer.status == 200
     assert answer.seconds < 2
+    for client in slow:
+        client.close()
+
+
+def test_a_byte_a_second_keeps_nobody_from_logging(server):
+    slow = [server.hang(ingest_head(server, Content_Length=100)) for _ in range(2)]
+
+    answers = []
+    for _ in range(3):
+        for client in slow:
+            client.sendall(b"x")
+        answers.append(server.send(BATCH))
+        time.sleep(1)
+
+    assert {answer.status for answer in answers} == {200}
     for client in slow:
         client.close()
 

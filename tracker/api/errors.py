@@ -12,13 +12,14 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from tracker.errors import (
+    Busy,
     InvalidInput,
     NotAuthenticated,
     OutOfOrder,
     TrackerError,
     Unavailable,
 )
-from tracker.statuses import STATUS
+from tracker.statuses import status_of
 
 logger = logging.getLogger(__name__)
 
@@ -45,16 +46,20 @@ def refused(error: TrackerError) -> HttpResponse:
     body: dict[str, object] = {"code": error.code, "message": str(error)}
     if isinstance(error, OutOfOrder):
         body["expected"] = error.expected
-    response = JsonResponse({"error": body}, status=STATUS[type(error)])
+    response = JsonResponse({"error": body}, status=status_of(error))
     if isinstance(error, NotAuthenticated):
         response["WWW-Authenticate"] = "Bearer"
     if isinstance(error, Unavailable):
         response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    if isinstance(error, Busy):
+        response["Retry-After"] = str(error.retry_after_seconds)
     return response
 
 
 def answered(error: Exception) -> HttpResponse | None:
     """Return the response to an error that is no fault of ours; None for others."""
+    if isinstance(error, HttpError) and isinstance(error.__cause__, TrackerError):
+        error = error.__cause__  # ninja wraps what the parser of bodies raises
     match error:
         case TrackerError():
             return refused(error)

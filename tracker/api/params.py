@@ -10,14 +10,23 @@ from typing import Annotated
 from ninja import Query
 from pydantic import FiniteFloat, StringConstraints
 
+from tracker.models import Kind, State
+from tracker.queries.run_order import COLUMNS, SUMMARY_MARKS
+from tracker.queries.run_query.parser import MOST_CHARACTERS
+
 LONGEST_TEXT = 1_024
 # No stored text holds a NUL, and PostgreSQL would not even compare with one.
 NO_NUL = r"^[^\x00]*$"
+LONGEST_CURSOR = 16_384
+KIND = f"^({'|'.join(['', *Kind.values])})$"
+STATE = f"^({'|'.join(['', *State.values])})$"
+SORT = rf"^-?({'|'.join(COLUMNS)}|({'|'.join(SUMMARY_MARKS)})[^\x00]+)$"
 
 Name = Annotated[
     str, StringConstraints(min_length=1, max_length=LONGEST_TEXT, pattern=NO_NUL)
 ]
 Text = Annotated[str, Query(max_length=LONGEST_TEXT, pattern=NO_NUL)]
+StateName = Annotated[str, Query(pattern=STATE, description="Empty for any.")]
 Prefix = Annotated[
     str,
     Query(
@@ -29,12 +38,39 @@ Prefix = Annotated[
 Sort = Annotated[
     str,
     Query(
-        max_length=LONGEST_TEXT,
-        pattern=NO_NUL,
+        max_length=len("-") + max(map(len, SUMMARY_MARKS)) + LONGEST_TEXT,
+        pattern=SORT,
         description="A column such as `started`, `name`, `state` or `duration`, or"
-        " `path:` and an attribute's path; with `-` before it, largest first.",
+        " `path:` and an attribute's path, or `min:`, `max:`, `mean:`, `count:`,"
+        " `first_step:` or `last_step:` and a series' path; with `-` before it,"
+        " largest first.",
     ),
 ]
+RunQuery = Annotated[
+    str,
+    Query(
+        max_length=MOST_CHARACTERS,
+        pattern=NO_NUL,
+        description="Which runs, such as `train/loss < 0.3 and state = failed`.",
+    ),
+]
+Cursor = Annotated[
+    str,
+    Query(
+        max_length=LONGEST_CURSOR,
+        description="What the page before said is next, asked with the same sort."
+        " Then `offset` means nothing.",
+    ),
+]
+Columns = Annotated[
+    list[Name],
+    Query(
+        alias="column",
+        max_length=50,
+        description="Paths of attributes to answer with each run; may be repeated.",
+    ),
+]
+KindName = Annotated[str, Query(pattern=KIND, description="Empty for any.")]
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
 Offset = Annotated[int, Query(ge=0, le=2**31, description="How many to pass over.")]
 Paths = Annotated[

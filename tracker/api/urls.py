@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from django.urls import path
 from django.views.decorators.http import require_safe
-from ninja import NinjaAPI
 
+from tracker.api.description import DescribedAPI
 from tracker.api.errors import use_our_errors
+from tracker.api.strict_json import StrictParser
 from tracker.api.v1 import (
     attributes,
     diagnoses,
@@ -14,12 +15,14 @@ from tracker.api.v1 import (
     ladders,
     limits,
     me,
+    points,
     projects,
     runs,
     series,
+    trash,
 )
 
-v1 = NinjaAPI(
+v1 = DescribedAPI(
     title="Seamark",
     version="1",
     description=(
@@ -31,6 +34,7 @@ v1 = NinjaAPI(
     ),
     urls_namespace="api-v1",
     docs_decorator=require_safe,
+    parser=StrictParser(),
 )
 use_our_errors(v1)
 for router in (
@@ -39,8 +43,10 @@ for router in (
     runs.router,
     attributes.router,
     series.router,
+    points.router,
     diagnoses.router,
     ladders.router,
+    trash.router,
     limits.router,
 ):
     v1.add_router("", router)

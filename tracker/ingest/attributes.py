@@ -7,15 +7,16 @@ cannot wait for each other in a circle.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from tracker.ingest.batch import Batch, Message, refuse
+from tracker.ingest.batch import TAGS, Batch, Message, paths_of, refuse
 from tracker.ingest.limits import LIMITS
-from tracker.ingest.messages import ChangeTags, SetValue, Value
-from tracker.ingest.pipeline import TAGS, kind_of, kind_of_value, path_of
+from tracker.ingest.messages import AddPoints, ChangeTags, SetValue, Value
+from tracker.ingest.pipeline import kind_of, kind_of_value
+from tracker.ingest.spools import LockedSpool
 from tracker.models import Attribute, Kind
 
 # Well below what either database allows as parameters of one query.
@@ -45,11 +46,11 @@ def known_attributes(run_id: UUID, paths: Iterable[str]) -> dict[str, KnownAttri
     return known
 
 
-def register_paths(run_id: UUID, kinds: Mapping[str, Kind]) -> None:
+def register_paths(run_id: UUID, project_id: int, kinds: Mapping[str, Kind]) -> None:
     """Insert the paths; one that another batch inserted meanwhile stays as it is."""
     Attribute.objects.bulk_create(
         [
-            Attribute(run_id=run_id, path=path, kind=kinds[path])
+            Attribute(run_id=run_id, project_id=project_id, path=path, kind=kinds[path])
             for path in sorted(kinds)
         ],
         ignore_conflicts=True,
@@ -57,16 +58,24 @@ def register_paths(run_id: UUID, kinds: Mapping[str, Kind]) -> None:
     )
 
 
-def first_kinds(batch: Batch) -> dict[str, Kind]:
-    """What each path of the batch holds, by the first message that speaks of it."""
+def single_kinds(
+    batch: Batch, *, beside: Container[tuple[str, ...]]
+) -> dict[str, Kind]:
+    """What each path of the batch holds, by the first message that speaks of it.
+
+    But for the paths of lists in `beside`, of which everything is known.
+    """
     kinds: dict[str, Kind] = {}
     for message in batch.messages:
-        if (path := path_of(message.content)) is not None:
-            kinds.setdefault(path, kind_of(message.content))
+        content = message.content
+        if isinstance(content, AddPoints) and content.paths in beside:
+            continue
+        for path in paths_of(content):
+            kinds.setdefault(path, kind_of(content))
     return kinds
 
 
-def write_values(run_id: UUID, batch: Batch) -> Batch:
+def write_values(spool: LockedSpool, batch: Batch) -> Batch:
     """Store the last value the batch gives each path; refuse tags beyond the limit."""
     values: dict[str, Value] = {}
     surplus: list[Message] = []
@@ -76,7 +85,7 @@ def write_values(run_id: UUID, batch: Batch) -> Batch:
                 values[path] = value
             case ChangeTags() as change:
                 if TAGS not in values:
-                    values[TAGS] = _stored_tags(run_id)
+                    values[TAGS] = _stored_tags(spool.run_id)
                 tags = _changed(values[TAGS], change)
                 if len(tags) <= LIMITS.set_strings:
                     values[TAGS] = tags
@@ -85,7 +94,7 @@ def write_values(run_id: UUID, batch: Batch) -> Batch:
 
     if values:
         Attribute.objects.bulk_create(
-            [_row(run_id, path, values[path]) for path in sorted(values)],
+            [_row(spool, path, values[path]) for path in sorted(values)],
             update_conflicts=True,
             unique_fields=["run", "path"],
             update_fields=VALUE_FIELDS,
@@ -114,8 +123,13 @@ def _changed(tags: Value, change: ChangeTags) -> tuple[str, ...]:
     return tuple(sorted((present | set(change.add)) - set(change.remove)))
 
 
-def _row(run_id: UUID, path: str, value: Value) -> Attribute:
-    row = Attribute(run_id=run_id, path=path, kind=kind_of_value(value))
+def _row(spool: LockedSpool, path: str, value: Value) -> Attribute:
+    row = Attribute(
+        run_id=spool.run_id,
+        project_id=spool.project_id,
+        path=path,
+        kind=kind_of_value(value),
+    )
     match value:
         case float() if math.isnan(value):
             row.is_nan = True

@@ -6,7 +6,7 @@ at all raises.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -15,24 +15,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker.errors import MalformedBatch, TooLarge
+from tracker.ingest.arrays import claimed_length
 from tracker.ingest.frames import Frame, read_frames
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.messages import (
     LATEST_TIME,
     AddPoints,
+    ChangeTags,
     Content,
     Open,
-    Unacceptable,
+    SetValue,
     read_message,
 )
+from tracker.ingest.refusal import Refusal, Unacceptable
 
 # Steps are stored as floats; beyond this, neighbouring whole numbers look the same.
 LARGEST_STEP = 2.0**53
-# First bytes of MessagePack's arrays: four bits and a length; or the length's width.
-FIXARRAY = 0x9
-ARRAY_HEADERS = {0xDC: 2, 0xDD: 4}
+
+# The attribute that `tags` messages change.
+TAGS = "tags"
 
 Flags: TypeAlias = NDArray[np.bool_]
+# A code of the protocol, and a sentence.
+Reason: TypeAlias = tuple[str, str]
 _payloads = msgspec.msgpack.Decoder(list[msgspec.Raw])
 
 
@@ -46,16 +51,6 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why one message was not accepted; `code` is part of the protocol."""
-
-    frame: int
-    index: int
-    code: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """Consecutive frames of one spool, from `first` to `last`; none is a heartbeat."""
 
@@ -63,6 +58,8 @@ class Batch:
     last: int
     messages: tuple[Message, ...] = ()
     refusals: tuple[Refusal, ...] = ()
+    # Of the frames, one after the other.
+    checksums: tuple[int, ...] = ()
 
     @property
     def is_heartbeat(self) -> bool:
@@ -80,31 +77,21 @@ def read_batch(body: bytes) -> Batch:
     if not frames:
         return Batch(first=1, last=0)
 
-    if sum(message_count(frame.payload) for frame in frames) > LIMITS.messages:
+    if sum(claimed_length(frame.payload) for frame in frames) > LIMITS.messages:
         raise TooLarge("The batch", f"{LIMITS.messages} messages")
     messages: list[Message] = []
     refusals: list[Refusal] = []
     for frame in frames:
-        for judged in _read_payload(frame):
-            if isinstance(judged, Message):
-                messages.append(judged)
-            else:
-                refusals.append(judged)
+        _read_payload(frame, messages, refusals)
 
-    batch = Batch(frames[0].number, frames[-1].number, tuple(messages), tuple(refusals))
+    batch = Batch(
+        frames[0].number,
+        frames[-1].number,
+        tuple(messages),
+        tuple(refusals),
+        tuple(frame.checksum for frame in frames),
+    )
     return _without_bad_points(_checked_opening(batch))
-
-
-def message_count(payload: memoryview) -> int:
-    """Say how many messages a payload claims to hold, without reading them.
-
-    Each costs memory however small it is, so the claim is judged first.
-    """
-    first = payload[0] if payload else 0
-    if first >> 4 == FIXARRAY:
-        return first & 0x0F
-    width = ARRAY_HEADERS.get(first, 0)
-    return int.from_bytes(payload[1 : 1 + width], "big")
 
 
 def refuse(batch: Batch, messages: Sequence[Message], code: str, reason: str) -> Batch:
@@ -126,24 +113,94 @@ def refuse(batch: Batch, messages: Sequence[Message], code: str, reason: str) ->
     )
 
 
-def _read_payload(frame: Frame) -> list[Message | Refusal]:
+def refuse_paths(
+    batch: Batch,
+    judge: Callable[[str, Content], Reason | None],
+    *,
+    unseen: Container[tuple[str, ...]] = (),
+) -> Batch:
+    """Return the batch without the paths that `judge` has a reason against.
+
+    Of a message of many paths, the others stay. Lists of paths in `unseen` are good.
+    """
+    messages: list[Message] = []
+    refusals: list[Refusal] = []
+    for message in batch.messages:
+        content = message.content
+        if isinstance(content, AddPoints) and content.paths in unseen:
+            messages.append(message)
+            continue
+        reasons = {path: judge(path, content) for path in paths_of(content)}
+        bad = {path: reason for path, reason in reasons.items() if reason}
+        refusals += [
+            Refusal(message.frame, message.index, *reason, path)
+            for path, reason in bad.items()
+        ]
+        kept = _without_paths(content, bad) if bad else content
+        if kept is not None:
+            messages.append(replace(message, content=kept) if bad else message)
+    if not refusals:
+        return batch
+    return replace(
+        batch, messages=tuple(messages), refusals=(*batch.refusals, *refusals)
+    )
+
+
+def paths_of(content: Content) -> tuple[str, ...]:
+    """The attributes that a message is about."""
+    match content:
+        case AddPoints():
+            return content.paths
+        case SetValue():
+            return (content.path,)
+        case ChangeTags():
+            return (TAGS,)
+        case _:
+            return ()
+
+
+def _without_paths(content: Content, bad: Container[str]) -> AddPoints | None:
+    if not isinstance(content, AddPoints):
+        return None  # it has one path only
+    good = [row for row, path in enumerate(content.paths) if path not in bad]
+    if not good:
+        return None
+    return AddPoints(
+        tuple(content.paths[row] for row in good),
+        content.steps,
+        content.times,
+        content.rows()[good].tobytes(),
+    )
+
+
+def _read_payload(
+    frame: Frame, messages: list[Message], refusals: list[Refusal]
+) -> None:
     try:
         raw_messages = _payloads.decode(frame.payload)
     except (msgspec.DecodeError, RecursionError):
         # The checksum was right, so sending the frame again would not mend it: it
         # is refused like a message, and its number counts as stored.
         reason = "The frame is not a MessagePack array of messages."
-        return [Refusal(frame.number, 0, "invalid_message", reason)]
-    return [
-        _read_place(frame.number, index, raw) for index, raw in enumerate(raw_messages)
-    ]
+        refusals.append(Refusal(frame.number, 0, "invalid_message", reason))
+        return
 
-
-def _read_place(frame: int, index: int, raw: msgspec.Raw) -> Message | Refusal:
-    try:
-        return Message(frame, index, read_message(raw))
-    except Unacceptable as error:
-        return Refusal(frame, index, error.code, str(error))
+    for index, raw in enumerate(raw_messages):
+        place = frame.number, index
+        try:
+            content = read_message(raw)
+        except Unacceptable as error:
+            refusals.append(Refusal(*place, error.code, str(error)))
+            continue
+        messages.append(Message(*place, content))
+        if isinstance(content, AddPoints):
+            refusals += [
+                Refusal(*place, "invalid_path", bad.reason, bad.path)
+                for bad in content.bad_paths
+            ]
+        # A few bytes can name very many bad paths, and each is remembered.
+        if len(refusals) > LIMITS.messages:
+            raise TooLarge("What is refused of the batch", f"{LIMITS.messages} paths")
 
 
 def _checked_opening(batch: Batch) -> Batch:
@@ -170,6 +227,9 @@ def _without_bad_points(batch: Batch) -> Batch:
     added = [m.content for m in batch.messages if isinstance(m.content, AddPoints)]
     if sum(content.count for content in added) > LIMITS.points:
         raise TooLarge("The batch", f"{LIMITS.points} points")
+    # Columns without points cost, too.
+    if sum(len(content.paths) for content in added) > LIMITS.points:
+        raise TooLarge("The batch", f"{LIMITS.points} paths")
     # One look at all columns together; only if something is wrong, one by one.
     if _storable(
         b"".join(content.steps for content in added),
@@ -195,16 +255,19 @@ def _with_good_points(message: Message) -> tuple[Message, Refusal | None]:
     if good.all():
         return message, None
 
-    columns = (
-        np.frombuffer(column, "<u8")[good].tobytes()
-        for column in (content.steps, content.times, content.values)
+    kept = AddPoints(
+        content.paths,
+        np.frombuffer(content.steps, "<u8")[good].tobytes(),
+        np.frombuffer(content.times, "<u8")[good].tobytes(),
+        content.rows()[:, good].tobytes(),
     )
-    return replace(message, content=AddPoints(content.path, *columns)), Refusal(
+    lost = int((~good).sum()) * len(content.paths)
+    return replace(message, content=kept), Refusal(
         message.frame,
         message.index,
         "invalid_points",
-        f"{int((~good).sum())} of {len(good)} points have a step that is not a number"
-        " up to 2^53, or a time outside the years 1970 to 9999.",
+        f"{lost} of {content.count} points have a step that is not a number up to"
+        " 2^53, or a time outside the years 1970 to 9999.",
     )
 
 

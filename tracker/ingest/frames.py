@@ -21,6 +21,7 @@ HIGHEST_NUMBER = 2**63 - 1
 class Frame:
     number: int
     payload: memoryview
+    checksum: int
 
 
 def read_frames(body: bytes) -> Iterator[Frame]:
@@ -42,6 +43,6 @@ def read_frames(body: bytes) -> Iterator[Frame]:
         if not 1 <= number <= HIGHEST_NUMBER or number != (expected or number):
             raise MalformedBatch("The frames are not numbered one after the other.")
 
-        yield Frame(number, view[position + HEADER.size : end])
+        yield Frame(number, view[position + HEADER.size : end], checksum)
         expected = number + 1
         position = end

@@ -9,14 +9,20 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
+import numpy as np
 from msgspec import Meta, Struct
 
 from tracker.ingest.limits import LIMITS
+from tracker.ingest.paths import BadPath, clean_path, read_paths
+from tracker.ingest.refusal import Unacceptable
+from tracker.series.points import Floats
 
 NUMBER_BYTES = 8
 # Times are microseconds since 1970, up to the end of the year 9999.
 LATEST_TIME = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp()) * 1_000_000
 
+# MessagePack's empty array.
+NO_PATHS = b"\x90"
 NO_NUL = r"\A[^\x00]*\Z"
 RunName = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
 ProjectName = Annotated[str, Meta(min_length=1, max_length=200, pattern=NO_NUL)]
@@ -43,17 +49,36 @@ class Open(Struct, tag_field="t", tag="open", frozen=True):
     workspace: str | None = None
 
 
-class AddPoints(Struct, tag_field="t", tag="points", frozen=True):
-    """Points of one series, as columns of little-endian numbers."""
+class AddPoints(Struct, frozen=True):
+    """Points of series that were logged together, as columns of little-endian numbers.
 
-    path: str
+    The columns of values follow each other as the paths do, each as long as the steps.
+    """
+
+    paths: tuple[str, ...]
     steps: bytes
     times: bytes
     values: bytes
+    # Paths that came with columns, too, but cannot be.
+    bad_paths: tuple[BadPath, ...] = ()
 
     @property
     def count(self) -> int:
         return len(self.values) // NUMBER_BYTES
+
+    def rows(self) -> Floats:
+        """Return the values, a row for each path."""
+        rows = np.frombuffer(self.values, "<f8")
+        return rows.reshape(len(self.paths), len(self.steps) // NUMBER_BYTES)
+
+
+class _UnjudgedPoints(Struct, tag_field="t", tag="points", frozen=True):
+    steps: bytes
+    times: bytes
+    values: bytes
+    paths: msgspec.Raw = msgspec.Raw(NO_PATHS)
+    # In place of `paths`: agents of the first version sent one series at a time.
+    path: str | None = None
 
 
 class SetValue(Struct, tag_field="t", tag="set", frozen=True):
@@ -81,7 +106,9 @@ class Close(Struct, tag_field="t", tag="close", frozen=True):
     failure: str = ""
 
 
-_Unjudged: TypeAlias = Open | AddPoints | _UnjudgedValue | ChangeTags | Drop | Close
+_Unjudged: TypeAlias = (
+    Open | _UnjudgedPoints | _UnjudgedValue | ChangeTags | Drop | Close
+)
 Content: TypeAlias = Open | AddPoints | SetValue | ChangeTags | Drop | Close
 # First bytes of MessagePack's extensions, of which timestamps are one.
 EXTENSIONS = frozenset({0xC7, 0xC8, 0xC9, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8})
@@ -98,29 +125,6 @@ _timestamps = msgspec.msgpack.Decoder(datetime)
 _kinds = msgspec.msgpack.Decoder(_AnyKind)
 
 
-class Unacceptable(Exception):
-    """One message is refused; `code` is part of the protocol."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-def clean_path(text: str) -> str:
-    """Return the path as it is stored, or refuse it."""
-    path = text.strip("/")
-    if not path:
-        raise Unacceptable("invalid_path", "The path is empty.")
-    if len(path) > LIMITS.path_characters:
-        raise Unacceptable(
-            "invalid_path",
-            f"The path has more than {LIMITS.path_characters} characters.",
-        )
-    if "\0" in path:
-        raise Unacceptable("invalid_path", "The path holds a NUL character.")
-    return path
-
-
 def read_message(raw: bytes | msgspec.Raw) -> Content:
     try:
         content = _contents.decode(raw)
@@ -130,7 +134,7 @@ def read_message(raw: bytes | msgspec.Raw) -> Content:
         raise _reason(raw, error) from error
 
     match content:
-        case AddPoints():
+        case _UnjudgedPoints():
             return _judged_points(content)
         case _UnjudgedValue():
             return SetValue(clean_path(content.path), _judged_value(content.value))
@@ -152,13 +156,23 @@ def _reason(raw: bytes | msgspec.Raw, error: Exception) -> Unacceptable:
     return Unacceptable("invalid_message", f"{error}."[:300])
 
 
-def _judged_points(content: AddPoints) -> AddPoints:
-    columns = (content.steps, content.times, content.values)
-    if len({len(column) for column in columns}) != 1:
-        raise Unacceptable("invalid_message", "The columns differ in length.")
-    if len(content.values) % NUMBER_BYTES:
+def _judged_points(content: _UnjudgedPoints) -> AddPoints:
+    if content.path is None:
+        paths = read_paths(bytes(content.paths))
+    else:
+        paths = read_paths(msgspec.msgpack.encode([content.path]))
+    steps, times, values = content.steps, content.times, content.values
+    if len(steps) % NUMBER_BYTES:
         raise Unacceptable("invalid_message", "A column is not made of 8-byte numbers.")
-    return AddPoints(clean_path(content.path), *columns)
+    if len(times) != len(steps) or len(values) != len(steps) * paths.column_count:
+        raise Unacceptable("invalid_message", "The columns differ in length.")
+    if not paths.names:
+        reason = paths.bad[0].reason if paths.bad else "There are no paths."
+        raise Unacceptable("invalid_path", reason)
+    if paths.bad:
+        rows = np.frombuffer(values, "V8").reshape(paths.column_count, -1)
+        values = rows[list(paths.columns)].tobytes()
+    return AddPoints(paths.names, steps, times, values, paths.bad)
 
 
 def _judged_value(raw: msgspec.Raw) -> Value:

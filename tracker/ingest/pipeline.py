@@ -1,4 +1,4 @@
-"""The ordered steps by which a batch is judged against what is stored (pure).
+"""What decides whether a batch is accepted, step by step (pure).
 
 Each step returns the batch, less the messages it refuses, or raises because the whole
 batch cannot be stored.
@@ -6,21 +6,24 @@ batch cannot be stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 
-from tracker.errors import OutOfOrder
-from tracker.ingest.batch import Batch, Message, refuse
+import numpy as np
+
+from tracker.errors import FrameDiffers, OutOfOrder
+from tracker.ingest.batch import Batch, Reason, refuse_paths
 from tracker.ingest.limits import LIMITS
-from tracker.ingest.messages import AddPoints, ChangeTags, Content, SetValue, Value
+from tracker.ingest.messages import ChangeTags, Content, Drop, SetValue, Value
 from tracker.models import Kind
 
-# The attribute that `tags` messages change.
-TAGS = "tags"
 # A number may be logged as 1 now and as 0.5 later.
 NUMBERS = frozenset({Kind.INTEGER, Kind.FLOAT})
+# How many of the last frames stored are known well enough to tell a repeated one from
+# another of the same number.
+REMEMBERED_FRAMES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,10 @@ class Known:
     kinds: Mapping[str, Kind]
     # All attributes of the run.
     attribute_count: int
+    # The checksums of the last frames stored, little-endian, the newest last.
+    checksums: bytes = b""
+    # Lists of paths that are all series of the run; they are not in `kinds`.
+    series: Container[tuple[str, ...]] = ()
 
 
 Step: TypeAlias = Callable[[Batch, Known], Batch]
@@ -48,53 +55,48 @@ def skip_stored_frames(batch: Batch, known: Known) -> Batch:
         return batch
     if batch.first > known.last_number + 1:
         raise OutOfOrder(known.last_number + 1)
+    if batch.first > known.last_number:
+        return batch
 
+    _expect_the_same(batch, known)
     return replace(
         batch,
         first=known.last_number + 1,
         last=max(batch.last, known.last_number),
         messages=tuple(m for m in batch.messages if m.frame > known.last_number),
         refusals=tuple(r for r in batch.refusals if r.frame > known.last_number),
+        checksums=batch.checksums[known.last_number + 1 - batch.first :],
     )
 
 
 def refuse_other_kinds(batch: Batch, known: Known) -> Batch:
     """Refuse what would make an attribute hold something of another type."""
     kinds = dict(known.kinds)
-    conflicting: list[Message] = []
-    for message in batch.messages:
-        if (path := path_of(message.content)) is not None:
-            kind = kind_of(message.content)
-            # Within the batch, the first message decides what a new path holds.
-            if not _agree(kinds.setdefault(path, kind), kind):
-                conflicting.append(message)
-    return refuse(
-        batch,
-        conflicting,
-        "type_conflict",
-        "The path already holds something of another type.",
-    )
+
+    def reason(path: str, content: Content) -> Reason | None:
+        kind = kind_of(content)
+        # Within the batch, the first message decides what a new path holds.
+        if _agree(kinds.setdefault(path, kind), kind):
+            return None
+        return "type_conflict", "The path already holds something of another type."
+
+    return refuse_paths(batch, reason, unseen=known.series)
 
 
 def refuse_too_many_attributes(batch: Batch, known: Known) -> Batch:
     paths = set(known.kinds)
-    free = LIMITS.attributes - known.attribute_count
-    surplus: list[Message] = []
-    for message in batch.messages:
-        path = path_of(message.content)
-        if path is None or path in paths:
-            continue
-        if free > 0:
-            free -= 1
+    most = len(paths) + LIMITS.attributes - known.attribute_count
+
+    def reason(path: str, _: Content) -> Reason | None:
+        if path in paths or len(paths) < most:
             paths.add(path)
-        else:
-            surplus.append(message)
-    return refuse(
-        batch,
-        surplus,
-        "too_many_attributes",
-        f"The run has {LIMITS.attributes} attributes, the most a run may have.",
-    )
+            return None
+        return (
+            "too_many_attributes",
+            f"The run has {LIMITS.attributes} attributes, the most a run may have.",
+        )
+
+    return refuse_paths(batch, reason, unseen=known.series)
 
 
 STEPS: tuple[Step, ...] = (
@@ -104,15 +106,10 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def path_of(content: Content) -> str | None:
-    """The attribute that a message is about, if any."""
-    match content:
-        case AddPoints() | SetValue():
-            return content.path
-        case ChangeTags():
-            return TAGS
-        case _:
-            return None
+def remembered(known: Known, batch: Batch) -> bytes:
+    """Return the checksums to remember once the judged batch is stored."""
+    new = np.array(batch.checksums[-REMEMBERED_FRAMES:], "<u4").tobytes()
+    return (known.checksums + new)[-REMEMBERED_FRAMES * 4 :]
 
 
 def kind_of(content: Content) -> Kind:
@@ -139,6 +136,27 @@ def kind_of_value(value: Value) -> Kind:
             return Kind.DATETIME
         case _:
             return Kind.STRING_SET
+
+
+def _expect_the_same(batch: Batch, known: Known) -> None:
+    """Refuse frames of numbers that are stored already, with other content.
+
+    But for those without any: an agent that finds a frame damaged on its disk, and
+    does not know that it is stored, sends such a one in its place.
+    """
+    stored = np.frombuffer(known.checksums, "<u4").tolist()
+    oldest = known.last_number + 1 - len(stored)
+    different = {
+        number
+        for number, checksum in enumerate(batch.checksums, start=batch.first)
+        if oldest <= number <= known.last_number and stored[number - oldest] != checksum
+    }
+    if different:
+        different &= {refusal.frame for refusal in batch.refusals} | {
+            m.frame for m in batch.messages if not isinstance(m.content, Drop)
+        }
+    if different:
+        raise FrameDiffers(min(different))
 
 
 def _agree(one: Kind, other: Kind) -> bool:

@@ -8,8 +8,10 @@ somebody who waits for them.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -21,34 +23,30 @@ from tracker.actions.work import request_work
 from tracker.actor import Actor
 from tracker.errors import NotAllowed, NotFound, OutOfOrder
 from tracker.ingest.attributes import (
-    first_kinds,
     known_attributes,
     register_paths,
+    single_kinds,
     write_values,
 )
-from tracker.ingest.batch import Batch, Refusal, read_batch
+from tracker.ingest.batch import Batch, read_batch
+from tracker.ingest.known_series import known_series, remember_series
 from tracker.ingest.messages import AddPoints, Close, Drop
 from tracker.ingest.opening import from_microseconds, open_spool
-from tracker.ingest.pipeline import Known, judge, refuse_other_kinds
-from tracker.models import (
-    Attribute,
-    JournalEntry,
-    Role,
-    Run,
-    Spool,
-    State,
-    WorkKind,
-    Workspace,
-)
-from tracker.series.journal import encode
-from tracker.series.points import Points
+from tracker.ingest.pipeline import Known, judge, refuse_other_kinds, remembered
+from tracker.ingest.refusal import Refusal
+from tracker.ingest.spools import LockedSpool, add_entry, lock_spool, note_progress
+from tracker.models import Attribute, Role, Run, Spool, State, WorkKind, Workspace
+from tracker.series import journal
+from tracker.series.points import Integers
+from tracker.series.table import Table, one_after_the_other, side_by_side
 
 LISTED_REFUSALS = 20
+LISTED_PATH_CHARACTERS = 200
 FAILURE_CHARACTERS = 65_536
-# Compaction waits this long, so that one pass takes several batches.
-COMPACTION_DELAY_SECONDS = 1.0
-# A run's last sign of life is written this often; its processes share the row.
-RUN_SEEN_RESOLUTION = timedelta(seconds=5)
+
+Paths: TypeAlias = tuple[str, ...]
+# The ids of a run's series, by lists of paths.
+SeriesIds: TypeAlias = Mapping[Paths, Integers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +61,45 @@ class Receipt:
 def store_batch(actor: Actor, spool_id: UUID, body: bytes) -> Receipt:
     batch = read_batch(body)
     with transaction.atomic():
-        workspace = _writable_workspace(actor)
-        spool = _locked_spool(workspace, spool_id)
+        spool = lock_spool(actor, spool_id)
         is_new = spool is None
         if spool is None:
-            spool = _opened_spool(workspace, spool_id, batch)
-        if spool.run.trashed_at is not None:
+            spool = _opened_spool(actor, spool_id, batch)
+        if spool.is_in_trash:
             raise NotFound("run")
 
-        batch, series = _accepted(spool, batch)
-        batch = write_values(spool.run_id, batch)
-        point_count = _write_journal(spool, batch, series)
-        is_changed = _note_state(spool, batch) or is_new
-        _note_progress(spool, batch)
-        _request_what_follows(spool, is_changed=is_changed, has_points=point_count > 0)
+        batch, checksums, series = _accepted(spool, batch)
+        batch = write_values(spool, batch)
+        _write_journal(spool, batch, series)
+        now = timezone.now()
+        stored = spool.last_number if batch.is_heartbeat else batch.last
+        note_progress(spool, stored, checksums, now)
+        has_changed = _note_what_is_rare(spool, batch, now)
+        if has_changed or is_new:
+            _request_what_follows(spool)
+
+    for paths, ids in series.items():
+        remember_series(spool.run_id, paths, ids)
     return Receipt(
-        spool.last_number, batch.refusals[:LISTED_REFUSALS], len(batch.refusals)
+        stored,
+        tuple(map(_listed, batch.refusals[:LISTED_REFUSALS])),
+        len(batch.refusals),
     )
+
+
+def _listed(refusal: Refusal) -> Refusal:
+    return replace(refusal, path=refusal.path[:LISTED_PATH_CHARACTERS])
+
+
+def _opened_spool(actor: Actor, spool_id: UUID, batch: Batch) -> LockedSpool:
+    workspace = _writable_workspace(actor)
+    if batch.opening is None:
+        raise OutOfOrder(1)
+    open_spool(workspace, spool_id, batch.opening)
+    spool = lock_spool(actor, spool_id)
+    if spool is None:
+        raise NotFound("spool")  # another workspace has that id
+    return spool
 
 
 def _writable_workspace(actor: Actor) -> Workspace:
@@ -95,94 +115,112 @@ def _writable_workspace(actor: Actor) -> Workspace:
     return workspace
 
 
-def _locked_spool(workspace: Workspace, spool_id: UUID) -> Spool | None:
-    return (
-        # Not the key: rows that refer to the spool need not wait.
-        Spool.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("run")
-        .filter(id=spool_id, run__project__workspace=workspace)
-        .first()
-    )
-
-
-def _opened_spool(workspace: Workspace, spool_id: UUID, batch: Batch) -> Spool:
-    if batch.opening is None:
-        raise OutOfOrder(1)
-    open_spool(workspace, spool_id, batch.opening)
-    spool = _locked_spool(workspace, spool_id)
-    if spool is None:
-        raise NotFound("spool")  # another workspace has that id
-    return spool
-
-
-def _accepted(spool: Spool, batch: Batch) -> tuple[Batch, dict[str, int]]:
-    """Return what is accepted of the batch, and the ids of its paths."""
-    kinds = first_kinds(batch)
+def _accepted(spool: LockedSpool, batch: Batch) -> tuple[Batch, bytes, SeriesIds]:
+    """Return what is accepted of the batch, the checksums, and the ids of its series."""
+    series = dict(_known_series(spool.run_id, batch))
+    kinds = single_kinds(batch, beside=series)
     known = known_attributes(spool.run_id, kinds)
-    is_any_new = len(known) < len(kinds)
-    batch = judge(
-        batch,
-        Known(
-            spool.last_number,
-            {path: attribute.kind for path, attribute in known.items()},
-            # Counting is dear for a run with very many; so only when it matters.
-            Attribute.objects.filter(run_id=spool.run_id).count() if is_any_new else 0,
+    before = Known(
+        last_number=spool.last_number,
+        kinds={path: attribute.kind for path, attribute in known.items()},
+        # Counting is dear for a run with very many; so only when it matters.
+        attribute_count=(
+            Attribute.objects.filter(run_id=spool.run_id).count()
+            if len(known) < len(kinds)
+            else 0
         ),
+        checksums=spool.checksums,
+        series=series,
     )
+    batch = judge(batch, before)
+    checksums = remembered(before, batch)
 
-    new = {path: k for path, k in first_kinds(batch).items() if path not in known}
+    accepted = single_kinds(batch, beside=series)
+    new = {path: kind for path, kind in accepted.items() if path not in known}
     if new:
-        register_paths(spool.run_id, new)
+        register_paths(spool.run_id, spool.project_id, new)
         # Read back for their ids, and as another batch may have been faster.
         known |= known_attributes(spool.run_id, new)
         now_known = {path: attribute.kind for path, attribute in known.items()}
-        batch = refuse_other_kinds(batch, Known(spool.last_number, now_known, 0))
-    return batch, {path: attribute.id for path, attribute in known.items()}
+        batch = refuse_other_kinds(
+            batch, Known(spool.last_number, now_known, 0, series=series)
+        )
+    for paths in _paths_of_points(batch):
+        if paths not in series:
+            series[paths] = np.array([known[path].id for path in paths], np.int64)
+    return batch, checksums, series
 
 
-def _write_journal(spool: Spool, batch: Batch, series: dict[str, int]) -> int:
-    parts: dict[str, list[AddPoints]] = {}
+def _known_series(run_id: UUID, batch: Batch) -> Iterator[tuple[Paths, Integers]]:
+    for paths in _paths_of_points(batch):
+        ids = known_series(run_id, paths)
+        if ids is not None:
+            yield paths, ids
+
+
+def _paths_of_points(batch: Batch) -> set[Paths]:
+    return {m.content.paths for m in batch.messages if isinstance(m.content, AddPoints)}
+
+
+def _write_journal(spool: LockedSpool, batch: Batch, series: SeriesIds) -> None:
+    tables = side_by_side(_tables(batch, series))
+    point_count = sum(table.point_count for table in tables)
+    if point_count:
+        data = journal.encode(tables)
+        add_entry(spool, batch.first, batch.last, point_count, data)
+
+
+def _tables(batch: Batch, series: SeriesIds) -> Iterator[Table]:
+    parts: dict[Paths, list[Table]] = {}
     for message in batch.messages:
         if isinstance(message.content, AddPoints) and message.content.count:
-            parts.setdefault(message.content.path, []).append(message.content)
-    if not parts:
-        return 0
-
-    points = {series[path]: _joined(some) for path, some in parts.items()}
-    count = sum(len(some) for some in points.values())
-    JournalEntry.objects.create(
-        run_id=spool.run_id,
-        spool=spool,
-        first_number=batch.first,
-        last_number=batch.last,
-        point_count=count,
-        data=encode(points),
-    )
-    return count
+            points = message.content
+            table = Table(
+                series[points.paths],
+                np.frombuffer(points.steps, "<f8"),
+                np.frombuffer(points.times, "<i8"),
+                points.rows(),
+            )
+            parts.setdefault(points.paths, []).append(table)
+    for of_paths in parts.values():
+        yield one_after_the_other(of_paths)
 
 
-def _joined(parts: list[AddPoints]) -> Points:
-    return Points(
-        np.frombuffer(b"".join(part.steps for part in parts), "<f8"),
-        np.frombuffer(b"".join(part.times for part in parts), "<i8"),
-        np.frombuffer(b"".join(part.values for part in parts), "<f8"),
-    )
+def _note_what_is_rare(spool: LockedSpool, batch: Batch, now: datetime) -> bool:
+    """Note states, refusals and drops; return whether the spool's state changed."""
+    changes = _new_state(spool, batch)
+    has_changed = bool(changes)
+    dropped = [m.content.points for m in batch.messages if isinstance(m.content, Drop)]
+    if batch.refusals or dropped:
+        stored = Spool.objects.only("refused", "dropped_points").get(id=spool.id)
+        codes = Counter(refusal.code for refusal in batch.refusals)
+        changes["refused"] = dict(Counter(stored.refused) + codes)
+        changes["dropped_points"] = stored.dropped_points + sum(dropped)
+    if changes:
+        Spool.objects.filter(id=spool.id).update(**changes)
+    if spool.is_run_stale:
+        Run.objects.filter(id=spool.run_id, last_seen_at__lt=now).update(
+            last_seen_at=now
+        )
+    return has_changed
 
 
-def _note_state(spool: Spool, batch: Batch) -> bool:
-    """Change the spool's state and end as the batch says; return whether they changed."""
-    before = spool.state, spool.ended_at
+# Any: columns of all kinds.
+def _new_state(spool: LockedSpool, batch: Batch) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
     # A repeated batch says nothing new; an empty one says that the process lives.
     is_repeated = batch.is_heartbeat and batch.last > 0
     if spool.state == State.CRASHED and not is_repeated:
         # It was only silent for long.
-        spool.state, spool.ended_at = State.RUNNING, None
+        changes = {"state": State.RUNNING, "ended_at": None}
     for message in batch.messages:
         if isinstance(message.content, Close):
-            spool.state = message.content.state
-            spool.ended_at = from_microseconds(message.content.time)
-            spool.failure = _storable(message.content.failure)
-    return (spool.state, spool.ended_at) != before
+            changes = {
+                "state": State(message.content.state),
+                "ended_at": from_microseconds(message.content.time),
+                "failure": _storable(message.content.failure),
+            }
+    return changes
 
 
 def _storable(failure: str) -> str:
@@ -190,43 +228,11 @@ def _storable(failure: str) -> str:
     return failure.replace("\0", "\N{REPLACEMENT CHARACTER}")[:FAILURE_CHARACTERS]
 
 
-def _note_progress(spool: Spool, batch: Batch) -> None:
-    now = timezone.now()
-    if not batch.is_heartbeat:
-        spool.last_number = batch.last
-    spool.last_seen_at = now
-    spool.refused = dict(
-        Counter(spool.refused) + Counter(refusal.code for refusal in batch.refusals)
-    )
-    spool.dropped_points += sum(
-        message.content.points
-        for message in batch.messages
-        if isinstance(message.content, Drop)
-    )
-    spool.save(
-        update_fields=[
-            "last_number",
-            "last_seen_at",
-            "refused",
-            "dropped_points",
-            "state",
-            "failure",
-            "ended_at",
-        ]
-    )
-    Run.objects.filter(
-        id=spool.run_id, last_seen_at__lt=now - RUN_SEEN_RESOLUTION
-    ).update(last_seen_at=now)
-
-
-def _request_what_follows(spool: Spool, *, is_changed: bool, has_points: bool) -> None:
+def _request_what_follows(spool: LockedSpool) -> None:
     # In the same transaction: once the batch is acknowledged, the work is asked for.
-    # No message is sent from here; the timetable finds the rows, broker or not.
-    if is_changed:
-        settle_states(spool.run_id)
-    has_ended = is_changed and spool.state != State.RUNNING
-    if has_points or has_ended:
-        delay = 0.0 if has_ended else COMPACTION_DELAY_SECONDS
-        request_work(spool.run_id, WorkKind.COMPACT, delay_seconds=delay)
-    if has_ended:
+    # No message is sent from here; the timetable finds the rows, broker or not. Nor
+    # is compaction asked for while a process lives: the journal itself asks for it.
+    settle_states(spool.run_id)
+    if Spool.objects.filter(id=spool.id).exclude(state=State.RUNNING).exists():
+        request_work(spool.run_id, WorkKind.COMPACT)
         request_work(spool.run_id, WorkKind.DIAGNOSE)

@@ -5,7 +5,7 @@ from tracker.models.diagnosis import Diagnosis, Finding
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.project import Project
 from tracker.models.run import Run, Spool, Stage, State
-from tracker.models.series import JournalEntry, SeriesChunk
+from tracker.models.series import JournalEntry, SeriesChunk, SeriesTicks
 from tracker.models.token import SignInLink, Token
 from tracker.models.user import User
 from tracker.models.work import Work, WorkKind
@@ -24,6 +24,7 @@ __all__ = [
     "Run",
     "Rung",
     "SeriesChunk",
+    "SeriesTicks",
     "SignInLink",
     "Spool",
     "Stage",

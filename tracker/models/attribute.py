@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
+from django.db.models.functions import Length
 
+from tracker.models.project import Project
 from tracker.models.run import Run
+from tracker.models.set_index import SetIndex
+
+# Texts up to this length are found, and sorted, by an index.
+SHORT_CHARACTERS = 100
+
+models.TextField.register_lookup(Length)
 
 
 class Kind(models.TextChoices):
@@ -22,7 +30,13 @@ class Kind(models.TextChoices):
 class Attribute(models.Model):
     """One row per run and path, so that runs can be sorted and filtered by it."""
 
-    run = models.ForeignKey(Run, models.CASCADE, related_name="attributes")
+    run = models.ForeignKey(
+        Run, models.CASCADE, related_name="attributes", db_index=False
+    )
+    # The run's, so that an index finds the runs of a project by what they hold.
+    project = models.ForeignKey(
+        Project, models.CASCADE, related_name="+", db_index=False
+    )
     path = models.CharField(max_length=1024)
     kind = models.CharField(max_length=12, choices=Kind.choices)
     updated_at = models.DateTimeField(auto_now=True)
@@ -53,6 +67,38 @@ class Attribute(models.Model):
             models.UniqueConstraint(
                 fields=["run", "path"], name="attribute_path_once_per_run"
             )
+        ]
+        indexes: ClassVar = [
+            # Whatever runs are sorted and filtered by, in one place: a page of the runs
+            # table reads a range of this and no row. docs/decisions/0009 weighs it.
+            models.Index(
+                fields=[
+                    *("project", "path", "number", "run", "is_nan", "count"),
+                    *("minimum", "maximum", "total", "finite_count"),
+                    *("first_step", "last_step"),
+                ],
+                name="attribute_numbers",
+            ),
+            # Most texts are short; a long one would not fit into an index of PostgreSQL.
+            models.Index(
+                fields=["project", "path", "text", "run", "kind", "number"],
+                condition=models.Q(
+                    number__isnull=True, text__length__lte=SHORT_CHARACTERS
+                ),
+                name="attribute_texts",
+            ),
+            models.Index(
+                fields=["project", "path", "run"],
+                condition=models.Q(
+                    number__isnull=True, text__length__gt=SHORT_CHARACTERS
+                ),
+                name="attribute_long_texts",
+            ),
+            SetIndex(
+                fields=["project", "path", "run", "items"],
+                condition=models.Q(items__isnull=False),
+                name="attribute_sets",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -21,10 +21,15 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.of_member(actor) if actor.may_read else self.none()
 
     def writable_by(self, actor: Actor) -> Self:
+        return self.of_member_as(actor, Role.OWNER, Role.EDITOR)
+
+    def owned_by(self, actor: Actor) -> Self:
+        return self.of_member_as(actor, Role.OWNER)
+
+    def of_member_as(self, actor: Actor, *roles: Role) -> Self:
         return self.filter(
             workspace__in=Workspace.objects.filter(
-                member__user_id=actor.user_id,
-                member__role__in=[Role.OWNER, Role.EDITOR],
+                member__user_id=actor.user_id, member__role__in=roles
             )
         ).of_member(actor)
 
@@ -34,6 +39,8 @@ class Project(models.Model):
     name = models.CharField(max_length=200)
     slug = models.SlugField(max_length=200)
     created_at = models.DateTimeField(auto_now_add=True)
+    # Runs silent for longer go to the trash; None keeps them for ever.
+    retention_days = models.PositiveIntegerField(null=True)
 
     objects = ProjectQuerySet.as_manager()
 

@@ -28,6 +28,10 @@ class RunQuerySet(models.QuerySet["Run"]):
     def not_in_trash(self) -> Self:
         return self.filter(trashed_at=None)
 
+    def in_trash(self) -> Self:
+        """What can be restored; a run that is being deleted is nowhere."""
+        return self.filter(trashed_at__isnull=False, purging_at=None)
+
 
 class Run(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -44,6 +48,10 @@ class Run(models.Model):
     # By the server's clock: when anything last arrived.
     last_seen_at = models.DateTimeField(auto_now_add=True)
     trashed_at = models.DateTimeField(null=True)
+    # Once set, the run is being deleted, piece by piece, and nothing brings it back.
+    purging_at = models.DateTimeField(null=True)
+    # Retention spares pinned runs, and nobody can move them to the trash.
+    pinned_at = models.DateTimeField(null=True)
 
     objects = RunQuerySet.as_manager()
 
@@ -56,6 +64,19 @@ class Run(models.Model):
         indexes: ClassVar = [
             # The runs table, newest first.
             models.Index(fields=["project", "-created_at"], name="run_newest"),
+            # The runs table in the order they started, and how many there are. To SQLite
+            # an index is enough only if it also holds what its condition is about.
+            models.Index(
+                fields=["project", "started_at", "id", "trashed_at"],
+                condition=models.Q(trashed_at__isnull=True),
+                name="run_shown",
+            ),
+            # What is left out of it: few.
+            models.Index(
+                fields=["project", "trashed_at", "id"],
+                condition=models.Q(trashed_at__isnull=False),
+                name="run_trashed",
+            ),
             # Finding runs whose processes fell silent.
             models.Index(fields=["state", "last_seen_at"], name="run_silent"),
         ]
@@ -100,6 +121,9 @@ class Spool(models.Model):
     agent_version = models.CharField(max_length=50)
     # The highest frame number stored; written with the frames it counts.
     last_number = models.PositiveBigIntegerField(default=0)
+    # CRC-32s of the last frames stored, the newest last: frames that come again must
+    # be the same.
+    recent_checksums = models.BinaryField(default=b"")
     state = models.CharField(
         max_length=10, choices=State.choices, default=State.RUNNING
     )

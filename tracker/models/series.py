@@ -1,4 +1,8 @@
-"""Where points lie: first in the journal, then in chunks."""
+"""Where points lie: first in the journal, then in chunks.
+
+Everything here is found by its run, which also decides in which partition of a
+PostgreSQL table it lies: every statement names the run.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,8 @@ class JournalEntry(models.Model):
     The bytes are laid out as docs/formats/journal-entry.md says.
     """
 
-    run = models.ForeignKey(Run, models.CASCADE)
-    spool = models.ForeignKey(Spool, models.CASCADE)
+    run = models.ForeignKey(Run, models.CASCADE, db_index=False)
+    spool = models.ForeignKey(Spool, models.CASCADE, db_index=False)
     first_number = models.PositiveBigIntegerField()
     last_number = models.PositiveBigIntegerField()
     point_count = models.PositiveIntegerField()
@@ -34,6 +38,20 @@ class JournalEntry(models.Model):
         ]
 
 
+class SeriesTicks(models.Model):
+    """The steps and times of chunks, once for all series that were logged together.
+
+    Never changed once written, but for the count of chunks that share them. `data`
+    and `overview` are laid out as docs/formats/series-chunk.md says.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE)
+    # Open chunks leave for others; the last one takes the row with it.
+    chunk_count = models.PositiveIntegerField()
+    data = models.BinaryField()
+    overview = models.BinaryField()
+
+
 class SeriesChunk(models.Model):
     """Some points of one series, and what a chart needs to know without them.
 
@@ -42,8 +60,16 @@ class SeriesChunk(models.Model):
     `data` and `overview` are laid out as docs/formats/series-chunk.md says.
     """
 
-    run = models.ForeignKey(Run, models.CASCADE)
-    series = models.ForeignKey(Attribute, models.CASCADE)
+    run = models.ForeignKey(Run, models.CASCADE, db_index=False)
+    # PostgreSQL cannot hold a partitioned table to this, so compaction looks itself;
+    # chunks go with their run.
+    series = models.ForeignKey(
+        Attribute, models.DO_NOTHING, db_index=False, db_constraint=False
+    )
+    # None for chunks of the first version, which hold their steps and times.
+    ticks = models.ForeignKey(
+        SeriesTicks, models.DO_NOTHING, null=True, db_index=False, db_constraint=False
+    )
     count = models.PositiveIntegerField()
     finite_count = models.PositiveIntegerField()
     first_step = models.FloatField()  # lowest, as the steps may arrive in any order

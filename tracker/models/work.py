@@ -12,6 +12,7 @@ from tracker.models.run import Run
 class WorkKind(models.TextChoices):
     COMPACT = "compact"
     DIAGNOSE = "diagnose"
+    PURGE = "purge"
 
 
 class Work(models.Model):

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.attributes import AttributeRow, attribute_values
-from tracker.queries.run_filter import RunFilter, matching
+from tracker.queries.run_filter import Found, RunFilter
 
 MONITORING = "monitoring/"
 # Runs that can be told apart side by side, and by their colours.
@@ -133,9 +133,8 @@ def find_runs(
     project_id: int, text: str, *, without: Sequence[UUID], limit: int = 12
 ) -> list[Run]:
     """Return the newest runs with this in their name or tags, to be added."""
-    runs = Run.objects.filter(project_id=project_id).not_in_trash()
-    found = matching(runs, RunFilter(text=text)).exclude(id__in=without)
-    return list(found.order_by("-created_at", "id")[:limit])
+    runs = Found(project_id, RunFilter(text=text)).runs().exclude(id__in=without)
+    return list(runs.order_by("-created_at", "id")[:limit])
 
 
 def run_named(project_id: int, name: str) -> UUID | None:

@@ -8,6 +8,7 @@ from django.db.models import Min, Q
 from django.utils import timezone
 
 from tracker.models import Work
+from tracker.queries.backlog import COMPACTED_AFTER, read_backlog
 
 
 def has_current_schema() -> bool:
@@ -19,9 +20,11 @@ def has_current_schema() -> bool:
 def work_lag_seconds() -> float:
     """Return for how long the oldest due work waits: large when no worker takes any.
 
-    Work that failed and waits for its next attempt is not due before then.
+    Work that failed and waits for its next attempt is not due before then. Points wait
+    in the journal, from where the timetable asks for their compaction.
     """
     now = timezone.now()
     waiting = Work.objects.filter(Q(leased_until=None) | Q(leased_until__lt=now))
     oldest = waiting.filter(due_at__lte=now).aggregate(oldest=Min("due_at"))["oldest"]
-    return (now - oldest).total_seconds() if oldest else 0.0
+    lag_seconds = (now - oldest).total_seconds() if oldest else 0.0
+    return max(lag_seconds, read_backlog().seconds - COMPACTED_AFTER.total_seconds())

@@ -1,50 +1,50 @@
-"""Which runs of a project are shown, and in which order.
-
-Orders are total (the run's id decides last), so that pages never overlap, and runs
-without the value come last in both directions.
-"""
+"""Which runs of a project are shown, and how many there are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+from uuid import UUID
 
-from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import (
-    BooleanField,
-    Case,
-    Count,
-    DateTimeField,
-    DurationField,
-    Exists,
-    ExpressionWrapper,
-    F,
-    FilteredRelation,
-    Func,
-    IntegerField,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    TextField,
-    Value,
-    When,
-)
-from django.db.models.expressions import Combinable
-from django.db.models.functions import Cast, Coalesce, Lower
-from django.db.models.sql.compiler import SQLCompiler
+from django.db.models import Count, QuerySet, Window
 from django.utils import timezone
 
 from tracker.errors import InvalidInput
-from tracker.models import Attribute, Finding, Run, Stage, State
-from tracker.queries.hardware_means import cpu_percent, gpu_percent
+from tracker.models import Attribute, Run, State
+from tracker.queries.run_conditions import (
+    leading_path,
+    of_runs_where,
+    runs_where,
+)
+from tracker.queries.run_query.parser import parse
+from tracker.queries.run_query.refusal import BadQuery
+from tracker.queries.run_query.tree import (
+    AttributeField,
+    Both,
+    Comparison,
+    Condition,
+    Either,
+    Likeness,
+    Membership,
+    RunField,
+    Tree,
+)
 
 TEXT_MAX_LENGTH = 1_024
 TAGS_PATH = "tags"
-# "path:train/loss" orders by an attribute; anything else is one of ORDERS.
-PATH_MARK = "path:"
-SEVERITIES = ("notice", "warning", "critical")
+# So few runs are named one by one; then any order of them costs little.
+FEW = 1_000
+
+
+class InvalidQuery(InvalidInput):
+    """A query that is not understood; `length` characters from `position` on."""
+
+    def __init__(self, error: BadQuery) -> None:
+        place = f"is not understood at character {error.position + 1}: {error}"
+        super().__init__("query", place.rstrip("."))
+        self.reason = str(error)
+        self.position, self.length = error.position, error.length
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,173 +54,126 @@ class RunFilter:
     text: str = ""  # in the name or in a tag
     state: str = ""
     tag: str = ""
+    query: Tree | None = None
 
     def __post_init__(self) -> None:
         for name in ("text", "tag"):
-            if not _is_searchable(getattr(self, name)):
+            if not is_searchable(getattr(self, name)):
                 raise InvalidInput(name, "holds what no name or tag can hold")
         if self.state and self.state not in State.values:
             raise InvalidInput("state", f"must be one of {', '.join(State.values)}")
 
     @property
-    def is_empty(self) -> bool:
-        return not (self.text or self.state or self.tag)
+    def tree(self) -> Tree | None:
+        """Everything that is asked for, as one query."""
+        parts: list[Tree] = [] if self.query is None else [self.query]
+        if self.tag:
+            parts.append(Membership(TAGS_PATH, self.tag))
+        if self.state:
+            parts.append(Comparison(RunField("state"), "=", self.state))
+        if self.text:
+            in_tag = Likeness(AttributeField(TAGS_PATH), self.text)
+            parts.append(Either((Likeness(RunField("name"), self.text), in_tag)))
+        if len(parts) > 1:
+            return Both(tuple(parts))
+        return parts[0] if parts else None
 
 
-@dataclass(frozen=True, slots=True)
-class RunOrder:
-    key: str = "started"
-    is_descending: bool = True
+def read_query(text: str) -> Tree | None:
+    """Return what a query in our language asks for; None if it is empty."""
+    if not text.strip():
+        return None
+    try:
+        return parse(text, timezone.now())
+    except BadQuery as error:
+        raise InvalidQuery(error) from error
 
-    def __post_init__(self) -> None:
-        if not self.path and self.key not in ORDERS:
-            raise InvalidInput("sort", "must be a column of the table")
-        if not _is_searchable(self.key.removeprefix(PATH_MARK)):
-            raise InvalidInput("sort", "holds what no path can hold")
 
-    @property
-    def path(self) -> str | None:
-        """The attribute to order by, if it is one."""
-        if not self.key.startswith(PATH_MARK):
+class Found:
+    """The runs of a project that a filter lets through; none that is in the trash."""
+
+    def __init__(self, project_id: int, wanted: RunFilter) -> None:
+        self.project_id = project_id
+        self.tree = wanted.tree
+
+    @cached_property
+    def total(self) -> int:
+        """How many runs the project has."""
+        return self._shown().count()
+
+    @cached_property
+    def count(self) -> int:
+        if self.tree is None:
+            return self.total
+        return self._counted_ids[0]
+
+    def runs(self) -> QuerySet[Run]:
+        """Return the runs themselves."""
+        if self._few is not None:
+            return self._shown().filter(id__in=self._few)
+        if self.tree is None:
+            return self._shown()
+        return self._shown().filter(runs_where(self.tree, self.project_id))
+
+    def attributes(self, path: str | None = None) -> QuerySet[Attribute]:
+        """Return what the runs hold, at this path or at all."""
+        rows = Attribute.objects.all()
+        if path is not None:
+            rows = rows.filter(path=path)
+        if self._few is not None:
+            # Without their project: its index would lead through all its runs.
+            return rows.filter(run_id__in=self._few)
+        return self._matching(rows.filter(project_id=self.project_id), path)
+
+    @cached_property
+    def _few(self) -> list[UUID] | None:
+        """The ids of the runs, unless they are many."""
+        if self.tree is None or self.count > FEW:
             return None
-        return self.key.removeprefix(PATH_MARK)
+        return self._counted_ids[1]
 
-
-def matching(runs: QuerySet[Run], wanted: RunFilter) -> QuerySet[Run]:
-    if wanted.state:
-        runs = runs.filter(state=wanted.state)
-    if wanted.tag:
-        runs = runs.filter(Exists(_tags_with(wanted.tag)))
-    if wanted.text:
-        pattern = f"%{_escaped(wanted.text)}%"
-        tagged = Exists(_tags_with(pattern, is_pattern=True))
-        runs = runs.filter(Q(name__icontains=wanted.text) | Q(tagged))
-    return runs
-
-
-def in_order(runs: QuerySet[Run], order: RunOrder) -> QuerySet[Run]:
-    if order.path is not None:
-        # Numbers before texts before NaN before runs without the attribute.
-        condition = Q(attributes__path=order.path)
-        runs = runs.annotate(
-            ordered=FilteredRelation("attributes", condition=condition)
+    @cached_property
+    def _counted_ids(self) -> tuple[int, list[UUID]]:
+        """How many runs match, and the ids of some: all, if they are few."""
+        ids = self._ids()
+        if isinstance(self.tree, Condition) and leading_path(self.tree):
+            # One range of an index: the first come at once, and to count is cheap.
+            first = list(ids[: FEW + 1])
+            return (ids.count() if len(first) > FEW else len(first)), first
+        # In one statement, as finding them is what takes long.
+        [column] = ids.query.values_select
+        rows = list(
+            ids.annotate(count=Window(Count("*"))).values_list(column, "count")[
+                : FEW + 1
+            ]
         )
-        keys = ["ordered__number", "ordered__text", "ordered__is_nan"]
-    else:
-        runs = runs.annotate(order_key=ORDERS[order.key]())
-        keys = ["order_key"]
+        return (rows[0][1], [run_id for run_id, _ in rows]) if rows else (0, [])
 
-    directed = [
-        F(key).desc(nulls_last=True)
-        if order.is_descending
-        else F(key).asc(nulls_last=True)
-        for key in keys
-    ]
-    return runs.order_by(*directed, "-created_at", "id")
+    def _ids(self) -> QuerySet[Any, UUID]:
+        """Return the runs' ids, by way of an attribute that all of them have."""
+        assert self.tree is not None
+        path = leading_path(self.tree)
+        if path is None:
+            found = self._shown().filter(runs_where(self.tree, self.project_id))
+            return found.values_list("id", flat=True)
+        rows = Attribute.objects.filter(project_id=self.project_id, path=path)
+        return self._matching(rows, path).values_list("run_id", flat=True)
 
+    def _matching(
+        self, rows: QuerySet[Attribute], path: str | None
+    ) -> QuerySet[Attribute]:
+        # Few runs are in the trash: leaving them out costs less than looking at each.
+        trashed = Run.objects.filter(project=self.project_id, trashed_at__isnull=False)
+        rows = rows.exclude(run_id__in=trashed.values("id"))
+        if self.tree is None:
+            return rows
+        return rows.filter(of_runs_where(self.tree, self.project_id, path))
 
-class AnyItem(Func):
-    """True where an item of a JSON array of texts is equal to, or like, a text.
-
-    Written out as the ORM can ask this of PostgreSQL only. Both arguments reach the
-    database as parameters.
-    """
-
-    output_field = BooleanField()
-
-    def __init__(self, items: F, text: Value, *, is_pattern: bool) -> None:
-        super().__init__(items, text)
-        self.is_pattern = is_pattern
-
-    def as_sqlite(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any
-    ) -> tuple[str, tuple[str | int, ...]]:
-        compared = "item.value LIKE" if self.is_pattern else "item.value ="
-        return self._over("json_each", compared, compiler, connection)
-
-    def as_postgresql(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any
-    ) -> tuple[str, tuple[str | int, ...]]:
-        compared = "item ILIKE" if self.is_pattern else "item ="
-        return self._over("jsonb_array_elements_text", compared, compiler, connection)
-
-    def _over(
-        self,
-        items_of: str,
-        compared: str,
-        compiler: SQLCompiler,
-        connection: BaseDatabaseWrapper,
-    ) -> tuple[str, tuple[str | int, ...]]:
-        escape = " ESCAPE '!'" if self.is_pattern else ""
-        return self.as_sql(
-            compiler,
-            connection,
-            template=f"EXISTS (SELECT 1 FROM {items_of}(%(expressions)s{escape})",
-            arg_joiner=f") AS item WHERE {compared} ",
-        )
+    def _shown(self) -> QuerySet[Run]:
+        return Run.objects.filter(project_id=self.project_id).not_in_trash()
 
 
-def _tags_with(text: str, *, is_pattern: bool = False) -> QuerySet[Attribute]:
-    return Attribute.objects.filter(
-        AnyItem(F("items"), Value(text), is_pattern=is_pattern),
-        run=OuterRef("pk"),
-        path=TAGS_PATH,
-    )
-
-
-def _escaped(text: str) -> str:
-    for character in "!%_":
-        text = text.replace(character, f"!{character}")
-    return text
-
-
-def _is_searchable(text: str) -> bool:
+def is_searchable(text: str) -> bool:
     """Refuse what no stored text holds and PostgreSQL would not even compare."""
     has_surrogate = any("\ud800" <= character <= "\udfff" for character in text)
     return len(text) <= TEXT_MAX_LENGTH and "\0" not in text and not has_surrogate
-
-
-def _duration() -> Combinable:
-    until = Coalesce(
-        "ended_at",
-        Case(
-            When(state=State.RUNNING, then=Value(timezone.now())),
-            default=F("last_seen_at"),
-        ),
-        output_field=DateTimeField(),
-    )
-    return ExpressionWrapper(until - F("started_at"), output_field=DurationField())
-
-
-def _stage_count() -> Combinable:
-    stages = Stage.objects.filter(run=OuterRef("pk")).order_by().values("run")
-    return Subquery(stages.annotate(count=Count("id")).values("count"))
-
-
-def _tags() -> Combinable:
-    tags = Attribute.objects.filter(run=OuterRef("pk"), path=TAGS_PATH)
-    return Subquery(tags.annotate(joined=Cast("items", TextField())).values("joined"))
-
-
-def _severity() -> Combinable:
-    """Return how bad the main finding is, as a number."""
-    ranks = [
-        When(severity=name, then=Value(rank)) for rank, name in enumerate(SEVERITIES)
-    ]
-    findings = Finding.objects.filter(
-        run=OuterRef("pk"), is_open=True, is_primary=True
-    ).annotate(rank=Case(*ranks, output_field=IntegerField()))
-    return Subquery(findings.order_by("-rank").values("rank")[:1])
-
-
-ORDERS: dict[str, Callable[[], Combinable]] = {
-    "name": lambda: Lower("name"),
-    "state": lambda: F("state"),
-    "started": lambda: F("started_at"),
-    "duration": _duration,
-    "stages": _stage_count,
-    "tags": _tags,
-    "finding": _severity,
-    "gpu": gpu_percent,
-    "cpu": cpu_percent,
-}

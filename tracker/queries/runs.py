@@ -10,19 +10,18 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db.models import Count, F, Max, Min, Q, QuerySet
+from django.utils import timezone
 
 from tracker.models import Attribute, Kind, Run, Stage, State
 from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.diagnoses import MainFinding, main_findings
 from tracker.queries.hardware_means import cpu_percent, gpu_percent
+from tracker.queries.large_sets import large_sets
 from tracker.queries.metrics import importance
-from tracker.queries.run_filter import (
-    TAGS_PATH,
-    RunFilter,
-    RunOrder,
-    in_order,
-    matching,
-)
+from tracker.queries.run_cursor import cursor_at, place_of
+from tracker.queries.run_filter import TAGS_PATH, Found, RunFilter
+from tracker.queries.run_order import RunOrder, segments_of
+from tracker.queries.run_segments import places_after, places_from
 
 # Columns are chosen by what the newest runs logged: looking at all would cost as many
 # rows as the project has attributes.
@@ -55,6 +54,7 @@ class RunsPage:
     total: int
     matching: int
     rows: list[RunRow]
+    cursor: str  # where the next page begins; empty: there is none
 
 
 def runs_page(
@@ -63,17 +63,27 @@ def runs_page(
     wanted: RunFilter,
     order: RunOrder,
     paths: list[str],
-    offset: int,
+    offset: int = 0,
+    cursor: str = "",
     limit: int,
 ) -> RunsPage:
-    runs = Run.objects.filter(project_id=project_id).not_in_trash()
-    found = matching(runs, wanted)
-    total = runs.count()
-    ordered = in_order(found, order).values_list("id", flat=True)
+    """Return a page that begins after `cursor`, or passes `offset` runs over."""
+    found = Found(project_id, wanted)
+    after, now = place_of(cursor, order) if cursor else (None, timezone.now())
+    with large_sets():
+        # One more than asked for says whether there are any after them.
+        segments = segments_of(order, found, now)
+        if after is None:
+            places = places_from(segments, found.count, offset=offset, limit=limit + 1)
+        else:
+            places = places_after(segments, after, limit=limit + 1)
+        total, matching = found.total, found.count
+    shown, following = places[:limit], places[limit:]
     return RunsPage(
         total=total,
-        matching=total if wanted.is_empty else found.count(),
-        rows=_rows(list(ordered[offset : offset + limit]), paths),
+        matching=matching,
+        rows=_rows([place.run_id for place in shown], paths),
+        cursor=cursor_at(shown[-1], order, now) if shown and following else "",
     )
 
 

@@ -1,13 +1,15 @@
-"""Points to bytes and back; layout in docs/formats/series-chunk.md."""
+"""Chunks and their ticks to bytes and back; layout in docs/formats/series-chunk.md."""
 
 from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracker.series.columns import (
     Damaged,
@@ -20,83 +22,133 @@ from tracker.series.columns import (
     encode_integers,
 )
 from tracker.series.downsample import Buckets
-from tracker.series.points import Points
-
-__all__ = ["CHUNK_POINTS", "Damaged", "decode", "encode"]
+from tracker.series.points import Floats, Integers, Points
 
 # The most points one chunk holds.
 CHUNK_POINTS = 8_192
 
 MAGIC = b"SMC"
 OVERVIEW_MAGIC = b"SMO"
-VERSION = 1
+TICKS_MAGIC = b"SMT"
+TICKS_OVERVIEW_MAGIC = b"SMU"
+VERSION = 2
+TICKS_VERSION = 1
 
 _SEAL = struct.Struct("<3sBI")
 _COUNT = struct.Struct("<I")
 _LENGTH = struct.Struct("<I")
 
+# Of drawing buckets, what is the same for all series of the same ticks.
+TICK_COLUMNS = ("count", "first_step", "last_step", "first_time", "last_time")
+VALUE_COLUMNS = ("finite_count", "minimum", "maximum", "total")
 # The other columns of drawing buckets are floats.
 _INTEGERS = {"count", "finite_count", "first_time", "last_time"}
 
-
-def encode(points: Points) -> bytes:
-    """Encode points, in the order they have."""
-    return seal(MAGIC, VERSION, _COUNT.pack(len(points)) + encode_columns(points))
+# Columns of numbers, all of one length.
+Columns = Mapping[str, NDArray[Any]]
 
 
-def decode(data: bytes | memoryview, *, at_most: int = CHUNK_POINTS) -> Points:
-    """Decode points; raise Damaged for any bytes that `encode` did not make."""
-    reader = Reader(unseal(MAGIC, VERSION, data))
-    (count,) = reader.unpack(_COUNT)
-    if count > at_most:
-        raise Damaged(f"{count} points where at most {at_most} may be")
-    points = decode_columns(reader, count)
+def encode_ticks(steps: Floats, times: Integers) -> bytes:
+    """Encode the ticks of chunks, in the order they have; at least one."""
+    columns = framed([encode_floats(steps), encode_integers(times)])
+    return seal(TICKS_MAGIC, TICKS_VERSION, _COUNT.pack(len(steps)) + b"".join(columns))
+
+
+def decode_ticks(data: bytes | memoryview) -> tuple[Floats, Integers]:
+    """Decode steps and times; raise Damaged for bytes `encode_ticks` did not make."""
+    _, body = unseal(TICKS_MAGIC, (TICKS_VERSION,), data)
+    reader = Reader(body)
+    count = _count(reader, least=1)
+    steps = decode_floats(take_framed(reader), count)
+    times = decode_integers(take_framed(reader), count)
     reader.finish()
-    return points
+    return steps, times
 
 
-def encode_overview(buckets: Buckets) -> bytes:
-    """Encode a chunk's drawing buckets: all columns at once, for a chart reads many."""
-    words = np.array(
-        [getattr(buckets, field.name).view("<u8") for field in fields(Buckets)]
-    )
-    planes = words.view(np.uint8).reshape(len(words), len(buckets), 8)
-    packed = compress(planes.transpose(0, 2, 1).tobytes())
-    return seal(OVERVIEW_MAGIC, VERSION, _COUNT.pack(len(buckets)) + packed)
+def encode(values: Floats) -> bytes:
+    """Encode the values of a chunk; at least one."""
+    return seal(MAGIC, VERSION, _COUNT.pack(len(values)) + encode_floats(values))
 
 
-def decode_overview(data: bytes | memoryview) -> Buckets:
+def decode(data: bytes | memoryview, ticks: tuple[Floats, Integers] | None) -> Points:
+    """Decode points; raise Damaged for any bytes that `encode` did not make.
+
+    A chunk of the first version has no ticks beside it: it holds its own.
+    """
+    version, body = unseal(MAGIC, (1, VERSION), data)
+    reader = Reader(body)
+    count = _count(reader, least=version - 1)
+    if version == 1:
+        points = decode_columns(reader, count)
+        reader.finish()
+        return points
+    if ticks is None or len(ticks[0]) != count:
+        raise Damaged("the ticks are not those of the values")
+    return Points(*ticks, decode_floats(reader.rest(), count))
+
+
+def encode_overview(columns: Columns) -> bytes:
+    """Encode VALUE_COLUMNS of a chunk's drawing buckets."""
+    body = _encode_columns([columns[name] for name in VALUE_COLUMNS])
+    return seal(OVERVIEW_MAGIC, VERSION, body)
+
+
+def encode_ticks_overview(columns: Columns) -> bytes:
+    """Encode TICK_COLUMNS of the drawing buckets of chunks that share their ticks."""
+    body = _encode_columns([columns[name] for name in TICK_COLUMNS])
+    return seal(TICKS_OVERVIEW_MAGIC, TICKS_VERSION, body)
+
+
+def decode_ticks_overview(data: bytes | memoryview) -> Columns:
+    """Decode TICK_COLUMNS; raise Damaged for bytes that were not made so."""
+    _, body = unseal(TICKS_OVERVIEW_MAGIC, (TICKS_VERSION,), data)
+    return _decode_columns(body, TICK_COLUMNS)
+
+
+def decode_overview(data: bytes | memoryview, ticks: Columns | None) -> Buckets:
     """Decode drawing buckets; raise Damaged for bytes `encode_overview` did not make."""
-    reader = Reader(unseal(OVERVIEW_MAGIC, VERSION, data))
-    (count,) = reader.unpack(_COUNT)
-    if count > CHUNK_POINTS:
-        raise Damaged(f"{count} buckets of at most {CHUNK_POINTS} points")
-    columns = fields(Buckets)
-    unpacked = decompress(reader.rest(), len(columns) * 8 * count)
-    planes = np.frombuffer(unpacked, np.uint8).reshape(len(columns), 8, count)
+    version, body = unseal(OVERVIEW_MAGIC, (1, VERSION), data)
+    if version == 1:
+        return Buckets(**_decode_columns(body, _names(Buckets)))
+    columns = _decode_columns(body, VALUE_COLUMNS)
+    if ticks is None or len(ticks["count"]) != len(columns["minimum"]):
+        raise Damaged("the ticks are not those of the values")
+    return Buckets(**columns, **ticks)
+
+
+def _names(of: type[Buckets]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(of))
+
+
+def _encode_columns(columns: Sequence[NDArray[Any]]) -> bytes:
+    """Encode all columns at once, for a chart reads many."""
+    words = np.array([column.view("<u8") for column in columns])
+    count = words.shape[1]
+    planes = words.view(np.uint8).reshape(len(words), count, 8)
+    return _COUNT.pack(count) + compress(planes.transpose(0, 2, 1).tobytes())
+
+
+def _decode_columns(body: memoryview, names: Sequence[str]) -> Columns:
+    reader = Reader(body)
+    count = _count(reader)
+    unpacked = decompress(reader.rest(), len(names) * 8 * count)
+    planes = np.frombuffer(unpacked, np.uint8).reshape(len(names), 8, count)
     words = np.ascontiguousarray(planes.transpose(0, 2, 1)).view("<u8")[..., 0]
-    return Buckets(
-        *(
-            word.view(dtype_of(field.name))
-            for field, word in zip(columns, words, strict=True)
-        )
-    )
+    return {
+        name: word.view(dtype_of(name)) for name, word in zip(names, words, strict=True)
+    }
+
+
+def _count(reader: Reader, least: int = 0) -> int:
+    count: int = reader.unpack(_COUNT)[0]
+    if not least <= count <= CHUNK_POINTS:
+        raise Damaged(f"{count} points where {least} to {CHUNK_POINTS} may be")
+    return count
 
 
 def dtype_of(column: str) -> type[np.int64 | np.float64]:
     """Return what a column of drawing buckets holds."""
     return np.int64 if column in _INTEGERS else np.float64
-
-
-def encode_columns(points: Points) -> bytes:
-    if not len(points):
-        return b""
-    columns = (
-        encode_floats(points.steps),
-        encode_integers(points.times),
-        encode_floats(points.values),
-    )
-    return b"".join(framed(columns))
 
 
 def decode_columns(reader: Reader, count: int) -> Points:
@@ -124,13 +176,16 @@ def seal(magic: bytes, version: int, body: bytes) -> bytes:
     return _SEAL.pack(magic, version, zlib.crc32(body)) + body
 
 
-def unseal(magic: bytes, version: int, data: bytes | memoryview) -> memoryview:
+def unseal(
+    magic: bytes, versions: Container[int], data: bytes | memoryview
+) -> tuple[int, memoryview]:
+    """Return the version and what the seal is of; raise Damaged for a broken one."""
     view = memoryview(data)
     reader = Reader(view)
-    found_magic, found_version, checksum = reader.unpack(_SEAL)
+    found_magic, version, checksum = reader.unpack(_SEAL)
     body = view[_SEAL.size :]
     if zlib.crc32(body) != checksum:
         raise Damaged("the checksum is wrong")
-    if (found_magic, found_version) != (magic, version):
-        raise Damaged(f"{found_magic!r} version {found_version} is not known here")
-    return body
+    if found_magic != magic or version not in versions:
+        raise Damaged(f"{found_magic!r} version {version} is not known here")
+    return version, body

@@ -218,7 +218,7 @@ def _width(words: Words) -> int:
 
 
 def _encode_planes(words: Words, width: int) -> bytes:
-    little = words.astype("<u8", copy=False).view(np.uint8).reshape(-1, 8)
+    little = np.ascontiguousarray(words, "<u8").view(np.uint8).reshape(-1, 8)
     planes = np.ascontiguousarray(little[:, :width].T)
     return b"".join(_encode_plane(plane) for plane in planes)
 

@@ -1,26 +1,48 @@
-"""Moves points from the journal to chunks, and keeps each series' summary.
+"""Moves points from the journal to chunks, and joins small chunks to larger ones.
 
 A pass reads and encodes without holding anything, then writes in one short
 transaction, which succeeds only if all it replaces is still there. Whoever is
 slower of two starts again, so a pass may be repeated, doubled or killed at any point.
+
+New points become chunks of their own, whatever there is already: so what a pass costs
+depends on what is new. Once a series has a few chunks that are not full, they are
+joined, some series at a time.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 from uuid import UUID
 
 import numpy as np
 from django.db import IntegrityError, transaction
+from django.db.models import Count, F, Sum
 
-from tracker.models import Attribute, JournalEntry, Kind, SeriesChunk
-from tracker.series import codec, journal
-from tracker.series.points import Points, concatenate
-from tracker.series.rows import SUMMARY_FIELDS, add_to_summary, make_chunks
-from tracker.series.store import Overtaken, batches, undamaged
+from tracker.models import (
+    Attribute,
+    JournalEntry,
+    Kind,
+    Run,
+    SeriesChunk,
+    SeriesTicks,
+    State,
+)
+from tracker.series import journal
+from tracker.series.points import Points
+from tracker.series.rows import NewChunks, make_chunks
+from tracker.series.store import (
+    Overtaken,
+    batches,
+    by_id,
+    read_chunks,
+    undamaged,
+)
+from tracker.series.summary import Summary, add_to_summaries, summaries
+from tracker.series.table import Table, disentangled, one_after_the_other, table_of
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +51,12 @@ PASS_POINTS = 1_000_000
 PASS_ENTRIES = 500
 # Passes of one call; more would outlast a worker's lease.
 PASSES = 20
+# So many chunks of a series that are not full are joined. Fewer would rewrite points
+# more often, more would make charts slower.
+OPEN_CHUNKS = 8
+
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,11 +66,20 @@ class Plan:
     run_id: UUID
     entry_ids: list[int]
     damaged_entry_ids: list[int]
-    replaced_chunk_ids: list[int]
+    chunks: list[NewChunks]
+    summaries: list[Summary]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Merger:
+    """Chunks that are to be replaced by fewer, and those."""
+
+    run_id: UUID
+    # How many chunks leave each row of ticks.
+    leaving: Counter[int]
+    chunk_ids: list[int]
     damaged_chunk_ids: list[int]
-    chunks: list[SeriesChunk]
-    # What is new in each series, sorted by step.
-    new_points: dict[int, Points]
+    chunks: list[NewChunks]
 
 
 def compact_run(run_id: UUID) -> int:
@@ -52,14 +89,9 @@ def compact_run(run_id: UUID) -> int:
         plan = _make_plan(run_id)
         if plan is None:
             break
-        try:
-            with transaction.atomic():
-                _carry_out(plan)
-        except (Overtaken, IntegrityError) as error:
-            # Another worker was faster, or a series was deleted meanwhile.
-            logger.info("compaction of run %s starts again: %r", run_id, error)
-            continue
-        moved += sum(len(points) for points in plan.new_points.values())
+        if _is_done(_carry_out, plan):
+            moved += sum(_point_count(new) for new in plan.chunks)
+    merge_chunks(run_id)
     return moved
 
 
@@ -67,34 +99,40 @@ def needs_compaction(run_id: UUID) -> bool:
     return JournalEntry.objects.filter(run_id=run_id, is_damaged=False).exists()
 
 
+def merge_chunks(run_id: UUID) -> None:
+    """Join chunks that are not full: a few of a series, or, after the run, any two."""
+    is_running = Run.objects.filter(id=run_id, state=State.RUNNING).exists()
+    for series_ids in _mergeable(run_id, OPEN_CHUNKS if is_running else 2):
+        _is_done(_replace, _make_merger(run_id, series_ids))
+
+
+def _is_done(change: Callable[[Item], None], item: Item) -> bool:
+    """Make a change, all or nothing; False when somebody else made one meanwhile."""
+    try:
+        with transaction.atomic():
+            change(item)
+    except (Overtaken, IntegrityError) as error:
+        logger.info("compaction starts again: %r", error)
+        return False
+    return True
+
+
+def _point_count(new: NewChunks) -> int:
+    return sum(chunk.count for chunk in new.chunks)
+
+
 def _make_plan(run_id: UUID) -> Plan | None:
     entry_ids = _next_entry_ids(run_id)
     if not entry_ids:
         return None
-    points, damaged_entry_ids = _read_entries(entry_ids)
-    new_points = {
-        series_id: points[series_id].sorted_by_step()
-        for series_id in _existing_series(run_id, points)
-    }
-
-    replaced: list[int] = []
-    damaged: list[int] = []
-    chunks: list[SeriesChunk] = []
-    for series_ids in batches(list(new_points)):
-        open_points, found, broken = _read_open_chunks(run_id, series_ids)
-        replaced += found
-        damaged += broken
-        for series_id in series_ids:
-            parts = [*open_points[series_id], new_points[series_id]]
-            chunks += make_chunks(run_id, series_id, concatenate(parts))
+    tables, damaged = _read_entries(run_id, entry_ids)
+    tables = _of_existing_series(run_id, disentangled(tables))
     return Plan(
         run_id,
         entry_ids,
-        damaged_entry_ids,
-        replaced,
         damaged,
-        chunks,
-        new_points,
+        [new for table in tables for new in make_chunks(run_id, table)],
+        [summary for table in tables for summary in summaries(table)],
     )
 
 
@@ -110,84 +148,154 @@ def _next_entry_ids(run_id: UUID) -> list[int]:
     return [entry_id for entry_id, _ in rows[:fitting]]
 
 
-def _read_entries(entry_ids: Sequence[int]) -> tuple[dict[int, Points], list[int]]:
-    """Return the points by series, and the entries that cannot be read.
+def _read_entries(
+    run_id: UUID, entry_ids: Sequence[int]
+) -> tuple[list[Table], list[int]]:
+    """Return the tables, and the entries that cannot be read.
 
     Those are kept aside, or nothing after them would ever be compacted.
     """
-    parts: dict[int, list[Points]] = defaultdict(list)
+    tables: list[Table] = []
     damaged: list[int] = []
-    rows = JournalEntry.objects.filter(id__in=entry_ids).order_by("id")
+    rows = by_id(JournalEntry, {run_id}, entry_ids).order_by("id")
     for entry_id, data in rows.values_list("id", "data"):
-        columns = undamaged(journal.decode, data, f"journal entry {entry_id}")
-        if columns is None:
+        found = undamaged(journal.decode, data, f"journal entry {entry_id}")
+        if found is None:
             damaged.append(entry_id)
-            continue
-        for series_id, points in columns.items():
-            parts[series_id].append(points)
-    return {series_id: concatenate(part) for series_id, part in parts.items()}, damaged
+        else:
+            tables += found
+    return tables, damaged
 
 
-def _existing_series(run_id: UUID, points: Mapping[int, Points]) -> list[int]:
+def _of_existing_series(run_id: UUID, tables: Sequence[Table]) -> list[Table]:
     """Leave out what was deleted after its points arrived."""
-    found: list[int] = []
-    for ids in batches(sorted(points)):
+    wanted = sorted(key for table in tables for key in table.series_ids.tolist())
+    found: set[int] = set()
+    for ids in batches(wanted):
         series = Attribute.objects.filter(
             run_id=run_id, kind=Kind.FLOAT_SERIES, id__in=ids
         )
-        found += series.order_by("id").values_list("id", flat=True)
-    return found
-
-
-def _read_open_chunks(
-    run_id: UUID, series_ids: Sequence[int]
-) -> tuple[dict[int, list[Points]], list[int], list[int]]:
-    """Return the points of the open chunks, their ids, and the ids of damaged ones."""
-    points: dict[int, list[Points]] = defaultdict(list)
-    replaced: list[int] = []
-    damaged: list[int] = []
-    rows = SeriesChunk.objects.filter(
-        run_id=run_id, is_open=True, series_id__in=series_ids
-    )
-    for chunk_id, series_id, data in rows.values_list("id", "series_id", "data"):
-        found = undamaged(codec.decode, data, f"chunk {chunk_id}")
-        if found is None:
-            damaged.append(chunk_id)
-        else:
-            replaced.append(chunk_id)
-            points[series_id].append(found)
-    return points, replaced, damaged
+        found.update(series.values_list("id", flat=True))
+    if len(found) == len(wanted):
+        return list(tables)
+    kept = [t.rows(np.flatnonzero(np.isin(t.series_ids, list(found)))) for t in tables]
+    return [table for table in kept if table.point_count]
 
 
 def _carry_out(plan: Plan) -> None:
     # Locked in order of id, so that two passes wait for each other and never deadlock.
-    entries = JournalEntry.objects.filter(id__in=plan.entry_ids)
+    entries = by_id(JournalEntry, {plan.run_id}, plan.entry_ids)
     locked = entries.select_for_update().order_by("id").values_list("id", flat=True)
     if list(locked) != plan.entry_ids:
         raise Overtaken("another worker took these entries")
-    for ids in batches(plan.replaced_chunk_ids):
-        deleted, _ = SeriesChunk.objects.filter(id__in=ids).delete()
-        if deleted != len(ids):
-            raise Overtaken("an open chunk was replaced")
-    SeriesChunk.objects.filter(id__in=plan.damaged_chunk_ids).update(is_open=False)
     entries.filter(id__in=plan.damaged_entry_ids).update(is_damaged=True)
     entries.exclude(id__in=plan.damaged_entry_ids).delete()
-    SeriesChunk.objects.bulk_create(plan.chunks)
-    _update_summaries(plan)
+    _insert(plan.chunks)
+    if add_to_summaries(plan.run_id, plan.summaries) != len(plan.summaries):
+        raise Overtaken("a series was deleted")
 
 
-def _update_summaries(plan: Plan) -> None:
-    for ids in batches(list(plan.new_points)):
-        found = Attribute.objects.select_for_update(no_key=True).filter(id__in=ids)
-        series = list(found.order_by("id"))
-        if len(series) != len(ids):
-            raise Overtaken("a series was deleted")
-        for attribute in series:
-            add_to_summary(attribute, plan.new_points[attribute.id])
-        # As one upsert: an UPDATE with a CASE for each row and column takes seconds.
-        Attribute.objects.bulk_create(
-            series,
-            update_conflicts=True,
-            unique_fields=["id"],
-            update_fields=SUMMARY_FIELDS,
+def _insert(chunks: Sequence[NewChunks]) -> None:
+    SeriesTicks.objects.bulk_create([new.ticks for new in chunks])
+    for new in chunks:
+        for chunk in new.chunks:
+            chunk.ticks_id = new.ticks.id
+    SeriesChunk.objects.bulk_create(
+        [chunk for new in chunks for chunk in new.chunks], batch_size=1_000
+    )
+
+
+def _mergeable(run_id: UUID, least: int) -> Iterator[list[int]]:
+    """Yield series whose open chunks are to be joined, as many as a pass takes on."""
+    rows = (
+        SeriesChunk.objects.filter(run_id=run_id, is_open=True)
+        .values("series_id")
+        .annotate(chunks=Count("id"), points=Sum("count"))
+        .filter(chunks__gte=least)
+        .order_by("series_id")
+        .values_list("series_id", "points")
+    )
+    series_ids: list[int] = []
+    points = 0
+    for series_id, count in rows:
+        if series_ids and points + count > PASS_POINTS:
+            yield series_ids
+            series_ids, points = [], 0
+        series_ids.append(series_id)
+        points += count
+    if series_ids:
+        yield series_ids
+
+
+def _make_merger(run_id: UUID, series_ids: Sequence[int]) -> Merger:
+    rows: list[tuple[int, int, int | None]] = []
+    for some in batches(series_ids):
+        chunks = SeriesChunk.objects.filter(
+            run_id=run_id, is_open=True, series_id__in=some
         )
+        rows += chunks.order_by("first_step", "id").values_list(
+            "id", "series_id", "ticks_id"
+        )
+    points = read_chunks({run_id}, [chunk_id for chunk_id, _, _ in rows])
+    good = [row for row in rows if row[0] in points]
+    return Merger(
+        run_id=run_id,
+        leaving=Counter(ticks_id for _, _, ticks_id in good if ticks_id is not None),
+        chunk_ids=sorted(chunk_id for chunk_id, _, _ in good),
+        damaged_chunk_ids=[row[0] for row in rows if row[0] not in points],
+        chunks=[
+            new for table in _joined(good, points) for new in make_chunks(run_id, table)
+        ],
+    )
+
+
+def _joined(
+    rows: Sequence[tuple[int, int, int | None]], points: Mapping[int, Points]
+) -> Iterator[Table]:
+    """Yield the points of chunks, those of series with the same ticks together."""
+    chunk_ids: dict[int, list[int]] = defaultdict(list)
+    ticks: dict[int, list[int]] = defaultdict(list)
+    for chunk_id, series_id, ticks_id in rows:
+        chunk_ids[series_id].append(chunk_id)
+        # A chunk of the first version shares its ticks with no other.
+        ticks[series_id].append(-chunk_id if ticks_id is None else ticks_id)
+
+    groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for series_id, of_series in ticks.items():
+        groups[tuple(of_series)].append(series_id)
+    for series_ids in groups.values():
+        columns = zip(*(chunk_ids[series_id] for series_id in series_ids), strict=True)
+        yield one_after_the_other(
+            [
+                table_of(series_ids, [points[chunk_id] for chunk_id in column])
+                for column in columns
+            ]
+        )
+
+
+def _replace(merger: Merger) -> None:
+    run_ids = {merger.run_id}
+    # In order of id, as above.
+    locked: list[int] = []
+    for ids in batches(merger.chunk_ids):
+        some = by_id(SeriesChunk, run_ids, ids).select_for_update().order_by("id")
+        locked += some.values_list("id", flat=True)
+    if locked != merger.chunk_ids:
+        raise Overtaken("another worker joined these chunks")
+    for ids in batches(merger.chunk_ids):
+        by_id(SeriesChunk, run_ids, ids).delete()
+    by_id(SeriesChunk, run_ids, merger.damaged_chunk_ids).update(is_open=False)
+    _leave_ticks(merger)
+    _insert(merger.chunks)
+
+
+def _leave_ticks(merger: Merger) -> None:
+    """Take away the ticks that no chunk has any more."""
+    by_count: dict[int, list[int]] = defaultdict(list)
+    for ticks_id, count in merger.leaving.items():
+        by_count[count].append(ticks_id)
+    for count, ticks_ids in sorted(by_count.items()):
+        for ids in batches(sorted(ticks_ids)):
+            left = by_id(SeriesTicks, {merger.run_id}, ids)
+            left.update(chunk_count=F("chunk_count") - count)
+            left.filter(chunk_count=0).delete()

@@ -1,76 +1,111 @@
-"""A batch's points of many series to bytes and back.
+"""A batch's tables to bytes and back; layout in docs/formats/journal-entry.md (pure).
 
-Layout in docs/formats/journal-entry.md.
+The numbers lie there as they are: an entry lives for seconds, and squeezing it would
+take longer than all else that an agent waits for.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tracker.series.codec import (
-    Damaged,
-    decode_columns,
-    encode_columns,
-    framed,
-    seal,
-    take_framed,
-    unseal,
-)
-from tracker.series.columns import Reader, decode_integers, encode_integers
-from tracker.series.points import Points, concatenate
+from tracker.series.codec import decode_columns, seal, take_framed, unseal
+from tracker.series.columns import Damaged, Reader, decode_integers
+from tracker.series.table import Table
 
-# The most points of one entry, as many as a batch may hold.
+# The most points, and series, of one entry: as many as a batch may hold.
 ENTRY_POINTS = 1_000_000
 
 MAGIC = b"SMJ"
-VERSION = 1
+VERSION = 2
 
 _COUNTS = struct.Struct("<II")
+NUMBER_BYTES = 8
 
 
-def encode(columns: Mapping[int, Points]) -> bytes:
-    """Encode points by series id; steps must be finite, for the store orders by them."""
-    columns = {key: part for key, part in columns.items() if len(part)}
-    points = concatenate(list(columns.values()))
-    if not np.isfinite(points.steps).all():
-        raise ValueError("steps must be finite")
+def encode(tables: Sequence[Table]) -> bytes:
+    """Encode tables; steps must be finite, for the store orders by them."""
+    tables = [table for table in tables if table.point_count]
+    parts = [_COUNTS.pack(len(tables), 0)]
+    for table in tables:
+        if not np.isfinite(table.steps).all():
+            raise ValueError("steps must be finite")
+        parts += [
+            _COUNTS.pack(len(table.series_ids), len(table.steps)),
+            table.series_ids.astype("<i8", copy=False).tobytes(),
+            table.steps.astype("<f8", copy=False).tobytes(),
+            table.times.astype("<i8", copy=False).tobytes(),
+            table.values.astype("<f8", copy=False).tobytes(),
+        ]
+    return seal(MAGIC, VERSION, b"".join(parts))
 
-    body = _COUNTS.pack(len(columns), len(points))
-    if columns:
-        ids = np.array(list(columns), np.int64)
-        lengths = np.array([len(part) for part in columns.values()], np.int64)
-        index = framed([encode_integers(ids), encode_integers(lengths)])
-        body += b"".join(index) + encode_columns(points)
-    return seal(MAGIC, VERSION, body)
+
+def decode(data: bytes | memoryview) -> list[Table]:
+    """Decode tables; raise Damaged for bytes that `encode` never made."""
+    version, body = unseal(MAGIC, range(1, VERSION + 1), data)
+    reader = Reader(body)
+    tables = _decode_first_version(reader) if version == 1 else _decode_tables(reader)
+    reader.finish()
+    if not all(np.isfinite(table.steps).all() for table in tables):
+        raise Damaged("steps are not finite")
+    return tables
 
 
-def decode(data: bytes | memoryview) -> dict[int, Points]:
-    """Decode points by series id; raise Damaged for bytes `encode` did not make."""
-    reader = Reader(unseal(MAGIC, VERSION, data))
+def _decode_tables(reader: Reader) -> list[Table]:
+    table_count, reserved = reader.unpack(_COUNTS)
+    if table_count > ENTRY_POINTS or reserved:
+        raise Damaged(f"{table_count} tables, and {reserved} where 0 should be")
+    return [_decode_table(reader) for _ in range(table_count)]
+
+
+def _decode_table(reader: Reader) -> Table:
+    series, ticks = reader.unpack(_COUNTS)
+    if not 1 <= series * ticks <= ENTRY_POINTS:
+        raise Damaged(f"a table of {series} series and {ticks} ticks")
+    table = Table(
+        _take(reader, "<i8", series),
+        _take(reader, "<f8", ticks),
+        _take(reader, "<i8", ticks),
+        _take(reader, "<f8", series * ticks).reshape(series, ticks),
+    )
+    _expect_each_once(table.series_ids)
+    return table
+
+
+# Any: the caller says which numbers they are.
+def _take(reader: Reader, dtype: str, count: int) -> NDArray[Any]:
+    return np.frombuffer(reader.take(count * NUMBER_BYTES), dtype)
+
+
+def _decode_first_version(reader: Reader) -> list[Table]:
+    """Decode the points of one series after the other, all in one column."""
     series_count, count = reader.unpack(_COUNTS)
     # A series without points is left out, so there are no more series than points.
     if count > ENTRY_POINTS or series_count > count:
         raise Damaged(f"{count} points of {series_count} series")
     if not series_count:
-        reader.finish()
-        return {}
+        return []
 
     ids = decode_integers(take_framed(reader), series_count)
     lengths = decode_integers(take_framed(reader), series_count)
     if lengths.min() < 1 or lengths.max() > count or lengths.sum() != count:
         raise Damaged("the series are not as long as all points")
-    if len(np.unique(ids)) != series_count:
-        raise Damaged("a series is there twice")
+    _expect_each_once(ids)
     points = decode_columns(reader, count)
-    reader.finish()
-    if not np.isfinite(points.steps).all():
-        raise Damaged("steps are not finite")
-
     ends = np.cumsum(lengths)
-    return {
-        int(series_id): points[end - length : end]
-        for series_id, length, end in zip(ids, lengths, ends, strict=True)
-    }
+    parts = [
+        points[end - length : end] for length, end in zip(lengths, ends, strict=True)
+    ]
+    return [
+        Table(ids[place : place + 1], part.steps, part.times, part.values[np.newaxis])
+        for place, part in enumerate(parts)
+    ]
+
+
+def _expect_each_once(series_ids: NDArray[np.int64]) -> None:
+    if len(np.unique(series_ids)) != len(series_ids):
+        raise Damaged("a series is there twice")

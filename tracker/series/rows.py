@@ -1,91 +1,86 @@
-"""Makes rows of points: chunks, and the summary of a series."""
+"""Makes rows of tables: ticks and their chunks."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tracker.models import Attribute, SeriesChunk
+from tracker.models import SeriesChunk, SeriesTicks
 from tracker.series import codec
 from tracker.series.codec import CHUNK_POINTS
-from tracker.series.downsample import Buckets, merge, saturated, summarise
-from tracker.series.points import Points
-
-# What `add_to_summary` sets.
-SUMMARY_FIELDS = [
-    "updated_at",
-    "number",
-    "is_nan",
-    "count",
-    "finite_count",
-    "minimum",
-    "maximum",
-    "total",
-    "first_step",
-    "last_step",
-    "first_time",
-    "last_time",
-]
+from tracker.series.downsample import (
+    BUCKET_POINTS,
+    summarise_rows,
+    summarise_ticks,
+)
+from tracker.series.table import Table
 
 
-def make_chunks(run_id: UUID, series_id: int, points: Points) -> list[SeriesChunk]:
-    """Cut points into full chunks, in order of step, and one that is open."""
-    points = points.sorted_by_step()
-    return [
-        _make_chunk(run_id, series_id, points[start : start + CHUNK_POINTS])
-        for start in range(0, len(points), CHUNK_POINTS)
-    ]
+@dataclass(frozen=True, slots=True, eq=False)
+class NewChunks:
+    """Chunks of the same ticks, not yet in the database."""
+
+    ticks: SeriesTicks
+    chunks: list[SeriesChunk]
 
 
-def _make_chunk(run_id: UUID, series_id: int, points: Points) -> SeriesChunk:
-    overview = summarise(points)
-    whole = _whole(overview)
-    return SeriesChunk(
-        run_id=run_id,
-        series_id=series_id,
-        overview=codec.encode_overview(overview),
-        data=codec.encode(points),
-        is_open=len(points) < CHUNK_POINTS,
-        **{field.name: _stored(whole, field.name) for field in fields(Buckets)},
+def make_chunks(run_id: UUID, table: Table) -> Iterator[NewChunks]:
+    """Cut a table into full chunks, in order of step, and some that are open."""
+    for part in table.sorted_by_step().cut(CHUNK_POINTS):
+        yield _make_chunks(run_id, part)
+
+
+def _make_chunks(run_id: UUID, table: Table) -> NewChunks:
+    # Of a single drawing bucket, the chunk's row says the same.
+    has_overview = table.tick_count > BUCKET_POINTS
+    shared, own = (
+        summarise_ticks(table.steps, table.times),
+        summarise_rows(table.values),
     )
+    ticks = SeriesTicks(
+        run_id=run_id,
+        chunk_count=len(table.series_ids),
+        data=codec.encode_ticks(table.steps, table.times),
+        overview=codec.encode_ticks_overview(shared) if has_overview else b"",
+    )
+    ends = {
+        "count": table.tick_count,
+        "first_step": shared["first_step"].min().item() + 0.0,
+        "last_step": shared["last_step"].max().item() + 0.0,
+        "first_time": shared["first_time"].min().item(),
+        "last_time": shared["last_time"].max().item(),
+        "is_open": table.tick_count < CHUNK_POINTS,
+    }
+    whole = summarise_rows(table.values, size=table.tick_count)
+    chunks = [
+        SeriesChunk(
+            run_id=run_id,
+            series_id=series_id,
+            data=codec.encode(table.values[row]),
+            overview=_overview(own, row) if has_overview else b"",
+            finite_count=whole["finite_count"][row, 0].item(),
+            minimum=stored(whole["minimum"][row, 0]),
+            maximum=stored(whole["maximum"][row, 0]),
+            total=whole["total"][row, 0].item() + 0.0,
+            **ends,
+        )
+        for row, series_id in enumerate(table.series_ids.tolist())
+    ]
+    return NewChunks(ticks, chunks)
 
 
-def add_to_summary(series: Attribute, new: Points) -> None:
-    """Add points, sorted by step, to what the row knows about its series."""
-    # Of points at the same step the latest counts.
-    newest = (float(new.steps[-1]), int(new.times[-1]))
-    if series.count == 0 or newest >= (series.last_step, series.last_time):
-        last = float(new.values[-1])
-        series.is_nan = bool(np.isnan(last))
-        series.number = None if series.is_nan else last + 0
-
-    whole = _whole(summarise(new))
-    with np.errstate(over="ignore"):
-        total = saturated(whole.total + series.total)
-    series.total = float(total[0])
-    series.count += int(whole.count[0])
-    series.finite_count += int(whole.finite_count[0])
-    for choose, names in (
-        (min, ("minimum", "first_step", "first_time")),
-        (max, ("maximum", "last_step", "last_time")),
-    ):
-        for name in names:
-            both = (getattr(series, name), _stored(whole, name))
-            known = [number for number in both if number is not None]
-            setattr(series, name, choose(known, default=None))
+def _overview(columns: dict[str, NDArray[Any]], row: int) -> bytes:
+    return codec.encode_overview({name: many[row] for name, many in columns.items()})
 
 
-def _whole(buckets: Buckets) -> Buckets:
-    """Merge buckets into one."""
-    return merge(buckets, position=buckets.first_step, width=0)
-
-
-def _stored(whole: Buckets, name: str) -> float | int | None:
-    """Return a column of one bucket; None for NaN, which SQLite cannot hold.
+def stored(number: np.float64) -> float | None:
+    """Return what a column can hold: None for NaN, which SQLite cannot.
 
     Nor can it hold the sign of -0.0, which adding 0 takes off everywhere.
     """
-    number: float | int = getattr(whole, name)[0].item()
-    return None if np.isnan(number) else number + 0
+    return None if np.isnan(number) else number.item() + 0.0

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
 import numpy as np
+from django.db import connection
+from django.db.models import Model, QuerySet
 
 from tracker.errors import Unavailable
-from tracker.models import JournalEntry, SeriesChunk
+from tracker.models import JournalEntry, SeriesChunk, SeriesTicks
 from tracker.series import codec, journal
-from tracker.series.codec import Damaged
+from tracker.series.columns import Damaged
 from tracker.series.downsample import Buckets, summarise
-from tracker.series.points import Points, concatenate
+from tracker.series.points import Floats, Integers, Points, concatenate
+from tracker.series.table import Table
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +35,7 @@ IDS_IN_A_STATEMENT = 1_000
 TRIES = 10
 
 Item = TypeVar("Item")
+Row = TypeVar("Row", bound=Model)
 Result = TypeVar("Result")
 # PostgreSQL answers with the one, SQLite with the other.
 Stored = bytes | memoryview
@@ -48,10 +53,33 @@ class Summaries:
     buckets: Buckets
 
 
-def consistently(
-    run_ids: Collection[UUID], read: Callable[[Mapping[int, Points]], Result]
-) -> Result:
-    """Call `read` with the journal's points by series, so that nothing is missed.
+class Tails:
+    """The points of series that are still in the journal."""
+
+    def __init__(self, tables: Sequence[Table] = ()) -> None:
+        # A process names the same series in batch after batch: they share an index.
+        alike: dict[bytes, list[Table]] = defaultdict(list)
+        for table in tables:
+            alike[table.series_ids.tobytes()].append(table)
+        self._groups = [
+            ({key: row for row, key in enumerate(some[0].series_ids.tolist())}, some)
+            for some in alike.values()
+        ]
+
+    def __getitem__(self, series_id: int) -> Points:
+        """Return the points of a series; perhaps none."""
+        return concatenate(
+            [
+                table.points_of(row_of[series_id])
+                for row_of, tables in self._groups
+                if series_id in row_of
+                for table in tables
+            ]
+        )
+
+
+def consistently(run_ids: Collection[UUID], read: Callable[[Tails], Result]) -> Result:
+    """Call `read` with what is in the journal, so that nothing is missed.
 
     What is in the journal before and after was not in a chunk in between, and
     what was not in the journal before was in a chunk already.
@@ -70,14 +98,12 @@ def consistently(
     raise Unavailable
 
 
-def points_by_series(entries: Sequence[tuple[int, Stored]]) -> dict[int, Points]:
-    """Join the points of journal entries; damaged ones are logged and left out."""
-    parts: dict[int, list[Points]] = defaultdict(list)
+def points_by_series(entries: Sequence[tuple[int, Stored]]) -> Tails:
+    """Return what journal entries hold; damaged ones are logged and left out."""
+    tables: list[Table] = []
     for entry_id, data in entries:
-        columns = undamaged(journal.decode, data, f"journal entry {entry_id}")
-        for series_id, points in (columns or {}).items():
-            parts[series_id].append(points)
-    return {series_id: concatenate(part) for series_id, part in parts.items()}
+        tables += undamaged(journal.decode, data, f"journal entry {entry_id}") or []
+    return Tails(tables)
 
 
 def undamaged(
@@ -116,37 +142,108 @@ def _summaries(rows: Sequence[tuple[Any, ...]]) -> Summaries:
     return Summaries(list(ids), Buckets(**arrays))
 
 
-def read_chunks(ids: Collection[int]) -> dict[int, Points]:
-    """Return the points of chunks; a damaged one has none."""
-    return {
-        chunk_id: undamaged(codec.decode, data, f"chunk {chunk_id}") or Points.empty()
-        for chunk_id, data in _column("data", ids)
-    }
+def read_chunks(run_ids: Collection[UUID], ids: Collection[int]) -> dict[int, Points]:
+    """Return the points of chunks, without those that are damaged."""
+    found: dict[int, Points] = {}
+    for some in batches(list(ids)):
+        rows = _rows(SeriesChunk, run_ids, some, "ticks_id", "data")
+        if len(rows) < len(some):
+            raise Overtaken
+        ticks = _read_ticks(run_ids, rows)
+        for chunk_id, ticks_id, data in rows:
+            decode = partial(codec.decode, ticks=ticks.get(ticks_id))
+            points = undamaged(decode, data, f"chunk {chunk_id}")
+            if points is not None:
+                found[chunk_id] = points
+    return found
 
 
-def read_overviews(ids: Collection[int]) -> dict[int, Buckets]:
+def read_overviews(
+    run_ids: Collection[UUID], ids: Collection[int]
+) -> dict[int, Buckets]:
     """Return the drawing buckets of chunks, made anew from points where damaged."""
     found: dict[int, Buckets] = {}
     damaged: list[int] = []
-    for chunk_id, data in _column("overview", ids):
-        name = f"overview of chunk {chunk_id}"
-        buckets = undamaged(codec.decode_overview, data, name)
-        if buckets is None:
-            damaged.append(chunk_id)
-        else:
-            found[chunk_id] = buckets
-    for chunk_id, points in read_chunks(damaged).items():
+    for some in batches(list(ids)):
+        rows = _rows(SeriesChunk, run_ids, some, "ticks_id", "overview")
+        if len(rows) < len(some):
+            raise Overtaken
+        ticks = _read_ticks_overviews(run_ids, rows)
+        for chunk_id, ticks_id, data in rows:
+            decode = partial(codec.decode_overview, ticks=ticks.get(ticks_id))
+            buckets = undamaged(decode, data, f"overview of chunk {chunk_id}")
+            if buckets is None:
+                damaged.append(chunk_id)
+            else:
+                found[chunk_id] = buckets
+    for chunk_id, points in read_chunks(run_ids, damaged).items():
         found[chunk_id] = summarise(points)
     return found
 
 
-def _column(name: str, ids: Collection[int]) -> Iterator[tuple[int, Stored]]:
-    """Read a column of chunks, each of which was there a moment ago."""
-    for some in batches(list(ids)):
-        rows = SeriesChunk.objects.filter(id__in=some).values_list("id", name)
-        if len(rows) < len(some):
-            raise Overtaken
-        yield from rows
+def _read_ticks(
+    run_ids: Collection[UUID], chunks: Sequence[tuple[Any, ...]]
+) -> dict[int | None, tuple[Floats, Integers]]:
+    return {
+        ticks_id: ticks
+        for ticks_id, data in _rows_of_ticks(run_ids, chunks, "data")
+        if (ticks := undamaged(codec.decode_ticks, data, f"ticks {ticks_id}"))
+    }
+
+
+def _read_ticks_overviews(
+    run_ids: Collection[UUID], chunks: Sequence[tuple[Any, ...]]
+) -> dict[int | None, codec.Columns]:
+    decode = codec.decode_ticks_overview
+    return {
+        ticks_id: ticks
+        for ticks_id, data in _rows_of_ticks(run_ids, chunks, "overview")
+        if (ticks := undamaged(decode, data, f"overview of ticks {ticks_id}"))
+    }
+
+
+def _rows_of_ticks(
+    run_ids: Collection[UUID], chunks: Sequence[tuple[Any, ...]], column: str
+) -> list[tuple[Any, ...]]:
+    """Read a column of the ticks that rows of chunks refer to."""
+    ids = {ticks_id for _, ticks_id, _ in chunks} - {None}
+    rows = _rows(SeriesTicks, run_ids, ids, column)
+    if len(rows) < len(ids):
+        # They went with their chunks; or they alone are gone, which is damage.
+        _expect_still_there(run_ids, [chunk_id for chunk_id, _, _ in chunks])
+    return rows
+
+
+# Any: a row is what its columns are.
+def _rows(
+    model: type[SeriesChunk | SeriesTicks],
+    run_ids: Collection[UUID],
+    ids: Collection[int],
+    *columns: str,
+) -> list[tuple[Any, ...]]:
+    """Read columns of rows, after their ids; of those that are there."""
+    if not ids:
+        return []
+    return list(by_id(model, run_ids, ids).values_list("id", *columns))
+
+
+def by_id(
+    model: type[Row], run_ids: Collection[UUID], ids: Collection[int]
+) -> QuerySet[Row]:
+    """Select rows by id, and on PostgreSQL the partitions that they can be in.
+
+    SQLite, told of the runs, would walk through all that these have.
+    """
+    rows = model._default_manager.filter(id__in=ids)  # noqa: SLF001 - Django's API
+    if connection.features.has_native_uuid_field:
+        rows = rows.filter(run_id__in=run_ids)
+    return rows
+
+
+def _expect_still_there(run_ids: Collection[UUID], chunk_ids: Collection[int]) -> None:
+    """Start again if chunks were replaced while their ticks were being looked for."""
+    if by_id(SeriesChunk, run_ids, chunk_ids).count() < len(chunk_ids):
+        raise Overtaken
 
 
 def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

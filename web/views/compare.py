@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from tracker.access import may_edit, readable_project, readable_runs
 from tracker.errors import InvalidInput
+from tracker.freshness import is_held, not_modified
 from tracker.queries.compared_findings import compare_findings
 from tracker.queries.comparison import (
     MONITORING,
@@ -36,7 +37,7 @@ from web.figures.series import NamedLine
 from web.figures.traces import RUN_COLOURS
 from web.session import PageRequest, signed_in
 from web.views.chart_options import read_number
-from web.views.figures import figure_response
+from web.views.figures import figure_response, figure_version
 
 # Beyond this many charts on a page nobody reads them all; the filter finds the rest.
 CHARTS_AT_MOST = 200
@@ -107,6 +108,11 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Answer the chart of one series path, a line for each run that has it."""
     comparison = _read(request, workspace, project)
+    is_live = comparison.is_live
+    version = figure_version(request, comparison.runs, is_live=is_live)
+    if is_held(request, version):
+        return not_modified(version)
+
     path = request.GET.get("path", "")
     axis = comparison.state.axis
     low, high = read_number(request.GET, "low"), read_number(request.GET, "high")
@@ -117,6 +123,7 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
         low=low,
         high=high,
         buckets=BUCKETS,
+        steady=True,
     )
     named = [
         NamedLine(line, run.name, position)
@@ -124,7 +131,7 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
         if line.count
     ]
     figure = overlay_figure(named, axis=axis, low=low, high=high)
-    return figure_response(request, figure, is_live=comparison.is_live)
+    return figure_response(request, figure, is_live=is_live, version=version)
 
 
 @require_safe

@@ -5,20 +5,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import orjson
-from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
 from tracker.diagnosis.finding import Severity
 from tracker.errors import InvalidInput, NotFound
+from tracker.freshness import is_held, marked, not_modified
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.diagnoses import FindingView, StageDiagnosis, diagnoses_of
 from tracker.queries.hardware import measured_lines, stage_lines
 from tracker.queries.run import RunOverview, StageRow, may_go_on, run_overview
 from tracker.queries.series import read_line
+from tracker.queries.versions import version_of
+from web.figure_columns import CONTENT_TYPE, packed
 from web.figures.evidence import evidence_rows
 from web.figures.hardware import Measurement, hardware_rows, is_drawn
 from web.figures.rows import Frame, TimeSpan, rows_figure
@@ -36,18 +41,44 @@ SEVERITIES = list(Severity)
 
 
 def figure_response(
-    request: HttpRequest, figure: Figure, *, is_live: bool
+    request: HttpRequest, figure: Figure, *, is_live: bool, version: str = ""
 ) -> HttpResponse:
-    """Send a figure; one the browser already holds is not sent again."""
-    body = orjson.dumps({**figure, "live": is_live})
-    etag = f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
-    response = HttpResponse(body, content_type="application/json")
-    if request.headers.get("If-None-Match") == etag:
-        response = HttpResponseNotModified()
-    response["ETag"] = etag
-    # "no-store" would have the browser ask without the ETag; this is private all the same.
-    response["Cache-Control"] = "no-cache, private"
-    return response
+    """Send a figure, or what the browser lacks of it, or nothing if it lacks nothing.
+
+    Who knows the version of what is drawn asks `is_held` before it draws.
+    """
+    figure = {**figure, "live": is_live}
+    body = orjson.dumps(figure)
+    if not version:
+        version = hashlib.blake2b(body, digest_size=12).hexdigest()
+        if is_held(request, version):
+            return not_modified(version)
+    content_type = "application/json"
+    if CONTENT_TYPE in request.headers.get("Accept", ""):
+        content_type = CONTENT_TYPE
+        body = packed(figure, request.GET.get("since", ""))
+    return marked(HttpResponse(body, content_type=content_type), version)
+
+
+# Any: rows of the runs table, which pages do not import.
+def figure_version(request: HttpRequest, runs: Sequence[Any], *, is_live: bool) -> str:
+    """Return a version for what depends on points, their runs and the address alone."""
+    asked = sorted(item for item in request.GET.lists() if item[0] != "since")
+    names = [run.name for run in runs]
+    return version_of(runs, DRAWN_BY, request.path, asked, names, is_live)
+
+
+def _drawn_by() -> str:
+    """Return a digest of what draws, so that an upgrade shows at once."""
+    folder = Path(__file__).resolve().parents[1]
+    sources = [*folder.glob("figures/*.py"), *folder.glob("views/*.py")]
+    digest = hashlib.blake2b(digest_size=12)
+    for source in sorted(sources):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+DRAWN_BY = _drawn_by()
 
 
 @require_safe
@@ -60,6 +91,11 @@ def series(request: PageRequest, run_id: UUID) -> HttpResponse:
     options = read_options(request.GET)
 
     run = readable_run(request.actor, run_id)
+    is_live = may_go_on(run)
+    version = figure_version(request, [run], is_live=is_live)
+    if is_held(request, version):
+        return not_modified(version)
+
     line = read_line(
         run,
         path,
@@ -67,6 +103,7 @@ def series(request: PageRequest, run_id: UUID) -> HttpResponse:
         low=options.low,
         high=options.high,
         buckets=MOST_BUCKETS,
+        steady=True,
     )
     figure = series_figure(
         [NamedLine(line, path)],
@@ -76,7 +113,7 @@ def series(request: PageRequest, run_id: UUID) -> HttpResponse:
         low=options.low,
         high=options.high,
     )
-    return figure_response(request, figure, is_live=may_go_on(run))
+    return figure_response(request, figure, is_live=is_live, version=version)
 
 
 @require_safe

@@ -6,7 +6,7 @@ import json
 from typing import Any
 from uuid import UUID
 
-from tracker.access import readable_run
+from tracker.access import may_edit, readable_run
 from tracker.queries.run import run_overview
 from web.session import PageRequest
 
@@ -25,6 +25,7 @@ def run_frame(request: PageRequest, run_id: UUID, tab: str) -> dict[str, Any]:
         "run": run,
         "overview": run_overview(run),
         "project": run.project,
+        "may_edit": may_edit(request.actor, run.project),
         "run_tab": tab,
         "join_snippet": SNIPPET.format(
             # JSON's strings are Python's, and they escape what could end the line.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,11 +14,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from tracker.access import may_edit, readable_project
-from tracker.errors import InvalidInput
+from tracker.access import may_edit, readable_project, trashed_run
+from tracker.actor import Actor
+from tracker.errors import InvalidInput, NotAllowed, NotFound
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.diagnoses import MainFinding
-from tracker.queries.run_filter import PATH_MARK, RunFilter, RunOrder
+from tracker.queries.run_filter import InvalidQuery, RunFilter, read_query
+from tracker.queries.run_order import PATH_MARK, RunOrder
 from tracker.queries.runs import (
     RunRow,
     changed_params,
@@ -25,6 +28,7 @@ from tracker.queries.runs import (
     project_tags,
     runs_page,
 )
+from web.compare_state import as_id
 from web.session import PageRequest, signed_in
 from web.snippets import first_run
 from web.templatetags.format import LARGEST_EXACT, number
@@ -38,17 +42,18 @@ OFFSET_DIGITS = 9
 @signed_in
 def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = readable_project(request.actor, workspace, project)
-    wanted, order = _wanted(request.GET)
-    first_block = _block(found.id, wanted, order, offset=0)
+    first_block = _asked_block(found.id, request.GET, offset=0)
     context = {
         "project": found,
         "tab": "runs",
         "may_edit": may_edit(request.actor, found),
-        "filter": wanted,
+        "filter": request.GET,
         "first_block": first_block,
+        "just_trashed": _just_trashed(request.actor, request.GET.get("trashed", "")),
         "states": STATES,
         "tags": project_tags(found.id),
         "snippet": first_run(found.slug),
+        "paths_url": reverse("api-v1:read_attribute_paths", args=[workspace, project]),
     }
     return render(request, "runs/runs.html", context)
 
@@ -58,8 +63,7 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 def runs_json(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Answer one block of rows, or 304 when it is what the browser has."""
     found = readable_project(request.actor, workspace, project)
-    wanted, order = _wanted(request.GET)
-    block = _block(found.id, wanted, order, offset=_offset(request.GET))
+    block = _asked_block(found.id, request.GET, offset=_offset(request.GET))
 
     body = orjson.dumps(block)
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
@@ -68,16 +72,47 @@ def runs_json(request: PageRequest, workspace: str, project: str) -> HttpRespons
     return HttpResponse(body, content_type="application/json", headers={"ETag": tag})
 
 
-def _wanted(query: QueryDict) -> tuple[RunFilter, RunOrder]:
-    """Read the filter and the order; "-started" is started, descending."""
+# Any: a row of the runs table; pages do not import tables.
+def _just_trashed(actor: Actor, text: str) -> Any:
+    """Return the run that was moved to the trash a moment ago, if it is still there."""
+    run_id = as_id(text)
+    try:
+        return run_id and trashed_run(actor, run_id)
+    except (NotFound, NotAllowed):
+        return None
+
+
+def _asked_block(project_id: int, query: QueryDict, *, offset: int) -> dict[str, Any]:
+    """Return the rows asked for, or the mistake in the query and no rows.
+
+    A query that is being typed is full of mistakes, and none of them is an error.
+    """
+    order = _order(query)
     wanted = RunFilter(
         text=query.get("q", "").strip(),
         state=query.get("state", ""),
         tag=query.get("tag", ""),
     )
+    try:
+        wanted = replace(wanted, query=read_query(query.get("query", "")))
+    except InvalidQuery as error:
+        mistake = {
+            "message": error.reason,
+            "position": error.position,
+            "length": error.length,
+        }
+        return {
+            **_block(project_id, wanted, order, offset=0, limit=0),
+            "matching": 0,
+            "mistake": mistake,
+        }
+    return _block(project_id, wanted, order, offset=offset)
+
+
+def _order(query: QueryDict) -> RunOrder:
+    """Read the order; "-started" is started, descending."""
     sort = query.get("sort", "") or "-started"
-    order = RunOrder(sort.removeprefix("-"), is_descending=sort.startswith("-"))
-    return wanted, order
+    return RunOrder(sort.removeprefix("-"), is_descending=sort.startswith("-"))
 
 
 def _offset(query: QueryDict) -> int:
@@ -88,7 +123,12 @@ def _offset(query: QueryDict) -> int:
 
 
 def _block(
-    project_id: int, wanted: RunFilter, order: RunOrder, *, offset: int
+    project_id: int,
+    wanted: RunFilter,
+    order: RunOrder,
+    *,
+    offset: int,
+    limit: int = BLOCK,
 ) -> dict[str, Any]:
     metrics, params = metric_paths(project_id), changed_params(project_id)
     page = runs_page(
@@ -97,7 +137,7 @@ def _block(
         order=order,
         paths=[*metrics, *params],
         offset=offset,
-        limit=BLOCK,
+        limit=limit,
     )
     return {
         "offset": offset,

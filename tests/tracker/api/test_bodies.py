@@ -1,5 +1,6 @@
 import gzip
 import io
+import struct
 import threading
 import time
 import tracemalloc
@@ -209,6 +210,46 @@ def test_a_window_larger_than_needed_is_refused():
 
     with pytest.raises(MalformedBatch):
         read(body, encoding="zstd")
+
+
+def gzip_with_a_name(size):
+    """A member whose header names a file, at length."""
+    member = gzip.compress(b"content")
+    has_name = bytes([member[3] | 8])
+    return member[:3] + has_name + member[4:10] + b"x" * size + b"\0" + member[10:]
+
+
+def zstd_that_claims(size):
+    """A frame whose header says how much it will become, falsely."""
+    head = b"\x28\xb5\x2f\xfd" + bytes([0b1110_0000]) + struct.pack("<Q", size)
+    return head + b"\x01\x00\x00"  # one empty block, the last
+
+
+SKIPPABLE = struct.pack("<II", 0x184D2A50, 4) + b"skip"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        pytest.param("zstd", zstd(b"") * 100_000, id="many zstd frames"),
+        pytest.param("zstd", SKIPPABLE * 100_000, id="frames to skip"),
+        pytest.param("zstd", SKIPPABLE + zstd(b"content"), id="a frame to skip first"),
+        pytest.param("zstd", zstd(b"content") + SKIPPABLE, id="a frame to skip last"),
+        pytest.param("zstd", zstd_that_claims(2**60), id="false size"),
+        pytest.param("gzip", gzip.compress(b"") * 100_000, id="many gzip members"),
+        pytest.param("gzip", gzip_with_a_name(8 * MIB)[:-1], id="a name without end"),
+        pytest.param("zstd", zstd(zstd(b"content"))[:-1], id="zstd in zstd, cut"),
+    ],
+)
+def test_odd_frames_are_refused_and_take_no_room(encoding, body):
+    tracemalloc.start()
+    with pytest.raises((MalformedBatch, TooLarge)):
+        read(body, encoding=encoding)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    # The body itself is read and kept, twice while it becomes bytes.
+    assert peak < 3 * len(body) + 8 * MIB
 
 
 @pytest.mark.parametrize(

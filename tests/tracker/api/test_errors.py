@@ -6,7 +6,7 @@ from django.http import Http404, HttpResponse
 from django.test import RequestFactory
 
 from tracker.api.errors import ApiErrors, answered
-from tracker.errors import NotAuthenticated, NotFound, OutOfOrder
+from tracker.errors import InvalidInput, NotAuthenticated, NotFound, OutOfOrder
 
 
 def body_of(response):
@@ -21,6 +21,16 @@ def test_a_refusal_says_code_and_message():
         "code": "not_found",
         "message": "There is no such run, or you may not see it.",
     }
+
+
+def test_a_kind_of_a_refusal_is_answered_as_that_refusal():
+    class BadCursor(InvalidInput):
+        """Has no status of its own."""
+
+    response = answered(BadCursor("cursor", "is too old"))
+
+    assert response.status_code == 400
+    assert body_of(response)["code"] == "invalid_input"
 
 
 def test_out_of_order_says_what_is_expected():

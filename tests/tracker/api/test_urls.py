@@ -8,13 +8,18 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.builders import write_series, write_tags, write_values
+from tracker.api.description import LINKS, MEANINGS, PREFIX
 from tracker.api.urls import v1
+from tracker.statuses import STATUS
 
 HOW_TO = Path(__file__).parents[3] / "docs/how-to/use-the-api.md"
+# Everybody may ask for these.
+PUBLIC = {"/livez", "/readyz"}
 ANSWERS = [
     "/api/v1/me",
     "/api/v1/projects",
     "/api/v1/projects/{workspace}/{project}/runs",
+    "/api/v1/projects/{workspace}/{project}/attribute-paths",
     "/api/v1/runs/{run_id}",
     "/api/v1/runs/{run_id}/attributes",
     "/api/v1/runs/{run_id}/series",
@@ -37,7 +42,37 @@ def test_every_endpoint_is_described_and_documented():
         assert f"`{path.removeprefix('/api/v1')}`" in HOW_TO.read_text()
         for operation in operations.values():
             assert operation["description"]
-            assert operation["security"]
+            assert operation["security"] or path in PUBLIC
+
+
+def test_every_refusal_is_described_and_documented():
+    documented = HOW_TO.read_text()
+
+    assert MEANINGS.keys() == STATUS.keys()
+    for refusal, status in STATUS.items():
+        assert f"| {int(status)} | `{refusal.code}` |" in documented
+
+
+def test_every_endpoint_says_what_it_refuses():
+    for path, operations in description()["paths"].items():
+        for operation in operations.values():
+            responses = operation["responses"]
+            expected = {"400", "503"} if path != "/livez" else {"400"}
+            expected |= {"401"} if operation["security"] else set()
+            expected |= {"404"} if "{" in path else set()
+            expected |= {"413"} if "requestBody" in operation else set()
+            assert expected <= responses.keys(), path
+
+
+def test_links_lead_from_endpoints_to_endpoints():
+    names = {
+        operation["operationId"].removeprefix(PREFIX)
+        for operations in description()["paths"].values()
+        for operation in operations.values()
+    }
+
+    assert names >= LINKS.keys()
+    assert names >= {target for links in LINKS.values() for target in links}
 
 
 @pytest.mark.django_db
@@ -49,7 +84,7 @@ def test_every_answer_is_as_described(path, reader, run):
     write_tags(run, "good")
     address = path.format(workspace="ada-workspace", project="vision", run_id=run.id)
 
-    answer = reader.get(address, {"path": "loss"}).json()
+    answer = reader.get(address, {"path": "loss", "column": ["loss", "lr", "none"]}).json()
 
     whole = description()
     content = whole["paths"][path]["get"]["responses"]["200"]["content"]

@@ -18,7 +18,8 @@ from tests.builders import (
     set_message,
 )
 from tracker.errors import MalformedBatch, TooLarge
-from tracker.ingest.batch import message_count, read_batch
+from tracker.ingest.arrays import claimed_length
+from tracker.ingest.batch import read_batch
 from tracker.ingest.limits import LIMITS
 
 
@@ -145,7 +146,7 @@ def test_any_payloads_are_read_or_refused(payloads, first):
     except MalformedBatch:
         assert first == 1
     except TooLarge:
-        claimed = sum(message_count(memoryview(payload)) for payload in payloads)
+        claimed = sum(claimed_length(memoryview(payload)) for payload in payloads)
         assert claimed > LIMITS.messages
     else:
         assert len(batch.refusals) <= sum(len(payload) + 1 for payload in payloads)
@@ -161,3 +162,51 @@ def test_a_close_is_a_message_like_others():
     batch = read_batch(frames([[close_message("finished", time=START)]], first=5))
 
     assert batch.messages[0].content.state == "finished"
+
+
+def test_a_bad_path_is_refused_alone_and_the_others_keep_their_columns():
+    message = points_message("a", [0.0, 1.0])
+    columns = np.array([[0, 1], [10, 11], [20, 21], [30, 31]], "<f8")
+    message = {**message, "paths": ["a", "", "b/", "/a"], "values": columns.tobytes()}
+
+    batch = read_batch(frames([[message]], first=2))
+
+    [kept] = [m.content for m in batch.messages]
+    assert kept.paths == ("a", "b")
+    assert kept.rows().tolist() == [[0, 1], [20, 21]]
+    assert [(r.code, r.path) for r in batch.refusals] == [
+        ("invalid_path", ""),
+        ("invalid_path", "/a"),
+    ]
+
+
+def test_points_that_cannot_be_stored_leave_all_columns():
+    message = points_message("a", [0.0, 1.0, 2.0], steps=[0, np.nan, 2])
+    columns = np.array([[0, 1, 2], [10, 11, 12]], "<f8")
+    message = {**message, "paths": ["a", "b"], "values": columns.tobytes()}
+
+    batch = read_batch(frames([[message]], first=2))
+
+    [kept] = [m.content for m in batch.messages]
+    assert kept.rows().tolist() == [[0, 2], [10, 12]]
+    assert batch.refusals[0].message.startswith("2 of 6 points")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"paths": []},
+        {"paths": ["a", "b"]},
+        {"paths": "a"},
+        {"paths": ["a", 1]},
+        {"paths": [""] * 2_000},
+        {"steps": b"1234567"},
+        {"values": b""},
+    ],
+    ids=str,
+)
+def test_a_message_whose_columns_do_not_fit_is_refused_as_a_whole(fields):
+    batch = read_batch(frames([[{**points_message("a", [1.0]), **fields}]], first=2))
+
+    assert batch.messages == ()
+    assert len(batch.refusals) == 1

@@ -1,11 +1,11 @@
 import pytest
 
 from tests.builders import frames, open_message, points_message, set_message
-from tracker.errors import OutOfOrder
+from tracker.errors import FrameDiffers, OutOfOrder
 from tracker.ingest import pipeline
 from tracker.ingest.batch import read_batch
 from tracker.ingest.limits import Limits
-from tracker.ingest.pipeline import Known, judge
+from tracker.ingest.pipeline import REMEMBERED_FRAMES, Known, judge, remembered
 from tracker.models import Kind
 
 
@@ -105,3 +105,42 @@ def test_new_paths_beyond_the_limit_are_refused_and_old_ones_written(monkeypatch
     assert paths(judged) == ["old", "new"]
     assert {refusal.code for refusal in judged.refusals} == {"too_many_attributes"}
     assert len(judged.refusals) == 2
+
+
+def test_of_a_message_of_many_paths_only_those_of_another_kind_are_refused():
+    message = {**points_message("a", [1.0]), "paths": ["a", "b"]}
+    message["values"] = message["values"] * 2
+
+    judged = judge(batch_of([message]), known(kinds={"a": Kind.STRING}))
+
+    assert [m.content.paths for m in judged.messages] == [("b",)]
+    assert [(r.code, r.path) for r in judged.refusals] == [("type_conflict", "a")]
+
+
+def test_a_stored_frame_that_comes_again_with_other_content_is_refused():
+    first, other = batch_of([set_message("a", 1)]), batch_of([set_message("a", 2)])
+    before = known(last_number=1)
+    stored = Known(2, {}, 0, remembered(before, first))
+
+    assert judge(first, stored).is_heartbeat
+    with pytest.raises(FrameDiffers, match="Frame 2"):
+        judge(other, stored)
+
+
+def test_an_empty_frame_may_stand_for_a_stored_one():
+    stored = Known(2, {}, 0, remembered(known(), batch_of([set_message("a", 1)])))
+
+    assert judge(batch_of([]), stored).is_heartbeat
+    assert judge(batch_of([{"t": "drop", "points": 3}]), stored).is_heartbeat
+
+
+def test_only_the_last_frames_are_remembered():
+    many = batch_of(*([set_message("a", n)] for n in range(REMEMBERED_FRAMES + 9)))
+
+    checksums = remembered(known(), many)
+
+    assert len(checksums) == 4 * REMEMBERED_FRAMES
+    stored = Known(many.last, {}, 0, checksums)
+    assert judge(many, stored).is_heartbeat
+    # Too long ago to know: it counts as the one that was stored.
+    assert judge(batch_of([set_message("b", 1)]), stored).is_heartbeat

@@ -171,7 +171,7 @@ def test_lines_come_in_the_order_asked_with_a_fixed_number_of_statements(
         write_series(some, PATH, [value], steps=[9])
 
     asked = [(other, "accuracy"), (run, PATH), (run, "absent"), (other, PATH)]
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         lines = read_lines(asked)
 
     assert [(line.run_id, line.path) for line in lines] == [
@@ -183,7 +183,9 @@ def test_lines_come_in_the_order_asked_with_a_fixed_number_of_statements(
 def test_a_million_points_are_drawn_without_decoding_them(run, monkeypatch):
     decoded = []
     monkeypatch.setattr(
-        store.codec, "decode", lambda data: decoded.append(data) or decode(data)
+        store.codec,
+        "decode",
+        lambda data, ticks: decoded.append(data) or decode(data, ticks),
     )
     values = noise(1_000_000)
     values[654_321] = 50
@@ -272,3 +274,32 @@ def test_what_compaction_replaces_while_it_is_read_is_read_again(run, monkeypatc
     monkeypatch.setattr(series_queries, "read_summaries", read_before_compaction)
 
     assert read_points(run, PATH).values.tolist() == [1, 2, 3]
+
+
+def test_steady_buckets_stay_while_a_line_grows(run):
+    kept, before = [], None
+    for first in range(0, 4_000, 50):
+        steps = np.arange(first, first + 50)
+        write_series(run, PATH, np.sin(steps), steps=steps)
+        line = read_line(run, PATH, buckets=100, steady=True)
+        if before is not None and not line.exact:
+            assert 80 <= len(line.x) <= 101
+            old = before.mean[:-1]
+            kept.append(old.tolist() == line.mean[: len(old)].tolist())
+        before = None if line.exact else line
+
+    # From 200 points to 4,000 there are fewer than five doublings of four widths.
+    assert kept.count(False) <= 18
+    assert kept.count(True) > 50
+
+
+@pytest.mark.parametrize(
+    "width", [0.0, -1.0, np.nan, np.inf, 1e-320, 1e308, 1.0, 3.7, 2**40]
+)
+def test_a_steady_width_is_hardly_wider(width):
+    steady = series_queries.steady_width(width)
+
+    if 0 < width < np.inf:
+        assert width * (1 - 1e-9) <= steady <= width * 1.2
+    else:
+        assert steady == width or np.isnan(width)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tracker.series.points import Points
+from tracker.series.table import Table
 
 START = 1_767_355_200_000_000  # 2026-01-02 12:00 UTC
 SECOND = 1_000_000
@@ -26,6 +27,16 @@ def points(
         np.asarray(numbers if steps is None else steps, np.float64),
         np.asarray(START + numbers * SECOND if times is None else times, np.int64),
         np.asarray(values, np.float64),
+    )
+
+
+def table(rows: Mapping[int, Sequence[float] | np.ndarray], ticks: Points) -> Table:
+    """Rows of values by series id, at the steps and times of some points."""
+    return Table(
+        np.array(list(rows), np.int64),
+        ticks.steps,
+        ticks.times,
+        np.array(list(rows.values()), np.float64),
     )
 
 

@@ -15,10 +15,19 @@ from tracker.series.codec import (
     Damaged,
     decode,
     decode_overview,
+    decode_ticks,
+    decode_ticks_overview,
     encode,
     encode_overview,
+    encode_ticks,
+    encode_ticks_overview,
 )
-from tracker.series.downsample import Buckets, summarise
+from tracker.series.downsample import (
+    Buckets,
+    summarise,
+    summarise_rows,
+    summarise_ticks,
+)
 from tracker.series.points import Points
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -37,109 +46,171 @@ def with_checksum(data: bytes) -> bytes:
     return data[:4] + struct.pack("<I", zlib.crc32(data[8:])) + data[8:]
 
 
-@given(any_points())
-@example(Points.empty())
+def stored(some: Points) -> Points:
+    """Points after a way through the bytes of a chunk and of its ticks."""
+    ticks = decode_ticks(encode_ticks(some.steps, some.times))
+    return decode(encode(some.values), ticks)
+
+
+some_points = any_points().filter(len)
+
+
+@given(some_points)
 @example(points([1.0]))
 def test_points_come_back_bit_by_bit(some):
-    assert same(decode(encode(some)), some)
+    assert same(stored(some), some)
 
 
 def test_a_full_chunk_comes_back():
     some = points(noise(CHUNK_POINTS))
 
-    assert same(decode(encode(some)), some)
+    assert same(stored(some), some)
 
 
 def test_a_chunk_of_version_1_decodes_for_ever():
-    assert same(decode((GOLDEN / "chunk-v1.bin").read_bytes()), golden_points())
+    data = (GOLDEN / "chunk-v1.bin").read_bytes()
+
+    assert same(decode(data, None), golden_points())
+
+
+def test_a_chunk_of_version_2_decodes_for_ever():
+    ticks = decode_ticks((GOLDEN / "ticks-v1.bin").read_bytes())
+
+    found = decode((GOLDEN / "chunk-v2.bin").read_bytes(), ticks)
+
+    assert same(found, golden_points())
 
 
 def test_an_overview_of_version_1_decodes_for_ever():
-    found = decode_overview((GOLDEN / "overview-v1.bin").read_bytes())
+    found = decode_overview((GOLDEN / "overview-v1.bin").read_bytes(), None)
 
     assert_same_buckets(found, summarise(golden_points(), size=3))
 
 
-@given(any_points(steps=st.floats(allow_nan=False)))
-def test_drawing_buckets_come_back(some):
-    buckets = summarise(some, size=7)
+def test_an_overview_of_version_2_decodes_for_ever():
+    ticks = decode_ticks_overview((GOLDEN / "ticks-overview-v1.bin").read_bytes())
 
-    assert_same_buckets(decode_overview(encode_overview(buckets)), buckets)
+    found = decode_overview((GOLDEN / "overview-v2.bin").read_bytes(), ticks)
+
+    assert_same_buckets(found, summarise(golden_points(), size=3))
+
+
+@given(any_points(steps=st.floats(allow_nan=False)).filter(len))
+def test_drawing_buckets_come_back(some):
+    shared = summarise_ticks(some.steps, some.times, size=7)
+    own = summarise_rows(some.values[np.newaxis], size=7)
+
+    found = decode_overview(
+        encode_overview({name: rows[0] for name, rows in own.items()}),
+        decode_ticks_overview(encode_ticks_overview(shared)),
+    )
+
+    assert_same_buckets(found, summarise(some, size=7))
 
 
 def test_losses_that_came_from_float32_cost_little_more_than_float32():
     losses = noise(CHUNK_POINTS).astype(np.float32).astype(np.float64)
 
-    assert len(encode(points(losses))) < 3.7 * CHUNK_POINTS
+    assert len(encode(losses)) < 3.7 * CHUNK_POINTS
 
 
 def test_a_constant_costs_nothing():
-    assert len(encode(points(np.full(CHUNK_POINTS, 3e-4)))) < 100
+    assert len(encode(np.full(CHUNK_POINTS, 3e-4))) < 100
 
 
 def test_percentages_cost_two_bytes():
     percentages = np.round(50 + 10 * noise(CHUNK_POINTS), 1)
 
-    assert len(encode(points(percentages))) < 2 * CHUNK_POINTS
+    assert len(encode(percentages)) < 2 * CHUNK_POINTS
 
 
-@given(any_points(), st.data())
+def test_values_and_ticks_of_different_lengths_do_not_belong_together():
+    ticks = decode_ticks(encode_ticks(*ticks_of(points([1, 2]))))
+
+    for wrong in (ticks, None):
+        with pytest.raises(Damaged, match="not those"):
+            decode(encode(noise(3)), wrong)
+
+
+def ticks_of(some: Points) -> tuple[np.ndarray, np.ndarray]:
+    return some.steps, some.times
+
+
+@given(some_points, st.data())
 def test_a_flipped_bit_is_noticed(some, data):
-    encoded = bytearray(encode(some))
-    bit = data.draw(st.integers(0, 8 * len(encoded) - 1))
-    encoded[bit // 8] ^= 1 << bit % 8
-
-    with pytest.raises(Damaged):
-        decode(bytes(encoded))
+    for encoded, decoder in (
+        (encode(some.values), lambda damaged: decode(damaged, ticks_of(some))),
+        (encode_ticks(*ticks_of(some)), decode_ticks),
+    ):
+        damaged = bytearray(encoded)
+        bit = data.draw(st.integers(0, 8 * len(damaged) - 1))
+        damaged[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(Damaged):
+            decoder(bytes(damaged))
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_damaged_and_nothing_worse(data):
-    with pytest.raises(Damaged):
-        decode(data)
-    with pytest.raises(Damaged):
-        decode_overview(data)
+    for decoder in (decode_ticks, decode_ticks_overview):
+        with pytest.raises(Damaged):
+            decoder(data)
+    for decoder in (decode, decode_overview):
+        with pytest.raises(Damaged):
+            decoder(data, None)
 
 
-@given(any_points(), st.data())
+@given(some_points, st.data())
 def test_wrong_bytes_under_a_right_checksum_never_crash(some, data):
-    encoded = bytearray(encode(some))
-    for _ in range(data.draw(st.integers(1, 4))):
-        place = data.draw(st.integers(8, len(encoded) - 1))
-        encoded[place] = data.draw(st.integers(0, 255))
-    cut = data.draw(st.integers(8, len(encoded)))
+    def wrong(encoded: bytes) -> bytes:
+        damaged = bytearray(encoded)
+        for _ in range(data.draw(st.integers(1, 4))):
+            place = data.draw(st.integers(8, len(damaged) - 1))
+            damaged[place] = data.draw(st.integers(0, 255))
+        return with_checksum(bytes(damaged[: data.draw(st.integers(8, len(damaged)))]))
 
     try:
-        found = decode(with_checksum(bytes(encoded[:cut])))
+        ticks = decode_ticks(wrong(encode_ticks(*ticks_of(some))))
+        assert len(ticks[0]) == len(ticks[1]) <= CHUNK_POINTS
+    except Damaged:
+        ticks = ticks_of(some)
+    try:
+        assert len(decode(wrong(encode(some.values)), ticks)) == len(ticks[0])
     except Damaged:
         return
-    assert len(found) <= CHUNK_POINTS
 
 
 def test_more_points_than_a_chunk_may_hold_are_refused():
-    too_many = encode(points(np.zeros(CHUNK_POINTS + 1)))
+    too_many = np.zeros(CHUNK_POINTS + 1)
 
-    with pytest.raises(Damaged, match="at most"):
-        decode(too_many)
+    with pytest.raises(Damaged, match="may be"):
+        decode(encode(too_many), None)
+    with pytest.raises(Damaged, match="may be"):
+        decode_ticks(encode_ticks(too_many, too_many.astype(np.int64)))
 
 
 @pytest.mark.parametrize("cut", [0, 3, 7, 8, 11, -1])
 def test_a_chunk_that_ends_early_is_damaged(cut):
+    some = points([1, 2, 3])
+
     with pytest.raises(Damaged):
-        decode(encode(points([1, 2, 3]))[:cut])
+        decode(encode(some.values)[:cut], ticks_of(some))
+    with pytest.raises(Damaged):
+        decode_ticks(encode_ticks(*ticks_of(some))[:cut])
 
 
 def test_left_over_bytes_are_damage():
-    data = encode(points([1, 2, 3])) + b"\0"
+    some = points([1, 2, 3])
 
     with pytest.raises(Damaged, match="left over"):
-        decode(with_checksum(data))
+        decode_ticks(with_checksum(encode_ticks(*ticks_of(some)) + b"\0"))
+    with pytest.raises(Damaged, match="left over"):
+        decode(with_checksum(encode(noise(3)) + b"\0"), ticks_of(some))
 
 
-@pytest.mark.parametrize("head", [b"SMC\x02", b"SMO\x01", b"\0\0\0\0"])
+@pytest.mark.parametrize("head", [b"SMC\x03", b"SMO\x01", b"\0\0\0\0"])
 def test_an_unknown_magic_or_version_is_damage(head):
     with pytest.raises(Damaged, match="not known"):
-        decode(head + encode(points([1]))[4:])
+        decode(head + encode(noise(1))[4:], None)
 
 
 def assert_same_buckets(found: Buckets, expected: Buckets) -> None:

@@ -8,13 +8,23 @@ import numpy as np
 import pytest
 from django.db import connection
 
-from tests.builders import make_project, make_run, write_series
+from tests.builders import make_project, make_run, points_message, write, write_series
 from tests.tracker.series.examples import SECOND, START, noise, points, same
-from tracker.models import Attribute, JournalEntry, SeriesChunk
+from tests.tracker.series.test_codec import GOLDEN, golden_points
+from tracker.models import (
+    Attribute,
+    JournalEntry,
+    Run,
+    SeriesChunk,
+    SeriesTicks,
+    State,
+)
 from tracker.queries.series import read_line, read_points
 from tracker.series import compaction
-from tracker.series.codec import CHUNK_POINTS, decode
-from tracker.series.compaction import compact_run, needs_compaction
+from tracker.series.codec import CHUNK_POINTS
+from tracker.series.compaction import OPEN_CHUNKS, compact_run, needs_compaction
+from tracker.series.points import concatenate
+from tracker.series.store import read_chunks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -31,7 +41,15 @@ def series_of(run, path=PATH):
 
 
 def chunks_of(run):
-    return list(SeriesChunk.objects.filter(run=run).order_by("first_step"))
+    return list(SeriesChunk.objects.filter(run=run).order_by("first_step", "id"))
+
+
+def points_of(chunk):
+    return read_chunks({chunk.run_id}, [chunk.id])[chunk.id]
+
+
+def finish(run):
+    Run.objects.filter(id=run.id).update(state=State.FINISHED)
 
 
 def test_points_move_from_the_journal_to_a_chunk(run):
@@ -41,7 +59,7 @@ def test_points_move_from_the_journal_to_a_chunk(run):
 
     assert not needs_compaction(run.id)
     (chunk,) = chunks_of(run)
-    assert same(decode(chunk.data), points([3, 1, 2]))
+    assert same(points_of(chunk), points([3, 1, 2]))
     assert (chunk.count, chunk.minimum, chunk.maximum, chunk.total) == (3, 1, 3, 6)
     assert chunk.is_open
 
@@ -68,13 +86,82 @@ def test_compacting_twice_is_compacting_once(run):
     assert len(chunks_of(run)) == 1
 
 
-def test_many_small_batches_fill_one_chunk(run):
-    for step in range(20):
+def test_what_is_new_becomes_a_chunk_and_a_few_are_joined(run):
+    counts = []
+    for step in range(2 * OPEN_CHUNKS):
         write_series(run, PATH, [step], steps=[step])
         compact_run(run.id)
+        counts.append([chunk.count for chunk in chunks_of(run)])
+
+    assert counts[OPEN_CHUNKS - 2] == [1] * (OPEN_CHUNKS - 1)
+    assert counts[OPEN_CHUNKS - 1] == [OPEN_CHUNKS]
+    assert all(len(some) < OPEN_CHUNKS for some in counts)
+    assert read_points(run, PATH).values.tolist() == list(range(2 * OPEN_CHUNKS))
+
+
+def test_after_the_run_all_chunks_are_joined(run):
+    for step in range(3):
+        write_series(run, PATH, [step], steps=[step])
+        compact_run(run.id)
+    finish(run)
+
+    compact_run(run.id)
+    (chunk,) = chunks_of(run)
+    compact_run(run.id)
+
+    assert chunks_of(run) == [chunk]
+    assert points_of(chunk).values.tolist() == [0, 1, 2]
+
+
+def test_series_logged_together_share_their_ticks(run):
+    for first in (0, 3):
+        steps = range(first, first + 3)
+        write(
+            run,
+            [points_message(path, [1, 2, 3], steps=steps) for path in (PATH, "other")],
+        )
+        compact_run(run.id)
+    assert [t.chunk_count for t in SeriesTicks.objects.all()] == [2, 2]
+    finish(run)
+
+    compact_run(run.id)
+
+    assert [ticks.chunk_count for ticks in SeriesTicks.objects.all()] == [2]
+    for path in (PATH, "other"):
+        assert read_points(run, path).steps.tolist() == list(range(6))
+
+
+def test_ticks_stay_while_a_chunk_has_them(run):
+    write(run, [points_message(path, [1, 2]) for path in (PATH, "alone")])
+    compact_run(run.id)
+    write_series(run, PATH, [3], steps=[2])
+    finish(run)
+    compact_run(run.id)
+
+    assert sorted(t.chunk_count for t in SeriesTicks.objects.all()) == [1, 1]
+    assert read_points(run, "alone").values.tolist() == [1, 2]
+    assert read_points(run, PATH).values.tolist() == [1, 2, 3]
+
+
+def test_chunks_of_the_first_version_are_joined_like_others(run):
+    write_series(run, PATH, [9], steps=[100])
+    compact_run(run.id)
+    golden = (GOLDEN / "chunk-v1.bin").read_bytes()
+    template = SeriesChunk.objects.get()
+    template.id, template.ticks, template.data = None, None, golden
+    template.count, template.first_step, template.last_step = 8, -1, 1e9
+    template.save(force_insert=True)
+    finish(run)
+
+    compact_run(run.id)
 
     (chunk,) = chunks_of(run)
-    assert decode(chunk.data).values.tolist() == list(range(20))
+    expected = concatenate([golden_points(), points_at([9], 100)])
+    assert same(points_of(chunk), expected.sorted_by_step())
+
+
+def points_at(values, step):
+    return points(values, steps=[step])
 
 
 def test_a_full_chunk_is_closed_and_the_next_begun(run):
@@ -82,6 +169,7 @@ def test_a_full_chunk_is_closed_and_the_next_begun(run):
     compact_run(run.id)
     more = np.arange(CHUNK_POINTS - 1, 2 * CHUNK_POINTS + 5)
     write_series(run, PATH, noise(len(more)), steps=more)
+    finish(run)
     compact_run(run.id)
 
     assert [(c.count, c.is_open) for c in chunks_of(run)] == [
@@ -91,12 +179,41 @@ def test_a_full_chunk_is_closed_and_the_next_begun(run):
     ]
 
 
+def test_joining_takes_no_more_points_at_a_time_than_it_may(run, monkeypatch):
+    monkeypatch.setattr(compaction, "PASS_POINTS", 10)
+    for step in range(3):
+        for path in "abcd":
+            write_series(run, path, [step], steps=[step])
+        compact_run(run.id)
+    finish(run)
+
+    joined = list(compaction._mergeable(run.id, 2))
+    compact_run(run.id)
+
+    assert [len(series) for series in joined] == [3, 1]
+    assert [chunk.count for chunk in chunks_of(run)] == [3] * 4
+
+
+def test_who_joins_later_than_another_changes_nothing(run, monkeypatch):
+    for step in range(2):
+        write_series(run, PATH, [step], steps=[step])
+        compact_run(run.id)
+    finish(run)
+    merger = compaction._make_merger(run.id, [series_of(run).id])
+    compaction.merge_chunks(run.id)
+
+    assert not compaction._is_done(compaction._replace, merger)
+
+    assert read_points(run, PATH).values.tolist() == [0, 1]
+    assert [ticks.chunk_count for ticks in SeriesTicks.objects.all()] == [1]
+
+
 def test_steps_out_of_order_lie_in_order(run):
     write_series(run, PATH, [5, 6], steps=[5, 6])
     write_series(run, PATH, [1, 2, 5.5], steps=[1, 2, 5])
     compact_run(run.id)
 
-    assert decode(chunks_of(run)[0].data).steps.tolist() == [1, 2, 5, 5, 6]
+    assert points_of(chunks_of(run)[0]).steps.tolist() == [1, 2, 5, 5, 6]
     assert series_of(run).number == 6
 
 
@@ -173,6 +290,7 @@ def test_nothing_is_added_to_a_damaged_chunk(run):
     damaged = SeriesChunk.objects.get()
     SeriesChunk.objects.update(data=bytes(damaged.data)[:-1])
     write_series(run, PATH, [2], steps=[1])
+    finish(run)
     compact_run(run.id)
 
     assert [(c.count, c.is_open) for c in chunks_of(run)] == [(1, False), (1, True)]

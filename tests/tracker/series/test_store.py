@@ -8,7 +8,8 @@ import pytest
 from tests.builders import make_project, make_run, write_series
 from tests.tracker.series.examples import noise
 from tracker.errors import Unavailable
-from tracker.models import Attribute, JournalEntry, SeriesChunk
+from tracker.models import Attribute, JournalEntry, SeriesChunk, SeriesTicks
+from tracker.queries.series import read_points
 from tracker.series.compaction import compact_run
 from tracker.series.store import (
     IDS_IN_A_STATEMENT,
@@ -45,18 +46,21 @@ def test_leaves_a_damaged_entry_out_and_says_so(run, caplog):
     write_series(run, PATH, [1])
     JournalEntry.objects.update(data=b"gone")
 
-    assert consistently({run.id}, lambda tails: tails) == {}
+    tails = consistently({run.id}, lambda tails: tails)
+
+    assert len(tails[Attribute.objects.get(path=PATH).id]) == 0
     assert "is damaged" in caplog.text
 
 
 def test_reads_again_what_compaction_moved_meanwhile(run):
     write_series(run, PATH, [1])
+    series_id = Attribute.objects.get(path=PATH).id
     tries = []
 
     def read(tails):
-        tries.append(len(tails))
+        tries.append(len(tails[series_id]))
         compact_run(run.id)
-        return len(tails)
+        return tries[-1]
 
     assert consistently({run.id}, read) == 0
     assert tries == [1, 0]
@@ -74,11 +78,33 @@ def test_a_reader_that_is_overtaken_again_and_again_says_so():
     assert len(tries) == TRIES
 
 
-def test_a_chunk_that_was_replaced_meanwhile_is_noticed():
+def test_a_chunk_that_was_replaced_meanwhile_is_noticed(run):
     with pytest.raises(Overtaken):
-        read_chunks([1])
+        read_chunks({run.id}, [1])
     with pytest.raises(Overtaken):
-        read_overviews([1])
+        read_overviews({run.id}, [1])
+
+
+def test_ticks_that_are_gone_while_their_chunk_is_not_are_damage(run, caplog):
+    write_series(run, PATH, noise(200))
+    compact_run(run.id)
+    SeriesTicks.objects.all().delete()
+    chunk_id = SeriesChunk.objects.get().id
+
+    assert read_chunks({run.id}, [chunk_id]) == {}
+    assert read_overviews({run.id}, [chunk_id]) == {}
+    assert f"chunk {chunk_id} is damaged" in caplog.text
+
+
+def test_damaged_ticks_leave_out_their_chunks_and_no_others(run, caplog):
+    for steps in ([0, 1], [10, 11]):
+        write_series(run, PATH, [1, 2], steps=steps)
+        compact_run(run.id)
+    first = SeriesTicks.objects.order_by("id").first()
+    SeriesTicks.objects.filter(id=first.id).update(data=b"gone")
+
+    assert read_points(run, PATH).steps.tolist() == [10, 11]
+    assert f"ticks {first.id} is damaged" in caplog.text
 
 
 def test_a_chunks_row_says_what_its_points_do(run):
@@ -89,8 +115,8 @@ def test_a_chunks_row_says_what_its_points_do(run):
     series_id = Attribute.objects.get(path=PATH).id
 
     summaries = read_summaries({run.id}, [series_id])[series_id]
-    points = read_chunks(summaries.ids)
-    overviews = read_overviews(summaries.ids)
+    points = read_chunks({run.id}, summaries.ids)
+    overviews = read_overviews({run.id}, summaries.ids)
 
     for chunk_id, count, low in zip(
         summaries.ids, summaries.buckets.count, summaries.buckets.minimum, strict=True

@@ -35,6 +35,7 @@ def test_ten_thousand_runs_scroll(visit, ada):
         [
             Attribute(
                 run=run,
+                project=project,
                 path=f"train/metric {number}",
                 kind="float_series",
                 number=number,

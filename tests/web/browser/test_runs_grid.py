@@ -185,7 +185,9 @@ def test_new_runs_and_values_appear_without_losing_place_or_choice(open_runs, pr
     expect(page.get_by_role("link", name="run 00155")).to_be_visible()
 
     run = Run.objects.get(name="run 00156")
-    Attribute.objects.create(run=run, path="tags", kind="string_set", items=["fresh"])
+    Attribute.objects.create(
+        run=run, project=run.project, path="tags", kind="string_set", items=["fresh"]
+    )
     expect(page.locator(".chip").filter(has_text="fresh").first).to_be_visible(
         timeout=10_000
     )
@@ -258,3 +260,64 @@ def test_an_empty_project_says_how_to_log_a_run(open_runs):
 
     expect(page.get_by_text("import agent")).to_be_visible()
     assert violations(page) == []
+
+
+def test_a_query_finds_runs_and_the_address_keeps_it(open_runs, project):
+    for name, loss in [("a", 0.1), ("b", 0.9)]:
+        write_values(make_run(project, name), {"test/loss": loss})
+    page = open_runs()
+
+    page.get_by_label("Query").fill("test/loss < 0.5")
+    expect(page.get_by_text("1 of 2 runs")).to_be_visible()
+    assert names(page) == ["a"]
+    page.reload(wait_until="networkidle")
+
+    assert names(page) == ["a"]
+    expect(page.get_by_label("Query")).to_have_value("test/loss < 0.5")
+    page.get_by_role("button", name="Clear").first.click()
+    expect(page.get_by_text("2 runs", exact=True)).to_be_visible()
+
+
+def test_a_mistake_in_a_query_is_shown_where_it_is(open_runs, project):
+    make_run(project, "kept")
+    page = open_runs()
+    field = page.get_by_label("Query")
+
+    field.fill("test/loss <<script>")
+    mistake = page.locator("#query-mistake")
+    expect(mistake).to_contain_text("should be")
+    expect(mistake.locator("mark")).to_have_text("<")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    # What was found before stays in sight, and nothing that was written is markup.
+    assert names(page) == ["kept"]
+    assert violations(page) == []
+    page.reload(wait_until="networkidle")
+    expect(mistake).to_be_visible()
+
+    field.fill('name = "kept"')
+    expect(mistake).to_be_hidden()
+    expect(field).to_have_attribute("aria-invalid", "false")
+    assert names(page) == ["kept"]
+
+
+def test_paths_are_completed_with_the_keyboard(open_runs, project):
+    write_values(make_run(project, "a"), {"test/loss": 0.1, "test/two words": 1})
+    page = open_runs()
+    field = page.get_by_label("Query")
+    options = page.get_by_role("listbox", name="Paths").get_by_role("option")
+
+    field.press_sequentially("state = running and test/")
+    expect(options).to_have_text(["test/loss", "test/two words"])
+    assert violations(page) == []
+    field.press("ArrowDown")
+    field.press("ArrowDown")
+    expect(field).to_have_attribute("aria-activedescendant", "query-path-1")
+    field.press("Enter")
+    expect(field).to_have_value('state = running and "test/two words"')
+    expect(options.first).to_be_hidden()
+
+    field.press_sequentially(" = 1 or te")
+    expect(options.first).to_be_visible()
+    field.press("Escape")
+    expect(options.first).to_be_hidden()
+    expect(field).to_have_value('state = running and "test/two words" = 1 or te')

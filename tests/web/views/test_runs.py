@@ -191,7 +191,7 @@ def test_a_blocks_cost_does_not_grow(
     for number in range(40):
         write_tags(make_run(project, f"run {number}"), "x")
 
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(17):
         signed_in.get(f"{address}runs.json", {"q": "run", "tag": "x", "sort": "-gpu"})
 
 
@@ -203,3 +203,24 @@ def test_a_hostile_name_cannot_leave_its_data(signed_in, address, project):
 
     assert "<script>alert" not in html
     assert rows(signed_in, address)[0]["name"] == name
+
+
+def test_a_query_is_kept_in_the_field_and_finds_runs(signed_in, address, project):
+    for name, loss in [("a", 0.1), ("b", 0.9)]:
+        write_values(make_run(project, name), {"test/loss": loss})
+    query = 'test/loss < 0.5 and name ~ "A"'
+
+    assert [row["name"] for row in rows(signed_in, address, query=query)] == ["a"]
+    html = signed_in.get(address, {"query": query}).content.decode()
+    assert 'value="test/loss &lt; 0.5 and name ~ &quot;A&quot;"' in html
+
+
+def test_a_mistake_in_a_query_is_shown_with_the_page(signed_in, address, project):
+    make_run(project)
+
+    block = signed_in.get(f"{address}runs.json", {"query": "a << 3"}).json()
+
+    assert (block["rows"], block["matching"], block["total"]) == ([], 0, 1)
+    assert (block["mistake"]["position"], block["mistake"]["length"]) == (3, 1)
+    assert block["mistake"]["message"]
+    assert signed_in.get(address, {"query": "a << 3"}).status_code == HTTPStatus.OK

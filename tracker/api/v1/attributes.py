@@ -48,10 +48,10 @@ def read_attributes(
     """The run's values and the summaries of its series, by path."""
     run = readable_run(request.auth, run_id)
     rows = list_attributes(run, prefix=prefix)
-    return json_response({"attributes": [_attribute(row) for row in rows]})
+    return json_response({"attributes": [attribute_answer(row) for row in rows]})
 
 
-def _attribute(row: AttributeRow) -> dict[str, object]:
+def attribute_answer(row: AttributeRow) -> dict[str, object]:
     attribute = {
         "path": row.path,
         "kind": row.kind,

@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from tracker.api.answers import json_response
@@ -15,11 +16,14 @@ from tracker.queries.health import has_current_schema, work_lag_seconds
 WORKER_LAG_SECONDS = 60.0
 
 
+# Exempt, so that a method they do not answer to is refused as that.
+@csrf_exempt
 @require_safe
 def read_liveness(_request: HttpRequest) -> HttpResponse:
     return json_response({"status": "alive"})
 
 
+@csrf_exempt
 @require_safe
 def read_readiness(_request: HttpRequest) -> HttpResponse:
     try:

@@ -13,10 +13,14 @@ from tracker.api.answers import json_response
 from tracker.api.auth import actor_of_token
 from tracker.api.bodies import read_body
 from tracker.errors import NotAllowed, UnsupportedMedia
+from tracker.ingest.admission import Admission
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.write import store_batch
+from tracker.queries.backlog import read_backlog
 
 CONTENT_TYPE = "application/vnd.seamark.frames"
+
+_admission = Admission(lambda: read_backlog().points)
 
 
 # No browser session opens this, so nobody can be tricked into sending it.
@@ -29,9 +33,11 @@ def receive_batch(request: HttpRequest, spool_id: UUID) -> HttpResponse:
     # A heartbeat has no content, and some clients send no type for none.
     if request.content_type not in (CONTENT_TYPE, ""):
         raise UnsupportedMedia("Content-Type", CONTENT_TYPE)
+    _admission.admit(actor.token_id)
     body = read_body(
         request,
         sent_bytes=LIMITS.body_bytes,
         unpacked_bytes=LIMITS.unpacked_bytes,
     )
+    _admission.note(actor.token_id, len(body))
     return json_response(asdict(store_batch(actor, spool_id, body)))

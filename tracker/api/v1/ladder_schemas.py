@@ -6,16 +6,34 @@ from datetime import datetime
 from uuid import UUID
 
 from ninja import Field, Schema
+from pydantic.config import JsonDict
+
+from tracker.actions.ladders import NAME_LENGTH, NOTE_LENGTH, RUNGS_AT_MOST
+
+# Only described here: whoever makes ladders refuses in words that help more.
+NAME: JsonDict = {
+    "minLength": 1,
+    "maxLength": NAME_LENGTH,
+    "pattern": r"^[^\x00]*[^\s\x00][^\x00]*$",
+}
+NOTE: JsonDict = {"maxLength": NOTE_LENGTH, "pattern": r"^[^\x00]*$"}
+RUNGS: JsonDict = {"minItems": 1, "maxItems": RUNGS_AT_MOST}
 
 
 class RungIn(Schema):
     run: str = Field(description="The run's id or name.")
-    note: str = Field("", description="What was changed against the rung before.")
+    note: str = Field(
+        "",
+        description="What was changed against the rung before.",
+        json_schema_extra=NOTE,
+    )
 
 
 class LadderIn(Schema):
-    name: str
-    rungs: list[RungIn] = Field(description="The baseline first.")
+    name: str = Field(json_schema_extra=NAME)
+    rungs: list[RungIn] = Field(
+        description="The baseline first; each run once.", json_schema_extra=RUNGS
+    )
 
 
 class RungLabelOut(Schema):

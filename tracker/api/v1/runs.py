@@ -11,9 +11,27 @@ from ninja import Router, Schema
 from tracker.access import readable_project, readable_run
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth
-from tracker.api.params import Limit, Offset, Sort, Text
+from tracker.api.params import (
+    Columns,
+    Cursor,
+    KindName,
+    Limit,
+    Offset,
+    Prefix,
+    RunQuery,
+    Sort,
+    StateName,
+    Text,
+)
+from tracker.api.v1.attributes import (
+    AttributeOut,
+    SeriesSummaryOut,
+    attribute_answer,
+)
+from tracker.queries.paths import paths_beginning
 from tracker.queries.run import ProcessRow, RunOverview, StageRow, run_overview
-from tracker.queries.run_filter import RunFilter, RunOrder
+from tracker.queries.run_filter import RunFilter, read_query
+from tracker.queries.run_order import RunOrder
 from tracker.queries.runs import RunRow, runs_page
 
 router = Router(tags=["runs"], auth=ReaderAuth())
@@ -31,6 +49,8 @@ class MainFindingOut(Schema):
 
 
 class RunOut(Schema):
+    """`attributes` are those the columns asked for, in that order."""
+
     id: UUID
     name: str
     state: str
@@ -41,12 +61,27 @@ class RunOut(Schema):
     gpu_percent: float | str | None
     cpu_percent: float | str | None
     main_finding: MainFindingOut | None
+    attributes: list[SeriesSummaryOut | AttributeOut | None]
 
 
 class RunsOut(Schema):
+    """`next` is the cursor of the page that follows; null: there is none."""
+
     total: int
     matching: int
+    next: str | None
     runs: list[RunOut]
+
+
+class PathOut(Schema):
+    """`kind` is that of one of the runs; others may hold something else there."""
+
+    path: str
+    kind: str
+
+
+class PathsOut(Schema):
+    paths: list[PathOut]
 
 
 class ProcessOut(Schema):
@@ -89,28 +124,52 @@ def read_runs(
     workspace: str,
     project: str,
     search: Text = "",
-    state: Text = "",
+    state: StateName = "",
     tag: Text = "",
+    query: RunQuery = "",
     sort: Sort = "-started",
     offset: Offset = 0,
+    cursor: Cursor = "",
     limit: Limit = 100,
+    columns: Columns = [],  # noqa: B006 - ninja copies it
 ) -> HttpResponse:
     """A page of the project's runs."""
     found = readable_project(request.auth, workspace, project)
     page = runs_page(
         found.id,
-        wanted=RunFilter(text=search, state=state, tag=tag),
+        wanted=RunFilter(search, state, tag, read_query(query)),
         order=RunOrder(sort.removeprefix("-"), is_descending=sort.startswith("-")),
-        paths=[],
+        paths=columns,
         offset=offset,
+        cursor=cursor,
         limit=limit,
     )
     return json_response(
         {
             "total": page.total,
             "matching": page.matching,
+            "next": page.cursor or None,
             "runs": [_run(row) for row in page.rows],
         }
+    )
+
+
+@router.get(
+    "/projects/{slug:workspace}/{slug:project}/attribute-paths", response=PathsOut
+)
+def read_attribute_paths(
+    request: ApiRequest,
+    *,
+    workspace: str,
+    project: str,
+    prefix: Prefix = "",
+    kind: KindName = "",
+) -> HttpResponse:
+    """The first paths of what the project's runs hold, to complete a query."""
+    found = readable_project(request.auth, workspace, project)
+    paths = paths_beginning(found.id, prefix, kind=kind)
+    return json_response(
+        {"paths": [{"path": row.path, "kind": row.kind} for row in paths]}
     )
 
 
@@ -138,6 +197,7 @@ def _run(row: RunRow) -> dict[str, object]:
             "title": row.main_finding.title,
             "severity": row.main_finding.severity,
         },
+        "attributes": [value and attribute_answer(value) for value in row.values],
     }
 
 

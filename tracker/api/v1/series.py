@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Sequence
-from io import StringIO
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -12,15 +9,27 @@ from django.http import HttpResponse
 from ninja import Query, Router, Schema
 
 from tracker.access import readable_run
-from tracker.api.answers import json_response, number, numbers
+from tracker.api.answers import json_response, numbers
 from tracker.api.auth import ApiRequest, ReaderAuth
+from tracker.api.lines import table_of_lines
 from tracker.api.params import Buckets, High, Low, Paths
+from tracker.api.tables import CSV
+from tracker.freshness import is_held, marked, not_modified
 from tracker.queries.series import Axis, Line, read_lines
+from tracker.queries.versions import version_of
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 
-# A spreadsheet takes a cell that begins so for a formula.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Part of every ETag, for what an upgrade may change of the same points.
+VERSION = 1
+
+# Described by hand: ninja knows of one content type only.
+DESCRIBED = {
+    "responses": {
+        200: {"content": {"text/csv": {"schema": {"type": "string"}}}},
+        304: {"description": "Nothing has arrived since the answer with this ETag."},
+    }
+}
 
 Format = Annotated[Literal["json", "csv"], Query(description="What is answered.")]
 
@@ -42,7 +51,7 @@ class SeriesOut(Schema):
     series: list[LineOut]
 
 
-@router.get("/runs/{uuid:run_id}/series", response=SeriesOut)
+@router.get("/runs/{uuid:run_id}/series", response=SeriesOut, openapi_extra=DESCRIBED)
 def read_series(
     request: ApiRequest,
     *,
@@ -56,6 +65,10 @@ def read_series(
 ) -> HttpResponse:
     """Series of the run over steps, time (ms since 1970) or seconds since its start."""
     run = readable_run(request.auth, run_id)
+    version = version_of([run], VERSION, sorted(request.GET.lists()))
+    if is_held(request, version):
+        return not_modified(version)
+
     lines = read_lines(
         [(run, path) for path in paths],
         axis=axis,
@@ -64,8 +77,11 @@ def read_series(
         buckets=buckets,
     )
     if format == "csv":
-        return _csv_response(lines, axis)
-    return json_response({"axis": axis, "series": [_line(line) for line in lines]})
+        response = table_of_lines(lines, axis, CSV, has_runs=False)
+    else:
+        described = [_line(line) for line in lines]
+        response = json_response({"axis": axis, "series": described})
+    return marked(response, version)
 
 
 def _line(line: Line) -> dict[str, object]:
@@ -78,28 +94,3 @@ def _line(line: Line) -> dict[str, object]:
         "minimum": numbers(line.minimum),
         "maximum": numbers(line.maximum),
     }
-
-
-def _csv_response(lines: Sequence[Line], axis: Axis) -> HttpResponse:
-    table = StringIO()
-    writer = csv.writer(table)
-    writer.writerow(["path", axis, "mean", "minimum", "maximum"])
-    for line in lines:
-        writer.writerows(_rows(line))
-    return HttpResponse(
-        table.getvalue(),
-        content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": 'attachment; filename="series.csv"'},
-    )
-
-
-def _rows(line: Line) -> Iterator[list[object]]:
-    path = _harmless(line.path)
-    columns = (line.x, line.mean, line.minimum, line.maximum)
-    for row in zip(*(column.tolist() for column in columns), strict=True):
-        yield [path, *map(number, row)]
-
-
-def _harmless(text: str) -> str:
-    """Return a cell that no spreadsheet runs; paths are chosen by whoever logs."""
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text

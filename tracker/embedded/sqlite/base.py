@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from django.db.backends.sqlite3 import base
@@ -28,6 +29,29 @@ PRAGMAS_THAT_WRITE = re.compile(r"\s*PRAGMA\s.*(checkpoint|journal_mode|vacuum)"
 
 def only_reads(statement: str) -> bool:
     return bool(READS.match(statement)) and not PRAGMAS_THAT_WRITE.match(statement)
+
+
+def lay_out(path: Path, lock: WriterLock) -> None:
+    """Make a new file one that can give space back: later that takes a VACUUM.
+
+    Said to every connection, it would write each time, and outside of the lock.
+    """
+    if _has_content(path):
+        return
+    with lock.held():
+        if _has_content(path):
+            return  # another process was faster
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            # Writes the first page, which says so.
+            connection.execute("PRAGMA journal_mode = WAL")
+
+
+def _has_content(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 class SingleWriterCursor(base.SQLiteCursorWrapper):
@@ -108,10 +132,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         # One for each connection: to flock, descriptors are what excludes each other.
+        name = None if self.is_in_memory_db() else self.settings_dict["NAME"]
         self.lock = WriterLock(
-            None if self.is_in_memory_db() else f"{self.settings_dict['NAME']}-writer",
+            name and f"{name}-writer",
             timeout_seconds=conn_params.get("timeout", 5.0),
         )
+        if name is not None:
+            lay_out(Path(name), self.lock)
         connection = super().get_new_connection(conn_params)
         connection.lock = self.lock
         return connection

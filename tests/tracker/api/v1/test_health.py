@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from tests.builders import points_message, write
 from tracker.api.v1 import health
-from tracker.models import Work
+from tracker.models import JournalEntry
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -25,7 +25,8 @@ def test_ready_when_the_database_is_current(client):
 
 def test_says_when_nobody_does_the_background_work(client, run):
     write(run, [points_message("x", [1.0])])
-    Work.objects.update(due_at=timezone.now() - timedelta(minutes=5))
+    assert client.get("/readyz").json()["background_work"] == "on time"
+    JournalEntry.objects.update(received_at=timezone.now() - timedelta(minutes=5))
 
     response = client.get("/readyz")
 

@@ -64,6 +64,7 @@ def test_lists_what_it_refused(writer):
         "index": 0,
         "code": "invalid_path",
         "message": "The path is empty.",
+        "path": "",
     }
 
 

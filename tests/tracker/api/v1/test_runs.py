@@ -1,6 +1,17 @@
 import pytest
 
-from tests.builders import START, Process, close_message, make_run, write_tags
+from tests.builders import (
+    START,
+    Process,
+    close_message,
+    make_run,
+    write_series,
+    write_tags,
+    write_values,
+)
+from tracker.actions.access import make_token
+from tracker.actor import Scope
+from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -58,6 +69,11 @@ def test_searches_and_filters(project, names):
         {"state": "happy"},
         {"sort": "password"},
         {"search": "a\0"},
+        {"query": "a <"},
+        {"query": "a = 1" + " " * 2_000},
+        {"cursor": "x"},
+        {"column": "a\0"},
+        {"sort": "median:a"},
     ],
     ids=str,
 )
@@ -97,3 +113,86 @@ def test_a_run_is_found_by_its_uuid_alone(reader, run_id):
 )
 def test_a_project_is_found_by_its_slugs_alone(reader, project, address):
     assert reader.get(f"/api/v1/projects/{address}/runs").status_code == 404
+
+
+def test_a_query_says_which_runs(project, names):
+    for name, loss in [("a", 0.1), ("b", 0.2), ("c", 0.9)]:
+        run = make_run(project, name)
+        write_values(run, {"test/loss": loss})
+        write_tags(run, name)
+
+    assert names(query="test/loss < 0.5", sort="-path:test/loss") == ["b", "a"]
+    either = "test/loss < 0.5 and tags contains a or name = c"
+    assert names(query=either, sort="name") == ["a", "c"]
+
+
+def test_a_bad_query_is_refused_with_its_place(reader, project):
+    response = reader.get(RUNS, {"query": "test/loss << 3"})
+
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert error["code"] == "invalid_input"
+    assert "character 12" in error["message"]
+
+
+def test_cursors_lead_from_page_to_page(reader, project):
+    for number in range(5):
+        write_values(make_run(project, f"run {number}"), {"x": number})
+    query = {"sort": "path:x", "limit": 2}
+    found, cursor = [], ""
+
+    while cursor is not None:
+        answer = reader.get(RUNS, {**query, "cursor": cursor}).json()
+        found += [run["name"] for run in answer["runs"]]
+        cursor = answer["next"]
+
+    assert found == [f"run {number}" for number in range(5)]
+
+
+def test_columns_say_what_the_runs_hold(reader, run):
+    write_values(run, {"x": 1, "y": float("nan")})
+    write_series(run, "loss", [1.0, 2.0])
+    compact_run(run.id)
+
+    [listed] = reader.get(RUNS, {"column": ["loss", "none", "y", "x"]}).json()["runs"]
+
+    loss, none, y, x = listed["attributes"]
+    assert (loss["value"], loss["mean"], loss["count"]) == (2.0, 1.5, 2)
+    assert none is None
+    assert (y["value"], x["value"], x["kind"]) == ("NaN", 1, "integer")
+
+
+def test_sorts_by_a_summary(project, names):
+    for name, values in [("a", [3.0, 2.0]), ("b", [1.0, 4.0]), ("c", [9.0, 9.0])]:
+        run = make_run(project, name)
+        write_series(run, "loss", values)
+        compact_run(run.id)
+
+    assert names(sort="min:loss") == ["b", "a", "c"]
+    assert names(sort="-max:loss") == ["c", "b", "a"]
+    assert names(sort="mean:loss") in (["a", "b", "c"], ["b", "a", "c"])
+
+
+PATHS = "/api/v1/projects/ada-workspace/vision/attribute-paths"
+
+
+def test_paths_complete_a_query(reader, run):
+    write_values(run, {"train/lr": 0.1, "test/x": 1})
+    write_series(run, "train/loss", [1.0])
+
+    answer = reader.get(PATHS, {"prefix": "train/"}).json()
+
+    assert answer == {
+        "paths": [
+            {"path": "train/loss", "kind": "float_series"},
+            {"path": "train/lr", "kind": "float"},
+        ]
+    }
+    only = reader.get(PATHS, {"kind": "integer"}).json()["paths"]
+    assert [path["path"] for path in only] == ["test/x"]
+
+
+def test_a_stranger_learns_no_paths(api, stranger, project):
+    token = make_token(stranger, "t", Scope.READ)
+
+    assert api(token).get(PATHS).status_code == 404

@@ -8,6 +8,7 @@ const BEHAVIOURS = {
   "confirm": () => import("./behaviours/confirm.js"),
   "copy": () => import("./behaviours/copy.js"),
   "local-time": () => import("./behaviours/local_time.js"),
+  "query-field": () => import("./behaviours/query_field.js"),
   "runs-grid": () => import("./behaviours/runs_grid.js"),
   "submit-on-change": () => import("./behaviours/submit_on_change.js"),
   "tab-keys": () => import("./behaviours/tab_keys.js"),

@@ -3,8 +3,9 @@ import { RunBlocks } from "../models/run_blocks.js"
 import { Selection } from "../models/selection.js"
 import { number } from "../models/format.js"
 import { GridView } from "../models/grid_view.js"
+import { showMistake } from "../models/query_mistake.js"
 
-const FILTERS = ["q", "state", "tag"]
+const FILTERS = ["q", "state", "tag", "query"]
 const REFRESH_MS = 3_000
 const TYPING_MS = 250
 const COMPARED_AT_MOST = 20
@@ -39,6 +40,7 @@ class RunsGrid {
   start() {
     this.form.addEventListener("submit", (event) => event.preventDefault())
     this.form.elements.q.addEventListener("input", () => this.filterSoon())
+    this.form.elements.query.addEventListener("input", () => this.filterSoon())
     this.form.elements.state.addEventListener("change", () => this.filter())
     this.form.elements.tag.addEventListener("change", () => this.filter())
     for (const name of ["clear", "clear-all"]) {
@@ -106,6 +108,7 @@ class RunsGrid {
     address.search = this.query
     history.replaceState(history.state, "", address)
     await this.blocks.ask(this.query)
+    if (this.blocks.mistake) return this.drawMistake()
     this.isFiltered = hasFilter(this.query)
     this.view.toTop()
     this.draw()
@@ -132,10 +135,15 @@ class RunsGrid {
     const found = this.isFiltered ? `${number(matching)} of ${runs(total)}` : runs(total)
     this.part("count").textContent = this.blocks.isAway ? `${found}, the server does not answer` : found
     this.part("clear").hidden = !this.isFiltered
-    this.part("none").hidden = matching > 0
+    this.part("none").hidden = matching > 0 || this.blocks.mistake
     this.part("grid").hidden = matching === 0
+    this.drawMistake()
     this.drawSelection()
     this.view.draw()
+  }
+
+  drawMistake() {
+    showMistake(this.form.elements.query, this.part("mistake"), this.blocks.mistake)
   }
 
   drawSelection() {

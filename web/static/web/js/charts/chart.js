@@ -2,16 +2,20 @@
 // finer points on zoom, and keeps it fresh while what it shows is alive.
 //
 // data-figure-url   where the figure is; its JSON: data, layout, notes, live
-// data-live         "true": ask again every few seconds, until the server says live: false
+// data-live         "true": ask again every few seconds, for what is new, until the server
+//                   says live: false
 // An ancestor's data-chart-query is added to the address. The chart tells its ancestors
 // of a zoom by "chart-zoom"; who prevents its default takes the zoom over.
 // "chart-refresh", sent to the element, fetches again.
 
 import { onThemeChange, themed } from "./colours.js"
 import { drawSoon, unwatch, watch } from "./draw_queue.js"
+import { readFigure } from "./figure_columns.js"
 import { CONFIG, loadPlotly } from "./plotly.js"
 
 const REFRESH_MS = 5_000
+// Refusals are JSON; figures come as columns where the server can.
+const ACCEPT = "application/json, application/vnd.seamark.figure"
 // Below this the server puts legends under titles instead of beside them.
 const NARROW_PIXELS = 560
 
@@ -21,6 +25,8 @@ class Chart {
   isNear = false
   isDrawn = false
   figure = null
+  arrays = []
+  since = ""
   etag = null
   address = null
   zoom = null
@@ -53,17 +59,18 @@ class Chart {
     const address = this.currentAddress()
     this.request?.abort()
     this.request = new AbortController()
-    const known = this.figure && address === this.address ? this.etag : null
-    const response = await fetch(address, {
-      headers: { Accept: "application/json", ...(known && { "If-None-Match": known }) },
+    const isSame = this.figure !== null && address === this.address
+    const asked = new URL(address)
+    asked.searchParams.set("since", isSame ? this.since : "")
+    const response = await fetch(asked, {
+      headers: { Accept: ACCEPT, ...(isSame && this.etag && { "If-None-Match": this.etag }) },
       signal: this.request.signal,
     })
     if (response.status === 304) return false
     if (!response.ok) throw new Error(await refusal(response))
 
-    this.figure = await response.json()
-    this.etag = response.headers.get("ETag")
-    this.address = address
+    const answer = readFigure(await response.arrayBuffer(), isSame ? this.arrays : [])
+    Object.assign(this, answer, { address, etag: response.headers.get("ETag") })
     if (this.figure.live === false) this.element.dataset.live = "false"
     return true
   }

@@ -17,6 +17,8 @@ export class RunBlocks {
     this.clockAheadMs = 0
     // Whether the newest request was in vain: what is shown may be old.
     this.isAway = false
+    // What is wrong with the query, and where.
+    this.mistake = first.mistake ?? null
   }
 
   row(position) {
@@ -61,6 +63,9 @@ export class RunBlocks {
       if (response.status === 401) location.reload() // signed out elsewhere
       if (!response.ok) return
       const body = await response.json()
+      this.mistake = body.mistake ?? null
+      // What was found before stays in sight while the query is put right.
+      if (this.mistake) return
       if (fresh) this.#blocks.clear()
       this.#take(body, response.headers.get("ETag"))
     } catch (error) {

@@ -1,0 +1,103 @@
+"""What a case is asked for, what it answers, and how that is written down."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.faults.services import DurablePostgreSQL
+from tracker.processes import ROOT
+
+SQLITE = "SQLite"
+POSTGRESQL = "PostgreSQL"
+SEED = 20_260_101
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much a case does; the same case is a short test and a long benchmark."""
+
+    folder: Path
+    rounds: int
+    clients: int = 4
+    seed: int = SEED
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a case found, beside the most that each promise allows."""
+
+    figure: Mapping[str, int | str]
+    threshold: Mapping[str, int | str]
+
+    @property
+    def passed(self) -> bool:
+        return all(self.figure[name] == self.threshold[name] for name in self.threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One line of the table: what is done, on which databases, how many times."""
+
+    title: str
+    run: Callable[[Size, str], Result]
+    databases: tuple[str, ...]
+    rounds: int
+    unit: str = "rounds"
+
+
+class Database:
+    """A new database of either kind; a context manager."""
+
+    def __init__(self, kind: str) -> None:
+        self.server: DurablePostgreSQL | None = None
+        self._kind = kind
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Database:
+        if self._kind == POSTGRESQL:
+            self.server = self._stack.enter_context(DurablePostgreSQL())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    @property
+    def url(self) -> str:
+        return self.server.url if self.server else ""
+
+
+def commit() -> str:
+    """Return the commit of the code, with a plus where files differ from it."""
+    described = subprocess.run(
+        # Without the option it may write to the index, which others use too.
+        [
+            *("git", "--no-optional-locks", "describe"),
+            *("--always", "--abbrev=12", "--dirty=+", "--exclude=*"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return described.stdout.strip() or "unknown"
+
+
+def line(name: str, database: str, size: Size, result: Result) -> str:
+    """Return what is written to the results file about one case."""
+    return json.dumps(
+        {
+            "case": f"{name} {database}",
+            "commit": commit(),
+            "rounds": size.rounds,
+            "clients": size.clients,
+            "seed": size.seed,
+            "figure": dict(result.figure),
+            "threshold": dict(result.threshold),
+            "pass": result.passed,
+        }
+    )

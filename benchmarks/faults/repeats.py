@@ -1,0 +1,257 @@
+"""Cases without a kill: the same batch many times, out of order, or contradicted."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID, uuid4
+
+import numpy as np
+
+from agent.answers import Reply
+from benchmarks.faults import bodies
+from benchmarks.faults.case import Database, Result, Size
+from benchmarks.faults.history import value_of
+from benchmarks.faults.installation import Installation
+from benchmarks.faults.wire import Connection
+
+THREADS = 8
+PATH = "loss"
+POINTS = 50
+FRAMES = 20
+LONGEST_DELAY_SECONDS = 0.02
+
+
+def same_at_once(size: Size, database: str) -> Result:
+    """Send one batch, one opening, and openings of one run, many times at once."""
+    with ExitStack() as stack:
+        installation = installed(stack, size, database)
+        return repeat(installation, size.rounds)
+
+
+def repeat(installation: Installation, times: int) -> Result:
+    """The same on a tracker that runs already."""
+    name = unused("repeated")
+    spool = uuid4()
+    first = bodies.body([bodies.opening(name)], first=1)
+    openings = at_once(installation, [(spool, first)] * times)
+    batch = bodies.body([payload(0), payload(1)], first=2)
+    batches = at_once(installation, [(spool, batch)] * times)
+    # Another process each time, so each has a spool; the run is the same.
+    others = unused("joined")
+    joins = at_once(
+        installation,
+        [
+            (uuid4(), bodies.body([bodies.opening(others, rank=rank)], first=1))
+            for rank in range(times)
+        ],
+    )
+    steps = read(installation, name)
+    figure: dict[str, int | str] = {
+        "opening_answers": len(distinct(openings)),
+        "batch_answers": len(distinct(batches)),
+        "joining_answers": len(distinct(joins)),
+        "not_200": sum(
+            one.status != HTTPStatus.OK for one in openings + batches + joins
+        ),
+        "runs": runs_called(installation, name),
+        "spools": spools_of(installation, name),
+        "points": len(steps),
+        "joined_runs": runs_called(installation, others),
+        "joined_spools": spools_of(installation, others),
+    }
+    threshold: dict[str, int | str] = {
+        "opening_answers": 1,
+        "batch_answers": 1,
+        "joining_answers": 1,
+        "not_200": 0,
+        "runs": 1,
+        "spools": 1,
+        "points": 2 * POINTS,
+        "joined_runs": 1,
+        "joined_spools": times,
+    }
+    return Result({"requests": 3 * times, **figure}, threshold)
+
+
+def shuffled(size: Size, database: str) -> Result:
+    """Send batches in any order, delayed, from many threads, until all are stored."""
+    with ExitStack() as stack:
+        installation = installed(stack, size, database)
+        return shuffle(installation, size)
+
+
+def shuffle(installation: Installation, size: Size) -> Result:
+    """The same on a tracker that runs already."""
+    replies: list[Reply] = []
+    gaps = doubled = 0
+    for number in range(size.rounds):
+        name = unused("shuffled")
+        chance = random.Random(f"{size.seed} {number}")
+        frames = [bodies.opening(name), *(payload(n) for n in range(FRAMES))]
+        replies += send_until_stored(installation, frames, chance)
+        steps = read(installation, name)
+        gaps += FRAMES * POINTS - len(np.unique(steps))
+        doubled += len(steps) - len(np.unique(steps))
+    figure = {
+        "requests": len(replies),
+        "answers_409": sum(is_gap(reply) for reply in replies),
+        "gaps": gaps,
+        "doubled": doubled,
+        "wrong_answers": sum(not is_sensible(reply) for reply in replies),
+    }
+    return Result(figure, {"gaps": 0, "doubled": 0, "wrong_answers": 0})
+
+
+def send_until_stored(
+    installation: Installation, frames: Sequence[bytes], chance: random.Random
+) -> list[Reply]:
+    """Send all again and again, each time in another order; return the answers."""
+    spool = uuid4()
+    sent = [
+        (bodies.body([frame], first=number), number)
+        for number, frame in enumerate(frames, start=1)
+    ]
+    replies: list[Reply] = []
+    # Of each pass the next expected frame is stored at least.
+    for _ in range(len(frames)):
+        chance.shuffle(sent)
+        delays = [chance.uniform(0, LONGEST_DELAY_SECONDS) for _ in sent]
+
+        def send(index: int, delays: list[float] = delays) -> Reply:
+            time.sleep(delays[index])
+            return deliver(installation, spool, sent[index][0])
+
+        with ThreadPoolExecutor(THREADS) as threads:
+            answered = list(threads.map(send, range(len(sent))))
+        replies += answered
+        if max(number_of(reply) for reply in answered) == len(frames):
+            break
+    return replies
+
+
+def contradicted(size: Size, database: str) -> Result:
+    """Send numbers that are stored already with other contents."""
+    with ExitStack() as stack:
+        installation = installed(stack, size, database)
+        return contradict(installation, size.rounds)
+
+
+def contradict(installation: Installation, times: int) -> Result:
+    """The same on a tracker that runs already."""
+    refused = changed = 0
+    for _ in range(times):
+        name = unused("contradicted")
+        spool = uuid4()
+        deliver(installation, spool, bodies.body([bodies.opening(name)], first=1))
+        deliver(installation, spool, bodies.body([payload(0), payload(1)], first=2))
+        other = bodies.body([payload(0), payload(7)], first=2)
+        refused += (
+            deliver(installation, spool, other).status
+            == HTTPStatus.UNPROCESSABLE_ENTITY
+        )
+        # Even when something new comes with it.
+        more = bodies.body([payload(7), payload(8)], first=3)
+        refused += (
+            deliver(installation, spool, more).status == HTTPStatus.UNPROCESSABLE_ENTITY
+        )
+        steps = read(installation, name)
+        changed += sorted(steps) != list(range(2 * POINTS))
+    return Result(
+        {"requests": 2 * times, "refused": refused, "changed": changed},
+        {"refused": 2 * times, "changed": 0},
+    )
+
+
+def installed(stack: ExitStack, size: Size, database: str) -> Installation:
+    url = stack.enter_context(Database(database)).url
+    return stack.enter_context(Installation(size.folder, database_url=url))
+
+
+def unused(name: str) -> str:
+    return f"{name}-{uuid4().hex[:8]}"
+
+
+def payload(number: int) -> bytes:
+    steps = np.arange(number * POINTS, (number + 1) * POINTS)
+    return bodies.points(steps, {PATH: value_of(PATH, steps)})
+
+
+def at_once(
+    installation: Installation, sent: Sequence[tuple[UUID, bytes]]
+) -> list[Reply]:
+    with ThreadPoolExecutor(THREADS) as threads:
+        return list(threads.map(lambda one: deliver(installation, *one), sent))
+
+
+def deliver(installation: Installation, spool: UUID, body: bytes) -> Reply:
+    """Send to any of the web servers, over a connection of its own."""
+    connection = Connection()
+    try:
+        address = random.choice(installation.addresses)
+        return connection.send(address, spool, body)
+    finally:
+        connection.close()
+
+
+def distinct(replies: Sequence[Reply]) -> set[tuple[int, bytes]]:
+    return {(reply.status, reply.body) for reply in replies}
+
+
+def number_of(reply: Reply) -> int:
+    """Return the last frame that is stored, as the answer says."""
+    content = json.loads(reply.body)
+    if "stored" in content:
+        return int(content["stored"])
+    return int(content["error"].get("expected", 1)) - 1
+
+
+def is_sensible(reply: Reply) -> bool:
+    content = json.loads(reply.body)
+    if is_gap(reply):
+        return int(content["error"]["expected"]) > 0
+    return reply.status == HTTPStatus.OK and not content["refused_count"]
+
+
+def is_gap(reply: Reply) -> bool:
+    return reply.status == HTTPStatus.CONFLICT
+
+
+def read(installation: Installation, name: str) -> list[float]:
+    """Return the stored steps of the run's series, as often as they are stored."""
+    run_id = run_ids(installation, name)[0]
+    answer = ask(installation, f"/runs/{run_id}/series", path=PATH, buckets=10_000)
+    (line,) = answer["series"]
+    assert line["exact"]
+    steps: list[float] = line["x"]
+    return steps
+
+
+def runs_called(installation: Installation, name: str) -> int:
+    return len(run_ids(installation, name))
+
+
+def run_ids(installation: Installation, name: str) -> list[str]:
+    place = f"/projects/home/{bodies.PROJECT}/runs"
+    found = ask(installation, place, search=name, limit=200)["runs"]
+    return [run["id"] for run in found if run["name"] == name]
+
+
+def spools_of(installation: Installation, name: str) -> int:
+    overview = ask(installation, f"/runs/{run_ids(installation, name)[0]}")
+    return sum(len(stage["processes"]) for stage in overview["stages"])
+
+
+# Any: JSON.
+def ask(installation: Installation, place: str, **query: object) -> Any:
+    connection = Connection()
+    try:
+        return connection.get(installation.addresses[0], place, **query)
+    finally:
+        connection.close()

@@ -1,0 +1,93 @@
+"""Fuzzes every reader of bytes that others make, behind repaired checksums.
+
+    .venv/bin/pip install -r requirements-fuzz.txt
+    .venv/bin/python -m benchmarks.fuzz --seconds 3600
+
+Each decoder has so many seconds, in a process with little memory. What ends it badly is
+kept with the corpus below --folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+settings.configure()  # some decoders belong to the API, whose modules ask for them
+
+from tests.fuzz.decoders import DECODERS, MOST_BYTES  # noqa: E402
+
+EXECUTIONS = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
+PROGRESS = re.compile(r"^#(\d+)\s", re.MULTILINE)
+# An input that takes longer is reported, too.
+SECONDS_PER_INPUT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    executions: int
+    is_crash: bool
+    said: str
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=60, help="for each decoder")
+    parser.add_argument("--only", choices=DECODERS, nargs="*", default=list(DECODERS))
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args()
+    folder = options.folder or Path(tempfile.mkdtemp(prefix="seamark-fuzz-"))
+
+    crashes = 0
+    for name in options.only:
+        outcome = fuzz(name, folder / name.replace(" ", "-"), options.seconds)
+        crashes += outcome.is_crash
+        rate = outcome.executions / options.seconds
+        print(
+            f"{name:<18} {outcome.executions:>10,} executions, {rate:>8,.0f} a second,"
+            f" {int(outcome.is_crash)} crashes",
+            flush=True,
+        )
+        if outcome.is_crash:
+            print(outcome.said)
+    print(f"{crashes} crashes; corpus and findings are in {folder}")
+    return 1 if crashes else 0
+
+
+def fuzz(name: str, folder: Path, seconds: int) -> Outcome:
+    corpus = folder / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    for number, seed in enumerate(DECODERS[name].seeds):
+        (corpus / f"seed-{number}").write_bytes(seed[:MOST_BYTES])
+    command = [
+        *(sys.executable, "-m", "benchmarks.fuzz.harness", name, str(corpus)),
+        f"-max_total_time={seconds}",
+        f"-max_len={MOST_BYTES}",
+        f"-timeout={SECONDS_PER_INPUT}",
+        f"-artifact_prefix={folder}/",
+        "-print_final_stats=1",
+        "-rss_limit_mb=0",  # the harness limits itself
+    ]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    counted = EXECUTIONS.findall(done.stdout) or PROGRESS.findall(done.stdout) or [0]
+    is_crash = done.returncode != 0
+    return Outcome(int(counted[-1]), is_crash, done.stdout[-4_000:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Seamark beside the machine's limit and beside other trackers; docs/benchmarks.md."""

@@ -1,0 +1,108 @@
+"""Measures Seamark beside the floor and beside peers: `python -m benchmarks.peers`.
+
+Prints Markdown tables, and with --write keeps them in docs/benchmarks/results.md.
+See docs/benchmarks.md for what is measured and why so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.peers.entrants import ENTRANTS, Driver, Entrant
+from benchmarks.peers.measures import Plan, charts, disk, ingest, systems
+from tracker.processes import ROOT
+
+FOLDER = Path.home() / ".cache/seamark-peers"
+RESULTS = ROOT / "docs/benchmarks/results.md"
+PARTS = {"ingest": ingest, "disk": disk, "charts": charts}
+KEYS = [entrant.key for entrant in ENTRANTS]
+
+
+def main(arguments: Sequence[str]) -> None:
+    options = parse(arguments)
+    # So that whatever was started is stopped, whoever ends this.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    plan = Plan.quick() if options.quick else Plan()
+    plan = plan.changed(rounds=options.rounds, seconds=options.seconds)
+    with ExitStack() as stack:
+        scratch = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="peers-"))
+        )
+        # PostgreSQL has a user of its own when we are root.
+        scratch.chmod(0o755)
+        drivers = []
+        for entrant in chosen(options.systems):
+            driver = Driver(entrant, scratch, options.folder)
+            stack.callback(driver.stop)
+            drivers.append(driver)
+        lines = []
+        for line in report(drivers, plan, options):
+            print(line, flush=True)
+            lines.append(line)
+    if options.write:
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.peers", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument(
+        "systems", nargs="*", metavar="SYSTEM", help=f"of {', '.join(KEYS)}; or all"
+    )
+    parser.add_argument(
+        "--part", action="append", choices=PARTS, help="may be repeated; or all"
+    )
+    parser.add_argument("--rounds", type=int, help="how often each figure is taken")
+    parser.add_argument(
+        "--seconds", type=float, help="about how long each system logs for a figure"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="short and noisy: does everything work?"
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=FOLDER, help="where peers' environments lie"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help=f"keep the tables in {RESULTS}"
+    )
+    options = parser.parse_args(arguments)
+    if unknown := set(options.systems) - set(KEYS):
+        parser.error(f"no such system: {', '.join(sorted(unknown))}")
+    return options
+
+
+def chosen(keys: Sequence[str]) -> list[Entrant]:
+    return [entrant for entrant in ENTRANTS if not keys or entrant.key in keys]
+
+
+def report(
+    drivers: Sequence[Driver], plan: Plan, options: argparse.Namespace
+) -> Iterator[str]:
+    yield "# Seamark beside others"
+    yield ""
+    yield "Written by `python -m benchmarks.peers`; [how it measures](../benchmarks.md)."
+    yield f"{datetime.now(UTC):%d %B %Y}, {machine()}."
+    yield f"Rounds: {plan.rounds}; each system logs for about {plan.seconds:g} s a figure."
+    yield from systems(drivers)
+    for part in options.part or PARTS:
+        yield from PARTS[part](drivers, plan)
+
+
+def machine() -> str:
+    python = platform.python_version()
+    return f"{os.cpu_count()} cores, {platform.system()}, Python {python}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

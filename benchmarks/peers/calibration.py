@@ -1,0 +1,19 @@
+"""How much to log, so that slow systems end in time and fast ones are not noise (pure)."""
+
+from __future__ import annotations
+
+# A first short try says little about a long one, so growth is careful.
+LARGEST_GROWTH = 8.0
+# Of the time wished for, how much is enough.
+ENOUGH = 0.5
+AIM = 0.8
+
+
+def next_blocks(
+    blocks: int, seconds: float, wanted_seconds: float, most: int
+) -> int | None:
+    """Return how many blocks to log next, or None when the last try was long enough."""
+    if blocks >= most or seconds >= ENOUGH * wanted_seconds:
+        return None
+    growth = min(LARGEST_GROWTH, AIM * wanted_seconds / max(seconds, 1e-6))
+    return min(most, max(blocks + 1, int(blocks * growth)))

@@ -1,0 +1,216 @@
+"""The three parts of the comparison; each yields the lines of its tables.
+
+Systems take turns within every round, so that what disturbs the machine hits all.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from benchmarks.peers.entrants import Answer, Driver
+from benchmarks.peers.tables import (
+    Chart,
+    Rate,
+    Size,
+    charts_table,
+    in_bytes,
+    rates_table,
+    safe,
+    sizes_table,
+    table,
+)
+from benchmarks.peers.workload import CONSTANT, HARDWARE, KINDS, LOSS
+
+FLOOR = "the floor, SQLite"
+OURS = "Seamark, SQLite"
+KIND_NAMES = {
+    LOSS: "loss, float32",
+    CONSTANT: "a constant",
+    HARDWARE: "hardware, tenths of a percent",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured."""
+
+    rounds: int = 3
+    seconds: float = 10.0  # of logging for one figure, about
+    most_points: int = 6_000_000
+    # Clients, metrics a step, steps in a batch.
+    cells: tuple[tuple[int, int, int], ...] = (
+        (1, 20, 100),
+        (4, 20, 100),
+        (1, 1_000, 10),
+        (4, 1_000, 10),
+    )
+    disk_runs: int = 5
+    disk_steps: int = 10_000
+    disk_seconds: float = 60.0
+    # Runs, and points of each.
+    charts: tuple[tuple[int, int], ...] = ((1, 1_000_000), (20, 10_000))
+    long_charts: tuple[tuple[int, int], ...] = ((1, 10_000_000),)
+    chart_seconds: float = 60.0
+    long_chart_seconds: float = 600.0
+
+    @classmethod
+    def quick(cls) -> Self:
+        return cls(
+            rounds=1,
+            seconds=1.0,
+            most_points=400_000,
+            disk_runs=2,
+            disk_steps=5_000,
+            disk_seconds=5.0,
+            charts=((1, 100_000), (20, 1_000)),
+            long_charts=((1, 1_000_000),),
+            chart_seconds=5.0,
+            long_chart_seconds=60.0,
+        )
+
+    def changed(self, *, rounds: int | None, seconds: float | None) -> Self:
+        return replace(
+            self, rounds=rounds or self.rounds, seconds=seconds or self.seconds
+        )
+
+
+def systems(drivers: Sequence[Driver]) -> Iterator[str]:
+    yield "\n## What is measured\n"
+    rows = []
+    for driver in drivers:
+        told = ask(driver, "describe")
+        if "error" in told:
+            rows.append([driver.entrant.label, f"not measured: {told['error']}"])
+            continue
+        rows.append(
+            [
+                driver.entrant.label,
+                *(told[key] for key in ("release", "writing", "reading")),
+            ]
+        )
+    yield table(["system", "version", "written by", "read by"], rows, rule="---")
+
+
+def ingest(drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
+    yield "\n## Points per second, until all can be read"
+    for clients, metrics, steps in plan.cells:
+        outcomes: dict[str, list[Answer]] = defaultdict(list)
+        for _ in range(plan.rounds):
+            for driver in drivers:
+                label = driver.entrant.label
+                if any("error" in outcome for outcome in outcomes[label]):
+                    continue
+                outcome = ask(
+                    driver,
+                    "ingest",
+                    clients=clients,
+                    metrics=metrics,
+                    steps=steps,
+                    seconds=plan.seconds,
+                    most_points=plan.most_points,
+                )
+                outcomes[label].append(outcome)
+        yield f"\n### {clients} client{'s' * (clients > 1)}, {metrics:,} metrics a step"
+        yield f"\nBatches of {steps} steps.\n"
+        yield rates_table(
+            [_rate(label, found) for label, found in outcomes.items()],
+            floor=FLOOR,
+            ours=OURS,
+        )
+
+
+def disk(drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
+    yield "\n## Bytes per point on disk\n"
+    sizes = []
+    for driver in stored(drivers):
+        cells: list[str] = []
+        points = 0
+        for kind in KINDS:
+            told = ask(
+                driver,
+                "disk",
+                kind=kind,
+                runs=plan.disk_runs,
+                steps=plan.disk_steps,
+                seconds=plan.disk_seconds,
+            )
+            cells.append(told.get("error") or size_cell(told))
+            points += told.get("points", 0)
+        sizes.append(Size(driver.entrant.label, cells, points))
+    yield sizes_table(sizes, [KIND_NAMES[kind] for kind in KINDS])
+
+
+def charts(drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
+    yield "\n## A chart"
+    everyone = stored(drivers)
+    fast = [driver for driver in everyone if driver.entrant.is_fast]
+    for runs, points in plan.charts:
+        yield from _chart(everyone, plan, runs, points)
+    for runs, points in plan.long_charts:
+        yield from _chart(fast, plan, runs, points)
+
+
+def stored(drivers: Sequence[Driver]) -> list[Driver]:
+    return [driver for driver in drivers if not driver.entrant.is_ingest_only]
+
+
+def ask(driver: Driver, job: str, **arguments: object) -> Answer:
+    print(f"{driver.entrant.key}: {job} {arguments or ''}", file=sys.stderr, flush=True)
+    answer = driver.ask(job, **arguments)
+    if "error" in answer:
+        print(f"{driver.entrant.key}: {answer['error']}", file=sys.stderr, flush=True)
+    return answer
+
+
+def size_cell(told: Answer) -> str:
+    points = told["points"]
+    return in_bytes(told["bytes"] / points, free=told["free"] / points)
+
+
+def _rate(label: str, outcomes: Sequence[Answer]) -> Rate:
+    for outcome in outcomes:
+        if "error" in outcome:
+            return Rate(label, error=safe(outcome["error"]))
+    return Rate(
+        label,
+        [outcome["points"] / outcome["seconds"] for outcome in outcomes],
+        outcomes[-1]["points"],
+    )
+
+
+def _chart(
+    drivers: Sequence[Driver], plan: Plan, runs: int, points: int
+) -> Iterator[str]:
+    loaded = {}
+    for driver in drivers:
+        is_fast = driver.entrant.is_fast
+        seconds = plan.long_chart_seconds if is_fast else plan.chart_seconds
+        loaded[driver] = ask(driver, "load", runs=runs, points=points, seconds=seconds)
+    drawn: dict[Driver, list[Answer]] = {driver: [] for driver in drivers}
+    for _ in range(plan.rounds):
+        for driver in drivers:
+            if "error" not in loaded[driver]:
+                drawn[driver].append(ask(driver, "chart", runs=runs))
+    what = f"{runs} runs, {points:,} points each" if runs > 1 else f"{points:,} points"
+    yield f"\n### {what}\n"
+    yield charts_table(
+        [_drawn(driver, loaded[driver], drawn[driver]) for driver in drivers], ours=OURS
+    )
+
+
+def _drawn(driver: Driver, loaded: Answer, drawn: Sequence[Answer]) -> Chart:
+    label = driver.entrant.label
+    for answer in (loaded, *drawn):
+        if "error" in answer:
+            return Chart(label, error=safe(answer["error"]))
+    return Chart(
+        label,
+        loaded["points"],
+        [answer["first"] for answer in drawn],
+        [again for answer in drawn for again in answer["again"]],
+        drawn[-1]["bytes"],
+    )

@@ -1,0 +1,254 @@
+"""Seamark itself, through its real web server and the frames that agents send.
+
+What depends on the wire format of points is `body` alone; what depends on how they are
+compacted, `COMPACT_ALL` alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import partial
+from itertools import count
+from pathlib import Path
+from time import time_ns
+from typing import Any
+from urllib.parse import urlencode
+from uuid import uuid4
+
+import zstandard
+
+from agent import messages
+from agent.frames import Frame
+from agent.version import VERSION
+from benchmarks.peers.databases import Database, PostgresDatabase, SqliteDatabase
+from benchmarks.peers.driving import drive
+from benchmarks.peers.system import Http, Server, System, free_port
+from benchmarks.peers.workload import START, Block
+from tracker import processes
+
+PROJECT = "benchmark"
+WORKSPACE = "home"
+# How many series one request may ask for.
+PATHS_IN_REQUEST = 50
+COMPRESSION_LEVEL = 3  # as in the agent
+SENT_AS = {
+    "Content-Type": "application/vnd.seamark.frames",
+    "Content-Encoding": "zstd",
+}
+
+MAKE_TOKEN = """
+import django
+django.setup()
+from django.core.management import call_command
+from tracker.actions.access import found_installation, make_token
+from tracker.actor import Scope
+call_command("migrate", verbosity=0)
+print(make_token(found_installation(), "benchmark", Scope.FULL))
+"""
+# What a worker does, for every run and until nothing is left.
+COMPACT_ALL = """
+import django
+django.setup()
+from tracker.models import Run
+from tracker.series.compaction import compact_run
+for run in Run.objects.all():
+    while compact_run(run.id):
+        pass
+"""
+
+
+def body(number: int, block: Block) -> bytes:
+    """One frame with all points of the block."""
+    points = messages.points(
+        list(block.values),
+        [float(step) for step in block.steps],
+        [round(1e6 * time) for time in block.times],
+        list(block.values.values()),
+    )
+    return packed(number, points)
+
+
+def opening(run: str) -> bytes:
+    """The frame that begins a spool."""
+    origin = messages.Origin(
+        project=PROJECT,
+        run=run,
+        stage="train",
+        rank=0,
+        host="host",
+        pid=os.getpid(),
+        agent=VERSION,
+        time=round(1e6 * START),
+    )
+    return packed(1, messages.open_spool(origin))
+
+
+def closing(number: int) -> bytes:
+    """The frame that ends a spool and with it the run, which is then tidied up."""
+    return packed(number, messages.close(failure=None, time=time_ns() // 1_000))
+
+
+def packed(number: int, message: bytes) -> bytes:
+    """A frame that holds one message, compressed as agents do."""
+    frame = Frame(number, messages.payload([message])).to_bytes()
+    return zstandard.ZstdCompressor(COMPRESSION_LEVEL).compress(frame)
+
+
+class Seamark(System[bytes]):
+    writing = "HTTP, the frames its agent sends, compressed; one commit per batch"
+    reading = "HTTP, `/api/v1/runs/…/series`: buckets, and the count of points in them"
+    database_kind: type[Database]
+    has_worker = False
+
+    def __init__(self, folder: Path, address: dict[str, str] | None = None) -> None:
+        super().__init__(folder, address)
+        self._database = self.database_kind(folder)
+        self._servers: list[Server] = []
+        self._connection: Http | None = None
+        self._run_ids: dict[str, str] = {}
+        self._spool = ""
+        self._numbers = count(1)
+
+    # In the process that measures.
+
+    def start(self) -> None:
+        self._database.start()
+        if "token" not in self.address:
+            self.address["token"] = self._python(MAKE_TOKEN).strip()
+        port = free_port()
+        self.address["port"] = str(port)
+        self._connection = None
+        start = partial(Server, environment=self._environment(), folder=processes.ROOT)
+        web = processes.web(bind="127.0.0.1", port=port)
+        self._servers = [start(web, port=port, log=self.folder / "web.log")]
+        if self.has_worker:
+            for name, command in {
+                "worker": processes.worker(),
+                "scheduler": processes.scheduler(),
+            }.items():
+                log = self.folder / f"{name}.log"
+                self._servers.append(start(command, port=port, log=log))
+
+    def stop(self) -> None:
+        while self._servers:
+            self._servers.pop().stop()
+
+    def remove(self) -> None:
+        self._database.stop()
+
+    def count(self, run: str, names: Sequence[str]) -> int:
+        if run not in self._run_ids:
+            self._find_runs()
+        found = 0
+        for first in range(0, len(names), PATHS_IN_REQUEST):
+            some = names[first : first + PATHS_IN_REQUEST]
+            answer = json.loads(self._series(run, some))
+            found += sum(series["count"] for series in answer["series"])
+        return found
+
+    def settle(self) -> None:
+        self._python(COMPACT_ALL)
+        self._database.settle()
+
+    def stored_bytes(self) -> int:
+        return self._database.stored_bytes()
+
+    def free_bytes(self) -> int:
+        return self._database.free_bytes()
+
+    def chart(self, runs: Sequence[str], name: str) -> int:
+        return sum(len(self._series(run, [name])) for run in runs)
+
+    # In a process that logs.
+
+    def open(self, run: str) -> None:
+        self._spool = str(uuid4())
+        self._numbers = count(2)
+        self.send(opening(run))
+
+    def prepare(self, block: Block) -> bytes:
+        return body(next(self._numbers), block)
+
+    def send(self, prepared: bytes) -> None:
+        answer = json.loads(
+            self._http.post(f"/api/v1/ingest/{self._spool}", prepared, SENT_AS)
+        )
+        if answer["refused_count"]:
+            raise RuntimeError(str(answer["refused"][0]))
+
+    def close(self) -> None:
+        self.send(closing(next(self._numbers)))
+
+    def _series(self, run: str, names: Sequence[str]) -> bytes:
+        query = urlencode([("path", name) for name in names])
+        return self._http.get(f"/api/v1/runs/{self._run_ids[run]}/series?{query}")
+
+    def _find_runs(self) -> None:
+        path = f"/api/v1/projects/{WORKSPACE}/{PROJECT}/runs?limit=200"
+        runs = json.loads(self._http.get(path))["runs"]
+        self._run_ids = {run["name"]: run["id"] for run in runs}
+
+    @property
+    def _http(self) -> Http:
+        if self._connection is None:
+            token = {"Authorization": f"Bearer {self.address['token']}"}
+            self._connection = Http(int(self.address["port"]), token)
+        return self._connection
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "DJANGO_SETTINGS_MODULE": "tracker.settings",
+            "SEAMARK_DATA": str(self.folder / "settings"),
+            "SEAMARK_DATABASE_URL": self._database.django_url,
+            "SEAMARK_CONFIG": str(self.folder / "agent.json"),
+        }
+
+    def _python(self, program: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, **self._environment()},
+            cwd=processes.ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip().splitlines()[-1])
+        return done.stdout
+
+
+class SeamarkOnSqlite(Seamark):
+    database_kind = SqliteDatabase
+    release = f"{VERSION}, {SqliteDatabase.release}"
+
+
+class SeamarkOnPostgres(Seamark):
+    database_kind = PostgresDatabase
+    release = f"{VERSION}, {PostgresDatabase.release}"
+
+
+class SeamarkOnSqliteAtWork(SeamarkOnSqlite):
+    """With the worker that compacts and diagnoses while points arrive."""
+
+    has_worker = True
+
+
+class SeamarkOnPostgresAtWork(SeamarkOnPostgres):
+    """With the worker that compacts and diagnoses while points arrive."""
+
+    has_worker = True
+
+
+VARIANTS: dict[str, type[System[Any]]] = {
+    "sqlite": SeamarkOnSqlite,
+    "postgresql": SeamarkOnPostgres,
+    "sqlite-worker": SeamarkOnSqliteAtWork,
+    "postgresql-worker": SeamarkOnPostgresAtWork,
+}
+
+if __name__ == "__main__":
+    drive(VARIANTS)

@@ -1,0 +1,141 @@
+"""Results as Markdown (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+THOUSAND = 1_000.0
+MILLION = 1_000_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What one system reached in each round, or why it did not."""
+
+    label: str
+    points_per_second: Sequence[float] = ()
+    points: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Bytes per point of each kind of values, or why there is no figure."""
+
+    label: str
+    cells: Sequence[str]
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Seconds of the first answer and of those after it, in every round."""
+
+    label: str
+    points: int = 0
+    first: Sequence[float] = ()
+    again: Sequence[float] = ()
+    answer_bytes: int = 0
+    error: str = ""
+
+
+def rates_table(rates: Sequence[Rate], *, floor: str, ours: str) -> str:
+    """Compare all with two of them: what the machine allows, and what we reach."""
+    middles = {
+        rate.label: median(rate.points_per_second)
+        for rate in rates
+        if rate.points_per_second
+    }
+    rows = []
+    for rate in rates:
+        if rate.error:
+            rows.append([rate.label, rate.error])
+            continue
+        middle = middles[rate.label]
+        rows.append(
+            [
+                rate.label,
+                in_thousands(middle),
+                f"{in_thousands(min(rate.points_per_second))} to "
+                f"{in_thousands(max(rate.points_per_second))}",
+                ratio(middle, middles.get(floor)),
+                ratio(middles.get(ours), middle),
+                f"{rate.points:,}",
+            ]
+        )
+    headings = ["system", "thousand points/s", "from, to", "of the floor"]
+    return table([*headings, "Seamark is × as fast", "points"], rows)
+
+
+def sizes_table(sizes: Sequence[Size], kinds: Sequence[str]) -> str:
+    rows = [
+        [
+            size.label,
+            *size.cells,
+            f"{size.points:,}",
+        ]
+        for size in sizes
+    ]
+    return table(["system", *kinds, "points"], rows)
+
+
+def charts_table(charts: Sequence[Chart], *, ours: str) -> str:
+    middles = {chart.label: median(chart.again) for chart in charts if chart.again}
+    rows = []
+    for chart in charts:
+        if chart.error:
+            rows.append([chart.label, chart.error])
+            continue
+        rows.append(
+            [
+                chart.label,
+                f"{chart.points:,}",
+                in_milliseconds(median(chart.first)),
+                in_milliseconds(middles[chart.label]),
+                ratio(middles[chart.label], middles.get(ours)),
+                f"{chart.answer_bytes:,}",
+            ]
+        )
+    headings = ["system", "points", "first", "again"]
+    return table([*headings, "× Seamark's time", "bytes of the answer"], rows)
+
+
+def table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], *, rule: str = "--:"
+) -> str:
+    """Return a table; a row that is shorter says why in its last cell."""
+    full = [[*row, *[""] * (len(headings) - len(row))] for row in rows]
+    rules = ["---", *[rule] * (len(headings) - 1)]
+    lines = [headings, rules, *([safe(cell) for cell in row] for row in full)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def safe(cell: str) -> str:
+    """Keep a peer's words from breaking the table."""
+    return " ".join(cell.replace("|", "/").split())[:200]
+
+
+def in_thousands(rate: float) -> str:
+    value = rate / THOUSAND
+    return f"{value:,.1f}" if value < THOUSAND / 10 else f"{value:,.0f}"
+
+
+def in_milliseconds(seconds: float) -> str:
+    value = seconds * THOUSAND
+    return f"{value:,.1f} ms" if value < THOUSAND / 10 else f"{value:,.0f} ms"
+
+
+def in_bytes(stored: float, *, free: float) -> str:
+    """Say what is on disk, and how much of it is in use, where that is less."""
+    cell = f"{stored:.2f}"
+    in_use = f"{stored - free:.2f}"
+    return cell if in_use == cell else f"{cell} ({in_use} in use)"
+
+
+def ratio(dividend: float | None, divisor: float | None) -> str:
+    if dividend is None or not divisor:
+        return "–"
+    value = dividend / divisor
+    return f"{value:.2f}" if value < 10 else f"{value:,.0f}"  # noqa: PLR2004 - digits worth reading

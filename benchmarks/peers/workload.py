@@ -1,0 +1,89 @@
+"""What is logged: blocks of steps with many metrics (standard library only).
+
+Values are drawn anew for each point, so that no system gains from repeats that real
+training would not have.
+"""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate, count
+from math import exp
+
+START = 1_767_225_600.0
+# Kinds of values, and with them the rhythm of the steps.
+LOSS, CONSTANT, HARDWARE = "loss", "constant", "hardware"
+KINDS = (LOSS, CONSTANT, HARDWARE)
+LEARNING_RATE = 3e-4
+LOAD_PERCENT, LOAD_SPREAD = 70.0, 8.0
+
+
+@dataclass(frozen=True)
+class Block:
+    """Steps that share their times, and the values of each metric at them."""
+
+    steps: list[int]
+    times: list[float]  # seconds since 1970
+    values: dict[str, list[float]]
+
+    def __len__(self) -> int:
+        return len(self.steps) * len(self.values)
+
+    def rows(self) -> Iterator[tuple[int, float, dict[str, float]]]:
+        """Yield each step with its time and its metrics, as most trackers take them."""
+        names = list(self.values)
+        columns = zip(*self.values.values(), strict=True)
+        for step, time, row in zip(self.steps, self.times, columns, strict=True):
+            yield step, time, dict(zip(names, row, strict=True))
+
+
+def metric_names(metrics: int) -> list[str]:
+    return [f"train/metric-{number}" for number in range(metrics)]
+
+
+def blocks(
+    *, metrics: int, steps: int, kind: str = LOSS, seed: int = 0
+) -> Iterator[Block]:
+    """Yield blocks of `steps` steps, one after the other, without an end."""
+    source = random.Random(seed)
+    clock = accumulate(_pauses(kind, source), initial=START)
+    for first in count(0, steps):
+        numbers = list(range(first, first + steps))
+        yield Block(
+            numbers,
+            # A clock is read to the microsecond.
+            [round(next(clock), 6) for _ in numbers],
+            {name: _values(kind, numbers, source) for name in metric_names(metrics)},
+        )
+
+
+def _pauses(kind: str, source: random.Random) -> Iterator[float]:
+    if kind == HARDWARE:
+        return _ticks(source)
+    return iter(lambda: source.gauss(0.05, 0.002), None)
+
+
+def _ticks(source: random.Random) -> Iterator[float]:
+    """Yield pauses of a second whose ends are off by up to 0.2 ms, not adding up."""
+    before = 0.0
+    while True:
+        late = source.uniform(-0.0002, 0.0002)
+        yield 1.0 + late - before
+        before = late
+
+
+def _values(kind: str, steps: list[int], source: random.Random) -> list[float]:
+    if kind == CONSTANT:
+        return [LEARNING_RATE] * len(steps)
+    if kind == HARDWARE:
+        return [
+            round(min(max(source.gauss(LOAD_PERCENT, LOAD_SPREAD), 0.0), 100.0), 1)
+            for _ in steps
+        ]
+    # What comes out of a training step is a float32.
+    return array(
+        "f", [exp(-step / 3_000) + source.gauss(0, 0.05) for step in steps]
+    ).tolist()

@@ -1,0 +1,246 @@
+"""Measures the runs table of a project with very many runs, over HTTP.
+
+    python -m benchmarks.runs_table
+    python -m benchmarks.runs_table --runs 10000 --writes
+
+SQLite in a temporary folder (or in --folder, which is kept and used again), or the
+database that SEAMARK_DATABASE_URL names: an empty one, or one that this filled before.
+Requests are answered in this process, through every middleware. Prints tables; asserts
+nothing. Times are the wall's; "busy" is how long this process worked itself, which
+other work on the machine does not stretch: with SQLite, the database is in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+import time
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("--runs", type=int, default=100_000)
+parser.add_argument("--attributes", type=int, default=100)
+parser.add_argument("--rounds", type=int, default=20)
+parser.add_argument("--folder", type=Path, help="keep the data here")
+parser.add_argument("--only", default="", help="questions with this in their name")
+parser.add_argument(
+    "--writes", action="store_true", help="also measure what the index costs writers"
+)
+
+# Settings read the environment when Django loads, below.
+os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
+OPTIONS = parser.parse_args()
+if OPTIONS.folder:
+    OPTIONS.folder.mkdir(parents=True, exist_ok=True)
+FOLDER = OPTIONS.folder or Path(tempfile.mkdtemp(prefix="seamark-benchmark-"))
+if not OPTIONS.folder:
+    atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+os.environ["SEAMARK_DATA"] = str(FOLDER)
+
+import django  # noqa: E402
+
+django.setup()
+
+import numpy as np  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.db import connection  # noqa: E402
+from django.test import Client  # noqa: E402
+from django.test.utils import CaptureQueriesContext  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from benchmarks.many_runs import Fill, Without  # noqa: E402
+from tracker.actions.access import make_token  # noqa: E402
+from tracker.actor import Scope  # noqa: E402
+from tracker.models import Attribute, Kind, Member, Project, Role, User  # noqa: E402
+from tracker.queries.run_query.parser import MOST_CONDITIONS, parse  # noqa: E402
+from tracker.series.summary import add_to_summaries  # noqa: E402
+
+ADDRESS = "/api/v1/projects/many/runs/"
+METRIC = "-path:train/loss"
+EXAMPLE = 'train/loss < 0.3 and tags contains "dali" or state = "failed"'
+# What is asked, at which address below the project's, with which parameters.
+QUESTIONS: list[tuple[str, str, dict[str, Any]]] = [
+    ("newest", "runs", {}),
+    ("by a metric", "runs", {"sort": METRIC}),
+    *(
+        (
+            f"by a metric, 1 in {part:,} by a parameter",
+            "runs",
+            {"sort": METRIC, "query": f"params/share < {1 / part!r}"},
+        )
+        for part in (2, 10, 100, 1_000, 10_000)
+    ),
+    (
+        "by a metric, one run by a parameter",
+        "runs",
+        {"sort": METRIC, "query": "params/seed = 77"},
+    ),
+    (
+        "by a metric, 1 in 4 by a text",
+        "runs",
+        {"sort": METRIC, "query": "params/optimizer = adam"},
+    ),
+    ("by a minimum", "runs", {"sort": "min:train/loss"}),
+    ("by a maximum", "runs", {"sort": "-max:train/loss"}),
+    ("by a mean", "runs", {"sort": "-mean:train/loss"}),
+    (
+        "by a mean, 1 in 2 by a parameter",
+        "runs",
+        {"sort": "-mean:train/loss", "query": "params/share < 0.5"},
+    ),
+    ("by a text", "runs", {"sort": "path:params/optimizer"}),
+    ("by a metric, 9/10 passed over", "runs", {"sort": METRIC, "offset": 0.9}),
+    (
+        "by a metric, 1 in 2, 4/10 passed over",
+        "runs",
+        {"sort": METRIC, "query": "params/share < 0.5", "offset": 0.4},
+    ),
+    (
+        "by a mean, 9/10 passed over",
+        "runs",
+        {"sort": "-mean:train/loss", "offset": 0.9},
+    ),
+    ("two metrics", "runs", {"query": "train/loss < 0.5 and val/accuracy > 0.5"}),
+    ("the example", "runs", {"sort": "-path:val/accuracy", "query": EXAMPLE}),
+    ("not", "runs", {"query": "not train/loss < 0.5"}),
+    ("by a metric, a state", "runs", {"sort": METRIC, "query": "state = failed"}),
+    ("by a metric, a tag", "runs", {"sort": METRIC, "query": "tags contains dali"}),
+    ("a text in a text", "runs", {"query": 'note ~ "note 777"'}),
+    ("a text in names and tags", "runs", {"search": "run 0999"}),
+    *(
+        (f"by {column}", "runs", {"sort": column})
+        for column in (
+            *("name", "state", "duration", "stages", "tags"),
+            *("-finding", "-gpu", "-cpu"),
+        )
+    ),
+    ("paths", "attribute-paths", {}),
+    ("paths beginning so", "attribute-paths", {"prefix": "train/group_3/"}),
+]
+PARSED = 2_000
+SERIES_OF_A_RUN = 80
+WRITTEN_RUNS = 20
+
+
+def main() -> None:
+    call_command("migrate", verbosity=0)
+    if not Project.objects.filter(slug="runs").exists():
+        began = time.perf_counter()
+        Fill(OPTIONS.runs, OPTIONS.attributes).write()
+        print(f"built in {time.perf_counter() - began:,.0f} s", flush=True)
+    print(f"{connection.vendor}, Python {sys.version.split()[0]}")
+    print(f"{Attribute.objects.count():,} attributes, {stored_mib():,.0f} MiB\n")
+    measure_parsing()
+    ask_everything()
+    if OPTIONS.writes:
+        measure_writes()
+
+
+def measure_parsing() -> None:
+    condition = "a" * 79 + " < 0.1234"
+    longest = " and ".join([condition] * MOST_CONDITIONS)
+    print("| query to read | characters | p50 ms | p99 ms |")
+    print("|---|---|---|---|")
+    for name, query in (("the example", EXAMPLE), ("of the largest", longest)):
+        now = timezone.now()
+        times = []
+        for _ in range(PARSED):
+            began = time.perf_counter()
+            parse(query, now)
+            times.append((time.perf_counter() - began) * 1e3)
+        p50, p99 = np.percentile(times, [50, 99])
+        print(f"| {name} | {len(query):,} | {p50:.2f} | {p99:.2f} |")
+    print()
+
+
+def ask_everything() -> None:
+    client = reader()
+    print("| asked | matching | p50 ms | p95 ms | busy ms | statements |")
+    print("|---|---|---|---|---|---|")
+    for name, address, parameters in QUESTIONS:
+        if OPTIONS.only not in name:
+            continue
+        passed = int(parameters.get("offset", 0) * OPTIONS.runs)
+        query = {**parameters, "offset": passed} if passed else parameters
+        with CaptureQueriesContext(connection) as statements:
+            answer = client.get(ADDRESS + address, query)
+            statement_count = len(statements)
+        assert answer.status_code == HTTPStatus.OK, answer.content
+        walls, busy = measured(client, ADDRESS + address, query)
+        found = answer.json().get("matching", "")
+        cells = [
+            *(name, f"{found:,}" if found != "" else ""),
+            *(f"{np.percentile(walls, part):.0f}" for part in (50, 95)),
+            *(f"{min(busy):.0f}", str(statement_count)),
+        ]
+        print("|", " | ".join(cells), "|", flush=True)
+
+
+def measured(
+    client: Client, address: str, parameters: dict[str, Any]
+) -> tuple[list[float], list[float]]:
+    walls, busy = [], []
+    for _ in range(OPTIONS.rounds):
+        began, worked = time.perf_counter(), time.process_time()
+        client.get(address, parameters)
+        walls.append((time.perf_counter() - began) * 1e3)
+        busy.append((time.process_time() - worked) * 1e3)
+    return walls, busy
+
+
+def reader() -> Client:
+    project = Project.objects.select_related("workspace").get(slug="runs")
+    user, _ = User.objects.get_or_create(username="benchmark")
+    member, _ = Member.objects.get_or_create(
+        workspace=project.workspace, user=user, defaults={"role": Role.VIEWER}
+    )
+    token = make_token(member, "benchmark", Scope.READ)
+    return Client(headers={"authorization": f"Bearer {token}", "host": "localhost"})
+
+
+def measure_writes() -> None:
+    print("\n| summaries of live series | a second | busy ms for 1,000 |")
+    print("|---|---|---|")
+    write_summaries("with the index")
+    with Without(Attribute):
+        write_summaries("without")
+
+
+def write_summaries(name: str) -> None:
+    series: dict[Any, list[int]] = {}
+    found = Attribute.objects.filter(kind=Kind.FLOAT_SERIES).order_by("run_id", "id")
+    for run_id, key in found.values_list("run_id", "id")[
+        : WRITTEN_RUNS * SERIES_OF_A_RUN
+    ]:
+        series.setdefault(run_id, []).append(key)
+    count = 0
+    began, worked = time.perf_counter(), time.process_time()
+    for again in range(3):
+        for run_id, keys in series.items():
+            step = 10_000.0 + again
+            new = (10, 10, -1.0, 2.0, 5.0, step, step, 3, 4, step / 3, False, 4)
+            count += add_to_summaries(run_id, [(key, *new) for key in keys])
+    seconds, busy = time.perf_counter() - began, time.process_time() - worked
+    print(f"| {name} | {count / seconds:,.0f} | {busy / count * 1e6:.1f} |", flush=True)
+
+
+def stored_mib() -> float:
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT pg_database_size(current_database())")
+        else:
+            cursor.execute(
+                "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+            )
+        size: int = cursor.fetchone()[0]
+    return size / 2**20
+
+
+if __name__ == "__main__":
+    main()

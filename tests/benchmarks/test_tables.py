@@ -1,0 +1,80 @@
+from benchmarks.peers.tables import (
+    Chart,
+    Rate,
+    Size,
+    charts_table,
+    in_bytes,
+    rates_table,
+    sizes_table,
+    table,
+)
+
+
+def cells(markdown: str, label: str) -> list[str]:
+    [line] = [line for line in markdown.splitlines() if line.startswith(f"| {label} |")]
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def rates(*rows: Rate) -> str:
+    return rates_table(rows, floor="floor", ours="ours")
+
+
+def test_rates_are_medians_beside_the_floor_and_ours():
+    markdown = rates(
+        Rate("floor", [4_000_000.0], 10),
+        Rate("ours", [900_000.0, 1_000_000.0, 3_000_000.0], 10),
+        Rate("peer", [50_000.0], 2_000),
+    )
+
+    assert cells(markdown, "ours") == [
+        *("ours", "1,000", "900 to 3,000", "0.25", "1.00", "10")
+    ]
+    assert cells(markdown, "peer") == [
+        *("peer", "50.0", "50.0 to 50.0", "0.01", "20", "2,000")
+    ]
+
+
+def test_a_peer_that_breaks_is_a_row_that_says_so():
+    markdown = rates(Rate("ours", [1.0], 1), Rate("peer", error="pip | failed"))
+
+    assert cells(markdown, "peer")[:2] == ["peer", "pip / failed"]
+
+
+def test_what_has_no_yardstick_has_no_ratio():
+    assert cells(rates(Rate("peer", [2_000.0], 1)), "peer")[3:5] == ["–", "–"]
+
+
+def test_sizes_stand_beside_reasons():
+    markdown = sizes_table(
+        [Size("peer", ["1.50", "too slow"], 7)], ["loss", "constant"]
+    )
+
+    assert cells(markdown, "peer") == ["peer", "1.50", "too slow", "7"]
+
+
+def test_what_a_database_keeps_for_later_is_told_apart():
+    assert in_bytes(2.0, free=1.75) == "2.00 (0.25 in use)"
+    assert in_bytes(2.0, free=0.0) == "2.00"
+
+
+def test_charts_tell_the_first_answer_from_later_ones():
+    markdown = charts_table(
+        [
+            Chart("ours", 100, [0.2, 0.4, 0.3], [0.01, 0.03, 0.02], 5_000),
+            Chart("peer", 100, [1.0], [0.5], 70),
+            Chart("other", error="It draws nothing."),
+        ],
+        ours="ours",
+    )
+
+    assert cells(markdown, "ours") == [
+        *("ours", "100", "300 ms", "20.0 ms", "1.00", "5,000")
+    ]
+    assert cells(markdown, "peer")[4] == "25"
+    assert cells(markdown, "other")[1] == "It draws nothing."
+
+
+def test_every_row_has_as_many_cells_as_the_heading():
+    lines = table(["a", "b", "c"], [["x"], ["x", "y", "z"]]).splitlines()
+
+    assert {line.count("|") for line in lines} == {4}

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from django.conf import settings
+
+from benchmarks.faults.case import POSTGRESQL, SQLITE, Database, Size
+from benchmarks.faults.installation import Installation
+
+
+@pytest.fixture(scope="session")
+def database():
+    """A database of the kind that this test run is about; it survives being stopped."""
+    with Database(SQLITE if settings.IS_SQLITE else POSTGRESQL) as database:
+        yield database
+
+
+@pytest.fixture(scope="session")
+def installation(database, tmp_path_factory):
+    """Web servers, a worker and a scheduler, on that database."""
+    folder = tmp_path_factory.mktemp("installation")
+    with Installation(folder, database_url=database.url) as installation:
+        yield installation
+
+
+@pytest.fixture
+def size(tmp_path):
+    """Return a function that says how much a case does, always with the same seed."""
+    return partial(Size, tmp_path / "home", clients=2)

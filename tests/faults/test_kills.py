@@ -1,0 +1,53 @@
+"""kill -9, again and again: what was acknowledged is there once, nothing else is.
+
+The same cases run for much longer with `python -m benchmarks.faults`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.faults import kills
+from benchmarks.faults.case import SEED, SQLITE
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+
+
+def assert_kept(result, *, happened=("stored", "points")):
+    """Every promise was kept, and there was something to keep it against."""
+    assert result.passed, f"seed {SEED}: {result.figure}"
+    assert all(result.figure[name] for name in happened), result.figure
+
+
+@pytest.mark.database
+def test_a_killed_web_server_loses_and_doubles_nothing(installation, size):
+    assert_kept(kills.kill_webs(installation, size(5, clients=4)))
+
+
+@pytest.mark.database
+def test_a_worker_killed_while_it_compacts_loses_and_doubles_nothing(
+    installation, size
+):
+    assert_kept(kills.kill_worker(installation, size(2)))
+
+
+@pytest.mark.database
+def test_readers_never_see_less_than_before_while_all_kinds_of_things_fail(
+    installation, size
+):
+    result = kills.make_fail(installation, size(3))
+
+    assert_kept(result, happened=("stored", "readings"))
+
+
+def test_the_whole_tree_killed_loses_and_doubles_nothing(size):
+    assert_kept(kills.tree_killed(size(1), SQLITE))
+
+
+@pytest.mark.database
+def test_a_database_stopped_at_once_loses_and_doubles_nothing(
+    database, installation, size
+):
+    if database.server is None:
+        pytest.skip("speaks about PostgreSQL only")
+    assert_kept(kills.stop_database(installation, database.server, size(2)))

@@ -1,0 +1,236 @@
+"""The API against its own description: schemathesis makes requests out of it.
+
+It looks longer when asked to:
+
+    TEST_EXAMPLES=500 .venv/bin/python -m pytest tests/tracker/api/test_schema_fuzz.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from uuid import UUID
+
+import hypothesis
+import pytest
+import schemathesis
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+from hypothesis import strategies as st
+from schemathesis.checks import positive_data_acceptance
+
+from tests.builders import (
+    Process,
+    frames,
+    make_project,
+    open_message,
+    points_message,
+    set_message,
+)
+from tracker.actions.access import make_token
+from tracker.actions.ladders import WantedRung, put_ladder
+from tracker.actor import Scope
+from tracker.api.urls import v1
+from tracker.api.v1.ingest import CONTENT_TYPE
+from tracker.models import Ladder, Run
+from tracker.wsgi import application
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.database,
+    # For whoever looks longer.
+    pytest.mark.timeout(3_600 if "TEST_EXAMPLES" in os.environ else 120),
+]
+
+EXAMPLES = int(os.environ.get("TEST_EXAMPLES", "8"))
+RUN_ID = "00000000-0000-4000-8000-000000000001"
+LADDER_ID = "00000000-0000-4000-8000-000000000002"
+SPOOL_ID = "00000000-0000-4000-8000-000000000003"
+# What exists, and is asked for more often than chance would.
+KNOWN = {
+    "path.workspace": "ada-workspace",
+    "path.project": "vision",
+    "path.run_id": RUN_ID,
+    "path.ladder_id": LADDER_ID,
+    "path.spool_id": SPOOL_ID,
+    "query.path": "loss",
+    "query.run": RUN_ID,
+    "body.rungs.[*].run": "baseline",
+}
+VALUES = [0.1, -0.0, float("nan"), 2**60, True, "text", ["a", "b"]]
+
+INGEST = "/api/v1/ingest/{spool_id}"
+# No schema says which bytes are a batch, nor that a run is pinned.
+BEYOND_SCHEMAS = {INGEST, "/api/v1/runs/{run_id}/trash"}
+OPAQUE = {"cursor", "query"}  # parameters, likewise
+PUBLIC = {"/livez", "/readyz"}
+ABOUT_ONESELF = {"/api/v1/me", "/api/v1/limits"}
+# Who they are, what their token may do, and which addresses may answer them at all;
+# None: every address.
+ROLES = {
+    "nobody": (None, None, PUBLIC),
+    "agent": ("ada", Scope.INGEST, {*PUBLIC, *ABOUT_ONESELF, INGEST}),
+    "reader": ("ada", Scope.READ, None),
+    "stranger": (
+        "mallory",
+        Scope.FULL,
+        {*PUBLIC, *ABOUT_ONESELF, "/api/v1/projects", INGEST},
+    ),
+}
+
+
+def load(**options):
+    names = {known: known.replace(".", "-") for known in KNOWN}
+    config = {
+        "seed": 1,
+        "dictionaries": {
+            names[known]: {"values": [value]} for known, value in KNOWN.items()
+        },
+        "parameters": {
+            known: {"dictionary": names[known], "probability": 0.7} for known in KNOWN
+        },
+        # Who calls is for the roles to say.
+        "generation": {"max-examples": EXAMPLES, "with-security-parameters": False},
+        **options,
+    }
+    # Through JSON, as clients get it.
+    description = json.loads(json.dumps(v1.get_openapi_schema(), default=str))
+    loaded = schemathesis.openapi.from_dict(
+        description, config=schemathesis.Config.from_dict(config)
+    )
+    loaded.app = application
+    loaded.hook(filter_body)
+    return loaded
+
+
+def filter_body(_context, body):
+    """Leave out what JSON Schema allows and we do not."""
+    if not isinstance(body, dict):
+        return True
+    # 2.0 is an integer to it.
+    if any(isinstance(part, float) and part.is_integer() for part in body.values()):
+        return False
+    rungs = body.get("rungs")
+    if not isinstance(rungs, list):
+        return True
+    runs = [rung.get("run") for rung in rungs if isinstance(rung, dict)]
+    return all(runs.count(run) == 1 for run in runs)
+
+
+messages = st.sampled_from(
+    [
+        open_message("another"),
+        points_message("loss", [1.0, float("nan")]),
+        points_message("loss", [1.0], steps=[float("inf")]),
+        set_message("lr", 0.5),
+        set_message("lr", "text"),
+        {"t": "tags", "add": ["a"], "remove": []},
+        {"t": "?"},
+    ]
+)
+batches = st.builds(
+    lambda payloads, first: frames(payloads, first=first),
+    st.lists(st.lists(messages, max_size=3) | st.binary(max_size=20), max_size=3),
+    st.integers(1, 4),
+)
+schemathesis.openapi.media_type(CONTENT_TYPE, batches | st.binary(max_size=100))
+# Every combination of what parameters may be is tried by one who may do everything;
+# of the others, whether they are let in.
+everything = load()
+some = load(phases={"coverage": {"enabled": False}})
+one_fixture_for_all_examples = hypothesis.settings(
+    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture]
+)
+following_links = hypothesis.settings(
+    max_examples=EXAMPLES, suppress_health_check=list(hypothesis.HealthCheck)
+)
+
+
+@pytest.fixture(autouse=True)
+def one_connection():
+    """Keep the test's transaction open, as Django's own test client does."""
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in signals:
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def people(member, stranger):
+    """A project with a run of everything, one who may see it and one who may not."""
+    project = make_project(member, "vision")
+    Run.objects.create(id=RUN_ID, project=project, name="baseline")
+    process = Process(project, "baseline")
+    process.spool_id = UUID(SPOOL_ID)
+    process.open()
+    process.send(
+        [
+            points_message("loss", [0.5, float("nan"), float("inf")]),
+            *(set_message(f"params/{n}", value) for n, value in enumerate(VALUES)),
+            {"t": "tags", "add": ["good"], "remove": []},
+        ]
+    )
+    ladder = Ladder.objects.create(id=LADDER_ID, project=project, name="climb")
+    put_ladder(project, ladder.name, [WantedRung("baseline")])
+    return {"ada": member, "mallory": stranger}
+
+
+def headers_of(member, scope):
+    return {"Authorization": f"Bearer {make_token(member, 'token', scope)}"}
+
+
+def excluded(case):
+    is_beyond = case.path in BEYOND_SCHEMAS or OPAQUE & set(case.query or ())
+    return [positive_data_acceptance] if is_beyond else []
+
+
+@pytest.fixture
+def full(people):
+    return headers_of(people["ada"], Scope.FULL)
+
+
+@everything.parametrize()
+@one_fixture_for_all_examples
+def test_whatever_is_asked_is_answered_as_described(case, full):
+    case.call_and_validate(headers=full, excluded_checks=excluded(case))
+
+
+@pytest.fixture(params=ROLES)
+def role(request, people):
+    name, scope, addresses = ROLES[request.param]
+    return headers_of(people[name], scope) if name else None, addresses
+
+
+@some.parametrize()
+@one_fixture_for_all_examples
+def test_everybody_gets_what_is_described_for_them(case, role):
+    headers, addresses = role
+
+    response = case.call_and_validate(headers=headers, excluded_checks=excluded(case))
+
+    assert response.status_code >= 400 or addresses is None or case.path in addresses
+
+
+def test_what_answers_lead_to_is_as_described(full):
+    followed = set()
+
+    class Links(everything.as_state_machine()):
+        def get_call_kwargs(self, case):
+            return {"headers": full}
+
+        def validate_response(self, response, case, **options):
+            if response.status_code == 200:
+                followed.add(case.path)
+            case.validate_response(
+                response,
+                headers=full,
+                excluded_checks=excluded(case),
+                transport_kwargs=options,
+                recorder=self.recorder,
+            )
+
+    Links.run(settings=following_links)
+
+    assert {"/api/v1/projects", "/api/v1/ladders/{ladder_id}"} <= followed

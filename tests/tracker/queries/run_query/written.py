@@ -1,0 +1,92 @@
+"""Random queries, as trees and as somebody would write them."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from tracker.queries.run_query.meaning import STATES
+from tracker.queries.run_query.tree import (
+    SUMMARIES,
+    AttributeField,
+    Both,
+    Comparison,
+    Either,
+    Existence,
+    IsNan,
+    Likeness,
+    Membership,
+    Negation,
+    RunField,
+)
+
+OPERATORS = ("<", "<=", ">", ">=", "=", "!=")
+texts = st.text(
+    st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=20
+)
+paths = texts.filter(lambda text: text.strip("/") == text != "")
+fields = st.builds(AttributeField, paths, st.sampled_from(SUMMARIES))
+plain_fields = st.builds(AttributeField, paths)
+numbers = st.floats(allow_nan=False)
+conditions = st.one_of(
+    st.builds(Comparison, fields, st.sampled_from(OPERATORS), numbers),
+    st.builds(
+        Comparison, plain_fields, st.sampled_from(("=", "!=")), texts | st.booleans()
+    ),
+    st.builds(
+        Comparison, st.just(RunField("state")), st.just("="), st.sampled_from(STATES)
+    ),
+    st.builds(Likeness, plain_fields | st.just(RunField("name")), texts),
+    st.builds(Membership, paths, texts),
+    st.builds(IsNan, paths),
+    st.builds(Existence, paths),
+)
+
+
+def larger(trees):
+    parts = st.lists(trees, min_size=2, max_size=3).map(tuple)
+    return st.one_of(
+        st.builds(Negation, trees), st.builds(Both, parts), st.builds(Either, parts)
+    )
+
+
+queries = st.recursive(conditions, larger, max_leaves=12)
+
+
+def written(tree) -> str:  # noqa: PLR0911 - one for each kind
+    """Write the tree so that it reads as itself: each part in parentheses."""
+    match tree:
+        case Both(parts=parts):
+            return " and ".join(f"({written(part)})" for part in parts)
+        case Either(parts=parts):
+            return " OR ".join(f"({written(part)})" for part in parts)
+        case Negation(part=part):
+            return f"not ({written(part)})"
+        case Comparison(operand=operand, operator=operator, value=value):
+            return f"{written_operand(operand)}{operator} {written_value(value)}"
+        case Likeness(operand=operand, text=text):
+            return f"{written_operand(operand)} ~ {quoted(text)}"
+        case Membership(path=path, item=item):
+            return f"{quoted(path)} contains {quoted(item)}"
+        case IsNan(path=path):
+            return f"{quoted(path)} is nan"
+        case Existence(path=path):
+            return f"exists {quoted(path)}"
+    raise TypeError(tree)
+
+
+def written_operand(operand) -> str:
+    if isinstance(operand, RunField):
+        return operand.name
+    if operand.summary == "last":
+        return quoted(operand.path)
+    return f"{operand.summary}({quoted(operand.path)})"
+
+
+def written_value(value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, float) else quoted(value)
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,275 @@
+"""What the query language means, on real rows of either database."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+
+from tests.builders import (
+    make_member,
+    make_project,
+    make_run,
+    write_series,
+    write_tags,
+    write_values,
+)
+from tests.tracker.queries.run_query.written import queries
+from tracker.models import Attribute, Kind, Run, State
+from tracker.queries import run_filter
+from tracker.queries.run_filter import InvalidQuery, RunFilter, read_query
+from tracker.queries.run_order import RunOrder
+from tracker.queries.runs import runs_page
+from tracker.series.compaction import compact_run
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+LONG = "x" * 200
+
+
+@pytest.fixture(params=["few", "many"])
+def size(request, monkeypatch):
+    """Few runs are named one by one, many are found by sets: both mean the same."""
+    if request.param == "many":
+        monkeypatch.setattr(run_filter, "FEW", 0)
+
+
+@pytest.fixture
+def project(member, size):
+    project = make_project(member)
+    low, high, nan, empty = (
+        make_run(project, name) for name in ("low", "high", "nan", "empty")
+    )
+    write_values(
+        low,
+        {
+            "params/lr": 0.1,
+            "params/n": 3,
+            "params/amp": True,
+            "params/opt": "Adam",
+            "note": LONG,
+            "when": datetime(2026, 1, 2, tzinfo=UTC),
+            'odd "path" \\ µ': 1,
+        },
+    )
+    write_values(
+        high,
+        {
+            "params/lr": 0.5,
+            "params/n": 2**60,
+            "params/amp": False,
+            "params/opt": "sgd",
+            "note": "y",
+            "when": datetime(2026, 2, 2, tzinfo=UTC),
+        },
+    )
+    write_values(nan, {"params/lr": math.nan, "params/opt": 7})
+    write_tags(low, "dali", "50 %")
+    write_tags(high, 'a "b"')
+    for run, values in [(low, [3.0, 1.0]), (high, [1.0, 2.0]), (nan, [1.0, math.nan])]:
+        write_series(run, "train/loss", values)
+        compact_run(run.id)
+    Run.objects.filter(pk=high.pk).update(state=State.FAILED)
+    trashed = make_run(project, "trashed")
+    write_values(trashed, {"params/lr": 0.1})
+    Run.objects.filter(pk=trashed.pk).update(trashed_at=timezone.now())
+    other = make_run(make_project(make_member("eve")), "elsewhere")
+    write_values(other, {"params/lr": 0.1})
+    assert empty.attributes.count() == 0
+    return project
+
+
+def found(project, query, sort="name"):
+    page = runs_page(
+        project.id,
+        wanted=RunFilter(query=read_query(query)),
+        order=RunOrder(sort, is_descending=False),
+        paths=[],
+        limit=100,
+    )
+    names = [row.name for row in page.rows]
+    assert page.matching == len(names)
+    assert page.total == 4
+    return names
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("params/lr < 0.3", ["low"]),
+        ("params/lr >= 0.1", ["high", "low"]),
+        ("params/lr = 0.5", ["high"]),
+        ("params/lr != 0.5", ["low"]),
+        ("params/lr is nan", ["nan"]),
+        ("not params/lr < 0.3", ["empty", "high", "nan"]),
+        ("params/n = 3", ["low"]),
+        ("params/n > 1e18", ["high"]),
+        ("params/amp = true", ["low"]),
+        ("params/amp != true", ["high"]),
+        ("params/opt = Adam", ["low"]),
+        ("params/opt = adam", []),
+        ("params/opt != Adam", ["high"]),
+        ('params/opt ~ "ADA"', ["low"]),
+        ('params/opt ~ "%"', []),
+        (f"note = {LONG}", ["low"]),
+        (f"note != {LONG}", ["high"]),
+        ('note ~ "XXXX"', ["low"]),
+        ("when > 2026-01-15", ["high"]),
+        ("when = 2026-01-02", ["low"]),
+        ("tags contains dali", ["low"]),
+        ("tags contains dal", []),
+        ('tags contains "50 %"', ["low"]),
+        ('tags contains "a \\"b\\""', ["high"]),
+        ('tags ~ "ALI"', ["low"]),
+        ('"odd \\"path\\" \\\\ µ" = 1', ["low"]),
+        ("exists params/lr", ["high", "low", "nan"]),
+        ("not exists params/lr", ["empty"]),
+        ("train/loss < 1.5", ["low"]),
+        ("train/loss is nan", ["nan"]),
+        ("min(train/loss) = 1", ["high", "low", "nan"]),
+        ("max(train/loss) > 2", ["low"]),
+        ("mean(train/loss) < 1.9", ["high", "nan"]),
+        ("count(train/loss) = 2", ["high", "low", "nan"]),
+        ("count(params/lr) >= 0", []),
+        ("last_step(train/loss) = 1", ["high", "low", "nan"]),
+        ("state = failed", ["high"]),
+        ("state != failed", ["empty", "low", "nan"]),
+        ("name = low", ["low"]),
+        ('name ~ "A"', ["nan"]),
+        ("started > 2020-01-01", ["empty", "high", "low", "nan"]),
+        ("started > -1s", []),
+        ("duration > 1h", ["empty", "high", "low", "nan"]),
+        ("ended > 2020-01-01", []),
+        ("not ended > 2020-01-01", ["empty", "high", "low", "nan"]),
+        ("train/loss < 3 and params/lr > 0.3", ["high"]),
+        ("train/loss > 0 and train/loss < 1.5", ["low"]),
+        ("params/lr is nan or params/lr < 0.3", ["low", "nan"]),
+        ("params/lr < 1 and not (state = failed or tags contains x)", ["low"]),
+        ("not (params/lr < 1 and state = failed)", ["empty", "low", "nan"]),
+        ('train/loss < 0.3 and tags contains dali or state = "failed"', ["high"]),
+    ],
+    ids=str,
+)
+def test_finds_the_runs_that_are_meant(project, query, names):
+    assert found(project, query) == names
+    # By an attribute, whose rows are read instead of the runs', and by a summary.
+    for sort in ("path:params/lr", "mean:train/loss", "tags", "gpu", "stages"):
+        assert sorted(found(project, query, sort)) == names
+
+
+def test_sorts_by_a_condition_s_own_attribute(project):
+    assert found(project, "params/lr < 1", "path:params/lr") == ["low", "high"]
+    assert found(project, "not params/lr > 1", "path:params/lr") == [
+        *("low", "high", "nan", "empty")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "names"),
+    [
+        ("min:train/loss", {"high", "low", "nan"}),
+        ("max:train/loss", ["nan", "high", "low"]),
+        ("mean:train/loss", ["nan", "high", "low"]),
+        ("path:train/loss", ["low", "high", "nan"]),
+        ("path:params/opt", ["nan", "low", "high"]),  # a number before texts
+        ("path:note", ["high", "low"]),  # short texts before long ones
+        ("path:params/n", ["low", "high"]),
+        ("path:when", ["low", "high"]),
+    ],
+)
+def test_sorts_by_what_runs_hold_and_the_others_come_last(project, key, names):
+    rows = found(project, "not name = trash", key)
+
+    first = rows[: len(names)]
+    assert (set(first) if isinstance(names, set) else first) == names
+    assert "empty" in rows[len(names) :]
+
+
+@pytest.mark.parametrize("value", ["' OR 1=1 --", "%", "_", "\\", '"', "{}", "%s", "é"])
+def test_whatever_is_written_is_only_a_value(project, value):
+    quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+
+    assert found(project, f'params/opt = "{quoted}"') == []
+    assert found(project, f'"{quoted}" = 1') == []
+    assert found(project, f'tags contains "{quoted}"') == []
+
+
+@settings(
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(tree=queries)
+def test_any_query_can_be_asked(project, tree):
+    page = runs_page(
+        project.id,
+        wanted=RunFilter(query=tree),
+        order=RunOrder("path:params/lr"),
+        paths=[],
+        limit=10,
+    )
+
+    assert len(page.rows) == page.matching <= page.total == 4
+
+
+def test_a_query_costs_the_same_for_many_runs(project):
+    def cost() -> int:
+        with CaptureQueriesContext(connection) as statements:
+            found_page(project)
+            return len(statements)
+
+    def found_page(project):
+        runs_page(
+            project.id,
+            wanted=RunFilter(query=read_query("params/lr < 9 and not state = failed")),
+            order=RunOrder("path:params/lr"),
+            paths=["params/lr"],
+            limit=100,
+        )
+
+    before = cost()
+    runs = Run.objects.bulk_create(
+        Run(project=project, name=f"more {number}") for number in range(50)
+    )
+    Attribute.objects.bulk_create(
+        Attribute(
+            run=run, project=project, path="params/lr", kind=Kind.FLOAT, number=place
+        )
+        for place, run in enumerate(runs)
+    )
+
+    assert cost() <= before
+
+
+def test_a_bad_query_says_where(member):
+    with pytest.raises(InvalidQuery, match="character 5") as refusal:
+        read_query("a = & 3")
+
+    assert (refusal.value.position, refusal.value.length) == (4, 1)
+
+
+def test_nothing_written_asks_for_everything():
+    assert read_query("  ") is None
+
+
+def test_time_passes_for_a_run_that_runs(member):
+    project = make_project(member)
+    Run.objects.create(
+        project=project, name="r", started_at=timezone.now() - timedelta(hours=3)
+    )
+    wanted = [
+        RunFilter(query=read_query(text)) for text in ("duration > 2h", "duration > 4h")
+    ]
+
+    counts = [
+        runs_page(
+            project.id, wanted=one, order=RunOrder("duration"), paths=[], limit=1
+        ).matching
+        for one in wanted
+    ]
+
+    assert counts == [1, 0]

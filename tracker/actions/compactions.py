@@ -1,0 +1,30 @@
+"""Asks for the compaction of runs whose journal is long or old enough.
+
+The journal itself says what there is to compact. So a batch that is stored need not
+touch a row that all processes of its run share.
+"""
+
+from __future__ import annotations
+
+from django.db.models import Count, Min, Sum
+from django.utils import timezone
+
+from tracker.actions.work import request_work
+from tracker.models import JournalEntry, WorkKind
+from tracker.queries.backlog import COMPACTED_AFTER
+from tracker.series.compaction import PASS_ENTRIES, PASS_POINTS
+
+
+def request_compactions() -> None:
+    journals = (
+        JournalEntry.objects.filter(is_damaged=False)
+        .values("run_id")
+        .annotate(
+            oldest=Min("received_at"), points=Sum("point_count"), many=Count("id")
+        )
+    )
+    old = timezone.now() - COMPACTED_AFTER
+    for found in journals:
+        is_long = found["points"] >= PASS_POINTS or found["many"] >= PASS_ENTRIES
+        if is_long or found["oldest"] <= old:
+            request_work(found["run_id"], WorkKind.COMPACT)

@@ -1,0 +1,152 @@
+"""Deletes a run that is marked for it, in pieces, each a transaction of its own.
+
+A piece is small enough that whoever writes next hardly waits. Whatever is left is
+found again by looking, so a worker may be killed between any two pieces, or two may
+delete the same run at once.
+
+Nothing is deleted while something refers to it: points first, the run's row last. The
+journal goes before the chunks, as compaction makes chunks of it, and those before
+their ticks. A batch or a diagnosis that was under way when the run was marked may
+still write something; the row of the run cannot go before that, so it is tried again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from tracker.models import Run, Work
+from tracker.statements import key
+
+# What one transaction deletes at most; a single larger row is deleted alone.
+PIECE_ROWS = 1_000
+PIECE_BYTES = 1024 * 1024
+# Writers look for a free lock every few milliseconds: each pause lets them in, and is
+# longer than the work before it.
+SHORTEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.02, 0.5
+PAUSE_FACTOR = 2
+
+# Any: a row's id, a number or a UUID as the driver gives it.
+Ids: TypeAlias = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows found by their run, and about how many bytes each takes."""
+
+    name: str
+    size: str = "0"
+
+
+# In the order in which they are emptied.
+TABLES = (
+    Table("tracker_journalentry", "length(data)"),
+    Table("tracker_serieschunk", "length(data) + length(overview)"),
+    Table("tracker_seriesticks", "length(data) + length(overview)"),
+    Table(
+        "tracker_attribute",
+        "coalesce(length(text), 0) + coalesce(length(CAST(items AS text)), 0)",
+    ),
+    Table(
+        "tracker_finding",
+        "length(CAST(body AS text)) + length(CAST(history AS text))",
+    ),
+    Table("tracker_diagnosis"),
+    # A ladder stays, with the rungs that it has left.
+    Table("tracker_rung", "length(note)"),
+    Table("tracker_spool", "length(failure)"),
+    Table("tracker_stage", "length(failure)"),
+)
+
+
+@dataclass(slots=True)
+class Purged:
+    """What one call deleted, and whether the run is gone."""
+
+    rows: int = 0
+    longest_seconds: float = 0.0
+    is_done: bool = False
+
+
+def purge_run(run_id: UUID, *, seconds: float) -> Purged:
+    """Delete a run that is marked, or as much of it as the time allows."""
+    purged = Purged()
+    if not Run.objects.filter(id=run_id, purging_at__isnull=False).exists():
+        purged.is_done = True  # by another worker; or it was never to be deleted
+        return purged
+
+    deadline = time.monotonic() + seconds
+    for table in TABLES:
+        for ids in _pieces(table, run_id):
+            if time.monotonic() > deadline:
+                return purged
+            _delete(purged, table, run_id, ids)
+    _delete_row_of(run_id)
+    purged.is_done = True
+    return purged
+
+
+def _pieces(table: Table, run_id: UUID) -> Iterator[Ids]:
+    """Yield ids of rows that are left, as many as one transaction deletes."""
+    is_postgresql = connection.vendor == "postgresql"
+    last: list[Any] = []
+    while True:
+        # Rows deleted a moment ago still cost PostgreSQL time, so it goes on behind
+        # them. To SQLite they are gone, and it would have to sort the others.
+        where = " AND id > %s" if last else ""
+        order = " ORDER BY id" if is_postgresql else ""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT id, {table.size} FROM {table.name} WHERE run_id = %s{where}"
+                f"{order} LIMIT {PIECE_ROWS}",
+                [key(run_id), *last],
+            )
+            rows = cursor.fetchall()
+        if not rows:
+            return
+        yield from _by_size(rows)
+        last = [rows[-1][0]] if is_postgresql else []
+
+
+def _by_size(rows: Sequence[tuple[Any, int]]) -> Iterator[Ids]:
+    ids: list[Any] = []
+    size = 0
+    for row_id, row_size in rows:
+        if ids and size + row_size > PIECE_BYTES:
+            yield ids
+            ids, size = [], 0
+        ids.append(row_id)
+        size += row_size
+    yield ids
+
+
+def _delete(purged: Purged, table: Table, run_id: UUID, ids: Ids) -> None:
+    # PostgreSQL needs the run to know the partition; SQLite would look through all
+    # rows of the run rather than for these.
+    is_postgresql = connection.vendor == "postgresql"
+    where, values = ("run_id = %s AND ", [key(run_id)]) if is_postgresql else ("", [])
+    marks = ", ".join(["%s"] * len(ids))
+    start = time.monotonic()
+    with connection.cursor() as cursor:
+        # A transaction of its own, as the database commits each statement.
+        cursor.execute(
+            f"DELETE FROM {table.name} WHERE {where}id IN ({marks})", [*values, *ids]
+        )
+        purged.rows += cursor.rowcount
+    took = time.monotonic() - start
+    purged.longest_seconds = max(purged.longest_seconds, took)
+    pause = max(PAUSE_FACTOR * took, SHORTEST_PAUSE_SECONDS)
+    time.sleep(min(pause, LONGEST_PAUSE_SECONDS))
+
+
+def _delete_row_of(run_id: UUID) -> None:
+    """Delete the run together with the work that asks for it, so that neither is left."""
+    with transaction.atomic():
+        Work.objects.filter(run_id=run_id).delete()
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM tracker_run WHERE id = %s", [key(run_id)])

@@ -1,0 +1,125 @@
+"""Moves runs to the trash and back, and decides which of them are deleted for good.
+
+Retention looks at how long a run has been silent; the trash at how long it lay there.
+What is deleted is marked first, after which nobody can see it or bring it back; rows
+and bytes follow in the background (see tracker/actions/purging.py).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from tracker.actions.work import request_work
+from tracker.errors import InvalidInput, NotFound
+from tracker.models import Project, Run, WorkKind
+from tracker.queries.trash import TRASH_DAYS, expired_runs
+
+SHORTEST_RETENTION_DAYS, LONGEST_RETENTION_DAYS = 1, 36_500
+# Runs that one statement moves, and that one look at the trash deletes.
+RUNS_AT_ONCE = 1_000
+
+
+def move_to_trash(run: Run, *, now: datetime | None = None) -> None:
+    """Hide a run; doing it twice is doing it once."""
+    runs = Run.objects.not_in_trash().filter(id=run.id)
+    moved = runs.filter(pinned_at=None).update(trashed_at=now or timezone.now())
+    if not moved and runs.exists():
+        raise InvalidInput("run", "is pinned; unpin it first")
+    run.refresh_from_db()
+
+
+def restore(run: Run, *, now: datetime | None = None) -> None:
+    """Bring a run back, pinned where retention would take it again at once."""
+    now = now or timezone.now()
+    with transaction.atomic():
+        if not Run.objects.in_trash().filter(id=run.id).update(trashed_at=None):
+            raise NotFound("run")
+        expired_runs(run.project, now).filter(id=run.id).update(pinned_at=now)
+    run.refresh_from_db()
+
+
+def pin(run: Run) -> None:
+    """Keep a run from the trash until it is unpinned."""
+    runs = Run.objects.not_in_trash().filter(id=run.id, pinned_at=None)
+    runs.update(pinned_at=timezone.now())
+    run.refresh_from_db()
+
+
+def unpin(run: Run) -> None:
+    Run.objects.filter(id=run.id).update(pinned_at=None)
+    run.refresh_from_db()
+
+
+def set_retention(project: Project, days: int | None) -> None:
+    """Have runs silent for so many days moved to the trash; None keeps them all."""
+    shortest, longest = SHORTEST_RETENTION_DAYS, LONGEST_RETENTION_DAYS
+    if days is not None and not shortest <= days <= longest:
+        raise InvalidInput(
+            "retention_days", f"must be {shortest} to {longest}, or empty for ever"
+        )
+    project.retention_days = days
+    project.save(update_fields=["retention_days"])
+
+
+def delete_for_good(run: Run, *, now: datetime | None = None) -> None:
+    """Delete a run that lies in the trash; nothing brings it back."""
+    with transaction.atomic():
+        if not _mark(run.id, now or timezone.now()):
+            raise NotFound("run")
+
+
+def empty_trash(project: Project, *, now: datetime | None = None) -> int:
+    """Delete what lies in a project's trash; return how many runs that were."""
+    runs = Run.objects.in_trash().filter(project=project)
+    return _mark_all(list(runs.values_list("id", flat=True)), now or timezone.now())
+
+
+def move_silent_to_trash(now: datetime | None = None) -> int:
+    """Move what projects do not want to keep; return how many runs that were."""
+    now = now or timezone.now()
+    moved = 0
+    for project in Project.objects.exclude(retention_days=None):
+        expired = expired_runs(project, now)
+        while ids := list(expired.values_list("id", flat=True)[:RUNS_AT_ONCE]):
+            # Asked again, as a run may have been heard of or pinned since.
+            moved += expired.filter(id__in=ids).update(trashed_at=now)
+    return moved
+
+
+def delete_expired(now: datetime | None = None) -> int:
+    """Delete what has lain in the trash for long enough; return how many runs."""
+    now = now or timezone.now()
+    limit = now - timedelta(days=TRASH_DAYS)
+    runs = Run.objects.in_trash().filter(trashed_at__lt=limit).order_by("trashed_at")
+    return _mark_all(list(runs.values_list("id", flat=True)[:RUNS_AT_ONCE]), now)
+
+
+def request_purges() -> None:
+    """Ask for the work on whatever is marked, in case that nobody is at it."""
+    marked = Run.objects.exclude(purging_at=None).values_list("id", flat=True)
+    for run_id in marked[:RUNS_AT_ONCE]:
+        # It may be gone by now.
+        with suppress(IntegrityError), transaction.atomic():
+            request_work(run_id, WorkKind.PURGE)
+
+
+def _mark_all(run_ids: list[UUID], now: datetime) -> int:
+    marked = 0
+    for run_id in run_ids:
+        with transaction.atomic():
+            marked += _mark(run_id, now)
+    return marked
+
+
+def _mark(run_id: UUID, now: datetime) -> int:
+    # The name becomes free at once, for a script that is started again.
+    marked = Run.objects.in_trash().filter(id=run_id)
+    count = marked.update(purging_at=now, name=str(run_id))
+    if count:
+        request_work(run_id, WorkKind.PURGE)
+    return count

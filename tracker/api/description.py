@@ -1,0 +1,194 @@
+"""Completes the description of the API: what is refused, what leads where, plain views.
+
+ninja describes what its endpoints take and answer when all is well. Refusals are the
+same for all endpoints that take the same things, so they are described here, once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
+
+from tracker.api import plain_views
+from tracker.api.v1.ingest import CONTENT_TYPE
+from tracker.errors import (
+    FrameDiffers,
+    InvalidInput,
+    LengthRequired,
+    MalformedBatch,
+    NotAllowed,
+    NotAuthenticated,
+    NotFound,
+    OutOfOrder,
+    TooLarge,
+    TrackerError,
+    Unavailable,
+    UnsupportedMedia,
+)
+from tracker.statuses import STATUS
+
+# A part of the description, which is JSON.
+Json = dict[str, Any]
+Refusals = tuple[type[TrackerError], ...]
+
+MEANINGS: dict[type[TrackerError], str] = {
+    FrameDiffers: "A frame of this number is stored with other content.",
+    InvalidInput: "A parameter, the body or the host name is missing or not understood.",
+    LengthRequired: "The body came without its length.",
+    MalformedBatch: "The body is not a batch; nothing of it was stored.",
+    NotAllowed: "The token's scope or the member's role does not reach so far.",
+    NotAuthenticated: "The token is missing, unknown, expired or revoked.",
+    NotFound: "It does not exist, or the token may not see it.",
+    OutOfOrder: "Frames before these are missing; go on from the number expected.",
+    TooLarge: "The body is beyond a limit.",
+    Unavailable: "The server or its database is busy or away; try again later.",
+    UnsupportedMedia: "The body's type or encoding is not one of those described.",
+}
+ALWAYS: Refusals = (InvalidInput, Unavailable)
+BY_SECURITY: dict[str, Refusals] = {
+    "CallerAuth": (NotAuthenticated,),
+    "ReaderAuth": (NotAuthenticated, NotAllowed),
+    "WriterAuth": (NotAuthenticated, NotAllowed),
+}
+WITH_PATH_PARAMETERS: Refusals = (NotFound,)
+WITH_BODY: Refusals = (TooLarge,)
+OF_BATCHES: Refusals = (
+    FrameDiffers,
+    LengthRequired,
+    MalformedBatch,
+    OutOfOrder,
+    UnsupportedMedia,
+)
+
+RUN_ID = {"run_id": "$response.body#/runs/0/id"}
+PROJECT = {
+    "workspace": "$response.body#/projects/0/workspace",
+    "project": "$response.body#/projects/0/slug",
+}
+FIRST_PATH = {
+    "run_id": "$request.path.run_id",
+    "path": "$response.body#/attributes/0/path",
+}
+# From an operation to those that take what it answers: their parameters.
+LINKS: dict[str, dict[str, dict[str, str]]] = {
+    "projects_read_projects": {
+        "runs_read_runs": PROJECT,
+        "runs_read_attribute_paths": PROJECT,
+        "ladders_read_ladders": PROJECT,
+    },
+    "runs_read_runs": {
+        "runs_read_run": RUN_ID,
+        "attributes_read_attributes": RUN_ID,
+        "diagnoses_read_diagnosis": RUN_ID,
+    },
+    "attributes_read_attributes": {"series_read_series": FIRST_PATH},
+    "ladders_read_ladders": {
+        "ladders_read_one_ladder": {"ladder_id": "$response.body#/ladders/0/id"}
+    },
+    "ladders_write_ladder": {
+        "ladders_read_one_ladder": {"ladder_id": "$response.body#/id"}
+    },
+}
+PREFIX = "tracker_api_v1_"
+
+STRING: Json = {"type": "string"}
+ERROR: Json = {
+    "type": "object",
+    "description": "Match the code, which never changes, and show the message.",
+    "properties": {
+        "error": {
+            "type": "object",
+            "properties": {
+                "code": STRING,
+                "message": STRING,
+                "expected": {
+                    "type": "integer",
+                    "description": "Only with `out_of_order`: the frame to go on from.",
+                },
+            },
+            "required": ["code", "message"],
+            "additionalProperties": False,
+        }
+    },
+    "required": ["error"],
+    "additionalProperties": False,
+}
+HEADERS: dict[type[TrackerError], Json] = {
+    NotAuthenticated: {"WWW-Authenticate": {"schema": STRING}},
+    Unavailable: {
+        "Retry-After": {
+            "description": "Seconds to wait.",
+            "schema": {"type": "integer", "minimum": 1},
+        }
+    },
+}
+
+
+class DescribedAPI(NinjaAPI):
+    """An API whose description also says what its endpoints refuse."""
+
+    # Any: NinjaAPI's own options.
+    def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
+        description = super().get_openapi_schema(**options)
+        description["components"]["schemas"] |= plain_views.schemas() | {"Error": ERROR}
+        paths = description["paths"]
+        paths["/api/v1/ingest/{spool_id}"] = {"post": plain_views.batches()}
+        for operations in paths.values():
+            for operation in operations.values():
+                _add_refusals(operation)
+                _add_links(operation)
+        paths |= plain_views.health()
+        return description
+
+
+def _add_refusals(operation: Json) -> None:
+    by_status: dict[int, list[type[TrackerError]]] = {}
+    for refusal in sorted(_refusals(operation), key=lambda each: each.code):
+        by_status.setdefault(STATUS[refusal], []).append(refusal)
+    operation["responses"] |= {
+        int(status): _response(refusals)
+        for status, refusals in sorted(by_status.items())
+    }
+
+
+def _refusals(operation: Json) -> set[type[TrackerError]]:
+    refusals = set(ALWAYS)
+    for scheme in operation["security"]:
+        for name in scheme:
+            refusals.update(BY_SECURITY[name])
+    if any(parameter["in"] == "path" for parameter in operation["parameters"]):
+        refusals.update(WITH_PATH_PARAMETERS)
+    if body := operation.get("requestBody"):
+        refusals.update(WITH_BODY)
+        if CONTENT_TYPE in body["content"]:
+            refusals.update(OF_BATCHES)
+    return refusals
+
+
+def _response(refusals: list[type[TrackerError]]) -> Json:
+    codes = [refusal.code for refusal in refusals]
+    schema = {
+        "allOf": [{"$ref": "#/components/schemas/Error"}],
+        "properties": {"error": {"properties": {"code": {"enum": codes}}}},
+    }
+    response: Json = {
+        "description": " ".join(
+            f"`{refusal.code}`: {MEANINGS[refusal]}" for refusal in refusals
+        ),
+        "content": {"application/json": {"schema": schema}},
+    }
+    for refusal in refusals:
+        if refusal in HEADERS:
+            response["headers"] = HEADERS[refusal]
+    return response
+
+
+def _add_links(operation: Json) -> None:
+    name = operation["operationId"].removeprefix(PREFIX)
+    if name in LINKS:
+        operation["responses"][200]["links"] = {
+            target: {"operationId": PREFIX + target, "parameters": parameters}
+            for target, parameters in LINKS[name].items()
+        }

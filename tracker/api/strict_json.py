@@ -1,0 +1,65 @@
+"""Reads JSON bodies: what two readers could understand differently is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+from django.http import HttpRequest
+from ninja.parser import Parser
+
+from tracker.errors import InvalidInput
+
+# No number has more; Python itself would refuse some thousands of digits.
+MOST_DIGITS = 400
+BODY = "The body"
+
+
+class StrictParser(Parser):
+    """How ninja reads a body."""
+
+    # Any: JSON of whatever kind, which ninja compares with what is wanted.
+    def parse_body(self, request: HttpRequest) -> Any:
+        return read_json(request.body)
+
+
+def read_json(body: bytes) -> Any:
+    try:
+        return json.loads(
+            body.decode(),
+            object_pairs_hook=_without_doubles,
+            parse_int=_integer,
+            parse_float=_finite,
+            parse_constant=_refuse_constant,
+        )
+    except UnicodeDecodeError as error:
+        raise InvalidInput(BODY, "must be UTF-8") from error
+    except RecursionError as error:
+        raise InvalidInput(BODY, "is nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise InvalidInput(BODY, f"is not JSON: {error}") from error
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise InvalidInput(BODY, "says something twice")
+    return content
+
+
+def _integer(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise InvalidInput(BODY, f"holds a number of more than {MOST_DIGITS} digits")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise InvalidInput(BODY, "holds a number beyond those of 64 bits")
+    return number
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise InvalidInput(BODY, f"holds {name}, which is not JSON")

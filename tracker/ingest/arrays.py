@@ -1,0 +1,19 @@
+"""Looks at the head of a MessagePack array (pure)."""
+
+from __future__ import annotations
+
+# First bytes of arrays: four bits and a length; or the length's width.
+FIXARRAY = 0x9
+ARRAY_HEADERS = {0xDC: 2, 0xDD: 4}
+
+
+def claimed_length(array: bytes | memoryview) -> int:
+    """Say how many items an array claims to hold, without reading them.
+
+    Each costs memory however small it is, so the claim is judged first.
+    """
+    first = array[0] if array else 0
+    if first >> 4 == FIXARRAY:
+        return first & 0x0F
+    width = ARRAY_HEADERS.get(first, 0)
+    return int.from_bytes(array[1 : 1 + width], "big")

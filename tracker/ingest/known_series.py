@@ -1,0 +1,28 @@
+"""Remembers which series the paths of a run are.
+
+A process names the same thousand paths in every batch; looking them up each time would
+take longer than storing their points. Ids never change, and a run that is deleted
+takes its spools with it, so what is remembered stays true. But only what is committed
+may be remembered.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from tracker.ingest.memory import Memory
+from tracker.series.points import Integers
+
+# Paths; about 100 bytes each with its text, so some 50 MiB in each server process.
+MOST_PATHS = 500_000
+
+_series: Memory[tuple[UUID, tuple[str, ...]], Integers] = Memory(MOST_PATHS)
+
+
+def known_series(run_id: UUID, paths: tuple[str, ...]) -> Integers | None:
+    return _series.get((run_id, paths))
+
+
+def remember_series(run_id: UUID, paths: tuple[str, ...], ids: Integers) -> None:
+    """Note what is stored for good."""
+    _series.remember((run_id, paths), ids, len(paths))

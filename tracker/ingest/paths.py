@@ -1,0 +1,98 @@
+"""Reads the paths of a message that adds points (pure).
+
+A process names the same thousand paths in every batch. So what they are is found out
+once, and remembered for as long as they keep coming.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from tracker.ingest.arrays import claimed_length
+from tracker.ingest.limits import LIMITS
+from tracker.ingest.memory import Memory
+from tracker.ingest.refusal import Unacceptable
+
+# What is remembered; about 100 bytes a path, so some 50 MiB.
+MOST_PATHS = 500_000
+# A message with more of them is refused as a whole: each is an answer of its own, and
+# a few bytes could make very many.
+MOST_BAD_PATHS = 1_000
+
+_decoder = msgspec.msgpack.Decoder(tuple[str, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class BadPath:
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The good paths as they are stored, and the columns they are in."""
+
+    names: tuple[str, ...]
+    columns: tuple[int, ...]
+    # How many columns there are, with those of the bad paths.
+    column_count: int
+    bad: tuple[BadPath, ...]
+
+
+def read_paths(raw: bytes) -> Paths:
+    """Read a MessagePack array of texts; the same bytes mostly give the same object."""
+    paths = _remembered.get(raw)
+    if paths is None:
+        paths = _read_paths(raw)
+        if not paths.bad:
+            _remembered.remember(raw, paths, len(paths.names))
+    return paths
+
+
+def clean_path(text: str) -> str:
+    """Return the path as it is stored, or refuse it."""
+    path = text.strip("/")
+    if not path:
+        raise Unacceptable("invalid_path", "The path is empty.")
+    if len(path) > LIMITS.path_characters:
+        raise Unacceptable(
+            "invalid_path",
+            f"The path has more than {LIMITS.path_characters} characters.",
+        )
+    if "\0" in path:
+        raise Unacceptable("invalid_path", "The path holds a NUL character.")
+    return path
+
+
+def _read_paths(raw: bytes) -> Paths:
+    if claimed_length(raw) > LIMITS.attributes:
+        raise Unacceptable(
+            "too_many_attributes", f"There are more than {LIMITS.attributes} paths."
+        )
+    try:
+        texts = _decoder.decode(raw)
+    except UnicodeDecodeError as error:
+        raise Unacceptable("invalid_message", "A path is not UTF-8.") from error
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Unacceptable("invalid_message", "Paths are an array of texts.") from error
+
+    columns: dict[str, int] = {}
+    bad: list[BadPath] = []
+    for column, text in enumerate(texts):
+        try:
+            path = clean_path(text)
+        except Unacceptable as error:
+            bad.append(BadPath(text, str(error)))
+        else:
+            if columns.setdefault(path, column) != column:
+                bad.append(BadPath(text, "The message has this path twice."))
+        if len(bad) > MOST_BAD_PATHS:
+            raise Unacceptable(
+                "invalid_path", f"There are more than {MOST_BAD_PATHS} bad paths."
+            )
+    return Paths(tuple(columns), tuple(columns.values()), len(texts), tuple(bad))
+
+
+_remembered: Memory[bytes, Paths] = Memory(MOST_PATHS)

@@ -1,0 +1,142 @@
+"""What the machine and the settings must be like (pure, but for the readers below)."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from tracker.integrity.problem import Problem, Severity
+
+MIB = 1024 * 1024
+LEAST_FREE_BYTES = 200 * MIB
+COMFORTABLE_FREE_BYTES = 1024 * MIB
+COMFORTABLE_FREE_SHARE = 0.05
+FEWEST_FILES = 1_024
+SHORTEST_SECRET, FEWEST_CHARACTERS = 32, 8
+
+# Their locks or their order of writing cannot be trusted.
+NETWORK_FILE_SYSTEMS = frozenset(
+    {
+        *(
+            "9p",
+            "afs",
+            "beegfs",
+            "ceph",
+            "cifs",
+            "davfs",
+            "fuse.cephfs",
+            "fuse.gcsfuse",
+        ),
+        *("fuse.glusterfs", "fuse.juicefs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs"),
+        *("glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2", "orangefs"),
+        *("smb2", "smb3", "smbfs", "vboxsf", "wekafs"),
+    }
+)
+
+
+def file_system_problems(folder: Path, kind: str) -> Iterator[Problem]:
+    if kind in NETWORK_FILE_SYSTEMS:
+        yield Problem(
+            Severity.ERROR,
+            "network-file-system",
+            str(folder),
+            f"the data folder lies on a network file system ({kind})",
+            "stop the server and move the folder to a local disk: SQLite's locks do not "
+            "hold there, and two writers can destroy the database",
+        )
+
+
+def disk_problems(folder: Path, *, total: int, free: int) -> Iterator[Problem]:
+    if free < LEAST_FREE_BYTES:
+        severity = Severity.ERROR
+    elif free < COMFORTABLE_FREE_BYTES or free < total * COMFORTABLE_FREE_SHARE:
+        severity = Severity.WARNING
+    else:
+        return
+    yield Problem(
+        severity,
+        "disk-space",
+        str(folder),
+        f"{free // MIB:,} MiB of {total // MIB:,} are free",
+        "make room, or move the folder: without space nothing more can be stored",
+    )
+
+
+def file_limit_problems(soft: int) -> Iterator[Problem]:
+    if 0 <= soft < FEWEST_FILES:
+        yield Problem(
+            Severity.WARNING,
+            "file-limit",
+            "this process",
+            f"only {soft:,} files may be open at once",
+            f"raise it to {FEWEST_FILES:,} or more (ulimit -n, or LimitNOFILE in systemd)",
+        )
+
+
+def settings_problems(*, debug: bool, secret_key: str) -> Iterator[Problem]:
+    if debug:
+        yield Problem(
+            Severity.ERROR,
+            "debug",
+            "settings",
+            "DEBUG is on, so errors show the server's inside to whoever causes one",
+            "turn it off",
+        )
+    is_weak = (
+        len(secret_key) < SHORTEST_SECRET or len(set(secret_key)) < FEWEST_CHARACTERS
+    )
+    if is_weak:
+        yield Problem(
+            Severity.ERROR,
+            "weak-secret-key",
+            "settings",
+            "the secret key that signs sessions can be guessed",
+            "set SEAMARK_SECRET_KEY to the output of `openssl rand -hex 32`, or remove "
+            "it and have one made; everybody signs in again",
+        )
+
+
+def secret_file_problems(path: Path, mode: int) -> Iterator[Problem]:
+    if stat.S_IMODE(mode) & (stat.S_IRWXG | stat.S_IRWXO):
+        yield Problem(
+            Severity.ERROR,
+            "secret-key-readable",
+            str(path),
+            "other users of this machine may read the secret key",
+            f"run `chmod 600 {path}`, and remove the file if somebody may have read it",
+        )
+
+
+def look_at_host(
+    folder: Path, *, keeps_database: bool, debug: bool, secret_key: str
+) -> Iterator[Problem]:
+    """Read what is asked about this machine, and judge it."""
+    if keeps_database:
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+        yield from file_system_problems(folder, file_system_of(folder, mounts))
+        usage = shutil.disk_usage(folder)
+        yield from disk_problems(folder, total=usage.total, free=usage.free)
+    yield from file_limit_problems(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    yield from settings_problems(debug=debug, secret_key=secret_key)
+    secret = folder / "secret-key"
+    if secret.exists():
+        yield from secret_file_problems(secret, secret.stat().st_mode)
+
+
+def file_system_of(folder: Path, mounts: str) -> str:
+    """Return the kind of file system by the longest mount point above the folder."""
+    best, kind = -1, ""
+    resolved = folder.resolve()
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        fields = before.split()
+        if len(fields) < 5 or not after:  # noqa: PLR2004 - the mount point is the fifth
+            continue
+        point = Path(fields[4].replace("\\040", " "))
+        # Of two mounts at one place, the later one hides the other.
+        if resolved.is_relative_to(point) and len(point.parts) >= best:
+            best, kind = len(point.parts), after.split()[0]
+    return kind

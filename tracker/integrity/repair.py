@@ -1,0 +1,90 @@
+"""Makes right what can be without losing or inventing anything.
+
+Each repair looks again, in a transaction, and so may come late or twice.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import numpy as np
+from django.db import transaction
+
+from tracker.integrity.problem import Problem, Repair
+from tracker.integrity.rows import read_chunk, read_entry, read_ticks
+from tracker.integrity.series import NAMES, Whole
+from tracker.models import Attribute, JournalEntry, SeriesChunk, SeriesTicks
+from tracker.series.columns import Damaged
+from tracker.series.rows import stored
+
+
+def repair(problem: Problem) -> bool:
+    """Repair what the problem tells of; return whether anything was changed."""
+    if problem.repair is None or problem.run_id is None:
+        return False
+    with transaction.atomic():
+        match problem.repair:
+            case Repair.CHUNK_COUNT:
+                return _count_chunks(problem.run_id, problem.row_id)
+            case Repair.SUMMARY:
+                return _summarise(problem.run_id, problem.row_id)
+            case Repair.ENTRY:
+                return _set_aside(problem.run_id, problem.row_id)
+
+
+def _count_chunks(run_id: UUID, ticks_id: int) -> bool:
+    rows = SeriesTicks.objects.filter(run_id=run_id, id=ticks_id)
+    if rows.select_for_update().first() is None:
+        return False  # compaction took them away meanwhile
+    count = SeriesChunk.objects.filter(run_id=run_id, ticks_id=ticks_id).count()
+    if not count:
+        rows.delete()  # as compaction does with those that nobody refers to
+        return True
+    return bool(rows.exclude(chunk_count=count).update(chunk_count=count))
+
+
+def _summarise(run_id: UUID, series_id: int) -> bool:
+    # Compaction adds to this row last: whoever is slower sees what the other did.
+    rows = Attribute.objects.filter(run_id=run_id, id=series_id)
+    row = rows.select_for_update().first()
+    if row is None:
+        return False
+    whole, last = _whole(run_id, series_id)
+    for name in (*NAMES, "total"):
+        setattr(row, name, getattr(whole, name))
+    if last is not None:
+        row.number, row.is_nan = stored(last), last != last  # noqa: PLR0124 - NaN
+    row.save(update_fields=[*NAMES, "total", "number", "is_nan", "updated_at"])
+    return True
+
+
+def _whole(run_id: UUID, series_id: int) -> tuple[Whole, np.float64 | None]:
+    """Return what the chunks add up to, and the value at the highest step."""
+    whole, last, best = Whole(), None, None
+    chunks = SeriesChunk.objects.filter(run_id=run_id, series_id=series_id)
+    for chunk in chunks.order_by("first_step", "id").iterator(chunk_size=100):
+        whole.add_row(chunk)
+        ticks = None
+        if chunk.ticks_id is not None:
+            ticks = SeriesTicks.objects.filter(run_id=run_id, id=chunk.ticks_id).first()
+        try:
+            points, _ = read_chunk(chunk, read_ticks(ticks) if ticks else None)
+        except Damaged:
+            continue
+        end = points.sorted_by_step()[-1:]
+        place = (end.steps[0], end.times[0])
+        if best is None or place >= best:
+            best, last = place, end.values[0]
+    return whole, last
+
+
+def _set_aside(run_id: UUID, entry_id: int) -> bool:
+    rows = JournalEntry.objects.filter(run_id=run_id, id=entry_id, is_damaged=False)
+    entry = rows.select_for_update().first()
+    if entry is None:
+        return False
+    try:
+        read_entry(entry)
+    except Damaged:
+        return bool(rows.update(is_damaged=True))
+    return False

@@ -1,0 +1,131 @@
+"""Whether stored points are what was written, row by row (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker.models import JournalEntry, SeriesChunk, SeriesTicks
+from tracker.series import codec, journal
+from tracker.series.columns import Damaged
+from tracker.series.downsample import (
+    BUCKET_POINTS,
+    Buckets,
+    summarise,
+    summarise_ticks,
+)
+from tracker.series.points import Floats, Integers, Points
+from tracker.series.table import Table
+
+# Sums of the same numbers in another order differ by rounding.
+TOLERANCE = 1e-9
+
+Ticks = tuple[Floats, Integers]
+# None where they cannot be read.
+TicksById = Mapping[int, Ticks | None]
+OverviewsById = Mapping[int, codec.Columns | None]
+
+
+def read_entry(entry: JournalEntry) -> tuple[list[Table], list[str]]:
+    """Return what an entry holds, and what its row says that is not so."""
+    tables = journal.decode(entry.data)
+    count = sum(table.point_count for table in tables)
+    wrong = []
+    if count != entry.point_count:
+        wrong.append(f"it holds {count:,} points, its row says {entry.point_count:,}")
+    if not 1 <= entry.first_number <= entry.last_number:
+        wrong.append(
+            f"frames {entry.first_number} to {entry.last_number} make no sense"
+        )
+    return tables, wrong
+
+
+def read_ticks(row: SeriesTicks) -> Ticks | None:
+    try:
+        return codec.decode_ticks(row.data)
+    except Damaged:
+        return None
+
+
+def read_ticks_overview(row: SeriesTicks) -> codec.Columns | None:
+    try:
+        return codec.decode_ticks_overview(row.overview)
+    except Damaged:
+        return None
+
+
+def ticks_faults(row: SeriesTicks) -> Iterator[str]:
+    """Say what is wrong with ticks that can be decoded; raise Damaged for others."""
+    steps, times = codec.decode_ticks(row.data)
+    if not np.isfinite(steps).all():
+        yield "steps are not finite"
+    if len(steps) <= BUCKET_POINTS and not row.overview:
+        return  # the chunks' rows say the same
+    overview = codec.decode_ticks_overview(row.overview)
+    expected = summarise_ticks(steps, times)
+    if any(not np.array_equal(overview[name], expected[name]) for name in expected):
+        yield "their drawing buckets are not those of the ticks"
+
+
+def read_chunk(row: SeriesChunk, ticks: Ticks | None) -> tuple[Points, Buckets]:
+    """Return a chunk's points and those as one bucket; raise Damaged."""
+    points = codec.decode(row.data, ticks)
+    if not len(points):
+        raise Damaged("there are no points")
+    return points, summarise(points, size=len(points))
+
+
+def chunk_faults(row: SeriesChunk, whole: Buckets, points: Points) -> Iterator[str]:
+    """Say where a chunk's row differs from its points."""
+    for field in fields(Buckets):
+        said = getattr(row, field.name)
+        found = getattr(whole, field.name)[0].item()
+        said = float("nan") if said is None else said
+        if not _is_same(field.name, said, found, points):
+            yield f"its row says {field.name} {said}, its points {found}"
+    if row.is_open and row.count >= codec.CHUNK_POINTS:
+        yield "it is open and full"
+
+
+def overview_faults(
+    row: SeriesChunk, ticks: codec.Columns | None, whole: Buckets, points: Points
+) -> Iterator[str]:
+    """Say where a chunk's drawing buckets differ from its points; raise Damaged."""
+    if row.count <= BUCKET_POINTS and not row.overview:
+        return
+    buckets = codec.decode_overview(row.overview, ticks)
+    merged: dict[str, Any] = {
+        "count": buckets.count.sum(),
+        "finite_count": buckets.finite_count.sum(),
+        "minimum": _least(buckets.minimum),
+        "maximum": -_least(-buckets.maximum),
+        "total": buckets.total.sum(),
+        "first_step": buckets.first_step.min(),
+        "last_step": buckets.last_step.max(),
+        "first_time": buckets.first_time.min(),
+        "last_time": buckets.last_time.max(),
+    }
+    for name, number in merged.items():
+        found = getattr(whole, name)[0].item()
+        if not _is_same(name, number.item(), found, points):
+            yield f"its drawing buckets say {name} {number.item()}, its points {found}"
+
+
+def _least(values: NDArray[np.float64]) -> np.float64:
+    known = values[~np.isnan(values)]
+    return known.min() if len(known) else np.float64("nan")
+
+
+def _is_same(name: str, said: float, found: float, points: Points) -> bool:
+    if said == found or (said != said and found != found):  # noqa: PLR0124 - NaN
+        return True
+    if name != "total":
+        return False
+    finite = points.values[np.isfinite(points.values)]
+    with np.errstate(over="ignore"):
+        magnitude = float(np.abs(finite).sum())
+    return magnitude == float("inf") or abs(said - found) <= TOLERANCE * magnitude

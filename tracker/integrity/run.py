@@ -1,0 +1,340 @@
+"""Looks at all that is stored of one run.
+
+What is read at a time is bounded in bytes; what is remembered is a few numbers for
+each series and each row of ticks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+from django.db.models import Model, QuerySet
+from django.db.models.functions import Length
+
+from tracker.integrity.problem import Problem, Repair, Severity
+from tracker.integrity.rows import (
+    OverviewsById,
+    Ticks,
+    TicksById,
+    chunk_faults,
+    overview_faults,
+    read_chunk,
+    read_entry,
+    read_ticks,
+    read_ticks_overview,
+    ticks_faults,
+)
+from tracker.integrity.series import Whole, series_faults
+from tracker.models import (
+    Attribute,
+    JournalEntry,
+    Kind,
+    Run,
+    SeriesChunk,
+    SeriesTicks,
+    Spool,
+)
+from tracker.series.columns import Damaged
+
+READ_ROWS = 500
+READ_BYTES = 16 * 1024 * 1024
+CHECKSUM_BYTES = 4
+
+RESTORE = "restore the last backup if these points matter"
+REPAIR = "run `python3 manage.py doctor --repair`"
+TELL = "please report it: this is a mistake of Seamark's"
+
+Row = TypeVar("Row", bound=Model)
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a walk has looked at so far."""
+
+    runs: int = 0
+    journal_entries: int = 0
+    ticks: int = 0
+    chunks: int = 0
+    points: int = 0
+    unreadable_points: int = 0
+
+
+@dataclass(slots=True)
+class RunWalk:
+    """One run, and what was learnt of it on the way."""
+
+    run: Run
+    seen: Seen
+    series: dict[int, Attribute] = field(default_factory=dict)
+    wholes: dict[int, Whole] = field(default_factory=lambda: defaultdict(Whole))
+    # How many chunks refer to each row of ticks.
+    references: Counter[int] = field(default_factory=Counter)
+
+    def problems(self) -> Iterator[Problem]:
+        self.seen.runs += 1
+        yield from self._attributes()
+        yield from self._journal()
+        yield from self._chunks()
+        yield from self._ticks()
+        yield from self._summaries()
+        yield from self._spools()
+
+    def _attributes(self) -> Iterator[Problem]:
+        rows = Attribute.objects.filter(run_id=self.run.id)
+        for row in rows.filter(kind=Kind.FLOAT_SERIES).iterator(READ_ROWS):
+            self.series[row.pk] = row
+        astray = rows.exclude(project_id=self.run.project_id).count()
+        if astray:
+            yield self._wrong(
+                "attribute-project",
+                "",
+                f"{astray:,} attributes belong to another project than the run",
+            )
+
+    def _journal(self) -> Iterator[Problem]:
+        last_numbers = dict(
+            Spool.objects.filter(run_id=self.run.id).values_list("id", "last_number")
+        )
+        entries = JournalEntry.objects.filter(run_id=self.run.id)
+        for entry in _in_portions(entries, "data"):
+            self.seen.journal_entries += 1
+            where = f"journal entry {entry.pk}"
+            if entry.spool_id not in last_numbers:
+                yield self._wrong(
+                    "journal-spool", where, "its spool is not one of the run"
+                )
+            elif entry.last_number > last_numbers[entry.spool_id]:
+                yield self._wrong(
+                    "journal-number",
+                    where,
+                    f"it goes up to frame {entry.last_number}, its spool only to "
+                    f"{last_numbers[entry.spool_id]}",
+                )
+            yield from self._entry(entry, where)
+
+    def _entry(self, entry: JournalEntry, where: str) -> Iterator[Problem]:
+        try:
+            tables, faults = read_entry(entry)
+        except Damaged as damage:
+            self.seen.unreadable_points += entry.point_count
+            yield self._damaged(
+                "journal-damaged",
+                where,
+                f"{damage}; its {entry.point_count:,} points are left out",
+                repair=None if entry.is_damaged else Repair.ENTRY,
+                row_id=entry.pk,
+            )
+            return
+        self.seen.points += entry.point_count
+        if entry.is_damaged:
+            yield self._wrong(
+                "journal-set-aside", where, "it is set aside but can be read"
+            )
+        for fault in faults:
+            yield self._wrong("journal-row", where, fault)
+        ids = {key for table in tables for key in table.series_ids.tolist()}
+        if unknown := ids - self.series.keys():
+            yield self._wrong(
+                "journal-series", where, f"{len(unknown):,} of its series do not exist"
+            )
+
+    def _chunks(self) -> Iterator[Problem]:
+        chunks = SeriesChunk.objects.filter(run_id=self.run.id)
+        for portion in _portions(chunks, "data", "overview"):
+            ids = {chunk.ticks_id for chunk in portion if chunk.ticks_id is not None}
+            rows = SeriesTicks.objects.filter(run_id=self.run.id, id__in=ids)
+            ticks = {row.pk: row for row in rows}
+            steps = {key: read_ticks(row) for key, row in ticks.items()}
+            overviews = {key: read_ticks_overview(row) for key, row in ticks.items()}
+            for chunk in portion:
+                yield from self._chunk(chunk, steps, overviews)
+
+    def _chunk(
+        self, chunk: SeriesChunk, steps: TicksById, overviews: OverviewsById
+    ) -> Iterator[Problem]:
+        self.seen.chunks += 1
+        where = self._name(chunk)
+        whole = self.wholes[chunk.series_id]
+        whole.add_row(chunk)
+        if chunk.series_id not in self.series:
+            yield self._wrong("chunk-series", where, "its series does not exist")
+        ticks: Ticks | None = None
+        if chunk.ticks_id is not None:
+            self.references[chunk.ticks_id] += 1
+            ticks = steps.get(chunk.ticks_id)
+            if ticks is None:
+                yield from self._without_ticks(chunk, where, chunk.ticks_id in steps)
+                return
+        try:
+            points, bucket = read_chunk(chunk, ticks)
+        except Damaged as damage:
+            yield self._unreadable(chunk, "chunk-damaged", where, str(damage))
+            return
+        self.seen.points += len(points)
+        whole.add_points(points)
+        for fault in chunk_faults(chunk, bucket, points):
+            yield self._wrong("chunk-row", where, fault)
+        try:
+            overview = overviews.get(chunk.ticks_id) if chunk.ticks_id else None
+            for fault in overview_faults(chunk, overview, bucket, points):
+                yield self._wrong("chunk-overview", where, fault)
+        except Damaged as damage:
+            yield Problem(
+                Severity.WARNING,
+                "overview-damaged",
+                self._place(where),
+                f"its drawing buckets cannot be read ({damage}); charts read all of "
+                "its points instead, which takes longer",
+                "nothing is lost; restore the last backup if charts are too slow",
+                self.run.id,
+            )
+
+    def _without_ticks(
+        self, chunk: SeriesChunk, where: str, is_there: bool
+    ) -> Iterator[Problem]:
+        if is_there:  # which is told of the ticks, once for all of their chunks
+            self.seen.unreadable_points += chunk.count
+            self.wholes[chunk.series_id].is_complete = False
+        else:
+            what = f"its ticks {chunk.ticks_id} are gone"
+            yield self._unreadable(chunk, "chunk-ticks", where, what)
+
+    def _unreadable(
+        self, chunk: SeriesChunk, code: str, where: str, why: str
+    ) -> Problem:
+        self.seen.unreadable_points += chunk.count
+        self.wholes[chunk.series_id].is_complete = False
+        what = f"{why}; its {chunk.count:,} points are left out"
+        return self._damaged(code, where, what)
+
+    def _ticks(self) -> Iterator[Problem]:
+        rows = SeriesTicks.objects.filter(run_id=self.run.id)
+        for row in _in_portions(rows, "data", "overview"):
+            self.seen.ticks += 1
+            where = f"ticks {row.pk}"
+            references = self.references[row.pk]
+            if references != row.chunk_count:
+                yield Problem(
+                    Severity.WARNING,
+                    "chunk-count",
+                    self._place(where),
+                    f"{references:,} chunks refer to them, their row says "
+                    f"{row.chunk_count:,}",
+                    REPAIR,
+                    self.run.id,
+                    Repair.CHUNK_COUNT,
+                    row.pk,
+                )
+            try:
+                for fault in ticks_faults(row):
+                    yield self._wrong("ticks-overview", where, fault)
+            except Damaged as damage:
+                what = f"{damage}; the points of {references:,} chunks are left out"
+                if read_ticks(row) is not None:
+                    what = f"their drawing buckets cannot be read: {damage}"
+                yield self._damaged("ticks-damaged", where, what)
+
+    def _summaries(self) -> Iterator[Problem]:
+        for series_id, row in self.series.items():
+            faults = list(series_faults(row, self.wholes.get(series_id, Whole())))
+            if faults:
+                yield Problem(
+                    Severity.WARNING,
+                    "series-summary",
+                    self._place(row.path),
+                    "; ".join(faults),
+                    REPAIR,
+                    self.run.id,
+                    Repair.SUMMARY,
+                    series_id,
+                )
+
+    def _spools(self) -> Iterator[Problem]:
+        spools = Spool.objects.filter(run_id=self.run.id)
+        astray = spools.exclude(stage__run_id=self.run.id).count()
+        if astray:
+            what = f"{astray:,} spools belong to a stage of another run"
+            yield self._wrong("spool-stage", "", what)
+        for spool in spools.only("last_number", "recent_checksums").iterator(READ_ROWS):
+            remembered, rest = divmod(len(spool.recent_checksums), CHECKSUM_BYTES)
+            if rest or remembered > spool.last_number:
+                yield self._wrong(
+                    "spool-number",
+                    f"spool {spool.pk}",
+                    f"it remembers {remembered} frames of {spool.last_number}",
+                )
+
+    def _name(self, chunk: SeriesChunk) -> str:
+        row = self.series.get(chunk.series_id)
+        path = row.path if row else f"series {chunk.series_id}"
+        return f"{path}, chunk {chunk.pk}"
+
+    def _place(self, where: str) -> str:
+        run = f"run {self.run.name} ({self.run.id})"
+        return f"{run}, {where}" if where else run
+
+    def _wrong(self, code: str, where: str, what: str) -> Problem:
+        """Two things that are stored contradict each other."""
+        return Problem(
+            Severity.ERROR, code, self._place(where), what, TELL, self.run.id
+        )
+
+    def _damaged(
+        self,
+        code: str,
+        where: str,
+        what: str,
+        *,
+        repair: Repair | None = None,
+        row_id: int = 0,
+    ) -> Problem:
+        """Bytes are not those that were written."""
+        advice = f"{RESTORE}, or {REPAIR} to set it aside" if repair else RESTORE
+        return Problem(
+            Severity.ERROR,
+            code,
+            self._place(where),
+            what,
+            advice,
+            self.run.id,
+            repair,
+            row_id,
+        )
+
+
+def run_ids(only: UUID | None = None) -> list[UUID]:
+    """Return the runs to look at; those that are being deleted may be half gone."""
+    runs = Run.objects.filter(purging_at=None)
+    if only is not None:
+        runs = runs.filter(id=only)
+    return list(runs.order_by("created_at", "id").values_list("id", flat=True))
+
+
+def _in_portions(rows: QuerySet[Row], *columns: str) -> Iterator[Row]:
+    for portion in _portions(rows, *columns):
+        yield from portion
+
+
+def _portions(rows: QuerySet[Row], *columns: str) -> Iterator[Sequence[Row]]:
+    """Read rows in order of their ids, so many that these columns stay small."""
+    size: Any = sum((Length(column) for column in columns[1:]), Length(columns[0]))
+    sizes = np.fromiter(
+        rows.order_by("id").annotate(size=size).values_list("id", "size").iterator(),
+        dtype=[("id", np.int64), ("size", np.int64)],
+    )
+    # PostgreSQL needs the run to know the partition; SQLite would look through all
+    # rows of the run rather than for these.
+    by_id = rows if connection.vendor == "postgresql" else QuerySet(rows.model)
+    start = 0
+    while start < len(sizes):
+        reached = np.cumsum(sizes["size"][start : start + READ_ROWS])
+        fitting = max(1, int(np.searchsorted(reached, READ_BYTES, side="right")))
+        ids = sizes["id"][start : start + fitting].tolist()
+        yield cast("list[Row]", list(by_id.filter(id__in=ids).order_by("id")))
+        start += fitting

@@ -1,0 +1,133 @@
+"""Looks at everything that is stored and set, and says what to do about it."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import DatabaseError
+from django.utils import timezone
+
+from tracker.integrity.databases import look_at_database, look_at_redis
+from tracker.integrity.host import look_at_host
+from tracker.integrity.problem import Problem, Severity
+from tracker.integrity.repair import repair
+from tracker.integrity.report import Report
+from tracker.integrity.run import RunWalk, run_ids
+from tracker.integrity.snapshot import snapshot
+from tracker.integrity.tables import (
+    ladder_problems,
+    purge_problems,
+    table_counts,
+    work_problems,
+)
+from tracker.models import Run
+from tracker.queries.health import has_current_schema
+
+# Of one run and kind, so that a run of nothing but damage does not fill the memory.
+KEPT = 1_000
+
+
+class Command(BaseCommand):
+    help = (
+        "Look for damage and dangerous settings. Exits with 0 when all is well, 1 when"
+        " something should be looked at, 2 when data is damaged or in danger."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print JSON")
+        parser.add_argument("--run", type=UUID, help="look at the data of one run only")
+        parser.add_argument(
+            "--repair",
+            action="store_true",
+            help="make right what can be without losing anything",
+        )
+        parser.add_argument(
+            "--thorough",
+            action="store_true",
+            help="have SQLite compare every index with its table, too",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        report = Report(
+            say=self.stdout.write, mutter=self.stderr.write, as_json=options["json"]
+        )
+        try:
+            self._refuse_what_is_no_database()
+            self._look(report, options)
+        except DatabaseError as error:
+            self._give_up(f"The database cannot be used: {error}")
+        sys.exit(report.finish())
+
+    def _refuse_what_is_no_database(self) -> None:
+        name = settings.DATABASES["default"]["NAME"]
+        # Connecting would make one.
+        if settings.IS_SQLITE and not Path(name).exists():
+            self._give_up(f"There is no database at {name}.")
+        if not has_current_schema():
+            self._give_up(
+                "The database is not that of this version; start the server, or run "
+                "`python3 manage.py migrate`."
+            )
+
+    def _give_up(self, why: str) -> None:
+        self.stderr.write(why)
+        sys.exit(Severity.ERROR)
+
+    def _look(self, report: Report, options: dict[str, Any]) -> None:
+        only: UUID | None = options["run"]
+        chosen = run_ids(only)
+        if only is None:
+            for problem in look_around(is_thorough=options["thorough"]):
+                report.add(problem)
+            report.rows = table_counts()
+        elif not chosen:
+            self._give_up(f"There is no run {only}.")
+        for run_id in chosen:
+            # Repaired only once the snapshot is gone, which nothing can change.
+            for problem in look_at_run(run_id, report, run_count=len(chosen)):
+                is_repaired = options["repair"] and repair(problem)
+                report.add(problem, is_repaired=is_repaired)
+
+
+def look_at_run(run_id: UUID, report: Report, *, run_count: int) -> list[Problem]:
+    found: list[Problem] = []
+    kinds: Counter[tuple[str, Severity]] = Counter()
+    with snapshot():
+        run = Run.objects.filter(id=run_id, purging_at=None).first()
+        if run is None:
+            return []  # deleted meanwhile
+        for problem in RunWalk(run, report.seen).problems():
+            kind = (problem.code, problem.severity)
+            kinds[kind] += 1
+            if kinds[kind] <= KEPT:
+                found.append(problem)
+            report.progress(run_count)
+        report.progress(run_count)
+    for (code, severity), count in kinds.items():
+        report.add_unlisted(code, severity, max(0, count - KEPT))
+    return found
+
+
+def look_around(*, is_thorough: bool) -> Iterator[Problem]:
+    """Look at the machine, the settings, the database and what waits in it."""
+    yield from look_at_host(
+        settings.DATA_FOLDER,
+        keeps_database=settings.IS_SQLITE,
+        debug=settings.DEBUG,
+        secret_key=settings.SECRET_KEY,
+    )
+    yield from look_at_database(is_thorough=is_thorough)
+    if settings.REDIS_URL:
+        yield from look_at_redis(settings.REDIS_URL)
+    now = timezone.now()
+    yield from work_problems(now)
+    yield from purge_problems(now)
+    yield from ladder_problems()

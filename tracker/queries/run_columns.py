@@ -1,0 +1,105 @@
+"""Expressions over runs and what belongs to them, beyond what the ORM can say."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import (
+    BooleanField,
+    Case,
+    DateTimeField,
+    F,
+    FloatField,
+    Func,
+    Value,
+    When,
+)
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce
+from django.db.models.sql.compiler import SQLCompiler
+
+from tracker.models import State
+
+Sql = tuple[str, tuple[str | int, ...]]
+
+
+def duration_seconds(now: datetime) -> Combinable:
+    """Return how long a run took, or one that runs has taken by then."""
+    until = Coalesce(
+        "ended_at",
+        Case(
+            When(state=State.RUNNING, then=Value(now)),
+            default=F("last_seen_at"),
+        ),
+        output_field=DateTimeField(),
+    )
+    return SecondsBetween(F("started_at"), until)
+
+
+class SecondsBetween(Func):
+    """Written out, as Django has SQLite call Python for each row."""
+
+    output_field = FloatField()
+
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any
+    ) -> Sql:
+        template = "((julianday(%(expressions)s)) * -86400.0)"
+        joiner = ") - julianday("
+        return self.as_sql(compiler, connection, template=template, arg_joiner=joiner)
+
+    def as_postgresql(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any
+    ) -> Sql:
+        template = "(EXTRACT(EPOCH FROM %(expressions)s)::float8 * -1)"
+        return self.as_sql(compiler, connection, template=template, arg_joiner=" - ")
+
+
+class AnyItem(Func):
+    """True where an item of a JSON array of texts is equal to, or like, a text.
+
+    Written out as the ORM can ask this of PostgreSQL only. Both arguments reach the
+    database as parameters.
+    """
+
+    output_field = BooleanField()
+
+    def __init__(self, items: F, text: Value, *, is_pattern: bool = False) -> None:
+        super().__init__(items, text)
+        self.is_pattern = is_pattern
+
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any
+    ) -> Sql:
+        compared = "item.value LIKE" if self.is_pattern else "item.value ="
+        return self._over("json_each", compared, compiler, connection)
+
+    def as_postgresql(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any
+    ) -> Sql:
+        if not self.is_pattern:
+            # What an index of the sets can look up.
+            template, joiner = "(%(expressions)s))", " @> jsonb_build_array("
+            return self.as_sql(
+                compiler, connection, template=template, arg_joiner=joiner
+            )
+        return self._over(
+            "jsonb_array_elements_text", "item ILIKE", compiler, connection
+        )
+
+    def _over(
+        self,
+        items_of: str,
+        compared: str,
+        compiler: SQLCompiler,
+        connection: BaseDatabaseWrapper,
+    ) -> Sql:
+        escape = " ESCAPE '!'" if self.is_pattern else ""
+        return self.as_sql(
+            compiler,
+            connection,
+            template=f"EXISTS (SELECT 1 FROM {items_of}(%(expressions)s{escape})",
+            arg_joiner=f") AS item WHERE {compared} ",
+        )

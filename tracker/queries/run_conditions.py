@@ -1,0 +1,238 @@
+"""From what a query asks for to a condition on rows of the database.
+
+Everything a person wrote reaches the database as a parameter; names of columns come
+from the tables below. What is asked of attributes becomes a set of runs that one index
+yields, and sets are what a database is quick with, however many runs there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+from django.db.models import F, FloatField, Lookup, Q, QuerySet, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast, NullIf
+from django.db.models.lookups import (
+    Exact,
+    GreaterThan,
+    GreaterThanOrEqual,
+    IsNull,
+    LessThan,
+    LessThanOrEqual,
+)
+from django.utils import timezone
+
+from tracker.models import Attribute, Kind, Run
+from tracker.models.attribute import SHORT_CHARACTERS
+from tracker.queries.run_columns import AnyItem, duration_seconds
+from tracker.queries.run_query.tree import (
+    AttributeField,
+    Both,
+    Comparison,
+    Condition,
+    Either,
+    Existence,
+    IsNan,
+    Likeness,
+    Membership,
+    Negation,
+    RunField,
+    Tree,
+)
+
+ORDERINGS: dict[str, type[Lookup[Any]]] = {
+    "=": Exact,
+    "<": LessThan,
+    "<=": LessThanOrEqual,
+    ">": GreaterThan,
+    ">=": GreaterThanOrEqual,
+}
+RUN_COLUMNS: dict[str, Callable[[], Combinable]] = {
+    "name": lambda: F("name"),
+    "state": lambda: F("state"),
+    "created": lambda: F("created_at"),
+    "started": lambda: F("started_at"),
+    "ended": lambda: F("ended_at"),
+    "duration": lambda: duration_seconds(timezone.now()),
+}
+SUMMARY_COLUMNS: dict[str, Callable[[], Combinable]] = {
+    "last": lambda: F("number"),
+    "min": lambda: F("minimum"),
+    "max": lambda: F("maximum"),
+    "mean": lambda: F("total") / NullIf(_as_float("finite_count"), Value(0.0)),
+    "count": lambda: NullIf("count", Value(0)),
+    "first_step": lambda: F("first_step"),
+    "last_step": lambda: F("last_step"),
+}
+
+
+# As the conditions of the indexes say; the text of an integer is not one.
+SHORT_TEXT = Q(number__isnull=True, text__length__lte=SHORT_CHARACTERS)
+LONG_TEXT = Q(number__isnull=True, text__length__gt=SHORT_CHARACTERS)
+
+
+def runs_where(tree: Tree, project_id: int) -> Q:
+    """Return the condition on rows of runs."""
+    return Conditions(project_id, of_run="id").of(tree)
+
+
+def of_runs_where(tree: Tree, project_id: int, path: str | None = None) -> Q:
+    """Return the condition on attributes of runs; all have this path, if it is given."""
+    return Conditions(project_id, of_run="run_id", path=path).of(tree)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Conditions on rows in whose column `of_run` the id of a run is."""
+
+    project_id: int
+    of_run: str
+    path: str | None = None
+
+    def of(self, tree: Tree) -> Q:
+        match tree:
+            case Both(parts=parts):
+                return Q(*(self.of(part) for part in parts))
+            case Either() | Negation() if self.of_run == "run_id" and is_partitioned():
+                # Within them, PostgreSQL would build each set once for each partition.
+                return self._of_run(runs_where(tree, self.project_id))
+            case Either(parts=parts):
+                return Q(*(self.of(part) for part in parts), _connector=Q.OR)
+            case Negation(part=part):
+                # Not of the row itself: what is unknown there is not known to be false.
+                return ~replace(self, path=None).of(part)
+        return self._of_one(tree)
+
+    def _of_one(self, condition: Condition) -> Q:
+        if is_of_run(condition):
+            return self._of_run(_run_condition(condition))
+        path, wanted = _attribute_condition(condition)
+        if path == self.path and len(wanted) == 1:
+            return wanted[0]
+        sets = rows_where(condition, self.project_id)
+        return Q(*(self._among(rows, "run_id") for rows in sets), _connector=Q.OR)
+
+    def _of_run(self, condition: Q) -> Q:
+        if self.of_run == "id":
+            return condition
+        return self._among(Run.objects.filter(condition, project=self.project_id), "id")
+
+    def _among(self, rows: QuerySet[Any], column: str) -> Q:
+        return Q((f"{self.of_run}__in", rows.values(column)))
+
+
+def is_partitioned() -> bool:
+    return connection.vendor == "postgresql"
+
+
+def leading_path(tree: Tree) -> str | None:
+    """Return the path of an attribute that every run has of which the query is true.
+
+    None where the query demands no such attribute, or more than one index finds it.
+    """
+    for part in tree.parts if isinstance(tree, Both) else (tree,):
+        if isinstance(part, Condition) and not is_of_run(part):
+            path, wanted = _attribute_condition(part)
+            if len(wanted) == 1:
+                return path
+    return None
+
+
+def is_of_run(condition: Condition) -> bool:
+    operand = getattr(condition, "operand", None)
+    return isinstance(operand, RunField)
+
+
+def rows_where(condition: Condition, project_id: int) -> list[QuerySet[Attribute]]:
+    """Return sets of attributes; of each run in one of them the condition is true.
+
+    There is more than one where the database finds each by an index of its own. In
+    each set there is at most one attribute of a run.
+    """
+    path, parts = _attribute_condition(condition)
+    rows = Attribute.objects.filter(project_id=project_id, path=path)
+    return [rows.filter(part) for part in parts]
+
+
+def _run_condition(condition: Condition) -> Q:
+    match condition:
+        case Likeness(operand=RunField(name="name"), text=text):
+            return Q(name__icontains=text)
+        case Comparison(operand=RunField(name=name), operator=operator, value=value):
+            seconds = value.total_seconds() if isinstance(value, timedelta) else value
+            compared = _compared(RUN_COLUMNS[name], operator, seconds)
+            # False where nothing is known, so that its negation is true.
+            return compared & Q(IsNull(RUN_COLUMNS[name](), False))
+    raise TypeError(condition)
+
+
+def _attribute_condition(condition: Condition) -> tuple[str, list[Q]]:
+    match condition:
+        case Existence(path=path):
+            return path, [Q()]
+        case IsNan(path=path):
+            # Where there is no number is where the index keeps them together.
+            return path, [Q(number__isnull=True, is_nan=True)]
+        case Membership(path=path, item=item):
+            return path, [Q(AnyItem(F("items"), Value(item)), items__isnull=False)]
+        case Likeness(operand=AttributeField(path=path), text=text):
+            return path, _like(text)
+        case Comparison(
+            operand=AttributeField(path=path, summary=summary),
+            operator=operator,
+            value=value,
+        ):
+            return path, _compared_attribute(summary, operator, value)
+    raise TypeError(condition)
+
+
+def _compared_attribute(summary: str, operator: str, value: object) -> list[Q]:
+    match value:
+        case str():
+            return _compared_text(operator, value)
+        case datetime():
+            text = value.isoformat(timespec="microseconds")
+            compared = _compared(lambda: F("text"), operator, text)
+            return [SHORT_TEXT & compared & Q(kind=Kind.DATETIME)]
+    assert isinstance(value, float | bool)
+    return [_compared(SUMMARY_COLUMNS[summary], operator, float(value))]
+
+
+def _compared_text(operator: str, text: str) -> list[Q]:
+    if operator == "!=":
+        return [part & ~Q(text=text) for part in (SHORT_TEXT, LONG_TEXT)]
+    part = SHORT_TEXT if len(text) <= SHORT_CHARACTERS else LONG_TEXT
+    return [part & Q(text=text)]
+
+
+def _like(text: str) -> list[Q]:
+    in_items = AnyItem(F("items"), Value(pattern(text)), is_pattern=True)
+    return [
+        SHORT_TEXT & Q(text__icontains=text),
+        LONG_TEXT & Q(text__icontains=text),
+        Q(items__isnull=False) & Q(in_items),
+    ]
+
+
+def pattern(text: str) -> str:
+    """Return what LIKE ... ESCAPE '!' takes for a text that holds this one."""
+    for character in "!%_":
+        text = text.replace(character, f"!{character}")
+    return f"%{text}%"
+
+
+def _compared(column: Callable[[], Combinable], operator: str, value: object) -> Q:
+    if operator == "!=":
+        # Two ranges of an index; and what is unknown is no different value.
+        return Q(LessThan(column(), Value(value))) | Q(
+            GreaterThan(column(), Value(value))
+        )
+    return Q(ORDERINGS[operator](column(), Value(value)))
+
+
+def _as_float(name: str) -> Cast:
+    return Cast(name, FloatField())

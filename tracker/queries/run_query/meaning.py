@@ -1,0 +1,164 @@
+"""What the words of a query stand for, and what may be asked of what (pure)."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from lark import Token
+
+from tracker.queries.run_query.refusal import BadQuery
+from tracker.queries.run_query.tree import (
+    SUMMARIES,
+    AttributeField,
+    Comparison,
+    Likeness,
+    Operand,
+    RunField,
+    Value,
+)
+
+STATES = ("running", "finished", "failed", "crashed")
+TEXTS, MOMENTS, SPANS = (
+    ("name", "state"),
+    ("created", "started", "ended"),
+    ("duration",),
+)
+RUN_FIELDS = (*TEXTS, *MOMENTS, *SPANS)
+EQUALITY = ("=", "!=")
+SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+LONGEST_PATH = 1_024
+NAN_IS_UNEQUAL = "NaN is equal to nothing; ask with: is nan."
+# No run is older, and no database needs to reckon with more.
+LONGEST_SPAN = timedelta(days=36_525)
+EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+
+
+def refusal(token: Token, message: str) -> BadQuery:
+    return BadQuery(message, token.start_pos or 0, len(token))
+
+
+def read_text(token: Token) -> str:
+    """Return what a quoted text, or a bare word, says."""
+    if token.type != "STRING":
+        return str(token)
+    return re.sub(r"\\(.)", r"\1", token[1:-1])
+
+
+def read_path(token: Token) -> str:
+    path = read_text(token).strip("/")
+    if not path or len(path) > LONGEST_PATH:
+        raise refusal(token, f"A path has 1 to {LONGEST_PATH:,} characters.")
+    return path
+
+
+def read_operand(token: Token) -> Operand:
+    """Read a bare word as a field of the run if it is one; a quoted one never is."""
+    if token.type == "WORD" and token in RUN_FIELDS:
+        return RunField(str(token))
+    return AttributeField(read_path(token))
+
+
+def read_summary(name: Token, path: Token) -> Operand:
+    if name not in SUMMARIES:
+        raise refusal(name, f"A summary is one of {', '.join(SUMMARIES)}.")
+    return AttributeField(read_path(path), str(name))
+
+
+def read_value(token: Token) -> Value:
+    match token.type:
+        case "NUMBER" | "INFINITY":
+            return float(token)
+        case "DURATION":
+            return _span(token)
+        case "DATE":
+            return _moment(token, token)
+        case "STRING":
+            return read_text(token)
+    return {"true": True, "false": False, "inf": float("inf")}.get(token, str(token))
+
+
+def comparison(
+    operand: Operand, operator: Token, token: Token, now: datetime
+) -> Comparison:
+    """Return the comparison if it makes sense; texts become what they stand for."""
+    value = read_value(token)
+    if isinstance(operand, RunField):
+        value = _field_value(operand.name, token, value, now)
+    elif isinstance(value, timedelta):
+        raise refusal(token, "Only duration, created, started and ended have units.")
+    elif operand.summary != "last" and not _is_number(value):
+        raise refusal(token, f"{operand.summary}(…) is a number.")
+    if isinstance(value, bool | str) and operator not in EQUALITY:
+        raise refusal(operator, "Texts, true and false compare with = and != only.")
+    return Comparison(operand, str(operator), value)
+
+
+def likeness(operand: Operand, operator: Token, text: Token) -> Likeness:
+    has_text = (
+        operand.name == "name"
+        if isinstance(operand, RunField)
+        else operand.summary == "last"
+    )
+    if not has_text:
+        raise refusal(operator, "Only names and texts compare with ~.")
+    return Likeness(operand, read_text(text))
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, float)
+
+
+def _field_value(name: str, token: Token, value: Value, now: datetime) -> Value:
+    if name == "name":
+        return read_text(token)
+    if name == "state":
+        return _state(token)
+    return _when(token, value, now) if name in MOMENTS else _span_of(token, value)
+
+
+def _state(token: Token) -> Value:
+    state = read_text(token)
+    if state not in STATES:
+        raise refusal(token, f"A state is one of {', '.join(STATES)}.")
+    return state
+
+
+def _when(token: Token, value: Value, now: datetime) -> Value:
+    """Return a moment; "-7d" is seven days ago."""
+    match value:
+        case datetime():
+            return value
+        case timedelta():
+            return now + value
+        case str() if token.type == "STRING":
+            return _moment(token, value)
+    raise refusal(token, "A time is like 2026-01-31, 2026-01-31T12:00Z or -7d.")
+
+
+def _span_of(token: Token, value: Value) -> Value:
+    match value:
+        case timedelta():
+            return value
+        case float() if abs(value) <= LONGEST_SPAN.total_seconds():
+            return timedelta(seconds=value)
+    raise refusal(token, "A duration is like 90, 90s, 5m, 2h or 1d.")
+
+
+def _span(token: Token) -> timedelta:
+    seconds = float(token[:-1]) * SECONDS[token[-1]]
+    if abs(seconds) > LONGEST_SPAN.total_seconds():
+        raise refusal(token, f"That is more than {LONGEST_SPAN.days:,} days.")
+    return timedelta(seconds=seconds)
+
+
+def _moment(token: Token, text: str) -> datetime:
+    """Read a time; without a zone it is UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        if EARLIEST <= moment <= LATEST:
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise refusal(token, "A time is like 2026-01-31 or 2026-01-31T12:00Z.")

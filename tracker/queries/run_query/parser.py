@@ -1,0 +1,187 @@
+"""From the text of a query to its tree, or a refusal that says where (pure).
+
+Text becomes values, never code and never SQL. What it may cost is bounded before it
+is understood: how long it is, how deep, and how many conditions it has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+from lark import Lark, Token, Transformer, v_args
+from lark.exceptions import UnexpectedInput, UnexpectedToken, VisitError
+
+from tracker.queries.run_query import meaning
+from tracker.queries.run_query.meaning import NAN_IS_UNEQUAL, refusal
+from tracker.queries.run_query.refusal import BadQuery
+from tracker.queries.run_query.tree import (
+    AttributeField,
+    Both,
+    Either,
+    Existence,
+    IsNan,
+    Membership,
+    Negation,
+    Operand,
+    Tree,
+)
+
+GRAMMAR = Path(__file__).with_name("grammar.lark")
+MOST_CHARACTERS = 2_000
+MOST_CONDITIONS = 20
+DEEPEST = 16
+KEYWORDS = ("and", "or", "not", "contains", "exists", "is", "nan")
+# What states a condition: every one has one of these.
+CONDITIONS = ("COMPARISON", "LIKE", "CONTAINS", "EXISTS", "IS")
+# No stored text holds them, and PostgreSQL would not even compare with one.
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+# What may stand at a place, the most telling first.
+EXPECTATIONS = {
+    "NUMBER": "a number, a text in double quotes, true or false",
+    "EXISTS": "a condition like train/loss < 0.3",
+    "NAN": "“nan”",
+    "COMPARISON": "a comparison like < or =, “contains” or “is nan”",
+    "CONTAINS": "“contains”",
+    "AND": "“and”, “or” or the end",
+    "STRING": "a path, or a text in double quotes",
+    "RPAR": "a closing parenthesis",
+    "$END": "the end of the query",
+}
+
+
+def parse(text: str, now: datetime) -> Tree:
+    """Return what the query asks for; `now` is what times like -7d count from."""
+    if len(text) > MOST_CHARACTERS:
+        raise BadQuery(
+            f"A query has at most {MOST_CHARACTERS:,} characters.",
+            MOST_CHARACTERS,
+            len(text) - MOST_CHARACTERS,
+        )
+    if found := UNSTORABLE.search(text):
+        raise BadQuery("No name, path or text holds this character.", found.start())
+    try:
+        return _parsed(_tokens(text), now)
+    except UnexpectedInput as error:
+        raise _explained(error, text) from error
+    except VisitError as error:
+        raise error.orig_exc from error
+
+
+def _parsed(tokens: Iterable[Token], now: datetime) -> Tree:
+    parser = _lark().parse_interactive()
+    for token in tokens:
+        parser.feed_token(token)
+    whole = parser.feed_eof()  # type: ignore[no-untyped-call] # lark's own
+    return Reader(now).transform(whole)
+
+
+def _tokens(text: str) -> list[Token]:
+    """Return the words of the query, if they are not too many or too deep."""
+    tokens = list(_lark().lex(text))
+    depth = 0
+    for token in tokens:
+        depth += (token.type == "LPAR") - (token.type == "RPAR")
+        if depth > DEEPEST:
+            raise refusal(token, f"Parentheses are at most {DEEPEST} deep.")
+    for kinds, what in ((CONDITIONS, "conditions"), (("NOT",), "“not”s")):
+        surplus = [token for token in tokens if token.type in kinds][MOST_CONDITIONS:]
+        if surplus:
+            message = f"A query has at most {MOST_CONDITIONS} {what}."
+            raise refusal(surplus[0], message)
+    return tokens
+
+
+@cache
+def _lark() -> Lark:
+    """Build the parser once; that takes longer than any query."""
+    return Lark(
+        GRAMMAR.read_text(encoding="utf-8"),
+        parser="lalr",
+        lexer="basic",
+        lexer_callbacks={"WORD": _as_keyword},
+    )
+
+
+def _as_keyword(token: Token) -> Token:
+    """Return a keyword for a word that is one, whatever the case of its letters."""
+    word = token.lower()
+    return token.update(type=word.upper()) if word in KEYWORDS else token
+
+
+def _explained(error: UnexpectedInput, text: str) -> BadQuery:
+    if isinstance(error, UnexpectedToken):
+        position = error.token.start_pos
+        if error.token.type == "$END" or position is None:
+            return BadQuery(f"The query ends where {_expected(error)}.", len(text))
+        if error.token.type == "NAN" and "NUMBER" in error.expected:
+            return refusal(error.token, NAN_IS_UNEQUAL)
+        return refusal(error.token, f"Here {_expected(error)}.")
+    position = error.pos_in_stream or 0
+    if text[position] == '"':
+        message = "The text that begins here has no end, or a \\ that escapes nothing."
+        return BadQuery(message, position, len(text) - position)
+    return BadQuery("This character has no meaning here.", position)
+
+
+def _expected(error: UnexpectedToken) -> str:
+    known = [name for name in EXPECTATIONS if name in error.expected]
+    if not known:
+        return "something else should be"
+    return f"{EXPECTATIONS[known[0]]} should be"
+
+
+@v_args(inline=True)
+class Reader(Transformer[Token, Tree]):
+    """Turns what the parser found into a tree, from its leaves up."""
+
+    def __init__(self, now: datetime) -> None:
+        super().__init__()
+        self.now = now
+
+    def start(self, tree: Tree) -> Tree:
+        return tree
+
+    def either(self, *parts: Tree | Token) -> Tree:
+        return Either(_without_words(parts))
+
+    def both(self, *parts: Tree | Token) -> Tree:
+        return Both(_without_words(parts))
+
+    def negation(self, _: Token, part: Tree) -> Tree:
+        return Negation(part)
+
+    def path(self, token: Token) -> Token:
+        return token
+
+    value = path
+
+    def plain(self, token: Token) -> Operand:
+        return meaning.read_operand(token)
+
+    def summary(self, name: Token, path: Token) -> Operand:
+        return meaning.read_summary(name, path)
+
+    def comparison(self, operand: Operand, operator: Token, value: Token) -> Tree:
+        return meaning.comparison(operand, operator, value, self.now)
+
+    def likeness(self, operand: Operand, operator: Token, text: Token) -> Tree:
+        return meaning.likeness(operand, operator, text)
+
+    def membership(self, path: Token, _: Token, item: Token) -> Tree:
+        return Membership(meaning.read_path(path), meaning.read_text(item))
+
+    def nan(self, operand: Operand, word: Token, _: Token) -> Tree:
+        if not isinstance(operand, AttributeField) or operand.summary != "last":
+            raise refusal(word, "Only an attribute is NaN.")
+        return IsNan(operand.path)
+
+    def existence(self, _: Token, path: Token) -> Tree:
+        return Existence(meaning.read_path(path))
+
+
+def _without_words(parts: tuple[Tree | Token, ...]) -> tuple[Tree, ...]:
+    return tuple(part for part in parts if not isinstance(part, Token))

@@ -1,0 +1,98 @@
+"""Figures with their numbers as binary columns, and only those the browser lacks (pure).
+
+The layout is that of docs/formats/points.md. In the header stands the figure; in place
+of each array {"array": number}, which names one of the header's list of arrays.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker.series.wire import Columns, Held, held, may_keep, pack_held, read_held
+
+CONTENT_TYPE = "application/vnd.seamark.figure"
+
+Array = NDArray[Any]
+# JSON about to leave.
+Json = Any
+
+
+@dataclass(slots=True, eq=False)
+class Arrays:
+    """The arrays of a figure, each once, with what the browser will keep of each."""
+
+    places: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    found: list[Array] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
+
+    def place_of(self, encoded: dict[str, str], *, is_outline: bool) -> int:
+        shape = encoded.get("shape", "")
+        key = (encoded["dtype"], encoded["bdata"], shape)
+        if key not in self.places:
+            data = base64.b64decode(encoded["bdata"])
+            array = np.frombuffer(data, f"<{encoded['dtype']}")
+            if shape:
+                array = array.reshape([int(length) for length in shape.split(",")])
+            self.places[key] = len(self.found)
+            self.found.append(array)
+            self.held.append(_held_outline(array) if is_outline else _held_line(array))
+        return self.places[key]
+
+
+# Any: a figure is JSON.
+def packed(figure: dict[str, Any], since: str) -> bytes:
+    """Return the figure; `since` is that of the one the browser holds, or empty."""
+    arrays = Arrays()
+    plain = _taken_out(figure, arrays)
+    known = read_held(since)
+    if len(known) != len(arrays.found):
+        known = [held([array], 0) for array in arrays.found]
+
+    columns = Columns()
+    described = []
+    for array, then in zip(arrays.found, known, strict=True):
+        first, last = (then.first, then.last) if may_keep([array], then) else (0, 0)
+        described.append(
+            {
+                "column": columns.add(array[first : len(array) - last]),
+                "width": int(np.prod(array.shape[1:])),
+                "first": first,
+                "last": last,
+            }
+        )
+    header = {"figure": plain, "arrays": described, "since": pack_held(arrays.held)}
+    return columns.pack(header)
+
+
+def _taken_out(value: Json, arrays: Arrays, *, is_outline: bool = False) -> Json:
+    """Copy JSON, each typed array replaced by its number."""
+    if isinstance(value, list):
+        return [_taken_out(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "bdata" in value:
+        return {"array": arrays.place_of(value, is_outline=is_outline)}
+    is_band = value.get("fill") == "toself"
+    return {
+        name: _taken_out(item, arrays, is_outline=is_band)
+        for name, item in value.items()
+    }
+
+
+def _held_line(array: Array) -> Held:
+    """The last item may still change: the last bucket grows."""
+    return held([array], max(0, len(array) - 1))
+
+
+def _held_outline(array: Array) -> Held:
+    """A band is drawn along its top and back along its bottom: it grows in the middle."""
+    gaps = np.flatnonzero(np.isnan(array))
+    begin = int(gaps[-1]) + 1 if len(gaps) else 0
+    half = (len(array) - begin) // 2
+    rest = max(0, half - 1)
+    return held([array], begin + rest, rest)

@@ -1,0 +1,56 @@
+// Reads a figure whose numbers are binary columns (docs/formats/points.md), and puts those
+// that were not sent again in from the figure before.
+
+const MAGIC = 0x01504d53 // "SMP" and version 1, as the first four bytes in one number
+const HEAD_BYTES = 8
+const TYPES = {
+  f4: Float32Array,
+  f8: Float64Array,
+  i4: Int32Array,
+  i1: Int8Array,
+  u1: Uint8Array,
+}
+
+// Returns the figure, its arrays, and what to say of them when asking again.
+export function readFigure(buffer, held = []) {
+  const view = new DataView(buffer)
+  if (view.getUint32(0, true) !== MAGIC) throw new Error("the answer is not a figure")
+  const start = HEAD_BYTES + view.getUint32(4, true)
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, HEAD_BYTES, start - HEAD_BYTES)))
+
+  const columns = header.columns.map(
+    ([type, offset, count]) => new TYPES[type](buffer, start + offset, count),
+  )
+  const arrays = header.arrays.map(({ column, width, first, last }, number) =>
+    joined(held[number], columns[column], first * width, last * width),
+  )
+  const rows = arrays.map((array, number) => rowsOf(array, header.arrays[number].width))
+  return { figure: putBack(header.figure, rows), arrays, since: header.since }
+}
+
+// The very same array where nothing is new, so that Plotly sees that nothing is.
+function joined(held, sent, first, last) {
+  if (first + last === 0) return sent
+  if (sent.length === 0 && held.length === first + last) return held
+  const whole = new sent.constructor(first + sent.length + last)
+  whole.set(held.subarray(0, first))
+  whole.set(sent, first)
+  whole.set(held.subarray(held.length - last), first + sent.length)
+  return whole
+}
+
+function rowsOf(array, width) {
+  if (width === 1) return array
+  return Array.from({ length: array.length / width }, (_, row) =>
+    array.subarray(row * width, (row + 1) * width),
+  )
+}
+
+function putBack(value, arrays) {
+  if (Array.isArray(value)) return value.map((item) => putBack(item, arrays))
+  if (value === null || typeof value !== "object") return value
+  if (Number.isInteger(value.array)) return arrays[value.array]
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, putBack(item, arrays)]),
+  )
+}

@@ -1,0 +1,21 @@
+// Says below a query what is wrong with it, and marks the place.
+const SHOWN_BEFORE = 30
+
+export function showMistake(input, element, mistake) {
+  element.hidden = !mistake
+  input.setAttribute("aria-invalid", String(Boolean(mistake)))
+  if (!mistake) return element.replaceChildren()
+
+  // Python counts characters, JavaScript their halves.
+  const text = [...input.value]
+  const { position, length, message } = mistake
+  const mark = document.createElement("mark")
+  mark.textContent = text.slice(position, position + length).join("") || "␣"
+  const before = text.slice(Math.max(0, position - SHOWN_BEFORE), position).join("")
+  const place = document.createElement("code")
+  place.append(position > SHOWN_BEFORE ? "…" : "", before, mark)
+  const said = `${message} ${place.textContent}`
+  if (element.dataset.said === said) return
+  element.dataset.said = said
+  element.replaceChildren(`${message} `, place)
+}

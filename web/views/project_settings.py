@@ -1,0 +1,71 @@
+"""What a project keeps, and for how long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from tracker.access import may_own, owned_project, readable_project
+from tracker.actions.trash import (
+    LONGEST_RETENTION_DAYS,
+    SHORTEST_RETENTION_DAYS,
+    set_retention,
+)
+from tracker.errors import InvalidInput
+from tracker.queries.trash import TRASH_DAYS, expired_count
+from web.session import PageRequest, signed_in
+
+FIELD = "retention_days"
+MOST_DIGITS = 9
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def project_settings(
+    request: PageRequest, workspace: str, project: str
+) -> HttpResponse:
+    if request.method != "POST":
+        found = readable_project(request.actor, workspace, project)
+        days = found.retention_days
+        return _page(request, found, "" if days is None else str(days))
+
+    found = owned_project(request.actor, workspace, project)
+    typed = request.POST.get(FIELD, "").strip()
+    try:
+        set_retention(found, _days(typed))
+    except InvalidInput as refusal:
+        return _page(request, found, typed, error=refusal)
+    address = reverse("project-settings", args=[workspace, project])
+    return HttpResponseRedirect(f"{address}?saved")
+
+
+def _days(typed: str) -> int | None:
+    if not typed:
+        return None
+    if not (typed.isascii() and typed.isdigit() and len(typed) <= MOST_DIGITS):
+        raise InvalidInput(FIELD, "must be a whole number of days, or empty")
+    return int(typed)
+
+
+# Any: a row of the projects table, which pages do not import.
+def _page(
+    request: PageRequest, project: Any, typed: str, *, error: InvalidInput | None = None
+) -> HttpResponse:
+    context = {
+        "project": project,
+        "tab": "settings",
+        "may_own": may_own(request.actor, project),
+        "typed": typed,
+        "error": error,
+        "is_saved": "saved" in request.GET and error is None,
+        "expired_count": 0 if error else expired_count(project),
+        "shortest": SHORTEST_RETENTION_DAYS,
+        "longest": LONGEST_RETENTION_DAYS,
+        "trash_days": TRASH_DAYS,
+    }
+    status = 400 if error else 200
+    return render(request, "projects/settings.html", context, status=status)
