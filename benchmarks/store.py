@@ -16,7 +16,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+import tracemalloc
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from uuid import uuid4
@@ -42,16 +43,18 @@ from tracker.models import (  # noqa: E402
     Project,
     Run,
     SeriesChunk,
+    SeriesTicks,
     Spool,
     Stage,
+    State,
     Workspace,
 )
 from tracker.queries.series import read_line, read_lines  # noqa: E402
 from tracker.series import codec, journal  # noqa: E402
 from tracker.series.codec import CHUNK_POINTS  # noqa: E402
 from tracker.series.compaction import compact_run  # noqa: E402
-from tracker.series.downsample import summarise  # noqa: E402
-from tracker.series.points import Points  # noqa: E402
+from tracker.series.downsample import summarise_rows, summarise_ticks  # noqa: E402
+from tracker.series.table import Table  # noqa: E402
 
 START = int(datetime(2026, 1, 2, tzinfo=UTC).timestamp()) * 1_000_000
 ENTRY_POINTS = 100_000
@@ -70,25 +73,45 @@ def main() -> None:
     measure_journal()
     call_command("migrate", verbosity=0)
     measure_compaction()
+    measure_logged_together()
     measure_reading(longest)
 
 
 def measure_codec() -> None:
-    print("\n| chunk of 8,192 points | bytes/point | + overview | encode | decode |")
+    print("\n| chunk of 8,192 values | bytes/point | + overview | encode | decode |")
     print("|---|---|---|---|---|")
+    steps = np.arange(float(CHUNK_POINTS))
     for name, values in columns():
-        for rhythm, times in clocks():
-            points = Points(np.arange(float(CHUNK_POINTS)), times, values)
-            data = codec.encode(points)
-            overview = codec.encode_overview(summarise(points))
-            cells = [
-                f"{name}, {rhythm}",
-                f"{len(data) / CHUNK_POINTS:.2f}",
-                f"{(len(data) + len(overview)) / CHUNK_POINTS:.2f}",
-                rate(CHUNK_POINTS, partial(codec.encode, points)),
-                rate(CHUNK_POINTS, partial(codec.decode, data)),
-            ]
-            print("|", " | ".join(cells), "|")
+        data = codec.encode(values)
+        rows = summarise_rows(values[np.newaxis])
+        overview = codec.encode_overview({key: many[0] for key, many in rows.items()})
+        decode = partial(codec.decode, data, (steps, steps.astype(np.int64)))
+        show_codec(name, data, overview, partial(codec.encode, values), decode)
+
+    print("\n| ticks of a chunk | bytes/tick | + overview | encode | decode |")
+    print("|---|---|---|---|---|")
+    for name, times in clocks():
+        data = codec.encode_ticks(steps, times)
+        overview = codec.encode_ticks_overview(summarise_ticks(steps, times))
+        encode = partial(codec.encode_ticks, steps, times)
+        show_codec(name, data, overview, encode, partial(codec.decode_ticks, data))
+
+
+def show_codec(
+    name: str,
+    data: bytes,
+    overview: bytes,
+    encode: Callable[[], object],
+    decode: Callable[[], object],
+) -> None:
+    cells = [
+        name,
+        f"{len(data) / CHUNK_POINTS:.2f}",
+        f"{(len(data) + len(overview)) / CHUNK_POINTS:.2f}",
+        rate(CHUNK_POINTS, encode),
+        rate(CHUNK_POINTS, decode),
+    ]
+    print("|", " | ".join(cells), "|")
 
 
 def columns() -> Iterator[tuple[str, np.ndarray]]:
@@ -101,11 +124,11 @@ def columns() -> Iterator[tuple[str, np.ndarray]]:
     yield "percentages, whole", np.clip(random.normal(70, 8, count), 0, 100).round()
 
 
-def clocks() -> Iterator[tuple[str, np.ndarray]]:
-    ticks = START + np.arange(CHUNK_POINTS) * 1_000_000
+def clocks(count: int = CHUNK_POINTS) -> Iterator[tuple[str, np.ndarray]]:
+    ticks = START + np.arange(count) * 1_000_000
     yield "each second", ticks
-    yield "each second ± 0.2 ms", ticks + random.integers(0, 400, CHUNK_POINTS)
-    spent = random.normal(50_000, 2_000, CHUNK_POINTS).astype(np.int64)
+    yield "each second ± 0.2 ms", ticks + random.integers(0, 400, count)
+    spent = random.normal(50_000, 2_000, count).astype(np.int64)
     yield "each 50 ms ± 2 ms", START + np.cumsum(spent)
 
 
@@ -113,31 +136,89 @@ def measure_journal() -> None:
     print("\n| journal entry | bytes/point | encode | decode |")
     print("|---|---|---|---|")
     for series, count in ((20, 50), (1_000, 1), (1, 100_000)):
-        batch = {key: some_points(count) for key in range(series)}
-        data = journal.encode(batch)
+        entry = [some_table(range(series), count)]
+        data = journal.encode(entry)
         cells = [
             f"{series:,} series × {count:,}",
             f"{len(data) / (series * count):.2f}",
-            rate(series * count, partial(journal.encode, batch)),
+            rate(series * count, partial(journal.encode, entry)),
             rate(series * count, partial(journal.decode, data)),
         ]
         print("|", " | ".join(cells), "|")
 
 
 def measure_compaction() -> None:
-    print("\n| compaction of | points/s | bytes/point in tables |")
-    print("|---|---|---|")
-    for series, count, entries in ((1, 100_000, 10), (20, 5_000, 10), (1_000, 10, 20)):
-        run = make_run()
-        ids = [make_series(run, f"metric/{number}") for number in range(series)]
-        for entry in range(entries):
-            first = entry * count
-            write(run, {key: some_points(count, first) for key in ids}, entry + 1)
+    print("\n| compaction of | points/s | memory | bytes/point in tables |")
+    print("|---|---|---|---|")
+    for series, count, entries in (
+        (1, 100_000, 10),
+        (20, 5_000, 10),
+        (1_000, 10, 20),
+        (1_000, 1_000, 10),
+        (50_000, 1, 20),
+    ):
+        run = make_run_of_entries(series, count, entries)
         began = time.perf_counter()
-        moved = compact_run(run.id)
+        moved = compact_wholly(run)
         seconds = time.perf_counter() - began
+        Run.objects.filter(id=run.id).update(state=State.FINISHED)
+        began = time.perf_counter()
+        compact_run(run.id)
+        joining = time.perf_counter() - began
+
+        # Once more, as looking at memory takes time.
+        other = make_run_of_entries(series, count, entries)
+        tracemalloc.start()
+        compact_wholly(other)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
         name = f"{entries} entries of {series:,} series × {count:,}"
-        print(f"| {name} | {moved / seconds:,.0f} | {stored_bytes(run) / moved:.2f} |")
+        print(
+            f"| {name} | {moved / seconds:,.0f} ({moved / (seconds + joining):,.0f}"
+            f" with joining) | {most / 2**20:.0f} MiB |"
+            f" {stored_bytes(run) / moved:.2f} |"
+        )
+
+
+def make_run_of_entries(series: int, count: int, entries: int) -> Run:
+    run = make_run()
+    ids = make_series(run, series)
+    for entry in range(entries):
+        write(run, some_table(ids, count, entry * count), entry + 1)
+    return run
+
+
+def compact_wholly(run: Run) -> int:
+    moved = 0
+    while passed := compact_run(run.id):
+        moved += passed
+    return moved
+
+
+def measure_logged_together() -> None:
+    """What a point takes when twenty series share their ticks, after the run."""
+    print("\n| 20 series × 100,000, logged together | bytes/point in tables |")
+    print("|---|---|")
+    count = 100_000
+    loss = np.exp(-np.arange(count) / 30_000) + random.normal(0, 0.05, (20, count))
+    kinds = {
+        "losses, float32, each 50 ms ± 2 ms": loss.astype(np.float32).astype(float),
+        "constants, each 50 ms ± 2 ms": np.full((20, count), 3e-4),
+        "percentages, tenths, each second ± 0.2 ms": np.clip(
+            random.normal(70, 8, (20, count)), 0, 100
+        ).round(1),
+    }
+    for name, values in kinds.items():
+        run = make_run()
+        ids = make_series(run, len(values))
+        clock = dict(clocks(count))[name.rpartition(", ")[2]]
+        table = Table(np.array(ids), np.arange(float(count)), clock, values)
+        for number, part in enumerate(table.cut(5_000), start=1):
+            write(run, part, number)
+            compact_run(run.id)
+        Run.objects.filter(id=run.id).update(state=State.FINISHED)
+        compact_run(run.id)
+        print(f"| {name} | {stored_bytes(run) / values.size:.2f} |")
 
 
 def measure_reading(longest: int) -> None:
@@ -147,26 +228,25 @@ def measure_reading(longest: int) -> None:
         if count > longest:
             break
         run = make_run()
-        make_long_series(run, "loss", count)
+        path = make_long_series(run, count)
         third = count / 3
-        show(f"{count:,} points", partial(read_line, run, "loss"))
+        show(f"{count:,} points", partial(read_line, run, path))
         show(
             f"the middle third of {count:,}",
-            partial(read_line, run, "loss", low=third, high=2 * third),
+            partial(read_line, run, path, low=third, high=2 * third),
         )
 
     many = [make_run() for _ in range(20)]
-    for run in many:
-        make_long_series(run, "loss", 10_000)
-    wanted = [(run, "loss") for run in many]
+    wanted = [(run, make_long_series(run, 10_000)) for run in many]
     show("20 runs × 10,000 points", partial(read_lines, wanted))
 
 
-def some_points(count: int, first: int = 0) -> Points:
+def some_table(series_ids: Iterable[int], count: int, first: int = 0) -> Table:
+    ids = np.array(list(series_ids), np.int64)
     numbers = np.arange(first, first + count)
     times = START + numbers * 50_000 + random.integers(0, 2_000, count)
-    values = random.normal(size=count).astype(np.float32).astype(np.float64)
-    return Points(numbers.astype(np.float64), times, values)
+    values = random.normal(size=(len(ids), count)).astype(np.float32)
+    return Table(ids, numbers.astype(np.float64), times, values.astype(np.float64))
 
 
 def make_run() -> Run:
@@ -191,32 +271,49 @@ def make_run() -> Run:
     return run
 
 
-def make_series(run: Run, path: str) -> int:
-    return Attribute.objects.create(run=run, path=path, kind=Kind.FLOAT_SERIES).id
+def make_series(run: Run, count: int) -> list[int]:
+    Attribute.objects.bulk_create(
+        [
+            Attribute(
+                run=run,
+                project_id=run.project_id,
+                path=f"metric/{number}",
+                kind=Kind.FLOAT_SERIES,
+            )
+            for number in range(count)
+        ]
+    )
+    return list(Attribute.objects.filter(run=run).values_list("id", flat=True))
 
 
-def make_long_series(run: Run, path: str, count: int) -> None:
-    series_id = make_series(run, path)
+def make_long_series(run: Run, count: int) -> str:
+    """Write a series of so many points; return its path."""
+    ids = make_series(run, 1)
     for number, first in enumerate(range(0, count, ENTRY_POINTS), start=1):
-        length = min(ENTRY_POINTS, count - first)
-        write(run, {series_id: some_points(length, first)}, number)
+        write(run, some_table(ids, min(ENTRY_POINTS, count - first), first), number)
+    Run.objects.filter(id=run.id).update(state=State.FINISHED)
     while compact_run(run.id):
         pass
+    return "metric/0"
 
 
-def write(run: Run, points: dict[int, Points], number: int) -> None:
+def write(run: Run, table: Table, number: int) -> None:
     JournalEntry.objects.create(
         run=run,
         spool=run.spools.get(),
         first_number=number,
         last_number=number,
-        point_count=sum(map(len, points.values())),
-        data=journal.encode(points),
+        point_count=table.point_count,
+        data=journal.encode([table]),
     )
 
 
 def stored_bytes(run: Run) -> int:
-    rows = SeriesChunk.objects.filter(run=run).values_list("data", "overview")
+    """Return what the bytes of chunks and ticks take, without rows and indexes."""
+    rows = [
+        *SeriesChunk.objects.filter(run=run).values_list("data", "overview"),
+        *SeriesTicks.objects.filter(run=run).values_list("data", "overview"),
+    ]
     return sum(len(data) + len(overview) for data, overview in rows)
 
 

@@ -6,7 +6,7 @@ counts, a statement is a constant, prepared once by the database's driver.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -38,6 +38,20 @@ def carry_out(statement: str, values: Sequence[object]) -> None:
         # On SQLite, nobody would have asked for the writer's lock.
         raise RuntimeError("writing needs a transaction")
     _carry_out(statement, values)
+
+
+def carry_out_many(statement: str, rows: Iterable[Sequence[object]]) -> None:
+    """Carry out a constant statement that writes for each row of values; likewise."""
+    if not connection.in_atomic_block:
+        raise RuntimeError("writing needs a transaction")
+    connection.ensure_connection()
+    with connection.wrap_database_errors:
+        if connection.vendor == "postgresql":
+            from psycopg import Cursor  # noqa: PLC0415 - only where it is used
+
+            Cursor(connection.connection).executemany(statement, rows)
+        else:
+            connection.connection.executemany(_with_question_marks(statement), rows)
 
 
 # Any: a cursor of either driver.

@@ -14,6 +14,7 @@ from ninja.openapi.schema import OpenAPISchema
 from tracker.api import plain_views
 from tracker.api.v1.ingest import CONTENT_TYPE
 from tracker.errors import (
+    Busy,
     FrameDiffers,
     InvalidInput,
     LengthRequired,
@@ -34,6 +35,7 @@ Json = dict[str, Any]
 Refusals = tuple[type[TrackerError], ...]
 
 MEANINGS: dict[type[TrackerError], str] = {
+    Busy: "The server is behind, and this token sends the most; send again later.",
     FrameDiffers: "A frame of this number is stored with other content.",
     InvalidInput: "A parameter, the body or the host name is missing or not understood.",
     LengthRequired: "The body came without its length.",
@@ -55,6 +57,7 @@ BY_SECURITY: dict[str, Refusals] = {
 WITH_PATH_PARAMETERS: Refusals = (NotFound,)
 WITH_BODY: Refusals = (TooLarge,)
 OF_BATCHES: Refusals = (
+    Busy,
     FrameDiffers,
     LengthRequired,
     MalformedBatch,
@@ -115,14 +118,16 @@ ERROR: Json = {
     "required": ["error"],
     "additionalProperties": False,
 }
+RETRY_AFTER: Json = {
+    "Retry-After": {
+        "description": "Seconds to wait.",
+        "schema": {"type": "integer", "minimum": 1},
+    }
+}
 HEADERS: dict[type[TrackerError], Json] = {
+    Busy: RETRY_AFTER,
     NotAuthenticated: {"WWW-Authenticate": {"schema": STRING}},
-    Unavailable: {
-        "Retry-After": {
-            "description": "Seconds to wait.",
-            "schema": {"type": "integer", "minimum": 1},
-        }
-    },
+    Unavailable: RETRY_AFTER,
 }
 
 

@@ -113,6 +113,27 @@ def test_after_the_run_all_chunks_are_joined(run):
     assert points_of(chunk).values.tolist() == [0, 1, 2]
 
 
+def test_who_finds_chunks_gone_while_reading_them_leaves_them_to_the_other(
+    run, monkeypatch
+):
+    for step in range(2):
+        write_series(run, PATH, [step], steps=[step])
+        compact_run(run.id)
+    finish(run)
+    read = compaction.read_chunks
+
+    def read_too_late(run_ids, ids):
+        monkeypatch.setattr(compaction, "read_chunks", read)
+        compaction.merge_chunks(run.id)
+        return read(run_ids, ids)
+
+    monkeypatch.setattr(compaction, "read_chunks", read_too_late)
+
+    compact_run(run.id)
+
+    assert [chunk.count for chunk in chunks_of(run)] == [2]
+
+
 def test_series_logged_together_share_their_ticks(run):
     for first in (0, 3):
         steps = range(first, first + 3)
