@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ from django.db import connection
 from django.utils import timezone
 
 from tests.builders import make_member, make_project, make_run, write_series
-from tracker.models import JournalEntry, SeriesChunk, Work
+from tracker.models import JournalEntry, SeriesChunk
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,7 +66,9 @@ def queue(valkey):
 
 def make_due(run):
     """Have the work done now; compaction waits a little for more batches to come."""
-    assert Work.objects.filter(run=run).update(due_at=timezone.now())
+    assert JournalEntry.objects.filter(run=run).update(
+        received_at=timezone.now() - timedelta(minutes=1)
+    )
 
 
 def test_a_worker_does_what_a_message_through_redis_wakes_it_for(worker, queue):

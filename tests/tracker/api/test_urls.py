@@ -84,7 +84,9 @@ def test_every_answer_is_as_described(path, reader, run):
     write_tags(run, "good")
     address = path.format(workspace="ada-workspace", project="vision", run_id=run.id)
 
-    answer = reader.get(address, {"path": "loss", "column": ["loss", "lr", "none"]}).json()
+    answer = reader.get(
+        address, {"path": "loss", "column": ["loss", "lr", "none"]}
+    ).json()
 
     whole = description()
     content = whole["paths"][path]["get"]["responses"]["200"]["content"]
