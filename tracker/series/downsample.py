@@ -52,12 +52,18 @@ class Buckets:
 
     @property
     def mean(self) -> Floats:
-        """The mean of the finite values; without any, the infinity or NaN there is."""
-        mean = np.where(self.minimum == self.maximum, self.minimum, np.nan)
-        np.divide(self.total, self.finite_count, out=mean, where=self.finite_count > 0)
-        # Rounding, and totals beyond the largest float, can carry a mean outside.
-        np.fmax(mean, self.minimum, out=mean, where=self.finite_count > 0)
-        return np.fmin(mean, self.maximum, out=mean, where=self.finite_count > 0)
+        return mean_of(self.total, self.finite_count, self.minimum, self.maximum)
+
+
+def mean_of(
+    total: Floats, finite_count: Integers, minimum: Floats, maximum: Floats
+) -> Floats:
+    """Return means of the finite values; without any, the infinity or NaN there is."""
+    mean = np.where(minimum == maximum, minimum, np.nan)
+    np.divide(total, finite_count, out=mean, where=finite_count > 0)
+    # Rounding, and totals beyond the largest float, can carry a mean outside.
+    np.fmax(mean, minimum, out=mean, where=finite_count > 0)
+    return np.fmin(mean, maximum, out=mean, where=finite_count > 0)
 
 
 def summarise(points: Points, size: int = BUCKET_POINTS) -> Buckets:
@@ -136,16 +142,29 @@ def merge(buckets: Buckets, position: Floats, width: float) -> Buckets:
     """
     if not len(buckets):
         return buckets
-    place = np.zeros(len(buckets))
+    order, starts = stretches(position, width)
+    return _reduce(buckets if order is None else select(buckets, order), starts)
+
+
+def stretches(
+    position: Floats, width: float
+) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
+    """Return an order by stretches of `width`, and where in it each stretch begins.
+
+    No order where there is one already. There is at least one position.
+    """
+    place = np.zeros(len(position))
     if width > 0:
         # Steps near the largest float overflow here; a chart of them is still one.
         with np.errstate(all="ignore"):
             place = np.nan_to_num(np.floor((position - position.min()) / width))
+    order = None
     if np.any(place[1:] < place[:-1]):
         order = np.argsort(place, kind="stable")
-        buckets, place = select(buckets, order), place[order]
-    starts = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])
-    return _reduce(buckets, starts)
+        place = place[order]
+    is_start = np.ones(len(place), np.bool_)
+    np.not_equal(place[1:], place[:-1], out=is_start[1:])
+    return order, np.flatnonzero(is_start)
 
 
 def _reduce(buckets: Buckets, starts: NDArray[np.intp]) -> Buckets:

@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker.series import downsample
-from tracker.series.downsample import BUCKET_POINTS, Buckets, merge, summarise
+from tracker.series.downsample import (
+    BUCKET_POINTS,
+    Buckets,
+    mean_of,
+    merge,
+    quiet,
+    saturated,
+    stretches,
+    summarise,
+)
 from tracker.series.points import Floats, Integers, Points, concatenate
 
 Mask = NDArray[np.bool_]
@@ -120,6 +129,8 @@ def draw(
     points = window.clip(concatenate(parts))
     if not buckets and len(points) <= EXACT_POINTS * window.buckets:
         return _draw_exactly(window, points)
+    if not buckets:
+        return _draw_points(window, bucket_width, points)
 
     pieces = downsample.concatenate([*buckets, summarise(points, size=1)])
     lows, highs = window.ends(pieces)
@@ -133,6 +144,29 @@ def draw(
         maximum=merged.maximum,
         exact=False,
         count=int(merged.count.sum()),
+    )
+
+
+def _draw_points(window: Window, bucket_width: float, points: Points) -> Drawn:
+    """Draw points alone: what follows from summarising each, in a sixth of the time."""
+    x, values = window.x(points.steps, points.times), quiet(points.values)
+    order, starts = stretches(x, bucket_width)
+    if order is not None:
+        x, values = x[order], values[order]
+    finite = np.isfinite(values)
+    with np.errstate(all="ignore"):
+        total = saturated(np.add.reduceat(np.where(finite, values, 0.0), starts))
+        minimum = np.fmin.reduceat(values, starts)
+        maximum = np.fmax.reduceat(values, starts)
+    finite_count = np.add.reduceat(finite, starts, dtype=np.int64)
+    lows, highs = np.minimum.reduceat(x, starts), np.maximum.reduceat(x, starts)
+    return Drawn(
+        x=np.maximum.accumulate(lows / 2 + highs / 2),
+        mean=mean_of(total, finite_count, minimum, maximum),
+        minimum=minimum,
+        maximum=maximum,
+        exact=False,
+        count=len(points),
     )
 
 

@@ -25,7 +25,7 @@ from tracker.series import codec, journal
 from tracker.series.columns import Damaged
 from tracker.series.downsample import Buckets, summarise
 from tracker.series.points import Floats, Integers, Points, concatenate
-from tracker.series.table import Table
+from tracker.series.table import Table, one_after_the_other
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +33,9 @@ logger = logging.getLogger(__name__)
 IDS_IN_A_STATEMENT = 1_000
 # A compaction that is under way replaces what was read about once a second.
 TRIES = 10
+
+# Reading a row out of many tables costs as much as joining so many rows of them.
+WORTH_JOINING = 50
 
 Item = TypeVar("Item")
 Row = TypeVar("Row", bound=Model)
@@ -61,21 +64,32 @@ class Tails:
         alike: dict[bytes, list[Table]] = defaultdict(list)
         for table in tables:
             alike[table.series_ids.tobytes()].append(table)
-        self._groups = [
-            ({key: row for row, key in enumerate(some[0].series_ids.tolist())}, some)
-            for some in alike.values()
-        ]
+        self._groups = [_Alike(some) for some in alike.values()]
 
     def __getitem__(self, series_id: int) -> Points:
         """Return the points of a series; perhaps none."""
-        return concatenate(
-            [
-                table.points_of(row_of[series_id])
-                for row_of, tables in self._groups
-                if series_id in row_of
-                for table in tables
-            ]
-        )
+        parts = [part for group in self._groups for part in group.parts_of(series_id)]
+        return concatenate(parts)
+
+
+class _Alike:
+    """Tables of the same series."""
+
+    def __init__(self, tables: list[Table]) -> None:
+        self._tables = tables
+        ids = tables[0].series_ids.tolist()
+        self._row_of = {series_id: row for row, series_id in enumerate(ids)}
+        self._asked = 0
+
+    def parts_of(self, series_id: int) -> list[Points]:
+        row = self._row_of.get(series_id)
+        if row is None:
+            return []
+        self._asked += 1
+        if self._asked > len(self._row_of) / WORTH_JOINING:
+            # Whoever wants many series gets all at once cheaper than one by one.
+            self._tables = [one_after_the_other(self._tables)]
+        return [table.points_of(row) for table in self._tables]
 
 
 def consistently(run_ids: Collection[UUID], read: Callable[[Tails], Result]) -> Result:

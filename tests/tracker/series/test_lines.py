@@ -2,8 +2,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.tracker.series.examples import SECOND, START, noise, points
+from tests.tracker.series.examples import (
+    SECOND,
+    START,
+    any_points,
+    finite_steps,
+    noise,
+    points,
+)
+from tracker.series import lines
 from tracker.series.downsample import Buckets, concatenate, merge, summarise
 from tracker.series.lines import Axis, Window, choose, draw
 from tracker.series.points import Points
@@ -157,3 +167,17 @@ def test_the_largest_steps_there_are_can_be_drawn():
 
     assert drawn.count == 5_000
     assert np.isfinite(drawn.x).all()
+
+
+@given(any_points(steps=finite_steps).filter(len), st.integers(1, 20))
+def test_points_alone_are_drawn_as_their_summaries_would_be(some, buckets):
+    whole = window(buckets=buckets)
+    width = choose(whole, Buckets.empty(), some).bucket_width
+
+    found = lines._draw_points(whole, width, some)
+    expected = draw(whole, width, [summarise(some, size=1)], [])
+
+    for name in ("x", "mean", "minimum", "maximum"):
+        left, right = getattr(found, name), getattr(expected, name)
+        assert np.array_equal(left, right, equal_nan=True), name
+    assert found.count == expected.count
