@@ -105,7 +105,8 @@ def choose(window: Window, chunks: Buckets, tail: Points) -> Choice:
 
     low = max(window.low, np.r_[lows[inside], tail_x].min())
     high = min(window.high, np.r_[highs[inside], tail_x].max())
-    bucket_width = high / window.buckets - low / window.buckets
+    with np.errstate(over="ignore"):
+        bucket_width = high / window.buckets - low / window.buckets
     if total <= max(DECODED_POINTS, EXACT_POINTS * window.buckets):
         return Choice(nothing, nothing, inside, bucket_width)
 
