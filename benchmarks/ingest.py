@@ -28,7 +28,7 @@ from agent.frames import Frame
 METRICS = 20
 # An agent sends about once a second; 100 steps a second is a fast training loop.
 STEPS_IN_BATCH = 100
-BATCHES = 50
+BATCHES = 400
 CLIENTS = (1, 4)
 START_SECONDS = 30.0
 START = 1_767_225_600_000_000
