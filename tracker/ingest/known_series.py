@@ -11,12 +11,10 @@ from __future__ import annotations
 from uuid import UUID
 
 from tracker.ingest.memory import Memory
+from tracker.ingest.paths import MOST_BYTES, bytes_of
 from tracker.series.points import Integers
 
-# Paths; about 100 bytes each with its text, so some 50 MiB in each server process.
-MOST_PATHS = 500_000
-
-_series: Memory[tuple[UUID, tuple[str, ...]], Integers] = Memory(MOST_PATHS)
+_series: Memory[tuple[UUID, tuple[str, ...]], Integers] = Memory(MOST_BYTES)
 
 
 def known_series(run_id: UUID, paths: tuple[str, ...]) -> Integers | None:
@@ -25,4 +23,4 @@ def known_series(run_id: UUID, paths: tuple[str, ...]) -> Integers | None:
 
 def remember_series(run_id: UUID, paths: tuple[str, ...], ids: Integers) -> None:
     """Note what is stored for good."""
-    _series.remember((run_id, paths), ids, len(paths))
+    _series.remember((run_id, paths), ids, bytes_of(paths))

@@ -15,8 +15,10 @@ from tracker.ingest.limits import LIMITS
 from tracker.ingest.memory import Memory
 from tracker.ingest.refusal import Unacceptable
 
-# What is remembered; about 100 bytes a path, so some 50 MiB.
-MOST_PATHS = 500_000
+# What is remembered in each server process, at most.
+MOST_BYTES = 64 * 1024 * 1024
+# Of a text and of a list's place for it, beside the characters.
+BYTES_BESIDE = 100
 # A message with more of them is refused as a whole: each is an answer of its own, and
 # a few bytes could make very many.
 MOST_BAD_PATHS = 1_000
@@ -47,7 +49,8 @@ def read_paths(raw: bytes) -> Paths:
     if paths is None:
         paths = _read_paths(raw)
         if not paths.bad:
-            _remembered.remember(raw, paths, len(paths.names))
+            # The bytes themselves, and texts of up to four bytes a character.
+            _remembered.remember(raw, paths, 5 * len(raw) + _bytes_beside(paths.names))
     return paths
 
 
@@ -95,4 +98,13 @@ def _read_paths(raw: bytes) -> Paths:
     return Paths(tuple(columns), tuple(columns.values()), len(texts), tuple(bad))
 
 
-_remembered: Memory[bytes, Paths] = Memory(MOST_PATHS)
+def bytes_of(paths: tuple[str, ...]) -> int:
+    """Return about how much memory a list of paths takes."""
+    return 4 * sum(map(len, paths)) + _bytes_beside(paths)
+
+
+def _bytes_beside(paths: tuple[str, ...]) -> int:
+    return BYTES_BESIDE * len(paths)
+
+
+_remembered: Memory[bytes, Paths] = Memory(MOST_BYTES)
