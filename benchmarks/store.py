@@ -53,7 +53,7 @@ from tracker.queries.series import read_line, read_lines  # noqa: E402
 from tracker.series import codec, journal  # noqa: E402
 from tracker.series.codec import CHUNK_POINTS  # noqa: E402
 from tracker.series.compaction import compact_run  # noqa: E402
-from tracker.series.downsample import summarise_rows, summarise_ticks  # noqa: E402
+from tracker.series.downsample import bucket_starts, summarise_rows, summarise_ticks  # noqa: E402
 from tracker.series.table import Table  # noqa: E402
 
 START = int(datetime(2026, 1, 2, tzinfo=UTC).timestamp()) * 1_000_000
@@ -83,7 +83,7 @@ def measure_codec() -> None:
     steps = np.arange(float(CHUNK_POINTS))
     for name, values in columns():
         data = codec.encode(values)
-        rows = summarise_rows(values[np.newaxis])
+        rows = summarise_rows(values[np.newaxis], bucket_starts(len(values)))
         overview = codec.encode_overview({key: many[0] for key, many in rows.items()})
         decode = partial(codec.decode, data, (steps, steps.astype(np.int64)))
         show_codec(name, data, overview, partial(codec.encode, values), decode)
@@ -92,7 +92,9 @@ def measure_codec() -> None:
     print("|---|---|---|---|---|")
     for name, times in clocks():
         data = codec.encode_ticks(steps, times)
-        overview = codec.encode_ticks_overview(summarise_ticks(steps, times))
+        overview = codec.encode_ticks_overview(
+            summarise_ticks(steps, times, bucket_starts(len(steps)))
+        )
         encode = partial(codec.encode_ticks, steps, times)
         show_codec(name, data, overview, encode, partial(codec.decode_ticks, data))
 

@@ -164,6 +164,7 @@ MIDDLEWARE = [
     "tracker.api.errors.ApiErrors",
     # Refuses foreign host names, so it stands before all that answers.
     "django.middleware.common.CommonMiddleware",
+    "tracker.api.batches.Batches",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "web.bodies.FormBodies",
     "django.contrib.sessions.middleware.SessionMiddleware",

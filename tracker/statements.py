@@ -12,38 +12,53 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+
+def database() -> BaseDatabaseWrapper:
+    """Return this thread's connection itself: the usual stand-in looks it up each time."""
+    return connections[DEFAULT_DB_ALIAS]
 
 
 def key(value: UUID) -> UUID | str:
-    return value if connection.features.has_native_uuid_field else value.hex
+    return value if database().vendor == "postgresql" else value.hex
 
 
-# Any: a text for SQLite, and a datetime for PostgreSQL, whatever the stubs say.
-def moment(value: datetime) -> Any:
-    adapted: Any = connection.ops.adapt_datetimefield_value(value)
-    return adapted
+def moment(value: datetime) -> datetime | str:
+    """Return a time of UTC as the database holds it, which Django would find out slowly."""
+    if database().vendor == "postgresql":
+        return value
+    return value.replace(tzinfo=None).isoformat(" ")
 
 
 # Any: a row is what the statement's columns are.
 def one_row(statement: str, values: Sequence[object]) -> tuple[Any, ...] | None:
     """Return the first row of what a constant statement selects."""
-    row: tuple[Any, ...] | None = _carry_out(statement, values).fetchone()
+    row: tuple[Any, ...] | None = _carry_out(database(), statement, values).fetchone()
     return row
 
 
 def carry_out(statement: str, values: Sequence[object]) -> None:
     """Carry out a constant statement that writes; only inside a transaction."""
-    if not connection.in_atomic_block:
-        # On SQLite, nobody would have asked for the writer's lock.
-        raise RuntimeError("writing needs a transaction")
-    _carry_out(statement, values)
+    _carry_out(_database_in_transaction(), statement, values)
+
+
+def changed_rows(statement: str, values: Sequence[object]) -> int:
+    """Carry out a constant statement that writes; return how many rows it changed.
+
+    On PostgreSQL it needs no transaction: it commits by itself.
+    """
+    connection = database()
+    if connection.vendor != "postgresql":
+        connection = _database_in_transaction()
+    count: int = _carry_out(connection, statement, values).rowcount
+    return count
 
 
 def carry_out_many(statement: str, rows: Iterable[Sequence[object]]) -> None:
     """Carry out a constant statement that writes for each row of values; likewise."""
-    if not connection.in_atomic_block:
-        raise RuntimeError("writing needs a transaction")
+    connection = _database_in_transaction()
     connection.ensure_connection()
     with connection.wrap_database_errors:
         if connection.vendor == "postgresql":
@@ -54,8 +69,18 @@ def carry_out_many(statement: str, rows: Iterable[Sequence[object]]) -> None:
             connection.connection.executemany(_with_question_marks(statement), rows)
 
 
+def _database_in_transaction() -> BaseDatabaseWrapper:
+    connection = database()
+    if not connection.in_atomic_block:
+        # On SQLite, nobody would have asked for the writer's lock.
+        raise RuntimeError("writing needs a transaction")
+    return connection
+
+
 # Any: a cursor of either driver.
-def _carry_out(statement: str, values: Sequence[object]) -> Any:
+def _carry_out(
+    connection: BaseDatabaseWrapper, statement: str, values: Sequence[object]
+) -> Any:
     connection.ensure_connection()
     with connection.wrap_database_errors:
         if connection.vendor == "postgresql":

@@ -53,7 +53,7 @@ class WriterAuth(CallerAuth):
 
 def actor_of_token(request: HttpRequest) -> Actor:
     """Return the token's actor; a token anywhere but in the header is not seen."""
-    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+    scheme, _, secret = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
     actor = authenticate(secret.strip()) if scheme.lower() == "bearer" else None
     if actor is None:
         raise NotAuthenticated

@@ -61,7 +61,7 @@ class Unpacker(Protocol):
 
 def read_body(request: HttpRequest, *, sent_bytes: int, unpacked_bytes: int) -> bytes:
     """Return the body as it was before the sender compressed it."""
-    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    encoding = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
     if encoding not in UNPACK:
         raise UnsupportedMedia("Content-Encoding", "zstd, gzip or absent")
     body = _read_sent(request, sent_bytes)
@@ -91,7 +91,7 @@ def _read_sent(request: HttpRequest, limit: int) -> bytes:
 def _declared_length(request: HttpRequest) -> int:
     declared = request.META.get("CONTENT_LENGTH") or ""
     protocol = request.META.get("SERVER_PROTOCOL", "")
-    is_chunked = "Transfer-Encoding" in request.headers
+    is_chunked = "HTTP_TRANSFER_ENCODING" in request.META
     if not declared and protocol.startswith("HTTP/1") and not is_chunked:
         return 0  # in HTTP/1, such a request has no body
     # Of any other body without a length Django would see nothing: a heartbeat.

@@ -28,11 +28,11 @@ class Memory(Generic[Key, Value]):
             return self._found[key][0]
 
     def remember(self, key: Key, value: Value, weight: int) -> None:
+        """Note it, in place of what was found out before."""
         with self._lock:
-            if key in self._found:
-                return
+            _, replaced = self._found.pop(key, (None, 0))
             self._found[key] = value, weight
-            self._weight += weight
+            self._weight += weight - replaced
             while self._weight > self._most:
                 _, (_, forgotten) = self._found.popitem(last=False)
                 self._weight -= forgotten

@@ -106,10 +106,10 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def remembered(known: Known, batch: Batch) -> bytes:
+def remembered_checksums(before: bytes, batch: Batch) -> bytes:
     """Return the checksums to remember once the judged batch is stored."""
     new = np.array(batch.checksums[-REMEMBERED_FRAMES:], "<u4").tobytes()
-    return (known.checksums + new)[-REMEMBERED_FRAMES * 4 :]
+    return (before + new)[-REMEMBERED_FRAMES * 4 :]
 
 
 def kind_of(content: Content) -> Kind:

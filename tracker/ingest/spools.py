@@ -1,7 +1,6 @@
 """The statements that every batch costs, written out.
 
-Three of them store a batch: lock the spool, add a journal entry, note how far the
-spool is stored. Built by the ORM they took several times as long.
+Built by the ORM they took longer than the database takes to carry them out.
 """
 
 from __future__ import annotations
@@ -10,12 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 
 from tracker.actor import Actor
+from tracker.ingest.commits import committed
+from tracker.ingest.entries import Entry
 from tracker.models import Role, State
-from tracker.statements import carry_out, key, moment, one_row
+from tracker.statements import carry_out, changed_rows, database, key, moment, one_row
 
 # A run's last sign of life is written this often; its processes share the row.
 RUN_SEEN_RESOLUTION = timedelta(seconds=5)
@@ -45,6 +45,36 @@ NOTE_PROGRESS = """
 UPDATE tracker_spool SET last_number = %s, recent_checksums = %s, last_seen_at = %s
 WHERE id = %s
 """
+# The same, if all is as expected.
+NOTE_NEXT = (
+    NOTE_PROGRESS
+    + """
+  AND last_number = %s AND recent_checksums = %s AND state = %s AND EXISTS (
+    SELECT 1 FROM tracker_run AS run
+    JOIN tracker_project AS project ON project.id = run.project_id
+    JOIN tracker_member AS member ON member.workspace_id = project.workspace_id
+    WHERE run.id = tracker_spool.run_id AND run.trashed_at IS NULL
+      AND run.last_seen_at >= %s AND project.workspace_id = %s
+      AND member.user_id = %s AND member.role IN (%s, %s)
+  )
+"""
+)
+# Both in one statement, which PostgreSQL can.
+ADD_NEXT = f"""
+WITH spool AS ({NOTE_NEXT} RETURNING id)
+INSERT INTO tracker_journalentry (run_id, spool_id, first_number, last_number,
+  point_count, received_at, data, is_damaged)
+SELECT %s, spool.id, %s, %s, %s, %s, %s, FALSE FROM spool
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a spool is stored."""
+
+    run_id: UUID
+    last_number: int
+    checksums: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +95,7 @@ class LockedSpool:
 def lock_spool(actor: Actor, spool_id: UUID) -> LockedSpool | None:
     """Lock the spool; None where there is none that the actor may write to."""
     row = one_row(
-        FIND_LOCKED if connection.features.has_select_for_update else FIND,
+        FIND_LOCKED if database().features.has_select_for_update else FIND,
         [
             moment(timezone.now() - RUN_SEEN_RESOLUTION),
             key(spool_id),
@@ -90,19 +120,17 @@ def lock_spool(actor: Actor, spool_id: UUID) -> LockedSpool | None:
     )
 
 
-def add_entry(
-    spool: LockedSpool, first: int, last: int, point_count: int, data: bytes
-) -> None:
+def add_entry(run_id: UUID, spool_id: UUID, entry: Entry, now: datetime) -> None:
     carry_out(
         ADD_ENTRY,
         [
-            key(spool.run_id),
-            key(spool.id),
-            first,
-            last,
-            point_count,
-            moment(timezone.now()),
-            data,
+            key(run_id),
+            key(spool_id),
+            entry.first,
+            entry.last,
+            entry.point_count,
+            moment(now),
+            entry.data,
         ],
     )
 
@@ -111,3 +139,39 @@ def note_progress(
     spool: LockedSpool, last: int, checksums: bytes, now: datetime
 ) -> None:
     carry_out(NOTE_PROGRESS, [last, checksums, moment(now), key(spool.id)])
+
+
+def add_next(
+    actor: Actor, spool_id: UUID, before: Position, after: Position, entry: Entry
+) -> bool:
+    """Add the entry if the spool is where it is expected; return whether it was.
+
+    Nothing else may have happened either: a run in the trash, a process taken for
+    dead, a member who may no longer write.
+    """
+    now = timezone.now()
+    expected = [
+        after.last_number,
+        after.checksums,
+        moment(now),
+        key(spool_id),
+        before.last_number,
+        before.checksums,
+        State.RUNNING.value,
+        moment(now - RUN_SEEN_RESOLUTION),
+        actor.workspace_id,
+        actor.user_id,
+        Role.OWNER.value,
+        Role.EDITOR.value,
+    ]
+    if database().vendor == "postgresql":
+        values = [entry.first, entry.last, entry.point_count, moment(now), entry.data]
+        return changed_rows(ADD_NEXT, [*expected, key(before.run_id), *values]) == 1
+
+    def noted_and_added() -> bool:
+        is_as_expected = changed_rows(NOTE_NEXT, expected) == 1
+        if is_as_expected:
+            add_entry(before.run_id, spool_id, entry, now)
+        return is_as_expected
+
+    return committed(noted_and_added)

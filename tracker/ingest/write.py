@@ -8,14 +8,13 @@ somebody who waits for them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db import transaction
 from django.utils import timezone
 
 from tracker.actions.states import settle_states
@@ -29,24 +28,32 @@ from tracker.ingest.attributes import (
     write_values,
 )
 from tracker.ingest.batch import Batch, read_batch
+from tracker.ingest.commits import committed
+from tracker.ingest.entries import Paths, SeriesIds, entry_of, paths_of_points
 from tracker.ingest.known_series import known_series, remember_series
-from tracker.ingest.messages import AddPoints, Close, Drop
+from tracker.ingest.messages import Close, Drop
 from tracker.ingest.opening import from_microseconds, open_spool
-from tracker.ingest.pipeline import Known, judge, refuse_other_kinds, remembered
+from tracker.ingest.pipeline import (
+    Known,
+    judge,
+    refuse_other_kinds,
+    remembered_checksums,
+)
+from tracker.ingest.plain import remember_position, store_plainly
 from tracker.ingest.refusal import Refusal
-from tracker.ingest.spools import LockedSpool, add_entry, lock_spool, note_progress
+from tracker.ingest.spools import (
+    LockedSpool,
+    Position,
+    add_entry,
+    lock_spool,
+    note_progress,
+)
 from tracker.models import Attribute, Role, Run, Spool, State, WorkKind, Workspace
-from tracker.series import journal
 from tracker.series.points import Integers
-from tracker.series.table import Table, one_after_the_other, side_by_side
 
 LISTED_REFUSALS = 20
 LISTED_PATH_CHARACTERS = 200
 FAILURE_CHARACTERS = 65_536
-
-Paths: TypeAlias = tuple[str, ...]
-# The ids of a run's series, by lists of paths.
-SeriesIds: TypeAlias = Mapping[Paths, Integers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +67,51 @@ class Receipt:
 
 def store_batch(actor: Actor, spool_id: UUID, body: bytes) -> Receipt:
     batch = read_batch(body)
-    with transaction.atomic():
-        spool = lock_spool(actor, spool_id)
-        is_new = spool is None
-        if spool is None:
-            spool = _opened_spool(actor, spool_id, batch)
-        if spool.is_in_trash:
-            raise NotFound("run")
+    if store_plainly(actor, spool_id, batch):
+        return Receipt(batch.last)
 
-        batch, checksums, series = _accepted(spool, batch)
-        batch = write_values(spool, batch)
-        _write_journal(spool, batch, series)
-        now = timezone.now()
-        stored = spool.last_number if batch.is_heartbeat else batch.last
-        note_progress(spool, stored, checksums, now)
-        has_changed = _note_what_is_rare(spool, batch, now)
-        if has_changed or is_new:
-            _request_what_follows(spool)
-
-    for paths, ids in series.items():
-        remember_series(spool.run_id, paths, ids)
+    stored = committed(lambda: _store(actor, spool_id, batch))
+    # Only what is committed may be remembered.
+    for paths, ids in stored.series.items():
+        remember_series(stored.position.run_id, paths, ids)
+    remember_position(spool_id, stored.position)
     return Receipt(
-        stored,
-        tuple(map(_listed, batch.refusals[:LISTED_REFUSALS])),
-        len(batch.refusals),
+        stored.position.last_number,
+        tuple(map(_listed, stored.refusals[:LISTED_REFUSALS])),
+        len(stored.refusals),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """What became of a batch."""
+
+    position: Position
+    series: SeriesIds
+    refusals: tuple[Refusal, ...]
+
+
+def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
+    spool = lock_spool(actor, spool_id)
+    is_new = spool is None
+    if spool is None:
+        spool = _opened_spool(actor, spool_id, batch)
+    if spool.is_in_trash:
+        raise NotFound("run")
+
+    batch, checksums, series = _accepted(spool, batch)
+    batch = write_values(spool, batch)
+    now = timezone.now()
+    entry = entry_of(batch, series)
+    if entry is not None:
+        add_entry(spool.run_id, spool.id, entry, now)
+    last_number = spool.last_number if batch.is_heartbeat else batch.last
+    note_progress(spool, last_number, checksums, now)
+    has_changed = _note_what_is_rare(spool, batch, now)
+    if has_changed or is_new:
+        _request_what_follows(spool)
+    return _Stored(
+        Position(spool.run_id, last_number, checksums), series, batch.refusals
     )
 
 
@@ -133,7 +161,7 @@ def _accepted(spool: LockedSpool, batch: Batch) -> tuple[Batch, bytes, SeriesIds
         series=series,
     )
     batch = judge(batch, before)
-    checksums = remembered(before, batch)
+    checksums = remembered_checksums(before.checksums, batch)
 
     accepted = single_kinds(batch, beside=series)
     new = {path: kind for path, kind in accepted.items() if path not in known}
@@ -145,45 +173,17 @@ def _accepted(spool: LockedSpool, batch: Batch) -> tuple[Batch, bytes, SeriesIds
         batch = refuse_other_kinds(
             batch, Known(spool.last_number, now_known, 0, series=series)
         )
-    for paths in _paths_of_points(batch):
+    for paths in paths_of_points(batch):
         if paths not in series:
             series[paths] = np.array([known[path].id for path in paths], np.int64)
     return batch, checksums, series
 
 
 def _known_series(run_id: UUID, batch: Batch) -> Iterator[tuple[Paths, Integers]]:
-    for paths in _paths_of_points(batch):
+    for paths in paths_of_points(batch):
         ids = known_series(run_id, paths)
         if ids is not None:
             yield paths, ids
-
-
-def _paths_of_points(batch: Batch) -> set[Paths]:
-    return {m.content.paths for m in batch.messages if isinstance(m.content, AddPoints)}
-
-
-def _write_journal(spool: LockedSpool, batch: Batch, series: SeriesIds) -> None:
-    tables = side_by_side(_tables(batch, series))
-    point_count = sum(table.point_count for table in tables)
-    if point_count:
-        data = journal.encode(tables)
-        add_entry(spool, batch.first, batch.last, point_count, data)
-
-
-def _tables(batch: Batch, series: SeriesIds) -> Iterator[Table]:
-    parts: dict[Paths, list[Table]] = {}
-    for message in batch.messages:
-        if isinstance(message.content, AddPoints) and message.content.count:
-            points = message.content
-            table = Table(
-                series[points.paths],
-                np.frombuffer(points.steps, "<f8"),
-                np.frombuffer(points.times, "<i8"),
-                points.rows(),
-            )
-            parts.setdefault(points.paths, []).append(table)
-    for of_paths in parts.values():
-        yield one_after_the_other(of_paths)
 
 
 def _note_what_is_rare(spool: LockedSpool, batch: Batch, now: datetime) -> bool:

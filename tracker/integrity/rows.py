@@ -15,6 +15,7 @@ from tracker.series.columns import Damaged
 from tracker.series.downsample import (
     BUCKET_POINTS,
     Buckets,
+    bucket_starts,
     summarise,
     summarise_ticks,
 )
@@ -66,7 +67,7 @@ def ticks_faults(row: SeriesTicks) -> Iterator[str]:
     if len(steps) <= BUCKET_POINTS and not row.overview:
         return  # the chunks' rows say the same
     overview = codec.decode_ticks_overview(row.overview)
-    expected = summarise_ticks(steps, times)
+    expected = summarise_ticks(steps, times, bucket_starts(len(steps)))
     if any(not np.array_equal(overview[name], expected[name]) for name in expected):
         yield "their drawing buckets are not those of the ticks"
 

@@ -137,8 +137,13 @@ class Spool(models.Model):
 
     class Meta:
         indexes: ClassVar = [
-            # Finding processes that fell silent.
-            models.Index(fields=["state", "last_seen_at"], name="spool_silent"),
+            # Finding processes that fell silent. Each batch changes when a process was
+            # last seen, so that is not in it.
+            models.Index(
+                fields=["run"],
+                condition=models.Q(state=State.RUNNING),
+                name="spool_running",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -84,12 +84,14 @@ def _begin(
 
     def read(tails: Tails) -> list[Begun]:
         summaries = read_summaries({run.id}, series_ids.values())
+        tails_of = tails.points_of(series_ids.values())
         begun = []
         for path in paths:
             series_id = series_ids.get((run.id, path), 0)
             chunks = summaries.get(series_id) or Summaries([], Buckets.empty())
-            tail = tails[series_id]
-            origin = start_of(run, chunks.buckets, tail) if axis == Axis.RELATIVE else 0
+            tail = tails_of.get(series_id) or Points.empty()
+            times = chunks.buckets.first_time, tail.times
+            origin = start_of(run, *times) if axis == Axis.RELATIVE else 0
             window = Window(axis, *bounds, 1, origin)
             begun.append(Begun(path, window, [*_stretches(run, window, chunks, tail)]))
         return begun

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -13,8 +13,16 @@ import numpy as np
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.attributes import storable
 from tracker.series.downsample import Buckets, select
-from tracker.series.lines import Axis, Choice, Window, choose, draw
-from tracker.series.points import Floats, Points, concatenate
+from tracker.series.lines import (
+    Axis,
+    Choice,
+    Drawn,
+    Window,
+    choose,
+    draw,
+    draw_table,
+)
+from tracker.series.points import Floats, Integers, Points, concatenate
 from tracker.series.store import (
     Summaries,
     Tails,
@@ -23,6 +31,7 @@ from tracker.series.store import (
     read_overviews,
     read_summaries,
 )
+from tracker.series.table import Table
 
 __all__ = [
     "Axis",
@@ -36,9 +45,6 @@ __all__ = [
 ]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# In so many steps do steady buckets become twice as wide.
-WIDTHS = 4
-LARGEST_WIDTH = 1e300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,12 +61,32 @@ class Line:
     count: int  # points in the range
 
 
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The part of an axis that is asked for, the same of all series."""
+
+    axis: Axis = Axis.STEP
+    low: float | None = None
+    high: float | None = None
+    buckets: int = 500
+    is_steady: bool = False
+
+    def window(self, run: Run, *times: Integers) -> Window:
+        """Return the window of a series with these times."""
+        return Window(
+            self.axis,
+            -np.inf if self.low is None else self.low,
+            np.inf if self.high is None else self.high,
+            max(1, self.buckets),
+            start_of(run, *times) if self.axis == Axis.RELATIVE else 0,
+            self.is_steady,
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """One series of a chart: what was asked for, and where its points lie."""
+    """Where the points of one series lie, and what of them is read."""
 
-    run_id: UUID
-    path: str
     window: Window
     chunks: Summaries
     tail: Points
@@ -105,25 +131,33 @@ def read_lines(
     """
     run_ids = {run.id for run, _ in wanted}
     series_ids = series_ids_of(run_ids, {path for _, path in wanted})
-    bounds = (-np.inf if low is None else low, np.inf if high is None else high)
+    # Of which run each of them is.
+    runs = {
+        series_ids[run.id, path]: run
+        for run, path in wanted
+        if (run.id, path) in series_ids
+    }
+    asked = Range(axis, low, high, buckets, steady)
 
-    def read(tails: Tails) -> list[Line]:
-        summaries = read_summaries(run_ids, series_ids.values())
-        sources = []
-        for run, path in wanted:
-            series_id = series_ids.get((run.id, path), 0)
-            chunks = summaries.get(series_id) or Summaries([], Buckets.empty())
-            tail = tails[series_id]
-            origin = start_of(run, chunks.buckets, tail) if axis == Axis.RELATIVE else 0
-            window = Window(axis, *bounds, max(1, buckets), origin)
-            choice = choose(window, chunks.buckets, tail)
-            if steady:
-                width = steady_width(choice.bucket_width)
-                choice = replace(choice, bucket_width=width)
-            sources.append(Source(run.id, path, window, chunks, tail, choice))
-        return _draw(run_ids, sources)
+    def read(tails: Tails) -> dict[int, Drawn]:
+        summaries = read_summaries(run_ids, runs)
+        tables = tails.tables_of(runs)
+        drawn = dict(_draw_together(asked, runs, tables, beside=summaries))
+        tail = Tails(tables).points_of(runs.keys() - drawn.keys())
+        sources = {
+            series_id: _source(asked, runs[series_id], summaries.get(series_id), points)
+            for series_id, points in tail.items()
+        }
+        return drawn | _draw(run_ids, sources)
 
-    return consistently(run_ids, read)
+    drawn = consistently(run_ids, read)
+    nothing = draw(asked.window(wanted[0][0]), 0.0, [], []) if wanted else None
+    lines = []
+    for run, path in wanted:
+        found = drawn.get(series_ids.get((run.id, path), 0), nothing)
+        assert found is not None
+        lines.append(_line(run, path, found))
+    return lines
 
 
 def read_points(run: Run, path: str) -> Points:
@@ -139,12 +173,15 @@ def read_many_points(run: Run, paths: Collection[str]) -> dict[str, Points]:
         summaries = read_summaries({run.id}, series_ids.values())
         ids = [i for found in summaries.values() for i in found.ids]
         chunks = read_chunks({run.id}, ids)
+        tail = tails.points_of(series_ids.values())
         points = {}
         for path in paths:
             series_id = series_ids.get((run.id, path), 0)
             found = summaries.get(series_id)
             parts = [chunks[i] for i in found.ids if i in chunks] if found else []
-            points[path] = concatenate([*parts, tails[series_id]]).sorted_by_step()
+            if series_id in tail:
+                parts.append(tail[series_id])
+            points[path] = concatenate(parts).sorted_by_step()
         return points
 
     return consistently({run.id}, read)
@@ -160,48 +197,74 @@ def series_ids_of(
     return {(run_id, path): series_id for run_id, path, series_id in rows}
 
 
-def steady_width(width: float) -> float:
-    """Return the next larger of a few widths, so that growing keeps it for a while."""
-    if not 0 < width < LARGEST_WIDTH:
-        return width
-    return math.exp2(math.ceil(math.log2(width) * WIDTHS) / WIDTHS)
-
-
-def start_of(run: Run, chunks: Buckets, tail: Points) -> int:
-    """Return when the run started; where nobody knows, when the series did."""
+def start_of(run: Run, *times: Integers) -> int:
+    """Return when the run started; where nobody knows, the first of these times."""
     if run.started_at is not None:
         return (run.started_at - EPOCH) // timedelta(microseconds=1)
-    times = np.r_[chunks.first_time, tail.times]
-    return int(times.min()) if len(times) else 0
+    return min((int(some.min()) for some in times if len(some)), default=0)
 
 
-def _draw(run_ids: Collection[UUID], sources: Sequence[Source]) -> list[Line]:
+def _draw_together(
+    asked: Range,
+    runs: Mapping[int, Run],
+    tables: Sequence[Table],
+    *,
+    beside: Collection[int],
+) -> Iterator[tuple[int, Drawn]]:
+    """Draw series that lie in one table and nowhere else, those of a table at once."""
+    places = Counter(i for table in tables for i in table.series_ids.tolist())
+    for table in tables:
+        rows = [
+            row
+            for row, series_id in enumerate(table.series_ids.tolist())
+            if places[series_id] == 1 and series_id not in beside
+        ]
+        if len(rows) < len(table.series_ids):
+            table = table.rows(rows)  # noqa: PLW2901 - the rest is not looked at
+        if rows:
+            ids = table.series_ids.tolist()
+            window = asked.window(runs[ids[0]], table.times)
+            yield from zip(ids, draw_table(window, table), strict=True)
+
+
+def _source(asked: Range, run: Run, chunks: Summaries | None, tail: Points) -> Source:
+    chunks = chunks or Summaries([], Buckets.empty())
+    window = asked.window(run, chunks.buckets.first_time, tail.times)
+    return Source(window, chunks, tail, choose(window, chunks.buckets, tail))
+
+
+def _draw(run_ids: Collection[UUID], sources: Mapping[int, Source]) -> dict[int, Drawn]:
     """Read what was chosen, for all at once, and draw each."""
-    overview_ids = [i for s in sources for i in s.chosen("by_overview")]
-    overviews = read_overviews(run_ids, overview_ids)
-    points = read_chunks(run_ids, [i for s in sources for i in s.chosen("by_points")])
-    lines = []
-    for source in sources:
+    every = sources.values()
+    overviews = read_overviews(
+        run_ids, [i for source in every for i in source.chosen("by_overview")]
+    )
+    points = read_chunks(
+        run_ids, [i for source in every for i in source.chosen("by_points")]
+    )
+    drawn = {}
+    for series_id, source in sources.items():
         buckets = [overviews[i] for i in source.chosen("by_overview") if i in overviews]
         if source.choice.by_row.any():
             buckets.append(select(source.chunks.buckets, source.choice.by_row))
         parts = [points[i] for i in source.chosen("by_points") if i in points]
-        drawn = draw(
+        drawn[series_id] = draw(
             source.window,
             source.choice.bucket_width,
             buckets,
             [*parts, source.tail],
         )
-        lines.append(
-            Line(
-                run_id=source.run_id,
-                path=source.path,
-                x=drawn.x,
-                mean=drawn.mean,
-                minimum=drawn.minimum,
-                maximum=drawn.maximum,
-                exact=drawn.exact,
-                count=drawn.count,
-            )
-        )
-    return lines
+    return drawn
+
+
+def _line(run: Run, path: str, drawn: Drawn) -> Line:
+    return Line(
+        run_id=run.id,
+        path=path,
+        x=drawn.x,
+        mean=drawn.mean,
+        minimum=drawn.minimum,
+        maximum=drawn.maximum,
+        exact=drawn.exact,
+        count=drawn.count,
+    )

@@ -171,9 +171,12 @@ def take_framed(reader: Reader) -> memoryview:
     return reader.take(length)
 
 
-def seal(magic: bytes, version: int, body: bytes) -> bytes:
-    """Put what the bytes are, and their checksum, before them."""
-    return _SEAL.pack(magic, version, zlib.crc32(body)) + body
+def seal(magic: bytes, version: int, *body: bytes | memoryview) -> bytes:
+    """Join the parts, and put what they are and their checksum before them."""
+    checksum = 0
+    for part in body:
+        checksum = zlib.crc32(part, checksum)
+    return b"".join((_SEAL.pack(magic, version, checksum), *body))
 
 
 def unseal(

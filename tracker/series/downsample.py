@@ -81,14 +81,18 @@ def summarise(points: Points, size: int = BUCKET_POINTS) -> Buckets:
         first_time=points.times,
         last_time=points.times,
     )
-    return each if size == 1 else _reduce(each, np.arange(0, len(points), size))
+    return each if size == 1 else _reduce(each, bucket_starts(len(points), size))
+
+
+def bucket_starts(count: int, size: int = BUCKET_POINTS) -> NDArray[np.intp]:
+    """Return where each bucket of so many points begins."""
+    return np.arange(0, count, size)
 
 
 def summarise_ticks(
-    steps: Floats, times: Integers, size: int = BUCKET_POINTS
+    steps: Floats, times: Integers, starts: NDArray[np.intp]
 ) -> dict[str, NDArray[Any]]:
-    """Return those columns of drawing buckets that series of the same ticks share."""
-    starts = np.arange(0, len(steps), size)
+    """Return those columns of buckets that series of the same ticks share."""
     return {
         "count": np.diff(np.r_[starts, len(steps)]),
         "first_step": np.minimum.reduceat(steps, starts),
@@ -98,18 +102,21 @@ def summarise_ticks(
     }
 
 
-def summarise_rows(
-    values: Floats, size: int = BUCKET_POINTS
-) -> dict[str, NDArray[Any]]:
+def summarise_rows(values: Floats, starts: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
     """Return the other columns, with a row for each series."""
-    starts = np.arange(0, values.shape[1], size)
     values, finite = quiet(values), np.isfinite(values)
     with np.errstate(all="ignore"):
-        total = np.add.reduceat(np.where(finite, values, 0.0), starts, axis=1)
+        if finite.all():
+            counts = np.diff(np.r_[starts, values.shape[1]])
+            finite_count = np.broadcast_to(counts, (len(values), len(starts)))
+            total = np.add.reduceat(values, starts, axis=1)
+        else:
+            finite_count = np.add.reduceat(finite, starts, axis=1, dtype=np.int64)
+            total = np.add.reduceat(np.where(finite, values, 0.0), starts, axis=1)
         minimum = np.fmin.reduceat(values, starts, axis=1)
         maximum = np.fmax.reduceat(values, starts, axis=1)
     return {
-        "finite_count": np.add.reduceat(finite, starts, axis=1, dtype=np.int64),
+        "finite_count": finite_count,
         "minimum": minimum,
         "maximum": maximum,
         "total": saturated(total),

@@ -7,6 +7,7 @@ takes the coarsest that is no wider than one of its own buckets.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,12 +21,12 @@ from tracker.series.downsample import (
     Buckets,
     mean_of,
     merge,
-    quiet,
-    saturated,
     stretches,
     summarise,
+    summarise_rows,
 )
 from tracker.series.points import Floats, Integers, Points, concatenate
+from tracker.series.table import Table
 
 Mask = NDArray[np.bool_]
 
@@ -33,6 +34,11 @@ Mask = NDArray[np.bool_]
 DECODED_POINTS = 65_536
 # Up to so many points for each bucket asked for, a line has the points themselves.
 EXACT_POINTS = 2
+# In so many steps do steady buckets become twice as wide.
+WIDTHS = 4
+LARGEST_WIDTH = 1e300
+# How many values are summarised at a time: what fits into a processor's cache.
+VALUES_AT_ONCE = 2**17
 
 
 class Axis(StrEnum):
@@ -50,6 +56,9 @@ class Window:
     high: float
     buckets: int
     origin: int = 0  # where the relative axis starts, microseconds since 1970
+    # While a steady line grows, its buckets but for the last stay as they are, until
+    # there would be too many.
+    is_steady: bool = False
 
     def x(self, steps: Floats, times: Integers) -> Floats:
         if self.axis == Axis.STEP:
@@ -63,6 +72,12 @@ class Window:
             self.x(buckets.first_step, buckets.first_time),
             self.x(buckets.last_step, buckets.last_time),
         )
+
+    def bucket_width(self, low: float, high: float) -> float:
+        """Return how wide a bucket is where the points lie between these ends."""
+        with np.errstate(over="ignore"):
+            width = high / self.buckets - low / self.buckets
+        return steady_width(width) if self.is_steady else width
 
     def clip(self, points: Points) -> Points:
         x = self.x(points.steps, points.times)
@@ -105,8 +120,7 @@ def choose(window: Window, chunks: Buckets, tail: Points) -> Choice:
 
     low = max(window.low, np.r_[lows[inside], tail_x].min())
     high = min(window.high, np.r_[highs[inside], tail_x].max())
-    with np.errstate(over="ignore"):
-        bucket_width = high / window.buckets - low / window.buckets
+    bucket_width = window.bucket_width(low, high)
     if total <= max(DECODED_POINTS, EXACT_POINTS * window.buckets):
         return Choice(nothing, nothing, inside, bucket_width)
 
@@ -128,10 +142,8 @@ def draw(
 ) -> Drawn:
     """Draw what was read: buckets of any fineness, and points."""
     points = window.clip(concatenate(parts))
-    if not buckets and len(points) <= EXACT_POINTS * window.buckets:
-        return _draw_exactly(window, points)
     if not buckets:
-        return _draw_points(window, bucket_width, points)
+        return _draw_rows(window, bucket_width, _table_of_one(points))[0]
 
     pieces = downsample.concatenate([*buckets, summarise(points, size=1)])
     lows, highs = window.ends(pieces)
@@ -148,37 +160,60 @@ def draw(
     )
 
 
-def _draw_points(window: Window, bucket_width: float, points: Points) -> Drawn:
-    """Draw points alone: what follows from summarising each, in a sixth of the time."""
-    x, values = window.x(points.steps, points.times), quiet(points.values)
+def draw_table(window: Window, table: Table) -> list[Drawn]:
+    """Draw series that are in no chunk yet, each as it would be drawn alone."""
+    x = window.x(table.steps, table.times)
+    inside = (x >= window.low) & (x <= window.high)
+    if not inside.all():
+        table, x = table.ticks(inside), x[inside]
+    width = window.bucket_width(float(x.min()), float(x.max())) if len(x) else 0.0
+    return _draw_rows(window, width, table)
+
+
+def steady_width(width: float) -> float:
+    """Return the next larger of a few widths, so that growing keeps it for a while."""
+    if not 0 < width < LARGEST_WIDTH:
+        return width
+    return math.exp2(math.ceil(math.log2(width) * WIDTHS) / WIDTHS)
+
+
+def _draw_rows(window: Window, bucket_width: float, table: Table) -> list[Drawn]:
+    if table.tick_count <= EXACT_POINTS * window.buckets:
+        return _draw_exactly(window, table)
+    return _draw_buckets(window, bucket_width, table)
+
+
+def _draw_buckets(window: Window, bucket_width: float, table: Table) -> list[Drawn]:
+    """Draw what follows from each point as a bucket of its own, but much faster."""
+    x, values = window.x(table.steps, table.times), table.values
     order, starts = stretches(x, bucket_width)
     if order is not None:
-        x, values = x[order], values[order]
-    finite = np.isfinite(values)
-    with np.errstate(all="ignore"):
-        total = saturated(np.add.reduceat(np.where(finite, values, 0.0), starts))
-        minimum = np.fmin.reduceat(values, starts)
-        maximum = np.fmax.reduceat(values, starts)
-    finite_count = np.add.reduceat(finite, starts, dtype=np.int64)
+        x, values = x[order], values[:, order]
     lows, highs = np.minimum.reduceat(x, starts), np.maximum.reduceat(x, starts)
-    return Drawn(
-        x=np.maximum.accumulate(lows / 2 + highs / 2),
-        mean=mean_of(total, finite_count, minimum, maximum),
-        minimum=minimum,
-        maximum=maximum,
-        exact=False,
-        count=len(points),
-    )
+    middles = np.maximum.accumulate(lows / 2 + highs / 2)
+    lines: list[Drawn] = []
+    rows_at_once = max(1, VALUES_AT_ONCE // len(x))
+    for first in range(0, len(values), rows_at_once):
+        found = summarise_rows(values[first : first + rows_at_once], starts)
+        minimum, maximum = found["minimum"], found["maximum"]
+        mean = mean_of(found["total"], found["finite_count"], minimum, maximum)
+        lines += [
+            Drawn(middles, *columns, exact=False, count=len(x))
+            for columns in zip(mean, minimum, maximum, strict=True)
+        ]
+    return lines
 
 
-def _draw_exactly(window: Window, points: Points) -> Drawn:
+def _draw_exactly(window: Window, table: Table) -> list[Drawn]:
     by_step = window.axis == Axis.STEP
-    points = points.sorted_by_step() if by_step else points.sorted_by_time()
-    return Drawn(
-        x=window.x(points.steps, points.times),
-        mean=points.values,
-        minimum=points.values,
-        maximum=points.values,
-        exact=True,
-        count=len(points),
-    )
+    table = table.sorted_by_step() if by_step else table.sorted_by_time()
+    x = window.x(table.steps, table.times)
+    return [
+        Drawn(x, values, values, values, exact=True, count=len(x))
+        for values in table.values
+    ]
+
+
+def _table_of_one(points: Points) -> Table:
+    unnamed = np.zeros(1, np.int64)
+    return Table(unnamed, points.steps, points.times, points.values[np.newaxis])

@@ -15,6 +15,7 @@ from tracker.series import codec
 from tracker.series.codec import CHUNK_POINTS
 from tracker.series.downsample import (
     BUCKET_POINTS,
+    bucket_starts,
     summarise_rows,
     summarise_ticks,
 )
@@ -38,10 +39,9 @@ def make_chunks(run_id: UUID, table: Table) -> Iterator[NewChunks]:
 def _make_chunks(run_id: UUID, table: Table) -> NewChunks:
     # Of a single drawing bucket, the chunk's row says the same.
     has_overview = table.tick_count > BUCKET_POINTS
-    shared, own = (
-        summarise_ticks(table.steps, table.times),
-        summarise_rows(table.values),
-    )
+    starts = bucket_starts(table.tick_count)
+    shared = summarise_ticks(table.steps, table.times, starts)
+    own = summarise_rows(table.values, starts)
     ticks = SeriesTicks(
         run_id=run_id,
         chunk_count=len(table.series_ids),
@@ -56,7 +56,7 @@ def _make_chunks(run_id: UUID, table: Table) -> NewChunks:
         "last_time": shared["last_time"].max().item(),
         "is_open": table.tick_count < CHUNK_POINTS,
     }
-    whole = summarise_rows(table.values, size=table.tick_count)
+    whole = summarise_rows(table.values, bucket_starts(1))
     chunks = [
         SeriesChunk(
             run_id=run_id,

@@ -34,9 +34,6 @@ IDS_IN_A_STATEMENT = 1_000
 # A compaction that is under way replaces what was read about once a second.
 TRIES = 10
 
-# Reading a row out of many tables costs as much as joining so many rows of them.
-WORTH_JOINING = 50
-
 Item = TypeVar("Item")
 Row = TypeVar("Row", bound=Model)
 Result = TypeVar("Result")
@@ -60,36 +57,32 @@ class Tails:
     """The points of series that are still in the journal."""
 
     def __init__(self, tables: Sequence[Table] = ()) -> None:
-        # A process names the same series in batch after batch: they share an index.
+        # A process names the same series in batch after batch.
         alike: dict[bytes, list[Table]] = defaultdict(list)
         for table in tables:
             alike[table.series_ids.tobytes()].append(table)
-        self._groups = [_Alike(some) for some in alike.values()]
+        self._groups = list(alike.values())
 
-    def __getitem__(self, series_id: int) -> Points:
-        """Return the points of a series; perhaps none."""
-        parts = [part for group in self._groups for part in group.parts_of(series_id)]
-        return concatenate(parts)
+    def tables_of(self, series_ids: Collection[int]) -> list[Table]:
+        """Return these series' points, in one table where they were logged together."""
+        wanted = np.fromiter(series_ids, np.int64, len(series_ids))
+        tables = []
+        for group in self._groups:
+            is_wanted = np.isin(group[0].series_ids, wanted)
+            if is_wanted.all():
+                tables.append(one_after_the_other(group))
+            elif is_wanted.any():
+                rows = np.flatnonzero(is_wanted)
+                tables.append(one_after_the_other([part.rows(rows) for part in group]))
+        return tables
 
-
-class _Alike:
-    """Tables of the same series."""
-
-    def __init__(self, tables: list[Table]) -> None:
-        self._tables = tables
-        ids = tables[0].series_ids.tolist()
-        self._row_of = {series_id: row for row, series_id in enumerate(ids)}
-        self._asked = 0
-
-    def parts_of(self, series_id: int) -> list[Points]:
-        row = self._row_of.get(series_id)
-        if row is None:
-            return []
-        self._asked += 1
-        if self._asked > len(self._row_of) / WORTH_JOINING:
-            # Whoever wants many series gets all at once cheaper than one by one.
-            self._tables = [one_after_the_other(self._tables)]
-        return [table.points_of(row) for table in self._tables]
+    def points_of(self, series_ids: Collection[int]) -> dict[int, Points]:
+        """Return the points of each series; perhaps none."""
+        parts: dict[int, list[Points]] = {series_id: [] for series_id in series_ids}
+        for table in self.tables_of(series_ids):
+            for row, series_id in enumerate(table.series_ids.tolist()):
+                parts[series_id].append(table.points_of(row))
+        return {series_id: concatenate(some) for series_id, some in parts.items()}
 
 
 def consistently(run_ids: Collection[UUID], read: Callable[[Tails], Result]) -> Result:
@@ -249,7 +242,7 @@ def by_id(
     SQLite, told of the runs, would walk through all that these have.
     """
     rows = model._default_manager.filter(id__in=ids)  # noqa: SLF001 - Django's API
-    if connection.features.has_native_uuid_field:
+    if connection.vendor == "postgresql":
         rows = rows.filter(run_id__in=run_ids)
     return rows
 

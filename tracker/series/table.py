@@ -37,7 +37,7 @@ class Table:
         chosen = self.series_ids[index], self.values[index]
         return Table(chosen[0], self.steps, self.times, chosen[1])
 
-    def ticks(self, index: slice | NDArray[np.intp]) -> Table:
+    def ticks(self, index: slice | NDArray[np.intp] | NDArray[np.bool_]) -> Table:
         """Return some of the ticks."""
         steps, times = self.steps[index], self.times[index]
         return Table(self.series_ids, steps, times, self.values[:, index])
@@ -47,6 +47,12 @@ class Table:
         if np.all(self.steps[1:] > self.steps[:-1]):
             return self
         return self.ticks(np.lexsort((self.times, self.steps)))
+
+    def sorted_by_time(self) -> Table:
+        """Order by time, then step; ticks alike in both stay in their order."""
+        if np.all(self.times[1:] > self.times[:-1]):
+            return self
+        return self.ticks(np.lexsort((self.steps, self.times)))
 
     def cut(self, tick_count: int) -> Iterator[Table]:
         """Yield tables of at most so many ticks."""

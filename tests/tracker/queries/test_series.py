@@ -19,6 +19,7 @@ from tracker.queries.series import (
 from tracker.series import store
 from tracker.series.codec import decode
 from tracker.series.compaction import compact_run
+from tracker.series.lines import steady_width
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -297,7 +298,7 @@ def test_steady_buckets_stay_while_a_line_grows(run):
     "width", [0.0, -1.0, np.nan, np.inf, 1e-320, 1e308, 1.0, 3.7, 2**40]
 )
 def test_a_steady_width_is_hardly_wider(width):
-    steady = series_queries.steady_width(width)
+    steady = steady_width(width)
 
     if 0 < width < np.inf:
         assert width * (1 - 1e-9) <= steady <= width * 1.2

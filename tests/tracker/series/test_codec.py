@@ -24,6 +24,7 @@ from tracker.series.codec import (
 )
 from tracker.series.downsample import (
     Buckets,
+    bucket_starts,
     summarise,
     summarise_rows,
     summarise_ticks,
@@ -97,8 +98,9 @@ def test_an_overview_of_version_2_decodes_for_ever():
 
 @given(any_points(steps=st.floats(allow_nan=False)).filter(len))
 def test_drawing_buckets_come_back(some):
-    shared = summarise_ticks(some.steps, some.times, size=7)
-    own = summarise_rows(some.values[np.newaxis], size=7)
+    starts = bucket_starts(len(some), size=7)
+    shared = summarise_ticks(some.steps, some.times, starts)
+    own = summarise_rows(some.values[np.newaxis], starts)
 
     found = decode_overview(
         encode_overview({name: rows[0] for name, rows in own.items()}),

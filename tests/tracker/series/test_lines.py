@@ -174,7 +174,7 @@ def test_points_alone_are_drawn_as_their_summaries_would_be(some, buckets):
     whole = window(buckets=buckets)
     width = choose(whole, Buckets.empty(), some).bucket_width
 
-    found = lines._draw_points(whole, width, some)
+    found = lines._draw_buckets(whole, width, lines._table_of_one(some))[0]
     expected = draw(whole, width, [summarise(some, size=1)], [])
 
     for name in ("x", "mean", "minimum", "maximum"):

@@ -39,7 +39,7 @@ def test_reads_what_is_still_in_the_journal(run):
 
     tails = consistently({run.id}, lambda tails: tails)
 
-    assert tails[series_id].values.tolist() == [1, 2, 3]
+    assert tails.points_of([series_id])[series_id].values.tolist() == [1, 2, 3]
 
 
 def test_leaves_a_damaged_entry_out_and_says_so(run, caplog):
@@ -48,7 +48,14 @@ def test_leaves_a_damaged_entry_out_and_says_so(run, caplog):
 
     tails = consistently({run.id}, lambda tails: tails)
 
-    assert len(tails[Attribute.objects.get(path=PATH).id]) == 0
+    assert (
+        len(
+            tails.points_of([series_id := Attribute.objects.get(path=PATH).id])[
+                series_id
+            ]
+        )
+        == 0
+    )
     assert "is damaged" in caplog.text
 
 
@@ -58,7 +65,7 @@ def test_reads_again_what_compaction_moved_meanwhile(run):
     tries = []
 
     def read(tails):
-        tries.append(len(tails[series_id]))
+        tries.append(len(tails.points_of([series_id])[series_id]))
         compact_run(run.id)
         return tries[-1]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -40,4 +39,4 @@ def receive_batch(request: HttpRequest, spool_id: UUID) -> HttpResponse:
         unpacked_bytes=LIMITS.unpacked_bytes,
     )
     _admission.note(actor.token_id, len(body))
-    return json_response(asdict(store_batch(actor, spool_id, body)))
+    return json_response(store_batch(actor, spool_id, body))

@@ -1,0 +1,58 @@
+"""Makes a journal entry of a batch's points (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from tracker.ingest.batch import Batch
+from tracker.ingest.messages import AddPoints
+from tracker.series import journal
+from tracker.series.points import Integers
+from tracker.series.table import Table, one_after_the_other, side_by_side
+
+Paths: TypeAlias = tuple[str, ...]
+# The ids of a run's series, by lists of paths.
+SeriesIds: TypeAlias = Mapping[Paths, Integers]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The points of frames `first` to `last`, as the journal holds them."""
+
+    first: int
+    last: int
+    point_count: int
+    data: bytes
+
+
+def entry_of(batch: Batch, series: SeriesIds) -> Entry | None:
+    """Return the entry; None where the batch holds no points."""
+    tables = side_by_side(_tables(batch, series))
+    point_count = sum(table.point_count for table in tables)
+    if not point_count:
+        return None
+    return Entry(batch.first, batch.last, point_count, journal.encode(tables))
+
+
+def paths_of_points(batch: Batch) -> set[Paths]:
+    return {m.content.paths for m in batch.messages if isinstance(m.content, AddPoints)}
+
+
+def _tables(batch: Batch, series: SeriesIds) -> Iterator[Table]:
+    parts: dict[Paths, list[Table]] = {}
+    for message in batch.messages:
+        if isinstance(message.content, AddPoints) and message.content.count:
+            points = message.content
+            table = Table(
+                series[points.paths],
+                np.frombuffer(points.steps, "<f8"),
+                np.frombuffer(points.times, "<i8"),
+                points.rows(),
+            )
+            parts.setdefault(points.paths, []).append(table)
+    for of_paths in parts.values():
+        yield one_after_the_other(of_paths)
