@@ -9,6 +9,7 @@ from tracker.ingest.pipeline import (
     REMEMBERED_FRAMES,
     Known,
     judge,
+    remembered_checksums,
 )
 from tracker.models import Kind
 
