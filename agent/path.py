@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent.errors import InvalidPath
 
 LONGEST_PATH = 1024  # characters
+LARGEST_PATH = 2048  # bytes of UTF-8
 
 
 def clean_path(path: object) -> str:
@@ -20,6 +21,8 @@ def clean_path(path: object) -> str:
         raise InvalidPath(path, "contains a NUL character")
     if not is_encodable(cleaned):
         raise InvalidPath(path, "contains half of a surrogate pair")
+    if len(cleaned.encode()) > LARGEST_PATH:
+        raise InvalidPath(path, f"is larger than {LARGEST_PATH} bytes")
     # A subclass of str may carry anything; the plain text is kept.
     return str(cleaned)
 

@@ -147,7 +147,9 @@ def test_values_beyond_the_limits_are_refused(tracker, caplog, value):
 
 
 @pytest.mark.parametrize(
-    "path", ["", "/", "a\0b", "x" * 1025, "\ud800", 7, None], ids=ascii
+    "path",
+    ["", "/", "a\0b", "x" * 1025, "名" * 683, "\ud800", 7, None],
+    ids=ascii,
 )
 def test_a_path_that_cannot_be_is_refused(tracker, caplog, path):
     with init() as run:
@@ -159,7 +161,8 @@ def test_a_path_that_cannot_be_is_refused(tracker, caplog, path):
 
 
 @pytest.mark.parametrize(
-    "path", ["<script>", "../../etc", "__proto__", "\u202eabc", "a//b", "x" * 1024]
+    "path",
+    ["<script>", "../../etc", "__proto__", "\u202eabc", "a//b", "x" * 1024, "é" * 1024],
 )
 def test_odd_paths_are_kept_as_they_are(tracker, path):
     with init(strict=True) as run:

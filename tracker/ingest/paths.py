@@ -64,6 +64,10 @@ def clean_path(text: str) -> str:
             "invalid_path",
             f"The path has more than {LIMITS.path_characters} characters.",
         )
+    if len(path.encode()) > LIMITS.path_bytes:
+        raise Unacceptable(
+            "invalid_path", f"The path has more than {LIMITS.path_bytes} bytes."
+        )
     if "\0" in path:
         raise Unacceptable("invalid_path", "The path holds a NUL character.")
     return path

@@ -36,6 +36,7 @@ from tracker.series.table import Table
 __all__ = [
     "Axis",
     "Line",
+    "every_series",
     "read_line",
     "read_lines",
     "read_many_points",
@@ -195,6 +196,14 @@ def series_ids_of(
     )
     rows = series.values_list("run_id", "path", "id")
     return {(run_id, path): series_id for run_id, path, series_id in rows}
+
+
+def every_series(runs: Sequence[Run], page: slice) -> list[tuple[Run, str]]:
+    """Return some of all series of the runs, in order of path."""
+    runs_by_id = {run.id: run for run in runs}
+    series = Attribute.objects.filter(run_id__in=runs_by_id, kind=Kind.FLOAT_SERIES)
+    rows = series.order_by("path", "run_id").values_list("run_id", "path")[page]
+    return [(runs_by_id[run_id], path) for run_id, path in rows]
 
 
 def start_of(run: Run, *times: Integers) -> int:

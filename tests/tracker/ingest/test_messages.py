@@ -142,6 +142,7 @@ def test_refuses_with_a_code(message, code):
         pytest.param("///", id="only slashes"),
         pytest.param("a\0b", id="NUL"),
         pytest.param("x" * (LIMITS.path_characters + 1), id="too long"),
+        pytest.param("名" * (LIMITS.path_bytes // 3 + 1), id="too large"),
     ],
 )
 def test_refuses_a_path_it_cannot_store(path):

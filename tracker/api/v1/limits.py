@@ -20,6 +20,7 @@ class LimitsOut(Schema):
     messages: int
     points: int
     path_characters: int
+    path_bytes: int
     string_characters: int
     set_strings: int
     set_string_characters: int

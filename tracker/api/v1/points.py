@@ -18,16 +18,19 @@ from tracker.api.tables import ARROW, CONTENT_TYPES, Export, download
 from tracker.errors import NotFound
 from tracker.freshness import is_held, marked, not_modified
 from tracker.queries.all_points import read_all_points
-from tracker.queries.series import Axis, read_lines
+from tracker.queries.series import Axis, every_series, read_lines
 from tracker.queries.versions import version_of
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 
 # Of one answer, over all its series; where points are few, each may be two of them.
 MOST_BUCKETS = 10_000
-MOST_SERIES = 100
+MOST_SERIES = 1_000
 # Part of every ETag, for what an upgrade may change of the same points.
 VERSION = 1
+
+# The default of a list that is never changed.
+NO_PATHS: list[str] = []
 
 Runs = Annotated[
     list[UUID],
@@ -35,7 +38,11 @@ Runs = Annotated[
 ]
 ManyPaths = Annotated[
     list[Name],
-    Query(alias="path", min_length=1, max_length=200, description="May be repeated."),
+    Query(
+        alias="path",
+        max_length=200,
+        description="May be repeated. Without any, every series of the runs.",
+    ),
 ]
 Cursor = Annotated[
     int, Query(ge=0, le=2**31, description="`next` of the answer before.")
@@ -112,7 +119,7 @@ def read_many_series(
     workspace: str,
     project: str,
     run_ids: Runs,
-    paths: ManyPaths,
+    paths: ManyPaths = NO_PATHS,
     axis: Axis = Axis.STEP,
     low: Low = None,
     high: High = None,
@@ -123,8 +130,8 @@ def read_many_series(
 ) -> HttpResponseBase:
     """Each path of each run over steps, time (ms since 1970) or seconds since its start.
 
-    An answer has at most 10,000 buckets and 100 series. `next`, and a Link header, lead
-    on to the others.
+    An answer has at most 10,000 buckets and 1,000 series. `next`, and a Link header,
+    lead on to the others.
     """
     runs = _runs(request, workspace, project, run_ids)
     version = version_of(runs, VERSION, _question(request))
@@ -132,10 +139,11 @@ def read_many_series(
         return not_modified(version)
 
     page = min(MOST_SERIES, MOST_BUCKETS // buckets)
-    wanted = [(run, path) for path, run in product(dict.fromkeys(paths), runs)]
-    following = cursor + page if cursor + page < len(wanted) else None
+    # One more, to know whether there are more.
+    wanted = _wanted(runs, paths, slice(cursor, cursor + page + 1))
+    following = cursor + page if len(wanted) > page else None
     lines = read_lines(
-        wanted[cursor : cursor + page],
+        wanted[:page],
         axis=axis,
         low=low,
         high=high,
@@ -178,6 +186,15 @@ def read_every_point(
 
 
 # Any: rows of the runs table, which endpoints do not import.
+def _wanted(
+    runs: Sequence[Any], paths: Sequence[str], page: slice
+) -> list[tuple[Any, str]]:
+    if not paths:
+        return every_series(runs, page)
+    return [(run, path) for path, run in product(dict.fromkeys(paths), runs)][page]
+
+
+# Any: likewise.
 def _runs(
     request: ApiRequest, workspace: str, project: str, run_ids: Sequence[UUID]
 ) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import struct
 from uuid import uuid4
 
@@ -22,6 +23,7 @@ from tracker.ingest import attributes, pipeline
 from tracker.ingest.limits import LIMITS, Limits
 from tracker.ingest.messages import LATEST_TIME
 from tracker.models import Run
+from tracker.models.attribute import SHORT_CHARACTERS
 from tracker.queries.series import read_points
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -225,7 +227,8 @@ def test_what_no_database_can_hold_is_refused_message_by_message(writer, text):
 @pytest.mark.parametrize("letter", ["x", "é", "🧭"])
 def test_the_longest_texts_come_back_and_longer_ones_are_refused(send, values, letter):
     longest = letter * LIMITS.string_characters
-    path = letter * LIMITS.path_characters
+    letter_bytes = len(letter.encode())
+    path = letter * min(LIMITS.path_characters, LIMITS.path_bytes // letter_bytes)
 
     answer = send(
         OPENING,
@@ -240,6 +243,26 @@ def test_the_longest_texts_come_back_and_longer_ones_are_refused(send, values, l
     codes = [(refused["index"], refused["code"]) for refused in answer["refused"]]
     assert codes == [(1, "value_too_large"), (2, "invalid_path"), (3, "invalid_path")]
     assert values() == {path: longest}
+
+
+def test_the_largest_path_of_any_kind_of_value_can_be_stored(send, values):
+    draw = random.Random(0)
+
+    def text_of(characters):
+        """Return what PostgreSQL cannot make smaller: four bytes each."""
+        return "".join(chr(draw.randint(0x20000, 0x2A6D0)) for _ in range(characters))
+
+    short = SHORT_CHARACTERS * 4
+    contents = [1.5, text_of(SHORT_CHARACTERS), text_of(10_000), [text_of(short)], True]
+    written = {text_of(LIMITS.path_bytes // 4): value for value in contents}
+    series = text_of(LIMITS.path_bytes // 4)
+    messages = [set_message(path, value) for path, value in written.items()]
+
+    answer = send(OPENING, [*messages, points_message(series, [1.0])]).json()
+
+    assert answer["refused_count"] == 0
+    assert values() == {**written, series: None}
+    assert read_points(Run.objects.get(), series).values.tolist() == [1.0]
 
 
 @pytest.mark.parametrize(

@@ -259,10 +259,26 @@ def test_a_held_answer_is_not_told_to_who_may_not_read_it(get, strange_reader, r
     assert response.status_code == 404
 
 
+def test_without_a_path_every_series_is_answered(get, run, other):
+    for number, path in enumerate(["b", "a"]):
+        write(run, path, [number])
+    write(other, "a", [2, 3])
+
+    first = json.loads(get(run, other, path=[], buckets=5_000).content)
+    rest = json.loads(get(run, other, path=[], cursor=first["next"]).content)
+
+    assert rest["next"] is None
+    found = first["series"] + rest["series"]
+    assert [(line["path"], line["count"]) for line in found[2:]] == [("b", 1)]
+    assert {(line["run"], line["path"], line["count"]) for line in found[:2]} == {
+        (str(run.id), "a", 1),
+        (str(other.id), "a", 2),
+    }
+
+
 @pytest.mark.parametrize(
     "query",
     [
-        pytest.param({"path": []}, id="no path"),
         pytest.param({"path": ["x"] * 201}, id="many paths"),
         pytest.param({"run": ["1"]}, id="no id"),
         pytest.param({"buckets": 10_001}, id="many buckets"),
