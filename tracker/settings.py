@@ -141,7 +141,13 @@ else:
     DATABASES["default"]["CONN_MAX_AGE"] = None
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,
-        "options": "-c statement_timeout=30000 -c lock_timeout=10000",
+        "options": (
+            "-c statement_timeout=30000 -c lock_timeout=10000"
+            # Of prepared statements, which find single rows by their keys.
+            " -c plan_cache_mode=force_generic_plan"
+        ),
+        # Without one, Django has psycopg prepare nothing, whatever a statement asks.
+        "prepare_threshold": 5,
     }
 
 # "redis://…" for a team; without it Celery keeps its messages in the data folder.
@@ -159,12 +165,13 @@ INSTALLED_APPS = [
     "ninja",
 ]
 MIDDLEWARE = [
+    # Answers agents, whom nothing below concerns.
+    "tracker.api.batches.Batches",
     "django.middleware.security.SecurityMiddleware",
     "web.security.ContentSecurity",
     "tracker.api.errors.ApiErrors",
     # Refuses foreign host names, so it stands before all that answers.
     "django.middleware.common.CommonMiddleware",
-    "tracker.api.batches.Batches",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "web.bodies.FormBodies",
     "django.contrib.sessions.middleware.SessionMiddleware",

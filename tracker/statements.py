@@ -74,6 +74,7 @@ def _database_in_transaction() -> BaseDatabaseWrapper:
     if not connection.in_atomic_block:
         # On SQLite, nobody would have asked for the writer's lock.
         raise RuntimeError("writing needs a transaction")
+    connection.validate_no_broken_transaction()
     return connection
 
 

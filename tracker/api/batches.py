@@ -1,19 +1,23 @@
-"""Takes batches past all that only pages need: files, sessions, forgery checks, routes.
+"""Takes batches past all that only browsers need: headers, sessions, forgery checks.
 
-A training process sends a batch every second or two, from each of its ranks. What
-stands before the endpoint would cost about a third of what is done with the batch.
+A training process sends a batch every second or two, from each of its ranks, and what
+stands before the other endpoints would take longer than much that is done with it.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
+from http import HTTPStatus
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 
-from tracker.api.errors import answered
+from tracker.api.errors import answered, unspecific
 from tracker.api.v1.ingest import receive_batch
+
+logger = logging.getLogger(__name__)
 
 # The address as `urls.py` has it; whatever else is asked of it goes the long way.
 ADDRESS = re.compile(r"/api/v1/ingest/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
@@ -32,5 +36,6 @@ class Batches:
         except Exception as error:
             response = answered(error)
             if response is None:
-                raise
+                logger.exception("a batch could not be stored")
+                response = unspecific(HTTPStatus.INTERNAL_SERVER_ERROR)
             return response

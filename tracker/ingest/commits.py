@@ -6,11 +6,11 @@ into commits. So whoever gets its turn takes along what has come to wait meanwhi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 
 from tracker.statements import database
 
@@ -52,13 +52,11 @@ class Group:
             jobs = self._waiting[:MOST_TOGETHER]
             del self._waiting[:MOST_TOGETHER]
         try:
-            with transaction.atomic():
-                for job in jobs:
-                    job.carry_out(is_alone=len(jobs) == 1)
+            _carry_out(jobs)
         except BaseException as error:
             # Also what ends this very thread: the others must not wait for ever.
             for job in jobs:
-                job.error = error
+                job.error = job.error or error
             if not isinstance(error, Exception):
                 raise
         finally:
@@ -87,6 +85,15 @@ class _Job(Generic[Result]):
         if self.error is not None:
             raise self.error
         return self._outcome[0]
+
+
+def _carry_out(jobs: Sequence[_Job[Any]]) -> None:
+    with transaction.atomic():
+        for job in jobs:
+            job.carry_out(is_alone=len(jobs) == 1)
+            if transaction.get_rollback():
+                # SQLite gave up all of it, as it does when the disk is full.
+                raise OperationalError("the transaction was lost")
 
 
 _group = Group()

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import OperationalError, connection
+
+from tracker.embedded.sqlite.base import DatabaseWrapper
+from tracker.ingest import commits
+from tracker.ingest.commits import Group
+from tracker.models import Workspace
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Wrong(Exception):
+    pass
+
+
+def make(slug):
+    Workspace.objects.create(name=slug, slug=slug)
+    return threading.get_ident()
+
+
+def all_waiting(group, works):
+    """Have the works wait together until the first of all is done; return outcomes."""
+    first_is_at_work, all_wait = threading.Event(), threading.Event()
+
+    def first():
+        first_is_at_work.set()
+        assert all_wait.wait(10)
+
+    def outcome(work):
+        try:
+            return group.committed(work)
+        except Exception as error:  # noqa: BLE001 - an outcome, too
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(works) + 1) as threads:
+        begun = threads.submit(outcome, first)
+        assert first_is_at_work.wait(10)
+        waiting = [threads.submit(outcome, work) for work in works]
+        while len(group._waiting) < len(works):
+            pass
+        all_wait.set()
+        begun.result()
+        return [one.result() for one in waiting]
+
+
+def test_those_who_wait_share_one_commit():
+    slugs = [f"w-{number}" for number in range(5)]
+
+    threads = all_waiting(Group(), [lambda slug=slug: make(slug) for slug in slugs])
+
+    assert len(set(threads)) == 1
+    assert set(Workspace.objects.values_list("slug", flat=True)) == set(slugs)
+
+
+def test_a_commit_is_shared_by_so_many_only(monkeypatch):
+    monkeypatch.setattr(commits, "MOST_TOGETHER", 2)
+    slugs = [f"w-{number}" for number in range(5)]
+
+    all_waiting(Group(), [lambda slug=slug: make(slug) for slug in slugs])
+
+    assert Workspace.objects.count() == 5
+
+
+def test_an_error_undoes_what_it_interrupts_and_nothing_else():
+    def wrong():
+        make("wrong")
+        raise Wrong
+
+    outcomes = all_waiting(Group(), [lambda: make("one"), wrong, lambda: make("two")])
+
+    assert [isinstance(outcome, Wrong) for outcome in outcomes] == [False, True, False]
+    assert set(Workspace.objects.values_list("slug", flat=True)) == {"one", "two"}
+
+
+def test_a_transaction_that_is_lost_is_an_error_to_all_who_share_it():
+    group = Group()
+
+    def lose_the_transaction():
+        # What SQLite does by itself when the disk is full.
+        connection.connection.rollback()
+        raise OperationalError("database or disk is full")
+
+    works = [lambda: make("one"), lose_the_transaction, lambda: make("two")]
+    outcomes = all_waiting(group, works)
+
+    assert [type(outcome) for outcome in outcomes] == [OperationalError] * 3
+    assert "full" in str(outcomes[1])
+    assert not Workspace.objects.exists()
+    assert group.committed(lambda: make("later"))
+
+
+def test_a_commit_that_fails_is_an_error_to_all_who_share_it(monkeypatch):
+    def full(_):
+        raise OperationalError("database or disk is full")
+
+    monkeypatch.setattr(DatabaseWrapper, "_commit", full)
+
+    outcomes = all_waiting(Group(), [lambda: make("one"), lambda: make("two")])
+
+    assert [type(outcome) for outcome in outcomes] == [OperationalError] * 2
+    assert not Workspace.objects.exists()
+
+
+def test_whoever_ends_while_working_for_others_lets_them_know():
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Group().committed(interrupted)
+    assert not Workspace.objects.exists()
