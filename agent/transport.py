@@ -82,10 +82,15 @@ class HttpTransport:
     def _exchange(self, spool_id: str, body: bytes, headers: dict[str, str]) -> Reply:
         connection = self._connection or self._connect()
         target = f"{self._target_prefix}{self._base.path}/api/v1/ingest/{spool_id}"
-        connection.request("POST", target, body, {**headers, **self._extra_headers})
+        is_sent = True
+        try:
+            connection.request("POST", target, body, {**headers, **self._extra_headers})
+        except (BrokenPipeError, ConnectionResetError):
+            # Whoever refuses a batch need not read it to its end, but says why.
+            is_sent = False
         response = connection.getresponse()
         content = response.read(_LARGEST_REPLY_BYTES + 1)
-        if len(content) > _LARGEST_REPLY_BYTES or response.will_close:
+        if len(content) > _LARGEST_REPLY_BYTES or response.will_close or not is_sent:
             self.close()
         return Reply(response.status, response.headers.get("Retry-After"), content)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # A thread that waits for the database, or for a slow body, must not stop the others.
 BLOCKING_THREADS = 8
+# Connections that each web process keeps; each agent has one, and each browser some.
+MOST_CONNECTIONS = 4_096
 # Threads keep their database connections, so they are kept as long as granian allows.
 IDLE_THREAD_SECONDS = 600
 # How long requests that have begun may go on when the server stops.
@@ -21,6 +23,9 @@ def web(*, bind: str, port: int, workers: int = 1) -> list[str]:
         *(sys.executable, "-m", "granian", "tracker.embedded.web:application"),
         *("--interface", "wsgi", "--no-ws", "--log-level", "warning"),
         *("--host", bind, "--port", str(port), "--workers", str(workers)),
+        # Both count connections: granian answers no more of them than the second says.
+        *("--backlog", str(MOST_CONNECTIONS)),
+        *("--backpressure", str(MOST_CONNECTIONS)),
         *("--blocking-threads", str(BLOCKING_THREADS)),
         *("--blocking-threads-idle-timeout", str(IDLE_THREAD_SECONDS)),
         *("--workers-kill-timeout", str(DRAIN_SECONDS)),

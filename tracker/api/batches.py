@@ -31,11 +31,17 @@ class Batches:
         address = ADDRESS.fullmatch(request.path_info)
         if address is None or request.method != "POST":
             return self.get_response(request)
-        try:
-            return receive_batch(request, UUID(address[1]))
-        except Exception as error:
-            response = answered(error)
-            if response is None:
-                logger.exception("a batch could not be stored")
-                response = unspecific(HTTPStatus.INTERNAL_SERVER_ERROR)
-            return response
+        response = _answer(request, UUID(address[1]))
+        response["Content-Length"] = str(len(response.content))
+        return response
+
+
+def _answer(request: HttpRequest, spool_id: UUID) -> HttpResponse:
+    try:
+        return receive_batch(request, spool_id)
+    except Exception as error:
+        response = answered(error)
+        if response is None:
+            logger.exception("a batch could not be stored")
+            response = unspecific(HTTPStatus.INTERNAL_SERVER_ERROR)
+        return response

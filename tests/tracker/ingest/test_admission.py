@@ -1,11 +1,17 @@
+from contextlib import ExitStack
+
 import pytest
 
 from tracker.errors import Busy
 from tracker.ingest.admission import (
     BEHIND_POINTS,
+    CROWDED,
     FAR_BEHIND_POINTS,
+    FLOOD_SECONDS,
     HALF_LIFE_SECONDS,
+    PATIENCE_SECONDS,
     RETRY_SECONDS,
+    UNDISTURBED,
     Admission,
 )
 
@@ -32,10 +38,10 @@ def admission_in(world):
 
 def is_admitted(admission, sender):
     try:
-        admission.admit(sender)
+        with admission.admitted(sender):
+            return True
     except Busy:
         return False
-    return True
 
 
 def test_everybody_is_let_in_while_compaction_keeps_up():
@@ -65,8 +71,8 @@ def test_a_sender_alone_waits_too():
 def test_far_behind_everybody_waits_and_is_told_for_how_long():
     admission = admission_in(World(FAR_BEHIND_POINTS + 1))
 
-    with pytest.raises(Busy) as refusal:
-        admission.admit("new")
+    with pytest.raises(Busy) as refusal, admission.admitted("new"):
+        pass
 
     least, most = RETRY_SECONDS
     assert least <= refusal.value.retry_after_seconds <= most
@@ -90,10 +96,64 @@ def test_the_backlog_is_looked_at_once_a_second():
     world = World()
     admission = admission_in(world)
     for _ in range(10):
-        admission.admit("a")
+        assert is_admitted(admission, "a")
     assert world.looks == 1
 
     world.seconds += 2
     world.backlog = FAR_BEHIND_POINTS + 1
     assert not is_admitted(admission, "a")
     assert world.looks == 2
+
+
+@pytest.fixture
+def crowd():
+    """Return a function that has so many batches of a sender under way for the test."""
+    with ExitStack() as stack:
+
+        def have_at_work(admission, sender, count):
+            for _ in range(count):
+                stack.enter_context(admission.admitted(sender))
+
+        yield have_at_work
+
+
+def test_many_batches_at_one_moment_are_all_let_in(crowd):
+    world = World()
+    admission = admission_in(world)
+    admission.note("job", 1_000)
+
+    crowd(admission, "job", 4 * CROWDED)
+    world.seconds += PATIENCE_SECONDS / 2
+
+    assert is_admitted(admission, "job")
+
+
+def test_batches_without_a_pause_leave_threads_to_others(crowd):
+    world = World()
+    admission = admission_in(world)
+    admission.note("flood", 1_000_000)
+    admission.note("light", 1_000)
+    crowd(admission, "flood", CROWDED)
+    world.seconds += 2 * PATIENCE_SECONDS
+
+    assert not is_admitted(admission, "flood")
+    assert is_admitted(admission, "light")
+
+
+def test_a_flood_that_is_over_is_forgotten():
+    world = World()
+    admission = admission_in(world)
+    admission.note("flood", 1_000_000)
+    with ExitStack() as stack:
+        for _ in range(CROWDED):
+            stack.enter_context(admission.admitted("flood"))
+        world.seconds += 2 * PATIENCE_SECONDS
+        assert not is_admitted(admission, "flood")
+
+    with ExitStack() as stack:
+        for _ in range(UNDISTURBED):
+            stack.enter_context(admission.admitted("flood"))
+        assert not is_admitted(admission, "flood")
+
+        world.seconds += 2 * FLOOD_SECONDS
+        assert is_admitted(admission, "flood")

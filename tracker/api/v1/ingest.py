@@ -32,11 +32,11 @@ def receive_batch(request: HttpRequest, spool_id: UUID) -> HttpResponse:
     # A heartbeat has no content, and some clients send no type for none.
     if request.content_type not in (CONTENT_TYPE, ""):
         raise UnsupportedMedia("Content-Type", CONTENT_TYPE)
-    _admission.admit(actor.token_id)
-    body = read_body(
-        request,
-        sent_bytes=LIMITS.body_bytes,
-        unpacked_bytes=LIMITS.unpacked_bytes,
-    )
-    _admission.note(actor.token_id, len(body))
-    return json_response(store_batch(actor, spool_id, body))
+    with _admission.admitted(actor.token_id):
+        body = read_body(
+            request,
+            sent_bytes=LIMITS.body_bytes,
+            unpacked_bytes=LIMITS.unpacked_bytes,
+        )
+        _admission.note(actor.token_id, len(body))
+        return json_response(store_batch(actor, spool_id, body))

@@ -1,0 +1,98 @@
+"""The batches that clients send, made once for all of them.
+
+Clients differ in their spools and runs alone, which stand in the address and in the
+first frame. So a thousand of them need no more memory than one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import zstandard
+
+from agent import messages
+from agent.frames import Frame
+from agent.version import VERSION
+from benchmarks.load.pacing import Cut
+from benchmarks.peers.workload import START, Block, blocks
+
+PROJECT = "load"
+COMPRESSION_LEVEL = 3  # as in the agent
+# The first holds what opens the spool.
+FIRST_NUMBER = 2
+
+_compress = zstandard.ZstdCompressor(COMPRESSION_LEVEL).compress
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    data: bytes
+    points: int
+
+
+class Bodies:
+    """The batches by their number from 0 on, each made when it is first asked for."""
+
+    def __init__(self, cut: Cut, *, metrics: int) -> None:
+        self._cut = cut
+        self._blocks = blocks(metrics=metrics, steps=cut.steps_in_batch)
+        self._next_number = FIRST_NUMBER
+        self._made: list[Body] = []
+
+    def __getitem__(self, place: int) -> Body:
+        while len(self._made) <= place:
+            self._made.append(self._next())
+        return self._made[place]
+
+    def first(self, run: str) -> Body:
+        """Return the batch that opens a spool."""
+        origin = messages.Origin(
+            project=PROJECT,
+            run=run,
+            stage="train",
+            rank=0,
+            host="host",
+            pid=os.getpid(),
+            agent=VERSION,
+            time=round(1e6 * START),
+        )
+        payload = messages.payload([messages.open_spool(origin)])
+        return Body(_compress(Frame(1, payload).to_bytes()), 0)
+
+    def _next(self) -> Body:
+        parts = [*in_parts(next(self._blocks), self._cut.steps_in_frame)]
+        if not self._made:
+            # With the opening of a spool comes only what its first moment has.
+            parts = parts[:1]
+        frames = [
+            frame_of(number, part)
+            for number, part in enumerate(parts, start=self._next_number)
+        ]
+        self._next_number += len(frames)
+        return Body(_compress(b"".join(frames)), sum(map(len, parts)))
+
+
+def in_parts(block: Block, steps: int) -> Iterator[Block]:
+    """Yield the block in pieces of so many steps, the last perhaps shorter."""
+    for low in range(0, len(block.steps), steps):
+        part = slice(low, low + steps)
+        values = {name: column[part] for name, column in block.values.items()}
+        yield Block(block.steps[part], block.times[part], values)
+
+
+def frame_of(number: int, block: Block) -> bytes:
+    points = messages.points(
+        list(block.values),
+        [float(step) for step in block.steps],
+        [round(1e6 * time) for time in block.times],
+        list(block.values.values()),
+    )
+    return Frame(number, messages.payload([points])).to_bytes()
+
+
+def bytes_a_step(metrics: int, steps_in_frame: int) -> float:
+    """Return what a step takes in a spool."""
+    block = next(blocks(metrics=metrics, steps=steps_in_frame))
+    return len(frame_of(FIRST_NUMBER, block)) / steps_in_frame
