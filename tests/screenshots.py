@@ -17,6 +17,7 @@ from tests.chromium import find_chromium
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs/screenshots"
 PROJECT = "/w/home/digits/"
+QUERY = 'state = finished and count(train/loss) > 10'
 SIZE = (1360, 900)
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
@@ -64,6 +65,7 @@ def addresses(page: Page, url: str) -> dict[str, str]:
     return {
         "projects": "/",
         "runs": PROJECT,
+        "runs-query": PROJECT + "?" + urlencode({"query": QUERY}),
         "run": baseline,
         "run-last-rung": f"/runs/{runs[-1]}/",
         "charts": f"{baseline}charts",
@@ -73,6 +75,8 @@ def addresses(page: Page, url: str) -> dict[str, str]:
         "compare-table": f"{compare}&tab=table",
         "compare-diagnoses": f"{compare}&tab=diagnoses",
         "ladders": f"{PROJECT}ladders/",
+        "trash": f"{PROJECT}trash",
+        "project-settings": f"{PROJECT}settings",
         "ladder": ladder,
         "rule": "/docs/rules/data-wait-dominates",
         "tokens": "/settings/tokens",

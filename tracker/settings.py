@@ -165,8 +165,6 @@ INSTALLED_APPS = [
     "ninja",
 ]
 MIDDLEWARE = [
-    # Answers agents, whom nothing below concerns.
-    "tracker.api.batches.Batches",
     "django.middleware.security.SecurityMiddleware",
     "web.security.ContentSecurity",
     "tracker.api.errors.ApiErrors",

@@ -8,4 +8,8 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tracker.settings")
 
-application = get_wsgi_application()
+django = get_wsgi_application()
+
+from tracker.api.batches import Batches  # noqa: E402 - Django is ready first
+
+application = Batches(django)

@@ -64,6 +64,17 @@ def test_every_endpoint_says_what_it_refuses():
             assert expected <= responses.keys(), path
 
 
+def test_only_what_moves_runs_to_the_trash_is_refused_for_pinned_ones():
+    refusing = {
+        path
+        for path, operations in description()["paths"].items()
+        for operation in operations.values()
+        if "`pinned`" in operation["responses"].get("409", {}).get("description", "")
+    }
+
+    assert refusing == {"/api/v1/runs/{run_id}/trash"}
+
+
 def test_links_lead_from_endpoints_to_endpoints():
     names = {
         operation["operationId"].removeprefix(PREFIX)

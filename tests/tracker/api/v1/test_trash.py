@@ -77,11 +77,25 @@ def test_a_pinned_run_is_refused_by_the_trash(full, address, run):
     assert full.post(f"{address}/pin").json()["is_pinned"]
 
     refused = full.post(f"{address}/trash")
-    assert refused.status_code == 400
-    assert refused.json()["error"]["message"] == "run is pinned; unpin it first."
+    assert refused.status_code == 409
+    assert refused.json()["error"] == {
+        "code": "pinned",
+        "message": "The run is pinned; unpin it first.",
+    }
 
     assert not full.post(f"{address}/unpin").json()["is_pinned"]
     assert full.post(f"{address}/trash").status_code == 200
+
+
+@pytest.mark.parametrize("text", ["2", "2.0", "0.2e1", "20E-1"])
+def test_a_whole_number_may_be_written_in_any_way(full, project_address, project, text):
+    body = f'{{"retention_days": {text}}}'
+
+    answer = full.patch(project_address, body, content_type="application/json")
+
+    assert answer.content.decode().count('"retention_days":2') == 1
+    project.refresh_from_db()
+    assert project.retention_days == 2
 
 
 def test_says_how_long_a_project_keeps_runs(full, project_address, project):
@@ -107,6 +121,8 @@ def test_says_how_long_a_project_keeps_runs(full, project_address, project):
         pytest.param({"retention_days": True}, id="true"),
         pytest.param({"retention_days": LONGEST_RETENTION_DAYS + 1}, id="too long"),
         pytest.param({"retention_days": 10**30}, id="endless"),
+        pytest.param({"retention_days": 1e300}, id="endless in another way"),
+        pytest.param({"retention_days": -0.0}, id="zero in another way"),
     ],
 )
 def test_refuses_what_is_no_number_of_days(full, project_address, project, body):
