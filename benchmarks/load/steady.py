@@ -24,6 +24,7 @@ from benchmarks.load.figures import (
     in_statuses,
     points_a_second,
 )
+from benchmarks.load.lag import watched
 from benchmarks.load.pacing import Pace, cut_while_live
 from benchmarks.load.table import Bound, Row, clients_of
 from benchmarks.load.tracker import Tracker
@@ -71,7 +72,8 @@ def measured(
     tracker.begin_to_work()
     load, record = load_of(size), Record()
     offered = load.points / size.seconds
-    began, busy = asyncio.run(log(tracker, load, record))
+    with watched(tracker.environment) as lag:
+        began, busy = asyncio.run(log(tracker, load, record))
     stored = points_a_second(record.exchanges, since=began)
     slow = answer_percentile(record.exchanges, 99)
     bounds = [
@@ -92,6 +94,7 @@ def measured(
         f"{stored:,.0f} points/s stored",
         in_percentiles(record.exchanges),
         in_statuses(exchange.status for exchange in record.exchanges),
+        str(lag),
     ]
     return [Row(case, database, run, figures, bounds, clients)]
 

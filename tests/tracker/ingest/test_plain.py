@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from tests.builders import (
@@ -158,3 +159,16 @@ def test_now_and_then_the_run_is_seen_to_live(process, went_the_long_way):
 
     assert len(went_the_long_way) == 1
     assert process.run.last_seen_at > long_ago
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="it alone plans so much")
+def test_statements_are_prepared(process):
+    process.send(point(2.0))
+    process.send(point(3.0))
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement, generic_plans FROM pg_prepared_statements")
+        prepared = cursor.fetchall()
+
+    [plans] = [plans for statement, plans in prepared if "WITH spool" in statement]
+    assert plans >= 2
