@@ -18,6 +18,7 @@ class Meaning(Enum):
     STORED = "forget the frames up to a number"
     MALFORMED = "send the frames one by one and set aside the one that fails"
     OUT_OF_ORDER = "go on from a number"
+    DIFFERS = "go on in a new spool, from a number"
     TOO_LARGE = "send fewer frames at a time"
     HOLD = "keep everything and read the settings again before the next try"
     BUSY = "wait as told"
@@ -41,6 +42,8 @@ class Answer:
     number: int = 0
     wait_seconds: float | None = None
     text: str = ""
+    # Of frames that cannot be stored, those behind `number` that are stored already.
+    stored: tuple[int, ...] = ()
     refused: list[dict[str, Any]] = field(default_factory=list)
     refused_count: int = 0
 
@@ -63,6 +66,8 @@ def judge(reply: Reply, *, now: float) -> Answer:
     meaning = _MEANINGS.get(reply.status)
     if meaning is Meaning.OUT_OF_ORDER:
         return _out_of_order(content, text)
+    if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
+        return _differs(content, text)
     if meaning is Meaning.BUSY:
         return Answer(
             meaning, wait_seconds=_retry_after(reply.retry_after, now), text=text
@@ -84,6 +89,15 @@ def _out_of_order(content: dict[str, Any], text: str) -> Answer:
     if isinstance(expected, int) and expected > 0:
         return Answer(Meaning.OUT_OF_ORDER, number=expected, text=text)
     return Answer(Meaning.UNCLEAR, text=text)
+
+
+def _differs(content: dict[str, Any], text: str) -> Answer:
+    first, stored = _error_field(content, "first"), _error_field(content, "stored")
+    if isinstance(first, int) and isinstance(stored, list):
+        numbers = tuple(number for number in stored if isinstance(number, int))
+        return Answer(Meaning.DIFFERS, number=first, stored=numbers, text=text)
+    # Of something else that is not to be processed, or from an earlier tracker.
+    return Answer(Meaning.HOLD, text=text)
 
 
 def _stored(content: dict[str, Any]) -> Answer:

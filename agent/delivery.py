@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent import messages
@@ -20,6 +21,8 @@ _SMALLEST_BATCH_BYTES = 64 * 1024
 _FIRST_RETRY_SECONDS = 0.5
 _LONGEST_RETRY_SECONDS = 60.0
 HOLD_SECONDS = 60.0
+# The tracker compares a repeated frame with the one it has if it is one of the last.
+_COMPARED_FRAMES = 64
 
 # An own generator: the training's random numbers are not ours to use.
 _random: random.Random = random.Random()
@@ -39,17 +42,25 @@ class Delivery:
     """The state of delivering one spool."""
 
     def __init__(
-        self, spool: SpoolReader, transport: Transport, notices: Notices
+        self,
+        spool: SpoolReader,
+        transport: Transport,
+        notices: Notices,
+        *,
+        last_written: Callable[[], int] | None = None,
     ) -> None:
+        """`last_written` says how far a spool is written whose process lives."""
         self.spool = spool
         self.transport = transport
         self._notices = notices
+        self._last_written = last_written
         self._batch_bytes = LARGEST_BATCH_BYTES
         # Up to this number frames are sent alone, to find the one that fails.
         self._alone_until = 0
         # Frames the tracker cannot read, and what is sent in their place.
         self._replacements: dict[int, Frame] = {}
         self._failures = 0
+        self._end: Frame | None = None
 
     def send_some(self) -> Outcome:
         """Send one batch, if there is anything to send."""
@@ -61,6 +72,7 @@ class Delivery:
 
     def send_end(self, frame: Frame) -> Outcome:
         """Send the frame that ends the spool of a process that is gone."""
+        self._end = frame
         return self._exchange(frame.to_bytes(), [frame])
 
     def say_alive(self) -> Outcome:
@@ -80,7 +92,7 @@ class Delivery:
 
     def _exchange(self, body: bytes, frames: list[Frame]) -> Outcome:
         try:
-            reply = self.transport.send(self.spool.id, body)
+            reply = self.transport.send(self.spool.sent_as, body)
         except NoAnswer as error:
             # A batch that is too long for the line would never get through.
             self._batch_bytes = max(len(body) // 2, _SMALLEST_BATCH_BYTES)
@@ -90,7 +102,7 @@ class Delivery:
             return Outcome(wait_seconds=wait, is_answered=False)
         answer = judge(reply, now=time.time())
         outcome = self._obey(answer, frames)
-        if answer.meaning is not Meaning.HOLD:
+        if not outcome.is_held:
             self._notices.forget("held")
         return outcome
 
@@ -99,6 +111,8 @@ class Delivery:
             return self._stored(answer, frames)
         if answer.meaning is Meaning.OUT_OF_ORDER:
             return self._rewind(answer, frames)
+        if answer.meaning is Meaning.DIFFERS:
+            return self._go_on(answer, frames)
         if answer.meaning is Meaning.HOLD:
             return self._hold(answer)
         if answer.meaning in (Meaning.BUSY, Meaning.UNCLEAR):
@@ -129,6 +143,8 @@ class Delivery:
             code = str(refusal.get("code"))
             text = f"the server refused a message: {refusal.get('message')} ({code})"
             self._notices.warn(f"refused {code}", text)
+        if self._is_set_back(answer):
+            return self._renew(answer, self._first_unknown(answer, frames))
         if not frames:
             self._failures = 0
             return Outcome()
@@ -166,6 +182,41 @@ class Delivery:
         payload = messages.payload([messages.drop(lost)] if lost else [])
         self._replacements[frame.number] = Frame(frame.number, payload)
         return Outcome()
+
+    def _is_set_back(self, answer: Answer) -> bool:
+        """Whether the tracker has more frames than this process has ever written."""
+        if self._last_written is None or self.spool.is_renewed_in_vain:
+            return False
+        return answer.number > self.spool.as_sent(self._last_written())
+
+    def _first_unknown(self, answer: Answer, frames: list[Frame]) -> int:
+        """The first of frames that were skipped, but not for being the same."""
+        if not frames or frames[-1].number > answer.number - _COMPARED_FRAMES:
+            return self.spool.acknowledged + len(frames) + 1
+        return frames[0].number
+
+    def _go_on(self, answer: Answer, frames: list[Frame]) -> Outcome:
+        if frames == [self._end]:
+            # In another copy the process lived on, which says itself how it ends.
+            self.spool.acknowledge(frames[0].number)
+            return Outcome()
+        return self._renew(answer, answer.number)
+
+    def _renew(self, answer: Answer, first: int) -> Outcome:
+        """Go on in a new spool of the same run, with what the tracker does not have."""
+        known, first = self.spool.sent_as, max(first, self.spool.acknowledged + 1)
+        # Nothing can differ from what an unused spool holds: not to be tried for ever.
+        if self.spool.is_renewed_in_vain or not self.spool.renew(first, answer.stored):
+            return self._hold(answer)
+        self._replacements.clear()
+        self._alone_until = 0
+        self._notices.warn(
+            f"renewed {self.spool.id}",
+            f"the server has other frames of the spool {known}, as if this machine had "
+            "been set back or copied; everything it lacks, and all that follows, goes "
+            f"on in the spool {self.spool.sent_as} of the same run",
+        )
+        return Outcome(wait_seconds=self._longer_wait())
 
     def _hold(self, answer: Answer) -> Outcome:
         self._notices.warn(

@@ -54,7 +54,7 @@ class Sender:
 
     @property
     def is_everything_sent(self) -> bool:
-        return self._reader.acknowledged >= self._spool.written
+        return self._reader.delivered >= self._spool.written
 
     def turn(self) -> float:
         """Send one batch, and return when to send the next."""
@@ -124,7 +124,12 @@ class Sender:
         self._close()
         self._transport = HttpTransport(self._server)
         if self._delivery is None:
-            self._delivery = Delivery(self._reader, self._transport, self._notices)
+            self._delivery = Delivery(
+                self._reader,
+                self._transport,
+                self._notices,
+                last_written=lambda: self._spool.written,
+            )
         self._delivery.transport = self._transport
         return self._delivery
 

@@ -11,13 +11,14 @@ import json
 import re
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from agent import messages
 from agent.frames import HEADER_BYTES, Frame, read_frames
+from agent.renewal import FIRST_NUMBER, read_renewal, renewed, store_renewal
 from agent.spool import ACKNOWLEDGED_FILE, DESCRIPTION_FILE, SEGMENT_SUFFIX
 
 SET_ASIDE_FOLDER = "set-aside"
@@ -33,7 +34,9 @@ class SpoolReader:
         self.folder = folder
         self.id = folder.name
         self.replaced = 0  # frames that could not be read
-        self.acknowledged = self._read_acknowledged()
+        # The number of the last frame the tracker has.
+        self.delivered = self._read_acknowledged()
+        self._renewal = read_renewal(folder)
         # Where the frame behind the last one read lies: number, file, offset.
         self._cursor: tuple[int, Path, int] | None = None
         self._description = self._read_description()
@@ -50,11 +53,33 @@ class SpoolReader:
         origin = self._description.get("origin")
         return str(origin.get("run", "?")) if isinstance(origin, dict) else "?"
 
+    @property
+    def sent_as(self) -> str:
+        """The id under which the tracker knows the frames."""
+        return self.id if self._renewal is None else self._renewal.id
+
+    @property
+    def acknowledged(self) -> int:
+        """The number of the last frame the tracker has, as it is sent."""
+        return max(0, self.as_sent(self.delivered))
+
+    @property
+    def is_renewed_in_vain(self) -> bool:
+        """Whether even of a new spool nothing has been stored."""
+        return self._renewal is not None and self.acknowledged == 0
+
+    def as_sent(self, number: int) -> int:
+        """Return the number under which a frame of the files is sent."""
+        return number - self._shift
+
     def frames_from(self, number: int, *, most_bytes: int) -> list[Frame]:
-        """Return consecutive frames from `number` on, at least one if there is one."""
+        """Return frames as they are sent, from `number` on: one or more if there are.
+
+        Frames follow each other without gaps, whatever was lost.
+        """
         found: list[Frame] = []
         size = 0
-        for frame in self._consecutive(number):
+        for frame in self._sent(number):
             length = HEADER_BYTES + len(frame.payload)
             if found and size + length > most_bytes:
                 break
@@ -64,19 +89,40 @@ class SpoolReader:
 
     def pending_bytes(self) -> int:
         """Roughly how much is not yet delivered."""
-        sizes = [s.stat().st_size for _, s in self._segments(self.acknowledged + 1)]
-        for _, frame in self._stored(self.acknowledged + 1):
+        sizes = [s.stat().st_size for _, s in self._segments(self.delivered + 1)]
+        for _, frame in self._stored(self.delivered + 1):
             # The first frame not acknowledged begins where the pending bytes do.
             return max(0, sum(sizes) - frame.end + len(frame.to_bytes()))
         return 0
 
     def acknowledge(self, number: int) -> None:
         """Remember that everything up to `number` is stored by the tracker."""
-        self.acknowledged = number
+        self.delivered = number + self._shift
         # A torn write would read as a smaller number, which costs a repeat.
         with contextlib.suppress(OSError):
-            (self.folder / ACKNOWLEDGED_FILE).write_text(f"{number:020}")
-        self._remove_segments_before(number + 1)
+            (self.folder / ACKNOWLEDGED_FILE).write_text(f"{self.delivered:020}")
+        self._remove_segments_before(self.delivered + 1)
+
+    def renew(self, first: int, stored: Collection[int]) -> bool:
+        """Send the frames from `first` on as a new spool, without those stored already.
+
+        Numbers are as the frames were sent. False where it cannot be done.
+        """
+        origin = self._renewal.origin if self._renewal else self._origin()
+        if origin is None:
+            return False
+        renewal = renewed(
+            self._renewal,
+            origin,
+            max(first, FIRST_NUMBER) + self._shift,
+            [number + self._shift for number in stored],
+        )
+        # Or who delivers the rest would not know of it, and have it stored twice.
+        if not store_renewal(self.folder, renewal):
+            return False
+        self._renewal = renewal
+        self.acknowledge(0)
+        return True
 
     def unsaid_end(self) -> Frame | None:
         """Return the frame that ends a delivered spool whose process could not.
@@ -91,7 +137,9 @@ class SpoolReader:
             or messages.holds_close(last[0].payload)
         ):
             return None
-        written = [s.stat().st_mtime_ns for _, s in self._segments(number)]
+        written = [s.stat().st_mtime_ns for _, s in self._segments(self.delivered)]
+        if not written:
+            return None
         close = messages.close_for_another(time=max(written) // 1000)
         return Frame(number + 1, messages.payload([close]))
 
@@ -107,6 +155,26 @@ class SpoolReader:
     def remove(self) -> None:
         """Delete the folder, once all of it is delivered."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def _shift(self) -> int:
+        return 0 if self._renewal is None else self._renewal.shift
+
+    def _sent(self, number: int) -> Iterator[Frame]:
+        renewal = self._renewal
+        if renewal is None:
+            yield from self._consecutive(number)
+            return
+        if number < FIRST_NUMBER:
+            yield Frame(1, messages.payload([messages.open_spool(renewal.origin)]))
+        for frame in self._consecutive(max(number, FIRST_NUMBER) + renewal.shift):
+            is_left_out = frame.number in renewal.stored
+            # The new spool has to end, too.
+            if is_left_out and not messages.holds_close(frame.payload):
+                payload = _EMPTY_PAYLOAD
+            else:
+                payload = frame.payload
+            yield Frame(self.as_sent(frame.number), payload, frame.end)
 
     def _consecutive(self, number: int) -> Iterator[Frame]:
         expected = number

@@ -12,6 +12,7 @@ from uuid import uuid4
 import msgspec
 import numpy as np
 
+from tracker.actions.access import authenticate, make_token
 from tracker.actions.states import settle_states
 from tracker.actor import Actor, Scope
 from tracker.ingest.opening import from_microseconds
@@ -98,8 +99,10 @@ def make_member(
 
 
 def actor_of(member: Member, scope: Scope = Scope.FULL) -> Actor:
-    """What a token of this member would make: one workspace, one scope."""
-    return Actor(member.user_id, member.workspace_id, scope)
+    """What a new token of this member makes: one workspace, one scope."""
+    actor = authenticate(make_token(member, "test", scope))
+    assert actor is not None
+    return actor
 
 
 def browser_of(member: Member) -> Actor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class TrackerError(Exception):
     """Base of every refusal; `code` is part of the API and never changes."""
@@ -64,15 +66,30 @@ class OutOfOrder(TrackerError):
 
 
 class FrameDiffers(TrackerError):
-    """A frame's number is stored already, with other content."""
+    """A frame's number is stored already, with other content.
+
+    `first` is the first frame of the batch that is not known to be stored, `stored`
+    are those after it that are.
+    """
 
     code = "frame_differs"
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, *, first: int, stored: Sequence[int]) -> None:
         super().__init__(
             f"Frame {number} is stored already, with other content: two processes"
             " write to one spool, or a spool was set back. Nothing was stored."
         )
+        self.first = first
+        self.stored = stored
+
+
+class Pinned(TrackerError):
+    """The run is kept, whatever anybody wants to be rid of."""
+
+    code = "pinned"
+
+    def __init__(self) -> None:
+        super().__init__("The run is pinned; unpin it first.")
 
 
 class Unavailable(TrackerError):

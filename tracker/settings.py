@@ -137,7 +137,7 @@ if IS_SQLITE:
     }
 else:
     # Each of the few threads keeps its own: a pool would check one in and out for each
-    # request, which cost more than what a batch asks of the database.
+    # request, which takes time and gives these nothing.
     DATABASES["default"]["CONN_MAX_AGE"] = None
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,

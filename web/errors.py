@@ -21,6 +21,7 @@ TITLES = {
     HTTPStatus.NOT_FOUND: "Nothing here",
     HTTPStatus.FORBIDDEN: "Not allowed",
     HTTPStatus.BAD_REQUEST: "This cannot be done",
+    HTTPStatus.CONFLICT: "This cannot be done",
     HTTPStatus.SERVICE_UNAVAILABLE: "Not available just now",
 }
 

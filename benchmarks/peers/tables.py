@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from statistics import median
 
 THOUSAND = 1_000.0
-MILLION = 1_000_000.0
 
 
 @dataclass(frozen=True, slots=True)

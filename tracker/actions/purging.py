@@ -147,6 +147,8 @@ def _delete(purged: Purged, table: Table, run_id: UUID, ids: Ids) -> None:
 def _delete_row_of(run_id: UUID) -> None:
     """Delete the run together with the work that asks for it, so that neither is left."""
     with transaction.atomic():
+        # Before its work, or somebody could ask for some more in between.
+        Run.objects.select_for_update().filter(id=run_id).first()
         Work.objects.filter(run_id=run_id).delete()
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM tracker_run WHERE id = %s", [key(run_id)])

@@ -7,15 +7,14 @@ and bytes follow in the background (see tracker/actions/purging.py).
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from tracker.actions.work import request_work
-from tracker.errors import InvalidInput, NotFound
+from tracker.errors import InvalidInput, NotFound, Pinned
 from tracker.models import Project, Run, WorkKind
 from tracker.queries.trash import TRASH_DAYS, expired_runs
 
@@ -29,7 +28,7 @@ def move_to_trash(run: Run, *, now: datetime | None = None) -> None:
     runs = Run.objects.not_in_trash().filter(id=run.id)
     moved = runs.filter(pinned_at=None).update(trashed_at=now or timezone.now())
     if not moved and runs.exists():
-        raise InvalidInput("run", "is pinned; unpin it first")
+        raise Pinned
     run.refresh_from_db()
 
 
@@ -103,9 +102,7 @@ def request_purges() -> None:
     """Ask for the work on whatever is marked, in case that nobody is at it."""
     marked = Run.objects.exclude(purging_at=None).values_list("id", flat=True)
     for run_id in marked[:RUNS_AT_ONCE]:
-        # It may be gone by now.
-        with suppress(IntegrityError), transaction.atomic():
-            request_work(run_id, WorkKind.PURGE)
+        request_work(run_id, WorkKind.PURGE)
 
 
 def _mark_all(run_ids: list[UUID], now: datetime) -> int:

@@ -1,7 +1,8 @@
 """Asks for background work, hands it to one worker at a time, and notes the outcome.
 
-Every change is one conditional update, so nothing here holds a lock for longer
-than a statement, and any number of workers may try at once.
+Every change is one conditional update, and only the first request for a run's work is
+two statements, so nothing here holds a lock for long, and any number of workers may
+try at once.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Coalesce, Least
 from django.utils import timezone
 
-from tracker.models import Work, WorkKind
+from tracker.models import Run, Work, WorkKind
 
 # What a killed worker had taken waits for so long. Longer work may be done twice at
 # the same time, which all of it survives.
@@ -39,11 +41,20 @@ class Claim:
 
 
 def request_work(run_id: UUID, kind: WorkKind, *, delay_seconds: float = 0) -> None:
-    """Have the work done after the delay, or earlier if it was asked for earlier."""
+    """Have the work done after the delay, or earlier if it was asked for earlier.
+
+    For a run that is gone there is nothing to do.
+    """
     if _set_due(run_id, kind, delay_seconds):
         return
-    Work.objects.bulk_create([Work(run_id=run_id, kind=kind)], ignore_conflicts=True)
-    _set_due(run_id, kind, delay_seconds)
+    with transaction.atomic():
+        # It may be deleted at any moment, but not before this is committed.
+        runs = Run.objects.select_for_update(no_key=True).filter(id=run_id)
+        if runs.first() is None:
+            return
+        work = Work(run_id=run_id, kind=kind)
+        Work.objects.bulk_create([work], ignore_conflicts=True)
+        _set_due(run_id, kind, delay_seconds)
 
 
 def _set_due(run_id: UUID, kind: WorkKind, delay_seconds: float) -> int:

@@ -23,6 +23,7 @@ from tracker.errors import (
     NotAuthenticated,
     NotFound,
     OutOfOrder,
+    Pinned,
     TooLarge,
     TrackerError,
     Unavailable,
@@ -44,6 +45,7 @@ MEANINGS: dict[type[TrackerError], str] = {
     NotAuthenticated: "The token is missing, unknown, expired or revoked.",
     NotFound: "It does not exist, or the token may not see it.",
     OutOfOrder: "Frames before these are missing; go on from the number expected.",
+    Pinned: "The run is pinned; unpin it first.",
     TooLarge: "The body is beyond a limit.",
     Unavailable: "The server or its database is busy or away; try again later.",
     UnsupportedMedia: "The body's type or encoding is not one of those described.",
@@ -64,6 +66,7 @@ OF_BATCHES: Refusals = (
     OutOfOrder,
     UnsupportedMedia,
 )
+OF_OPERATIONS: dict[str, Refusals] = {"trash_trash_run": (Pinned,)}
 
 RUN_ID = {"run_id": "$response.body#/runs/0/id"}
 PROJECT = {
@@ -109,6 +112,17 @@ ERROR: Json = {
                 "expected": {
                     "type": "integer",
                     "description": "Only with `out_of_order`: the frame to go on from.",
+                },
+                "first": {
+                    "type": "integer",
+                    "description": "Only with `frame_differs`: the first frame of the"
+                    " batch that is not known to be stored.",
+                },
+                "stored": {
+                    "type": "array",
+                    "items": {"type": "integer"},
+                    "description": "Only with `frame_differs`: later frames of the"
+                    " batch that are stored already.",
                 },
             },
             "required": ["code", "message"],
@@ -159,7 +173,7 @@ def _add_refusals(operation: Json) -> None:
 
 
 def _refusals(operation: Json) -> set[type[TrackerError]]:
-    refusals = set(ALWAYS)
+    refusals = {*ALWAYS, *OF_OPERATIONS.get(_name(operation), ())}
     for scheme in operation["security"]:
         for name in scheme:
             refusals.update(BY_SECURITY[name])
@@ -191,9 +205,14 @@ def _response(refusals: list[type[TrackerError]]) -> Json:
 
 
 def _add_links(operation: Json) -> None:
-    name = operation["operationId"].removeprefix(PREFIX)
+    name = _name(operation)
     if name in LINKS:
         operation["responses"][200]["links"] = {
             target: {"operationId": PREFIX + target, "parameters": parameters}
             for target, parameters in LINKS[name].items()
         }
+
+
+def _name(operation: Json) -> str:
+    name: str = operation["operationId"].removeprefix(PREFIX)
+    return name

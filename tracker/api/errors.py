@@ -13,6 +13,7 @@ from ninja.errors import HttpError, ValidationError
 
 from tracker.errors import (
     Busy,
+    FrameDiffers,
     InvalidInput,
     NotAuthenticated,
     OutOfOrder,
@@ -46,6 +47,8 @@ def refused(error: TrackerError) -> HttpResponse:
     body: dict[str, object] = {"code": error.code, "message": str(error)}
     if isinstance(error, OutOfOrder):
         body["expected"] = error.expected
+    if isinstance(error, FrameDiffers):
+        body |= {"first": error.first, "stored": list(error.stored)}
     response = JsonResponse({"error": body}, status=status_of(error))
     if isinstance(error, NotAuthenticated):
         response["WWW-Authenticate"] = "Bearer"

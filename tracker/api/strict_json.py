@@ -30,7 +30,7 @@ def read_json(body: bytes) -> Any:
             body.decode(),
             object_pairs_hook=_without_doubles,
             parse_int=_integer,
-            parse_float=_finite,
+            parse_float=_number,
             parse_constant=_refuse_constant,
         )
     except UnicodeDecodeError as error:
@@ -54,11 +54,12 @@ def _integer(text: str) -> int:
     return int(text)
 
 
-def _finite(text: str) -> float:
+def _number(text: str) -> float | int:
     number = float(text)
     if not math.isfinite(number):
         raise InvalidInput(BODY, "holds a number beyond those of 64 bits")
-    return number
+    # JSON has one kind of number: 2.0 is what 2 is.
+    return int(number) if number.is_integer() else number
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from tracker.ingest.memory import Memory
 from tracker.ingest.paths import MOST_BYTES, bytes_of
+from tracker.memory import Memory
 from tracker.series.points import Integers
 
 _series: Memory[tuple[UUID, tuple[str, ...]], Integers] = Memory(MOST_BYTES)

@@ -12,8 +12,8 @@ import msgspec
 
 from tracker.ingest.arrays import claimed_length
 from tracker.ingest.limits import LIMITS
-from tracker.ingest.memory import Memory
 from tracker.ingest.refusal import Unacceptable
+from tracker.memory import Memory
 
 # What is remembered in each server process, at most.
 MOST_BYTES = 64 * 1024 * 1024

@@ -146,17 +146,23 @@ def _expect_the_same(batch: Batch, known: Known) -> None:
     """
     stored = np.frombuffer(known.checksums, "<u4").tolist()
     oldest = known.last_number + 1 - len(stored)
-    different = {
-        number
+    compared = {
+        number: stored[number - oldest] == checksum
         for number, checksum in enumerate(batch.checksums, start=batch.first)
-        if oldest <= number <= known.last_number and stored[number - oldest] != checksum
+        if oldest <= number <= known.last_number
     }
+    different = {number for number, is_same in compared.items() if not is_same}
     if different:
         different &= {refusal.frame for refusal in batch.refusals} | {
             m.frame for m in batch.messages if not isinstance(m.content, Drop)
         }
     if different:
-        raise FrameDiffers(min(different))
+        # Where the oldest that is remembered differs, those before it may, too.
+        first = batch.first if oldest in different else min(different)
+        same = sorted(compared.keys() - different)
+        raise FrameDiffers(
+            min(different), first=first, stored=[n for n in same if n > first]
+        )
 
 
 def _agree(one: Kind, other: Kind) -> bool:

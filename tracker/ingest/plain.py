@@ -13,10 +13,10 @@ from tracker.actor import Actor
 from tracker.ingest.batch import Batch
 from tracker.ingest.entries import Paths, SeriesIds, entry_of
 from tracker.ingest.known_series import known_series
-from tracker.ingest.memory import Memory
 from tracker.ingest.messages import AddPoints
 from tracker.ingest.pipeline import remembered_checksums
 from tracker.ingest.spools import Position, add_next
+from tracker.memory import Memory
 from tracker.series.points import Integers
 
 # What is remembered of a spool takes about so much, and of all in a server process.
@@ -32,9 +32,14 @@ def remember_position(spool_id: UUID, position: Position) -> None:
 
 
 def store_plainly(actor: Actor, spool_id: UUID, batch: Batch) -> bool:
-    """Store a plain batch; return False, having done nothing, for any other."""
+    """Store a plain batch; return False, having done nothing, for any other.
+
+    Nor is anything done for an actor whose token is no longer good.
+    """
     before = _positions.get(spool_id)
-    if before is None or batch.first != before.last_number + 1 or batch.refusals:
+    if before is None or actor.token_id is None:
+        return False
+    if batch.first != before.last_number + 1 or batch.refusals:
         return False
     series = _series_of(before.run_id, batch)
     entry = entry_of(batch, series) if series else None
@@ -43,7 +48,7 @@ def store_plainly(actor: Actor, spool_id: UUID, batch: Batch) -> bool:
 
     checksums = remembered_checksums(before.checksums, batch)
     after = Position(before.run_id, batch.last, checksums)
-    if not add_next(actor, spool_id, before, after, entry):
+    if not add_next(actor.token_id, spool_id, before, after, entry):
         return False
     remember_position(spool_id, after)
     return True

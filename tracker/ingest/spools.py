@@ -53,9 +53,12 @@ NOTE_NEXT = (
     SELECT 1 FROM tracker_run AS run
     JOIN tracker_project AS project ON project.id = run.project_id
     JOIN tracker_member AS member ON member.workspace_id = project.workspace_id
+    JOIN tracker_user AS person ON person.id = member.user_id
+    JOIN tracker_token AS token ON token.member_id = member.id
     WHERE run.id = tracker_spool.run_id AND run.trashed_at IS NULL
-      AND run.last_seen_at >= %s AND project.workspace_id = %s
-      AND member.user_id = %s AND member.role IN (%s, %s)
+      AND run.last_seen_at >= %s AND member.role IN (%s, %s) AND person.is_active
+      AND token.id = %s AND token.revoked_at IS NULL
+      AND (token.expires_at IS NULL OR token.expires_at > %s)
   )
 """
 )
@@ -142,12 +145,12 @@ def note_progress(
 
 
 def add_next(
-    actor: Actor, spool_id: UUID, before: Position, after: Position, entry: Entry
+    token_id: int, spool_id: UUID, before: Position, after: Position, entry: Entry
 ) -> bool:
     """Add the entry if the spool is where it is expected; return whether it was.
 
     Nothing else may have happened either: a run in the trash, a process taken for
-    dead, a member who may no longer write.
+    dead, a member who may no longer write, a token that is no longer good.
     """
     now = timezone.now()
     expected = [
@@ -159,10 +162,10 @@ def add_next(
         before.checksums,
         State.RUNNING.value,
         moment(now - RUN_SEEN_RESOLUTION),
-        actor.workspace_id,
-        actor.user_id,
         Role.OWNER.value,
         Role.EDITOR.value,
+        token_id,
+        moment(now),
     ]
     if database().vendor == "postgresql":
         values = [entry.first, entry.last, entry.point_count, moment(now), entry.data]

@@ -8,7 +8,7 @@ somebody who waits for them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -65,10 +65,23 @@ class Receipt:
     refused_count: int = 0
 
 
-def store_batch(actor: Actor, spool_id: UUID, body: bytes) -> Receipt:
+def store_batch(
+    actor: Actor,
+    spool_id: UUID,
+    body: bytes,
+    *,
+    confirm: Callable[[], Actor] | None = None,
+) -> Receipt:
+    """Store what agents sent; raise a TrackerError when none of it can be stored.
+
+    `confirm` finds out whether an actor that is only remembered may still come in, and
+    raises if not. A plain batch does that by itself.
+    """
     batch = read_batch(body)
     if store_plainly(actor, spool_id, batch):
         return Receipt(batch.last)
+    if confirm is not None:
+        actor = confirm()
 
     stored = committed(lambda: _store(actor, spool_id, batch))
     # Only what is committed may be remembered.

@@ -5,15 +5,28 @@ Each repair looks again, in a transaction, and so may come late or twice.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from uuid import UUID
 
 import numpy as np
 from django.db import transaction
 
 from tracker.integrity.problem import Problem, Repair
-from tracker.integrity.rows import read_chunk, read_entry, read_ticks
+from tracker.integrity.rows import (
+    Ticks,
+    chunk_faults,
+    chunk_overview,
+    ends_of,
+    overview_faults,
+    read_chunk,
+    read_entry,
+    read_ticks,
+    ticks_overview,
+    ticks_overview_faults,
+)
 from tracker.integrity.series import NAMES, Whole
 from tracker.models import Attribute, JournalEntry, SeriesChunk, SeriesTicks
+from tracker.series import codec
 from tracker.series.columns import Damaged
 from tracker.series.rows import stored
 
@@ -28,6 +41,10 @@ def repair(problem: Problem) -> bool:
                 return _count_chunks(problem.run_id, problem.row_id)
             case Repair.SUMMARY:
                 return _summarise(problem.run_id, problem.row_id)
+            case Repair.OVERVIEW:
+                return _draw_chunk(problem.run_id, problem.row_id)
+            case Repair.TICKS_OVERVIEW:
+                return _draw_ticks(problem.run_id, problem.row_id)
             case Repair.ENTRY:
                 return _set_aside(problem.run_id, problem.row_id)
 
@@ -64,11 +81,8 @@ def _whole(run_id: UUID, series_id: int) -> tuple[Whole, np.float64 | None]:
     chunks = SeriesChunk.objects.filter(run_id=run_id, series_id=series_id)
     for chunk in chunks.order_by("first_step", "id").iterator(chunk_size=100):
         whole.add_row(chunk)
-        ticks = None
-        if chunk.ticks_id is not None:
-            ticks = SeriesTicks.objects.filter(run_id=run_id, id=chunk.ticks_id).first()
         try:
-            points, _ = read_chunk(chunk, read_ticks(ticks) if ticks else None)
+            points, _ = read_chunk(chunk, _ticks_of(chunk))
         except Damaged:
             continue
         end = points.sorted_by_step()[-1:]
@@ -76,6 +90,51 @@ def _whole(run_id: UUID, series_id: int) -> tuple[Whole, np.float64 | None]:
         if best is None or place >= best:
             best, last = place, end.values[0]
     return whole, last
+
+
+def _ticks_of(chunk: SeriesChunk) -> Ticks | None:
+    if chunk.ticks_id is None:
+        return None
+    row = SeriesTicks.objects.filter(run_id=chunk.run_id, id=chunk.ticks_id).first()
+    return read_ticks(row) if row else None
+
+
+def _draw_chunk(run_id: UUID, chunk_id: int) -> bool:
+    rows = SeriesChunk.objects.filter(run_id=run_id, id=chunk_id)
+    chunk = rows.select_for_update().first()
+    if chunk is None:
+        return False  # compaction replaced it meanwhile
+    ticks = _ticks_of(chunk)
+    try:
+        points, bucket = read_chunk(chunk, ticks)
+    except Damaged:
+        return False
+    is_another = any(chunk_faults(chunk, bucket, points))
+    if is_another or _are_right(overview_faults(chunk, ticks, bucket, points)):
+        return False
+    overview = chunk_overview(points, has_ticks=chunk.ticks_id is not None)
+    return bool(rows.update(overview=overview))
+
+
+def _draw_ticks(run_id: UUID, ticks_id: int) -> bool:
+    rows = SeriesTicks.objects.filter(run_id=run_id, id=ticks_id)
+    row = rows.select_for_update().first()
+    ticks = read_ticks(row) if row else None
+    if row is None or ticks is None or _are_right(ticks_overview_faults(row, ticks)):
+        return False
+    chunks = SeriesChunk.objects.filter(run_id=run_id, ticks_id=ticks_id)
+    said = set(chunks.values_list(*codec.TICK_COLUMNS))
+    if said - {ends_of(ticks)}:
+        return False  # these are perhaps the ticks of other chunks
+    overview = codec.encode_ticks_overview(ticks_overview(ticks))
+    return bool(rows.update(overview=overview))
+
+
+def _are_right(faults: Iterator[str]) -> bool:
+    try:
+        return not any(faults)
+    except Damaged:
+        return False
 
 
 def _set_aside(run_id: UUID, entry_id: int) -> bool:

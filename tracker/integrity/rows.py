@@ -17,6 +17,7 @@ from tracker.series.downsample import (
     Buckets,
     bucket_starts,
     summarise,
+    summarise_rows,
     summarise_ticks,
 )
 from tracker.series.points import Floats, Integers, Points
@@ -28,7 +29,6 @@ TOLERANCE = 1e-9
 Ticks = tuple[Floats, Integers]
 # None where they cannot be read.
 TicksById = Mapping[int, Ticks | None]
-OverviewsById = Mapping[int, codec.Columns | None]
 
 
 def read_entry(entry: JournalEntry) -> tuple[list[Table], list[str]]:
@@ -52,23 +52,24 @@ def read_ticks(row: SeriesTicks) -> Ticks | None:
         return None
 
 
-def read_ticks_overview(row: SeriesTicks) -> codec.Columns | None:
-    try:
-        return codec.decode_ticks_overview(row.overview)
-    except Damaged:
-        return None
+def ticks_overview(ticks: Ticks) -> codec.Columns:
+    """Return the drawing buckets that follow from ticks."""
+    steps, times = ticks
+    return summarise_ticks(steps, times, bucket_starts(len(steps)))
 
 
-def ticks_faults(row: SeriesTicks) -> Iterator[str]:
-    """Say what is wrong with ticks that can be decoded; raise Damaged for others."""
-    steps, times = codec.decode_ticks(row.data)
-    if not np.isfinite(steps).all():
-        yield "steps are not finite"
-    if len(steps) <= BUCKET_POINTS and not row.overview:
+def ends_of(ticks: Ticks) -> tuple[float, ...]:
+    """Return what the rows of chunks say of their ticks: TICK_COLUMNS, of all."""
+    whole = summarise_ticks(*ticks, bucket_starts(1))
+    return tuple(whole[name][0].item() for name in codec.TICK_COLUMNS)
+
+
+def ticks_overview_faults(row: SeriesTicks, ticks: Ticks) -> Iterator[str]:
+    """Say what is wrong with the drawing buckets of ticks; raise Damaged."""
+    if len(ticks[0]) <= BUCKET_POINTS and not row.overview:
         return  # the chunks' rows say the same
-    overview = codec.decode_ticks_overview(row.overview)
-    expected = summarise_ticks(steps, times, bucket_starts(len(steps)))
-    if any(not np.array_equal(overview[name], expected[name]) for name in expected):
+    found, expected = codec.decode_ticks_overview(row.overview), ticks_overview(ticks)
+    if any(not np.array_equal(found[name], expected[name]) for name in expected):
         yield "their drawing buckets are not those of the ticks"
 
 
@@ -92,13 +93,23 @@ def chunk_faults(row: SeriesChunk, whole: Buckets, points: Points) -> Iterator[s
         yield "it is open and full"
 
 
+def chunk_overview(points: Points, *, has_ticks: bool) -> bytes:
+    """Return the drawing buckets that follow from a chunk's points, encoded."""
+    if not has_ticks:
+        return codec.encode_whole_overview(summarise(points))
+    own = summarise_rows(points.values[np.newaxis], bucket_starts(len(points)))
+    return codec.encode_overview({name: rows[0] for name, rows in own.items()})
+
+
 def overview_faults(
-    row: SeriesChunk, ticks: codec.Columns | None, whole: Buckets, points: Points
+    row: SeriesChunk, ticks: Ticks | None, whole: Buckets, points: Points
 ) -> Iterator[str]:
     """Say where a chunk's drawing buckets differ from its points; raise Damaged."""
     if row.count <= BUCKET_POINTS and not row.overview:
         return
-    buckets = codec.decode_overview(row.overview, ticks)
+    # Not with what is stored beside the ticks, which is looked at for itself.
+    shared = ticks_overview(ticks) if ticks else None
+    buckets = codec.decode_overview(row.overview, shared)
     merged: dict[str, Any] = {
         "count": buckets.count.sum(),
         "finite_count": buckets.finite_count.sum(),

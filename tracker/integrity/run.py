@@ -19,7 +19,6 @@ from django.db.models.functions import Length
 
 from tracker.integrity.problem import Problem, Repair, Severity
 from tracker.integrity.rows import (
-    OverviewsById,
     Ticks,
     TicksById,
     chunk_faults,
@@ -27,8 +26,7 @@ from tracker.integrity.rows import (
     read_chunk,
     read_entry,
     read_ticks,
-    read_ticks_overview,
-    ticks_faults,
+    ticks_overview_faults,
 )
 from tracker.integrity.series import Whole, series_faults
 from tracker.models import (
@@ -40,6 +38,7 @@ from tracker.models import (
     SeriesTicks,
     Spool,
 )
+from tracker.series.codec import decode_ticks
 from tracker.series.columns import Damaged
 
 READ_ROWS = 500
@@ -48,6 +47,7 @@ CHECKSUM_BYTES = 4
 
 RESTORE = "restore the last backup if these points matter"
 REPAIR = "run `python3 manage.py doctor --repair`"
+NOTHING_LOST = "nothing is lost"
 TELL = "please report it: this is a mistake of Seamark's"
 
 Row = TypeVar("Row", bound=Model)
@@ -75,6 +75,8 @@ class RunWalk:
     wholes: dict[int, Whole] = field(default_factory=lambda: defaultdict(Whole))
     # How many chunks refer to each row of ticks.
     references: Counter[int] = field(default_factory=Counter)
+    # Those of chunks whose rows contradict their points.
+    doubted_ticks: set[int] = field(default_factory=set)
 
     def problems(self) -> Iterator[Problem]:
         self.seen.runs += 1
@@ -149,15 +151,11 @@ class RunWalk:
         for portion in _portions(chunks, "data", "overview"):
             ids = {chunk.ticks_id for chunk in portion if chunk.ticks_id is not None}
             rows = SeriesTicks.objects.filter(run_id=self.run.id, id__in=ids)
-            ticks = {row.pk: row for row in rows}
-            steps = {key: read_ticks(row) for key, row in ticks.items()}
-            overviews = {key: read_ticks_overview(row) for key, row in ticks.items()}
+            steps = {row.pk: read_ticks(row) for row in rows}
             for chunk in portion:
-                yield from self._chunk(chunk, steps, overviews)
+                yield from self._chunk(chunk, steps)
 
-    def _chunk(
-        self, chunk: SeriesChunk, steps: TicksById, overviews: OverviewsById
-    ) -> Iterator[Problem]:
+    def _chunk(self, chunk: SeriesChunk, steps: TicksById) -> Iterator[Problem]:
         self.seen.chunks += 1
         where = self._name(chunk)
         whole = self.wholes[chunk.series_id]
@@ -178,22 +176,19 @@ class RunWalk:
             return
         self.seen.points += len(points)
         whole.add_points(points)
-        for fault in chunk_faults(chunk, bucket, points):
+        faults = list(chunk_faults(chunk, bucket, points))
+        for fault in faults:
             yield self._wrong("chunk-row", where, fault)
-        try:
-            overview = overviews.get(chunk.ticks_id) if chunk.ticks_id else None
-            for fault in overview_faults(chunk, overview, bucket, points):
-                yield self._wrong("chunk-overview", where, fault)
-        except Damaged as damage:
-            yield Problem(
-                Severity.WARNING,
-                "overview-damaged",
-                self._place(where),
-                f"its drawing buckets cannot be read ({damage}); charts read all of "
-                "its points instead, which takes longer",
-                "nothing is lost; restore the last backup if charts are too slow",
-                self.run.id,
-            )
+        if faults and chunk.ticks_id is not None:
+            self.doubted_ticks.add(chunk.ticks_id)
+        yield from self._drawing_buckets(
+            overview_faults(chunk, ticks, bucket, points),
+            "chunk-overview",
+            where,
+            # Points that the row contradicts are perhaps another's.
+            repair=None if faults else Repair.OVERVIEW,
+            row_id=chunk.pk,
+        )
 
     def _without_ticks(
         self, chunk: SeriesChunk, where: str, is_there: bool
@@ -232,13 +227,46 @@ class RunWalk:
                     row.pk,
                 )
             try:
-                for fault in ticks_faults(row):
-                    yield self._wrong("ticks-overview", where, fault)
+                ticks = decode_ticks(row.data)
             except Damaged as damage:
                 what = f"{damage}; the points of {references:,} chunks are left out"
-                if read_ticks(row) is not None:
-                    what = f"their drawing buckets cannot be read: {damage}"
                 yield self._damaged("ticks-damaged", where, what)
+                continue
+            if not np.isfinite(ticks[0]).all():
+                yield self._wrong("ticks-steps", where, "steps are not finite")
+            yield from self._drawing_buckets(
+                ticks_overview_faults(row, ticks),
+                "ticks-overview",
+                where,
+                repair=None if row.pk in self.doubted_ticks else Repair.TICKS_OVERVIEW,
+                row_id=row.pk,
+            )
+
+    def _drawing_buckets(
+        self,
+        faults: Iterator[str],
+        code: str,
+        where: str,
+        *,
+        repair: Repair | None,
+        row_id: int,
+    ) -> Iterator[Problem]:
+        """Tell of what charts need and follows from points: nothing is lost with it."""
+        try:
+            what = "; ".join(faults)
+            severity, advice = Severity.ERROR, TELL
+        except Damaged as damage:
+            what = (
+                f"the drawing buckets cannot be read ({damage}); charts read all points "
+                "instead, which takes longer"
+            )
+            code, severity, advice = "overview-damaged", Severity.WARNING, NOTHING_LOST
+        if what:
+            place = self._place(where)
+            advice = f"{REPAIR}; {advice}" if repair else advice
+            yield Problem(
+                severity, code, place, what, advice, self.run.id, repair, row_id
+            )
 
     def _summaries(self) -> Iterator[Problem]:
         for series_id, row in self.series.items():

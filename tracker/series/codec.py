@@ -93,6 +93,12 @@ def encode_overview(columns: Columns) -> bytes:
     return seal(OVERVIEW_MAGIC, VERSION, body)
 
 
+def encode_whole_overview(buckets: Buckets) -> bytes:
+    """Encode all columns of drawing buckets, as chunks without ticks have them."""
+    body = _encode_columns([getattr(buckets, name) for name in _names(Buckets)])
+    return seal(OVERVIEW_MAGIC, 1, body)
+
+
 def encode_ticks_overview(columns: Columns) -> bytes:
     """Encode TICK_COLUMNS of the drawing buckets of chunks that share their ticks."""
     body = _encode_columns([columns[name] for name in TICK_COLUMNS])

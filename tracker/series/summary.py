@@ -106,7 +106,8 @@ def summaries(table: Table) -> list[Summary]:
 
 def add_to_summaries(run_id: UUID, new: Sequence[Summary]) -> int:
     """Add to the rows of a run's series; return how many of them there were."""
-    # In order of id, so that two who do this wait for each other and never deadlock.
+    # Two passes over one run wait for each other at its journal, so nobody else changes
+    # these rows meanwhile. In order of id they lie closer together.
     new = sorted(new)
     found = 0
     now, run = moment(timezone.now()), key(run_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
+from threading import Event
 
 import numpy as np
 import pytest
@@ -18,9 +19,10 @@ from tests.builders import (
     write_series,
 )
 from tracker.actions import purging
+from tracker.actions.compactions import request_compactions
 from tracker.actions.purging import purge_run
-from tracker.actions.trash import delete_for_good, move_to_trash
-from tracker.actions.work import claim_work
+from tracker.actions.trash import delete_for_good, move_to_trash, request_purges
+from tracker.actions.work import claim_work, request_work
 from tracker.embedded.sqlite.space import give_space_back
 from tracker.errors import NotFound, OutOfOrder
 from tracker.models import JournalEntry, Run, SeriesChunk, State, Work, WorkKind
@@ -136,6 +138,25 @@ def test_a_process_that_logs_all_the_while_is_refused_and_then_begins_anew(
 
     assert not JournalEntry.objects.filter(run_id=late.id).exists()
     assert not SeriesChunk.objects.filter(run_id=late.id).exists()
+
+
+def test_the_timetable_asks_for_work_all_the_while(run):
+    """Whoever found a run's journal may ask for its compaction once the run is gone."""
+    begun = Event()
+
+    def ask():
+        for kind in (WorkKind.COMPACT, WorkKind.DIAGNOSE):
+            request_work(run.id, kind)
+        Work.objects.filter(run=run).exclude(kind=WorkKind.PURGE).delete()
+        begun.set()
+
+    with beside(ask, ask, request_compactions, request_purges):
+        assert begun.wait(30)
+        while not purge_run(run.id, seconds=60).is_done:
+            pass
+
+    assert not Run.objects.filter(id=run.id).exists()
+    assert not Work.objects.filter(run_id=run.id).exists()
 
 
 def test_the_work_goes_with_the_run(run):

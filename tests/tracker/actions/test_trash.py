@@ -30,7 +30,7 @@ from tracker.actions.trash import (
     unpin,
 )
 from tracker.actor import Scope
-from tracker.errors import InvalidInput, NotAllowed, NotFound
+from tracker.errors import InvalidInput, NotAllowed, NotFound, Pinned
 from tracker.models import Role, Run, State, Work, WorkKind
 from tracker.queries.trash import TRASH_DAYS, expired_count, trash_page
 
@@ -100,7 +100,7 @@ def test_a_process_goes_on_where_it_was_once_its_run_is_restored(project):
 
 def test_a_pinned_run_stays_until_it_is_unpinned(run):
     pin(run)
-    with pytest.raises(InvalidInput, match="unpin it first"):
+    with pytest.raises(Pinned, match="unpin it first"):
         move_to_trash(run)
     assert not is_in_trash(run)
 

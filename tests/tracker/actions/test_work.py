@@ -9,6 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from tests.builders import make_project, make_run
+from tracker import tasks
 from tracker.actions.work import (
     ERROR_LENGTH,
     LONGEST_RETRY_SECONDS,
@@ -183,6 +184,30 @@ def test_work_of_a_deleted_run_is_gone(run, work_id):
     finish_work(claim)
     fail_work(claim, RuntimeError())
     assert due_work_ids(10) == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", WorkKind)
+def test_work_for_a_run_that_is_gone_is_not_asked_for(run, kind):
+    run_id = run.id
+    run.delete()
+
+    request_work(run_id, kind)
+
+    assert not Work.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_timetable_takes_no_notice_of_runs_that_are_gone(run, monkeypatch):
+    gone = run.id
+    run.delete()
+    monkeypatch.setattr(tasks, "live_run_ids", lambda: [gone])
+    monkeypatch.setattr(tasks, "compact_run", lambda run_id: 1)
+
+    tasks.request_live_diagnoses()
+    tasks.compact(gone)
+
+    assert not Work.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -147,8 +147,9 @@ following_links = hypothesis.settings(
 
 
 @pytest.fixture(autouse=True)
-def one_connection():
+def one_connection(monkeypatch):
     """Keep the test's transaction open, as Django's own test client does."""
+    monkeypatch.setattr("tracker.api.batches.close_old_connections", lambda: None)
     signals = (request_started, request_finished)
     for signal in signals:
         signal.disconnect(close_old_connections)

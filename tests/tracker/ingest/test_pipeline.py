@@ -132,6 +132,26 @@ def test_a_stored_frame_that_comes_again_with_other_content_is_refused():
         judge(other, stored)
 
 
+def test_a_refusal_says_which_frames_are_stored_all_the_same():
+    numbers = range(REMEMBERED_FRAMES + 9)
+    many = batch_of(*([set_message("a", n)] for n in numbers))
+    stored = Known(many.last, {}, 0, remembered_checksums(b"", many))
+    oldest = many.last - REMEMBERED_FRAMES + 1
+
+    def refused(*different):
+        values = [
+            -n if number in different else n for number, n in enumerate(numbers, 2)
+        ]
+        with pytest.raises(FrameDiffers) as refusal:
+            judge(batch_of(*([set_message("a", value)] for value in values)), stored)
+        return refusal.value.first, refusal.value.stored
+
+    assert refused(many.last) == (many.last, [])
+    assert refused(many.last - 2) == (many.last - 2, [many.last - 1, many.last])
+    # What came before the last frame that is remembered is known to nobody.
+    assert refused(oldest) == (2, [*range(oldest + 1, many.last + 1)])
+
+
 def test_an_empty_frame_may_stand_for_a_stored_one():
     stored = Known(2, {}, 0, remembered_checksums(b"", batch_of([set_message("a", 1)])))
 

@@ -17,11 +17,11 @@ from tests.builders import (
     points_message,
     set_message,
 )
-from tracker.errors import NotAllowed, NotFound, OutOfOrder
+from tracker.errors import NotAllowed, NotAuthenticated, NotFound, OutOfOrder
 from tracker.ingest import write
-from tracker.ingest.memory import Memory
 from tracker.ingest.write import store_batch
-from tracker.models import JournalEntry, Member, Role, Run, Spool, State
+from tracker.memory import Memory
+from tracker.models import JournalEntry, Member, Role, Run, Spool, State, Token
 from tracker.queries.series import read_points
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -139,6 +139,34 @@ def test_who_may_no_longer_write_is_refused(process):
 
     with pytest.raises(NotAllowed):
         process.send(point(2.0))
+
+
+def test_whoever_is_only_remembered_is_looked_up_for_anything_else(process):
+    asked = []
+
+    def confirm():
+        asked.append(True)
+        return process.actor
+
+    for number, messages in [(3, point(2.0)), (4, [set_message("lr", 1)])]:
+        body = frames([messages], first=number)
+        store_batch(process.actor, process.spool_id, body, confirm=confirm)
+
+    assert len(asked) == 1
+    assert process.spool.last_number == 4
+
+
+def test_a_token_that_is_worthless_stores_nothing(process):
+    Token.objects.update(revoked_at=timezone.now())
+
+    def confirm():
+        raise NotAuthenticated
+
+    body = frames([point(2.0)], first=3)
+    with pytest.raises(NotAuthenticated):
+        store_batch(process.actor, process.spool_id, body, confirm=confirm)
+
+    assert process.spool.last_number == 2
 
 
 def test_a_process_taken_for_dead_is_alive_again(process):

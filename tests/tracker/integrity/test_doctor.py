@@ -85,6 +85,18 @@ class TestOfRuns:
         assert code == 0
         assert Attribute.objects.get(path="loss").count == 9_000
 
+    def test_drawing_buckets_are_made_anew(self, run, diagnose):
+        for path in ("loss", "accuracy"):
+            damage(chunks_of(run, path)[0], "overview")
+        damage(
+            SeriesTicks.objects.get(id=chunks_of(run, "loss")[0].ticks_id), "overview"
+        )
+
+        code, said, _ = diagnose("--repair")
+
+        assert (code, said.count("REPAIRED")) == (0, 3), said
+        assert diagnose()[1].endswith("All is well.\n")
+
     def test_json_says_the_same(self, run, diagnose):
         damage(chunks_of(run, "loss")[0])
 
@@ -192,7 +204,7 @@ class TestAsAProcess:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             (root,) = connection.execute(
-                "SELECT rootpage FROM sqlite_master WHERE name = 'spool_silent'"
+                "SELECT rootpage FROM sqlite_master WHERE name = 'spool_running'"
             ).fetchone()
             (page,) = connection.execute("PRAGMA page_size").fetchone()
         with path.open("r+b") as file:

@@ -7,12 +7,15 @@ from django.db.models import F
 from django.forms.models import model_to_dict
 
 from tests.builders import make_project
+from tests.migrations.first_version import chunk_rows
 from tests.tracker.integrity.stored import chunks_of, damage, fill
 from tests.tracker.integrity.test_run import problems_of
-from tracker.integrity.problem import Problem, Severity
+from tests.tracker.series.examples import noise, points
+from tracker.integrity.problem import Problem, Repair, Severity
 from tracker.integrity.repair import repair
 from tracker.models import Attribute, JournalEntry, SeriesChunk, SeriesTicks
-from tracker.queries.series import read_points
+from tracker.queries.series import read_line, read_points
+from tracker.series.codec import decode_ticks, encode_ticks
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -27,6 +30,17 @@ def state_of(path):
     row = model_to_dict(Attribute.objects.get(path=path))
     # A sum in another order.
     return row | {"total": pytest.approx(row["total"])}
+
+
+def ticks_of(run, path):
+    return SeriesTicks.objects.get(id=chunks_of(run, path)[0].ticks_id)
+
+
+def line_of(run):
+    line = read_line(run, "loss", buckets=60)
+    return [
+        column.tolist() for column in (line.x, line.mean, line.minimum, line.maximum)
+    ]
 
 
 def repair_all(run):
@@ -98,8 +112,118 @@ def test_what_is_damaged_is_neither_repaired_nor_removed(run):
     assert len(problems_of(run)) == 2
 
 
+@pytest.mark.parametrize("place", range(2))
+def test_makes_the_drawing_buckets_of_a_chunk_anew(run, place):
+    chunk = chunks_of(run, "loss")[place]
+    before = bytes(chunk.overview), line_of(run)
+    damage(chunk, "overview")
+
+    assert repair_all(run) == [True]
+
+    chunk.refresh_from_db()
+    assert (bytes(chunk.overview), line_of(run)) == before
+    assert problems_of(run) == []
+
+
+def test_makes_the_drawing_buckets_of_ticks_anew(run):
+    ticks = ticks_of(run, "loss")
+    before = bytes(ticks.overview), line_of(run)
+    damage(ticks, "overview")
+
+    assert repair_all(run) == [True]
+
+    ticks.refresh_from_db()
+    assert (bytes(ticks.overview), line_of(run)) == before
+    assert problems_of(run) == []
+
+
+def test_makes_drawing_buckets_anew_that_are_anothers(run):
+    loss, accuracy = chunks_of(run, "loss")[0], chunks_of(run, "accuracy")[0]
+    ticks, other = ticks_of(run, "loss"), ticks_of(run, "alone")
+    before = line_of(run)
+    SeriesChunk.objects.filter(id=loss.id).update(overview=accuracy.overview)
+    SeriesTicks.objects.filter(id=ticks.id).update(overview=other.overview)
+
+    assert repair_all(run) == [True, True]
+
+    assert line_of(run) == before
+    assert problems_of(run) == []
+
+
+def test_makes_drawing_buckets_anew_that_are_gone(run):
+    SeriesChunk.objects.update(overview=b"")
+    SeriesTicks.objects.update(overview=b"")
+
+    assert set(repair_all(run)) == {True}
+
+    assert problems_of(run) == []
+
+
+def test_makes_the_drawing_buckets_of_a_chunk_of_the_first_version_anew(run):
+    some = points(noise(400))
+    series = Attribute.objects.get(path="alone")
+    SeriesChunk.objects.filter(series=series).delete()
+    (row,) = chunk_rows(some)
+    chunk = SeriesChunk.objects.create(run=run, series=series, **row)
+    repair_all(run)  # the ticks of the other are nobody's, and the summary is another
+    assert problems_of(run) == []
+    damage(chunk, "overview")
+
+    assert repair_all(run) == [True]
+
+    chunk.refresh_from_db()
+    assert bytes(chunk.overview) == row["overview"]
+    assert problems_of(run) == []
+
+
+def test_makes_nothing_anew_from_what_is_damaged_itself(run):
+    chunk, ticks = chunks_of(run, "loss")[0], ticks_of(run, "alone")
+    problems = []
+    for row in (chunk, ticks):
+        damage(row, "overview")
+        problems += problems_of(run)
+        damage(row)
+    before = bytes(chunk.overview), bytes(ticks.overview)
+
+    assert [repair(problem) for problem in problems] == [False] * len(problems)
+    assert set(repair_all(run)) == {False}
+
+    chunk.refresh_from_db()
+    ticks.refresh_from_db()
+    assert (bytes(chunk.overview), bytes(ticks.overview)) == before
+    assert {p.code for p in problems_of(run)} == {"chunk-damaged", "ticks-damaged"}
+
+
+def test_makes_nothing_anew_from_points_that_are_anothers(run):
+    loss, accuracy = chunks_of(run, "loss")[0], chunks_of(run, "accuracy")[0]
+    SeriesChunk.objects.filter(id=loss.id).update(data=accuracy.data)
+
+    assert set(repair_all(run)) == {False}
+
+    loss_now = SeriesChunk.objects.get(id=loss.id)
+    assert bytes(loss_now.overview) == bytes(loss.overview)
+
+
+def test_makes_nothing_anew_from_ticks_that_are_anothers(run):
+    ticks = ticks_of(run, "loss")
+    steps, times = decode_ticks(ticks.data)
+    ticks.data = encode_ticks(steps + 1, times)
+    ticks.save(update_fields=["data"])
+    late = Problem(
+        *(Severity.ERROR, "ticks-overview", "here", "x", "y"),
+        *(run.id, Repair.TICKS_OVERVIEW, ticks.id),
+    )
+
+    assert not repair(late)
+    assert set(repair_all(run)) == {False}
+
+    assert bytes(ticks_of(run, "loss").overview) == bytes(ticks.overview)
+
+
 def test_a_repair_that_comes_late_changes_nothing(run):
     SeriesTicks.objects.update(chunk_count=9)
+    damage(chunks_of(run, "loss")[0], "overview")
+    damage(ticks_of(run, "loss"), "overview")
     problems = problems_of(run)
     for problem in problems:
         repair(problem)

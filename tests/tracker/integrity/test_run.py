@@ -195,7 +195,10 @@ def test_an_overview_of_other_points_is_named(run):
     loss, accuracy = chunks_of(run, "loss")[0], chunks_of(run, "accuracy")[0]
     SeriesChunk.objects.filter(id=loss.id).update(overview=accuracy.overview)
 
-    assert set(codes_of(run)) == {"chunk-overview"}
+    problem = the_problem_of(run)
+
+    assert (problem.code, problem.severity) == ("chunk-overview", Severity.ERROR)
+    assert "minimum" in problem.what
 
 
 def test_points_of_another_series_are_named(run):
@@ -218,14 +221,25 @@ def test_damaged_ticks_are_named_once_with_all_their_chunks(run):
     assert seen.unreadable_points == 2 * 8_192
 
 
-def test_damaged_drawing_buckets_of_ticks_are_named(run):
+def test_damaged_drawing_buckets_of_ticks_are_named_once(run):
     ticks = SeriesTicks.objects.get(id=chunks_of(run, "loss")[0].ticks_id)
     damage(ticks, "overview")
 
-    codes = codes_of(run)
+    problem = the_problem_of(run)
 
-    assert codes.count("ticks-damaged") == 1
-    assert codes.count("overview-damaged") == 2
+    assert (problem.code, problem.severity) == ("overview-damaged", Severity.WARNING)
+    assert problem.where.endswith(f"ticks {ticks.id}")
+    assert "charts read all points" in problem.what
+
+
+def test_drawing_buckets_of_other_ticks_are_named(run):
+    loss, alone = (chunks_of(run, path)[0].ticks_id for path in ("loss", "alone"))
+    other = SeriesTicks.objects.get(id=alone).overview
+    SeriesTicks.objects.filter(id=loss).update(overview=other)
+
+    problem = the_problem_of(run)
+
+    assert (problem.code, problem.severity) == ("ticks-overview", Severity.ERROR)
 
 
 def test_a_false_count_of_chunks_is_named(run):

@@ -83,7 +83,7 @@ def test_a_pinned_run_offers_to_unpin_instead(owner, run):
 
     assert reverse("run-unpin", args=[run.id]) in page
     assert reverse("run-trash", args=[run.id]) not in page
-    assert owner.post(reverse("run-trash", args=[run.id])).status_code == 400
+    assert owner.post(reverse("run-trash", args=[run.id])).status_code == 409
     owner.post(reverse("run-unpin", args=[run.id]))
     assert Run.objects.get(id=run.id).pinned_at is None
 

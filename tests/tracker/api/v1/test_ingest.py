@@ -1,9 +1,12 @@
+import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 import zstandard
 from django.db import OperationalError, connection
+from django.utils import timezone
 
 from tests.builders import (
     Process,
@@ -18,7 +21,7 @@ from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.api.v1 import ingest
 from tracker.ingest.limits import LIMITS
-from tracker.models import JournalEntry, Project, Run
+from tracker.models import JournalEntry, Project, Run, Spool, Token, User
 from tracker.queries.series import read_points
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -176,7 +179,7 @@ def test_a_spool_is_a_uuid(writer, spool):
 def test_a_database_that_is_away_is_answered_with_when_to_come_back(
     writer, monkeypatch
 ):
-    def locked(*_):
+    def locked(*_, **__):
         raise OperationalError("database is locked")
 
     monkeypatch.setattr(ingest, "store_batch", locked)
@@ -220,3 +223,49 @@ def test_the_same_batch_twenty_times_at_once_is_stored_once(api):
 
     assert answers == [{"stored": 2, "refused": [], "refused_count": 0}] * 20
     assert JournalEntry.objects.count() == 1
+
+
+@pytest.fixture
+def process_in_progress(writer):
+    """Return the id of a spool whose next batch of `loss` goes the short way."""
+    spool_id = uuid4()
+    body = frames([[open_message()], [points_message("loss", [1.0], steps=[1.0])]])
+    assert send(writer, body, spool_id).status_code == 200
+    return spool_id
+
+
+@pytest.mark.parametrize("body", [b"", b"nonsense", b"next"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: Token.objects.update(revoked_at=timezone.now()),
+        lambda: Token.objects.update(expires_at=timezone.now()),
+        lambda: User.objects.update(is_active=False),
+    ],
+    ids=["revoked", "expired", "deactivated"],
+)
+def test_a_token_that_was_good_a_moment_ago_is_not(
+    writer, process_in_progress, change, body
+):
+    if body == b"next":
+        body = frames([[points_message("loss", [2.0], steps=[2.0])]], first=3)
+    change()
+
+    response = send(writer, body, process_in_progress)
+
+    assert response.status_code == 401
+    assert Spool.objects.get().last_number == 2
+
+
+def test_the_use_of_a_token_is_noted_each_minute(
+    writer, process_in_progress, monkeypatch
+):
+    long_ago = timezone.now() - timedelta(hours=1)
+    Token.objects.update(last_used_at=long_ago)
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 61)
+
+    body = frames([[points_message("loss", [2.0], steps=[2.0])]], first=3)
+    assert send(writer, body, process_in_progress).status_code == 200
+
+    assert Token.objects.get().last_used_at > long_ago

@@ -1,5 +1,5 @@
-from tracker.ingest.memory import Memory
 from tracker.ingest.paths import bytes_of, read_paths
+from tracker.memory import Memory
 
 
 def test_the_least_recently_used_is_forgotten_first():

@@ -1,0 +1,166 @@
+"""A database that the first version filled is one of this version after `migrate`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+
+from tests.builders import actor_of, frames, points_message
+from tests.migrations.filled import READ_BACK, FilledRun, Filler
+from tests.migrations.first_version import (
+    encode_chunk,
+    encode_entry,
+    encode_overview,
+)
+from tests.tracker.series.examples import points, same
+from tests.tracker.series.test_codec import GOLDEN, golden_points
+from tracker.ingest.write import store_batch
+from tracker.integrity.run import RunWalk, Seen, run_ids
+from tracker.integrity.tables import ladder_problems, purge_problems, work_problems
+from tracker.models import Attribute, JournalEntry, Member, Run, SeriesChunk
+from tracker.queries.attributes import list_attributes
+from tracker.queries.health import has_current_schema
+from tracker.queries.series import read_line, read_many_points, read_points
+from tracker.series.codec import decode_overview
+from tracker.series.compaction import compact_run
+from tracker.series.downsample import summarise
+
+FIRST = [("tracker", "0001_initial")]
+
+
+@pytest.fixture
+def empty_database(django_db_setup, django_db_blocker, tmp_path):
+    """Have the default connection lead to a database of its own, without tables."""
+    usual = connection.settings_dict["NAME"]
+    with django_db_blocker.unblock():
+        connection.close()
+        if connection.vendor == "postgresql":
+            name = f"{usual}_upgraded"
+            with connection._nodb_cursor() as cursor:
+                cursor.execute(f'DROP DATABASE IF EXISTS "{name}"')
+                cursor.execute(f'CREATE DATABASE "{name}"')
+        else:
+            name = str(tmp_path / "upgraded.sqlite3")
+        connection.settings_dict["NAME"] = name
+        try:
+            yield
+        finally:
+            connection.close()
+            connection.settings_dict["NAME"] = usual
+            if connection.vendor == "postgresql":
+                with connection._nodb_cursor() as cursor:
+                    cursor.execute(f'DROP DATABASE "{name}"')
+
+
+@pytest.fixture
+def filled(empty_database):
+    """Fill the tables of the first migration, then make those of the newest."""
+    executor = MigrationExecutor(connection)
+    executor.migrate(FIRST)
+    runs = Filler(executor.loader.project_state(FIRST).apps).fill()
+    upgrade()
+    return runs
+
+
+def upgrade() -> None:
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+def expect_every_point(runs: list[FilledRun]) -> None:
+    for filled in runs:
+        found = read_many_points(Run.objects.get(id=filled.id), filled.points)
+        for path, expected in filled.points.items():
+            assert same(found[path], expected), path
+
+
+def problems() -> list[object]:
+    found: list[object] = [
+        problem
+        for run_id in run_ids()
+        for problem in RunWalk(Run.objects.get(id=run_id), Seen()).problems()
+    ]
+    now = timezone.now()
+    return [*found, *work_problems(now), *purge_problems(now), *ladder_problems()]
+
+
+@pytest.mark.database
+class TestUpgrade:
+    def test_every_point_is_there_before_and_after_compaction(self, filled):
+        assert has_current_schema()
+        expect_every_point(filled)
+        assert problems() == []
+
+        for run in filled:
+            in_journal = JournalEntry.objects.filter(run_id=run.id)
+            waiting = sum(in_journal.values_list("point_count", flat=True))
+            assert compact_run(run.id) == waiting > 0
+
+        assert not JournalEntry.objects.exists()
+        expect_every_point(filled)
+        assert problems() == []
+
+    def test_charts_draw_chunks_of_both_versions_as_one_line(self, filled):
+        run = Run.objects.get(id=filled[0].id)
+        compact_run(run.id)
+        versions = SeriesChunk.objects.filter(run=run, series__path="train/loss")
+        assert {chunk.ticks_id is None for chunk in versions} == {True, False}
+
+        line = read_line(run, "train/loss", buckets=50)
+
+        expected = filled[0].points["train/loss"].values
+        assert line.count == len(expected)
+        assert np.fmax.reduce(line.maximum) == np.fmax.reduce(expected)
+        assert np.fmin.reduce(line.minimum) == np.fmin.reduce(expected)
+
+    def test_every_attribute_keeps_its_value_and_belongs_to_its_project(self, filled):
+        values = {
+            row.path: row.value
+            for row in list_attributes(Run.objects.get(id=filled[0].id))
+        }
+
+        assert READ_BACK.items() <= values.items()
+        assert math.isnan(values["params/nan"])
+        for run in Run.objects.all():
+            projects = Attribute.objects.filter(run=run).values_list(
+                "project", flat=True
+            )
+            assert set(projects) == {run.project_id}
+
+    def test_a_process_that_was_logging_goes_on(self, filled):
+        running = filled[1]
+        actor = actor_of(Member.objects.get())
+        first = running.last_number
+        again = [[points_message("train/loss", [0.0], steps=[0.0])]]
+        new = [
+            [points_message("train/loss", [1.5], steps=[9_000])],
+            [points_message("new", [2.5], steps=[9_000])],
+        ]
+
+        body = frames([*again, *new], first=first)
+
+        assert store_batch(actor, running.spool_id, body).stored == first + 2
+        compact_run(running.id)
+        run = Run.objects.get(id=running.id)
+        assert len(read_points(run, "train/loss")) == (
+            len(running.points["train/loss"]) + 1
+        )
+        assert read_points(run, "new").values.tolist() == [2.5]
+        assert problems() == []
+
+
+def test_the_first_version_wrote_the_golden_bytes_so():
+    some = golden_points()
+
+    assert encode_chunk(some) == (GOLDEN / "chunk-v1.bin").read_bytes()
+    entry = encode_entry({7: some, 2**40: points([1, 2, 3])})
+    assert entry == (GOLDEN / "journal-v1.bin").read_bytes()
+    golden = decode_overview((GOLDEN / "overview-v1.bin").read_bytes(), None)
+    ours = decode_overview(encode_overview(summarise(some, size=3)), None)
+    for name in golden.__slots__:
+        assert getattr(ours, name).tobytes() == getattr(golden, name).tobytes()
