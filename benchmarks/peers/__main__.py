@@ -32,7 +32,9 @@ def main(arguments: Sequence[str]) -> None:
     # So that whatever was started is stopped, whoever ends this.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     plan = Plan.quick() if options.quick else Plan()
-    plan = plan.changed(rounds=options.rounds, seconds=options.seconds)
+    plan = plan.changed(
+        rounds=options.rounds, seconds=options.seconds, metrics=options.metrics
+    )
     with ExitStack() as stack:
         scratch = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="peers-"))
@@ -66,6 +68,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="how often each figure is taken")
     parser.add_argument(
         "--seconds", type=float, help="about how long each system logs for a figure"
+    )
+    parser.add_argument(
+        "--metrics", type=int, help="log only with so many a step (20 or 1000)"
     )
     parser.add_argument(
         "--quick", action="store_true", help="short and noisy: does everything work?"

@@ -72,9 +72,14 @@ class Plan:
             long_chart_seconds=60.0,
         )
 
-    def changed(self, *, rounds: int | None, seconds: float | None) -> Self:
+    def changed(
+        self, *, rounds: int | None, seconds: float | None, metrics: int | None
+    ) -> Self:
         return replace(
-            self, rounds=rounds or self.rounds, seconds=seconds or self.seconds
+            self,
+            rounds=rounds or self.rounds,
+            seconds=seconds or self.seconds,
+            cells=tuple(cell for cell in self.cells if metrics in (None, cell[1])),
         )
 
 
