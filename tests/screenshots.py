@@ -17,7 +17,7 @@ from tests.chromium import find_chromium
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs/screenshots"
 PROJECT = "/w/home/digits/"
-QUERY = 'state = finished and count(train/loss) > 10'
+QUERY = "state = finished and count(train/loss) > 10"
 SIZE = (1360, 900)
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from math import nan
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db import connection
+from django.db.models import Q, QuerySet
 
 from tracker.models import Attribute, Kind, Run
+from tracker.queries.run_columns import each_of
 
+EVERYTHING = Q()
+IS_SERIES = Q(kind=Kind.FLOAT_SERIES)
+# They may be long.
+TEXTS_AT_ONCE = 100
+FIRST_SURROGATE, LAST_SURROGATE = 0xD800, 0xDFFF
 Value = float | int | bool | str | datetime | list[str]
 
 
@@ -45,18 +53,38 @@ class AttributeRow:
     updated_at: datetime
 
 
-def list_attributes(run: Run, *, prefix: str = "") -> list[AttributeRow]:
+def list_attributes(
+    run: Run, *, prefix: str = "", where: Q = EVERYTHING
+) -> list[AttributeRow]:
     """Return the run's attributes whose paths begin so, by path."""
-    rows = map(_row, _perhaps_beginning_with(run, prefix))
-    found = (row for row in rows if row.path.startswith(prefix))
-    return sorted(found, key=lambda row: row.path)
+    rows = map(_row, _beginning_with(run, prefix).filter(where))
+    return sorted(rows, key=lambda row: row.path)
+
+
+def attribute_paths(run: Run, prefix: str = "", *, where: Q = EVERYTHING) -> list[str]:
+    """Return the paths of the run's attributes that begin so, sorted.
+
+    An index knows them: even very many are there at once.
+    """
+    rows = _beginning_with(run, prefix).filter(where)
+    return sorted(rows.values_list("path", flat=True))
 
 
 def series_paths(run: Run, prefix: str = "") -> list[str]:
     """Return the paths of the run's series that begin so, sorted."""
-    series = _perhaps_beginning_with(run, prefix).filter(kind=Kind.FLOAT_SERIES)
-    paths = series.values_list("path", flat=True)
-    return sorted(path for path in paths if path.startswith(prefix))
+    return attribute_paths(run, prefix, where=IS_SERIES)
+
+
+def series_count(run: Run) -> int:
+    return Attribute.objects.filter(IS_SERIES, run_id=run.id).count()
+
+
+def paths_of_texts(run: Run, part: str, prefix: str = "") -> list[str]:
+    """Return the paths of the texts that hold another, whatever the case of letters."""
+    wanted = part.casefold()
+    texts = _beginning_with(run, prefix).filter(kind=Kind.STRING)
+    found = texts.values_list("path", "text").iterator(TEXTS_AT_ONCE)
+    return [path for path, text in found if text and wanted in text.casefold()]
 
 
 def attribute_values(
@@ -64,10 +92,34 @@ def attribute_values(
 ) -> dict[UUID, dict[str, AttributeRow]]:
     """Return these attributes of many runs; what a run lacks is absent."""
     found: dict[UUID, dict[str, AttributeRow]] = {run_id: {} for run_id in run_ids}
-    attributes = Attribute.objects.filter(run_id__in=run_ids, path__in=storable(paths))
+    attributes = Attribute.objects.filter(
+        run_id__in=each_of(run_ids), path__in=storable(paths)
+    )
     for attribute in attributes:
         found[attribute.run_id][attribute.path] = _row(attribute)
     return found
+
+
+def beginning_with(prefix: str) -> Q:
+    """Return the condition that a path begins so, as an index finds it.
+
+    PostgreSQL finds its own way, and the rules of some languages would mislead it.
+    """
+    if connection.vendor == "postgresql":
+        return Q(path__startswith=prefix)
+    # SQLite compares bytes, and LIKE would take capitals for small letters.
+    following = _following(prefix)
+    return Q(path__gte=prefix) & (Q(path__lt=following) if following else Q())
+
+
+def _following(text: str) -> str:
+    """Return what no text that begins so reaches; "" if there is nothing."""
+    text = text.rstrip(chr(sys.maxunicode))
+    if not text:
+        return ""
+    last = ord(text[-1])
+    is_before_surrogates = last == FIRST_SURROGATE - 1
+    return text[:-1] + chr(LAST_SURROGATE + 1 if is_before_surrogates else last + 1)
 
 
 def storable(paths: Iterable[str]) -> list[str]:
@@ -83,12 +135,11 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _perhaps_beginning_with(run: Run, prefix: str) -> QuerySet[Attribute]:
-    """Return a few too many: to SQLite capitals and small letters look the same."""
+def _beginning_with(run: Run, prefix: str) -> QuerySet[Attribute]:
     attributes = Attribute.objects.filter(run_id=run.id)
     if not storable([prefix]):
         return attributes.none()
-    return attributes.filter(path__startswith=prefix) if prefix else attributes
+    return attributes.filter(beginning_with(prefix)) if prefix else attributes
 
 
 def _row(attribute: Attribute) -> AttributeRow:

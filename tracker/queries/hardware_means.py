@@ -1,60 +1,90 @@
-"""How busy a run's hardware was on average, as expressions over the run's row.
+"""How busy the hardware of a few runs was on average.
 
-Both are means over all stages, weighted by how long each was watched, and null where
+Both are means over all stages, weighted by how long each was watched, and None where
 nothing was measured. The CPU's is that of the process that logs and its children: its
 cores' mean over the cores the job may use. Ranks beyond the first share those cores.
 """
 
 from __future__ import annotations
 
-from django.db.models import (
-    F,
-    FloatField,
-    OuterRef,
-    QuerySet,
-    Subquery,
-    Sum,
-    Value,
-)
-from django.db.models.functions import Cast, NullIf, Replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+from uuid import UUID
+
+from django.db.models import Case, CharField, F, Max, Q, Sum, Value, When
 
 from tracker.models import Attribute
+from tracker.queries.attributes import beginning_with
+from tracker.queries.run_columns import each_of
 
+MONITORING = "monitoring/"
 CPU_CORES, EFFECTIVE_CORES = "/job/cpu_cores", "/facts/effective_cores"
 
+OF_GPUS = Q(path__contains="/gpu/", path__endswith="/utilization_percent")
+OF_CPUS = Q(path__endswith=CPU_CORES) | Q(path__endswith=EFFECTIVE_CORES)
+OF_FIRST_RANK = ~Q(path__contains="/rank-")
 
-def gpu_percent() -> Subquery:
-    readings = _monitored("/utilization_percent").filter(path__contains="/gpu/")
-    return _mean(readings.annotate(busy=F("total")))
+
+@dataclass(frozen=True, slots=True)
+class HardwareMeans:
+    gpu_percent: float | None = None
+    cpu_percent: float | None = None
 
 
-def cpu_percent() -> Subquery:
-    cores = Attribute.objects.filter(
-        run=OuterRef("run"),
-        path=Replace(OuterRef("path"), Value(CPU_CORES), Value(EFFECTIVE_CORES)),
-        number__gt=0,
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What one path says, or all GPUs together."""
+
+    total: float
+    count: int
+    last: float | None
+
+
+Group: TypeAlias = Mapping[str, Readings]
+GPUS = ""  # no path
+
+
+def hardware_means(run_ids: Collection[UUID]) -> dict[UUID, HardwareMeans]:
+    """Return the means of these runs, in one statement; those of others are absent."""
+    rows = (
+        Attribute.objects.filter(
+            beginning_with(MONITORING), run_id__in=each_of(run_ids)
+        )
+        .filter(OF_GPUS | (OF_CPUS & OF_FIRST_RANK))
+        .annotate(
+            group=Case(
+                When(OF_GPUS, then=Value(GPUS)),
+                default=F("path"),
+                output_field=CharField(),
+            )
+        )
+        .order_by()
+        .values("run_id", "group")
+        .annotate(sum=Sum("total"), readings=Sum("finite_count"), last=Max("number"))
     )
-    readings = (
-        _monitored(CPU_CORES)
-        .exclude(path__contains="/rank-")
-        .annotate(cores=Subquery(cores.values("number")[:1]))
-        .filter(cores__gt=0)
-    )
-    return _mean(readings.annotate(busy=100 * F("total") / F("cores")))
+    groups: dict[UUID, dict[str, Readings]] = {}
+    for row in rows:
+        readings = Readings(row["sum"], row["readings"], row["last"])
+        groups.setdefault(row["run_id"], {})[row["group"]] = readings
+    return {
+        run_id: HardwareMeans(_gpu_percent(group), _cpu_percent(group))
+        for run_id, group in groups.items()
+    }
 
 
-def _monitored(end: str) -> QuerySet[Attribute]:
-    """Return the series of this end that the agent itself wrote for a run."""
-    return Attribute.objects.filter(
-        run=OuterRef("pk"), path__startswith="monitoring/", path__endswith=end
-    )
+def _gpu_percent(group: Group) -> float | None:
+    gpus = group.get(GPUS)
+    return gpus.total / gpus.count if gpus and gpus.count else None
 
 
-def _mean(readings: QuerySet[Attribute]) -> Subquery:
-    finite_count = Cast(Sum("finite_count"), FloatField())
-    mean = Sum("busy") / NullIf(finite_count, Value(0.0))
-    return Subquery(
-        # One group: the run's.
-        readings.order_by().values("run").annotate(mean=mean).values("mean"),
-        output_field=FloatField(),
-    )
+def _cpu_percent(group: Group) -> float | None:
+    busy, count = 0.0, 0
+    for path, used in group.items():
+        if not path.endswith(CPU_CORES):
+            continue
+        cores = group.get(path.removesuffix(CPU_CORES) + EFFECTIVE_CORES)
+        if cores is not None and cores.last is not None and cores.last > 0:
+            busy += 100 * used.total / cores.last
+            count += used.count
+    return busy / count if count else None

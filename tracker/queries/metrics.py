@@ -38,8 +38,8 @@ def importance(path: str) -> tuple[int, tuple[int, bool], str]:
     rank = quality_rank(path)
     if rank is not None:
         return _QUALITY, rank, path
-    name = path.rpartition("/")[2]
-    is_bookkeeping = any(word in _words(name) for word in BOOKKEEPING_WORDS)
+    words = _words(path.rpartition("/")[2])
+    is_bookkeeping = any(word in words for word in BOOKKEEPING_WORDS)
     return _BOOKKEEPING if is_bookkeeping else _OTHER, (0, False), path
 
 

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
+from django.db.models import Q
 from django.utils import timezone
 
-from tracker.models import Run, Spool, Stage, State
-from tracker.queries.attributes import AttributeRow, list_attributes
+from tracker.models import Attribute, Kind, Run, Spool, Stage, State
+from tracker.queries.attributes import (
+    AttributeRow,
+    attribute_values,
+    beginning_with,
+    list_attributes,
+)
+from tracker.queries.hardware_means import (
+    CPU_CORES,
+    EFFECTIVE_CORES,
+    OF_CPUS,
+    OF_FIRST_RANK,
+    OF_GPUS,
+)
 from tracker.queries.run_filter import TAGS_PATH
 
 MONITORING = "monitoring/"
@@ -17,6 +31,11 @@ MONITORING = "monitoring/"
 SILENT_AFTER = timedelta(seconds=30)
 # A script that joins a run comes soon after the one before it has ended.
 JOINED_WITHIN = timedelta(minutes=10)
+# Of further ranks nothing is shown.
+MACHINES = (Q(path__contains="/facts/") | OF_CPUS) & OF_FIRST_RANK
+
+# A path, and the total, the number of finite readings and of all.
+GpuReading: TypeAlias = tuple[str, float, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +90,7 @@ class RunOverview:
     silent_for: timedelta | None  # None: not running, or heard of lately
     tags: tuple[str, ...]
     stages: tuple[StageRow, ...]
+    # What is known of the machines, and how much of them was used.
     facts: Mapping[str, AttributeRow] = field(repr=False)
 
     @property
@@ -96,10 +116,12 @@ def may_go_on(run: Run, *, now: datetime | None = None) -> bool:
 
 
 def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
-    """Read everything the header, the stages and their figure say, in four statements."""
+    """Read everything the header, the stages and their figure say, in five statements."""
     now = now or timezone.now()
-    readings = {row.path: row for row in list_attributes(run, prefix=MONITORING)}
-    tags = list_attributes(run, prefix=TAGS_PATH)
+    # Whole, there may be very many: of each GPU of each rank, and what others wrote.
+    facts = list_attributes(run, prefix=MONITORING, where=MACHINES)
+    readings = {row.path: row for row in facts}
+    tags = attribute_values([run.id], [TAGS_PATH])[run.id].get(TAGS_PATH)
     silence = now - run.last_seen_at
     return RunOverview(
         name=run.name,
@@ -110,20 +132,28 @@ def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
         may_go_on=may_go_on(run, now=now),
         silent_for=silence if is_live(run) and silence > SILENT_AFTER else None,
         tags=_tags(tags),
-        stages=tuple(_stages(run, readings, now)),
+        stages=tuple(_stages(run, readings, _gpu_readings(run), now)),
         facts=readings,
     )
 
 
-def _tags(rows: list[AttributeRow]) -> tuple[str, ...]:
-    for row in rows:
-        if row.path == TAGS_PATH and isinstance(row.value, list):
-            return tuple(row.value)
-    return ()
+def has_readings(run: Run) -> bool:
+    """Tell whether anything was measured over time."""
+    readings = Attribute.objects.filter(
+        beginning_with(MONITORING), run_id=run.id, kind=Kind.FLOAT_SERIES, count__gt=0
+    )
+    return readings.exists()
+
+
+def _tags(row: AttributeRow | None) -> tuple[str, ...]:
+    return tuple(row.value) if row and isinstance(row.value, list) else ()
 
 
 def _stages(
-    run: Run, readings: Mapping[str, AttributeRow], now: datetime
+    run: Run,
+    readings: Mapping[str, AttributeRow],
+    gpus: Sequence[GpuReading],
+    now: datetime,
 ) -> list[StageRow]:
     spools: dict[int, list[Spool]] = {}
     for spool in Spool.objects.filter(run_id=run.id).order_by("rank", "started_at"):
@@ -143,7 +173,7 @@ def _stages(
                 started_at=stage.started_at,
                 last_known=last_known,
                 processes=processes,
-                gpu_percent=_gpu_percent(stage.name, readings),
+                gpu_percent=_gpu_percent(stage.name, gpus),
                 cpu_percent=_cpu_percent(stage.name, readings),
             )
         )
@@ -167,26 +197,27 @@ def _process(spool: Spool, now: datetime) -> ProcessRow:
     )
 
 
-def _gpu_percent(stage: str, readings: Mapping[str, AttributeRow]) -> float | None:
+def _gpu_readings(run: Run) -> list[GpuReading]:
+    """Read what is known of each GPU of each rank; it may be of thousands."""
+    rows = Attribute.objects.filter(
+        beginning_with(MONITORING), OF_GPUS, run_id=run.id, finite_count__gt=0
+    )
+    return list(rows.values_list("path", "total", "finite_count", "count"))
+
+
+def _gpu_percent(stage: str, gpus: Sequence[GpuReading]) -> float | None:
     """Return the mean over the stage's GPUs and ranks, weighted by their readings."""
-    gpus = [
-        row
-        for path, row in readings.items()
-        if path.startswith(f"{MONITORING}{stage}/")
-        and "/gpu/" in path
-        and path.endswith("/utilization_percent")
-        and row.mean is not None
-    ]
-    count = sum(row.count for row in gpus)
+    inside = [gpu for gpu in gpus if gpu[0].startswith(f"{MONITORING}{stage}/")]
+    count = sum(count for *_, count in inside)
     if not count:
         return None
-    return sum((row.mean or 0.0) * row.count for row in gpus) / count
+    return sum(total / finite * count for _, total, finite, count in inside) / count
 
 
 def _cpu_percent(stage: str, readings: Mapping[str, AttributeRow]) -> float | None:
     """Return what the job used of the cores it may use."""
-    used = readings.get(f"{MONITORING}{stage}/job/cpu_cores")
-    cores = readings.get(f"{MONITORING}{stage}/facts/effective_cores")
+    used = readings.get(f"{MONITORING}{stage}{CPU_CORES}")
+    cores = readings.get(f"{MONITORING}{stage}{EFFECTIVE_CORES}")
     if used is None or used.mean is None or cores is None:
         return None
     if not isinstance(cores.value, int | float) or cores.value <= 0:

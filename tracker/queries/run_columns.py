@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
+from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import (
     BooleanField,
@@ -13,6 +16,7 @@ from django.db.models import (
     F,
     FloatField,
     Func,
+    UUIDField,
     Value,
     When,
 )
@@ -23,6 +27,17 @@ from django.db.models.sql.compiler import SQLCompiler
 from tracker.models import State
 
 Sql = tuple[str, tuple[str | int, ...]]
+
+
+def each_of(run_ids: Collection[UUID]) -> Collection[UUID] | Func:
+    """Return what `run_id__in` takes for a few runs that are named one by one.
+
+    PostgreSQL would look for each name of a list in each partition of a table; of rows
+    it knows in which one each can be.
+    """
+    if connection.vendor != "postgresql":
+        return run_ids
+    return Unnested(Value(list(run_ids)))
 
 
 def duration_seconds(now: datetime) -> Combinable:
@@ -36,6 +51,13 @@ def duration_seconds(now: datetime) -> Combinable:
         output_field=DateTimeField(),
     )
     return SecondsBetween(F("started_at"), until)
+
+
+class Unnested(Func):
+    """The items of an array of ids, as rows."""
+
+    template = "(SELECT unnest((%(expressions)s)::uuid[]))"
+    output_field = UUIDField()
 
 
 class SecondsBetween(Func):

@@ -13,7 +13,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import F, FloatField, Lookup, Q, QuerySet, Value
+from django.db.models import (
+    F,
+    FloatField,
+    Lookup,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, NullIf
 from django.db.models.lookups import (
@@ -80,6 +89,11 @@ def runs_where(tree: Tree, project_id: int) -> Q:
     return Conditions(project_id, of_run="id").of(tree)
 
 
+def each_run_where(tree: Tree, project_id: int) -> Q:
+    """Return the condition on rows of a few runs: what it asks of is looked up."""
+    return Conditions(project_id, of_run="id", are_few=True).of(tree)
+
+
 def of_runs_where(tree: Tree, project_id: int, path: str | None = None) -> Q:
     """Return the condition on attributes of runs; all have this path, if it is given."""
     return Conditions(project_id, of_run="run_id", path=path).of(tree)
@@ -92,6 +106,7 @@ class Conditions:
     project_id: int
     of_run: str
     path: str | None = None
+    are_few: bool = False
 
     def of(self, tree: Tree) -> Q:
         match tree:
@@ -122,6 +137,10 @@ class Conditions:
         return self._among(Run.objects.filter(condition, project=self.project_id), "id")
 
     def _among(self, rows: QuerySet[Any], column: str) -> Q:
+        if self.are_few:
+            one = rows.filter(**{column: OuterRef(self.of_run)}).values(column)[:1]
+            # Of EXISTS, PostgreSQL might make a set again.
+            return Q(IsNull(Subquery(one), False))
         return Q((f"{self.of_run}__in", rows.values(column)))
 
 
@@ -140,6 +159,16 @@ def leading_path(tree: Tree) -> str | None:
             if len(wanted) == 1:
                 return path
     return None
+
+
+def paths_in(tree: Tree) -> set[str]:
+    """Return the paths of all attributes that the query speaks of."""
+    match tree:
+        case Both(parts=parts) | Either(parts=parts):
+            return set().union(*map(paths_in, parts))
+        case Negation(part=part):
+            return paths_in(part)
+    return set() if is_of_run(tree) else {_attribute_condition(tree)[0]}
 
 
 def is_of_run(condition: Condition) -> bool:

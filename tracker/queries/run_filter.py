@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,9 @@ from django.utils import timezone
 
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Run, State
+from tracker.queries.run_columns import each_of
 from tracker.queries.run_conditions import (
+    each_run_where,
     leading_path,
     of_runs_where,
     runs_where,
@@ -97,20 +100,31 @@ class Found:
         self.tree = wanted.tree
 
     @cached_property
-    def total(self) -> int:
-        """How many runs the project has."""
-        return self._shown().count()
+    def everyone(self) -> Found:
+        """All runs of the project."""
+        return self if self.tree is None else Found(self.project_id, RunFilter())
 
     @cached_property
     def count(self) -> int:
         if self.tree is None:
-            return self.total
+            return self._shown().count()
         return self._counted_ids[0]
+
+    @property
+    def is_few(self) -> bool:
+        return self._few is not None
+
+    def among(self, run_ids: Collection[UUID]) -> set[UUID]:
+        """Return those of a few shown runs that the filter lets through."""
+        runs = Run.objects.filter(id__in=each_of(run_ids))
+        if self.tree is not None:
+            runs = runs.filter(each_run_where(self.tree, self.project_id))
+        return set(runs.values_list("id", flat=True))
 
     def runs(self) -> QuerySet[Run]:
         """Return the runs themselves."""
         if self._few is not None:
-            return self._shown().filter(id__in=self._few)
+            return self._shown().filter(id__in=each_of(self._few))
         if self.tree is None:
             return self._shown()
         return self._shown().filter(runs_where(self.tree, self.project_id))
@@ -122,7 +136,7 @@ class Found:
             rows = rows.filter(path=path)
         if self._few is not None:
             # Without their project: its index would lead through all its runs.
-            return rows.filter(run_id__in=self._few)
+            return rows.filter(run_id__in=each_of(self._few))
         return self._matching(rows.filter(project_id=self.project_id), path)
 
     @cached_property

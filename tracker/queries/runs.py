@@ -15,13 +15,14 @@ from django.utils import timezone
 from tracker.models import Attribute, Kind, Run, Stage, State
 from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.diagnoses import MainFinding, main_findings
-from tracker.queries.hardware_means import cpu_percent, gpu_percent
-from tracker.queries.large_sets import large_sets
+from tracker.queries.hardware_means import HardwareMeans, hardware_means
 from tracker.queries.metrics import importance
+from tracker.queries.planner import planner
+from tracker.queries.run_columns import each_of
 from tracker.queries.run_cursor import cursor_at, place_of
 from tracker.queries.run_filter import TAGS_PATH, Found, RunFilter
-from tracker.queries.run_order import RunOrder, segments_of
-from tracker.queries.run_segments import places_after, places_from
+from tracker.queries.run_order import RunOrder
+from tracker.queries.run_places import Stretch, places_of_page
 
 # Columns are chosen by what the newest runs logged: looking at all would cost as many
 # rows as the project has attributes.
@@ -29,6 +30,7 @@ RUNS_LOOKED_AT = 100
 METRICS_SHOWN, PARAMS_SHOWN = 6, 6
 METRICS_LOOKED_AT = 200
 MONITORING, PARAMS = "monitoring/", "params/"
+NOTHING_MEASURED = HardwareMeans()
 SINGLE_VALUES = (Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN, Kind.STRING, Kind.DATETIME)
 # The tags offered to filter by come from at most this many runs.
 RUNS_ASKED_FOR_TAGS = 1_000
@@ -70,19 +72,18 @@ def runs_page(
     """Return a page that begins after `cursor`, or passes `offset` runs over."""
     found = Found(project_id, wanted)
     after, now = place_of(cursor, order) if cursor else (None, timezone.now())
-    with large_sets():
-        # One more than asked for says whether there are any after them.
-        segments = segments_of(order, found, now)
-        if after is None:
-            places = places_from(segments, found.count, offset=offset, limit=limit + 1)
-        else:
-            places = places_after(segments, after, limit=limit + 1)
-        total, matching = found.total, found.count
-    shown, following = places[:limit], places[limit:]
+    # One more than asked for says whether there are any after them.
+    page = Stretch(order, now, after, offset, limit + 1)
+    with planner() as plan:
+        places = places_of_page(found, page, plan)
+        total, matching = found.everyone.count, found.count
+        shown, following = places[:limit], places[limit:]
+        plan.expect_small_sets()
+        rows = _rows([place.run_id for place in shown], paths)
     return RunsPage(
         total=total,
         matching=matching,
-        rows=_rows([place.run_id for place in shown], paths),
+        rows=rows,
         cursor=cursor_at(shown[-1], order, now) if shown and following else "",
     )
 
@@ -152,8 +153,8 @@ def _attributes_of_newest(project_id: int) -> QuerySet[Attribute]:
 
 
 def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
-    runs = {run.id: run for run in Run.objects.filter(id__in=run_ids)}
-    means = _hardware_means(run_ids)
+    runs = {run.id: run for run in Run.objects.filter(id__in=each_of(run_ids))}
+    means = hardware_means(run_ids)
     stages = _stages(run_ids)
     values = attribute_values(run_ids, [*paths, TAGS_PATH])
     findings = main_findings(run_ids)
@@ -167,27 +168,12 @@ def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
             stages=stages.get(run.id, []),
             tags=_texts(values[run.id].get(TAGS_PATH)),
             main_finding=findings.get(run.id),
-            gpu_percent=means[run.id][0],
-            cpu_percent=means[run.id][1],
+            gpu_percent=means.get(run.id, NOTHING_MEASURED).gpu_percent,
+            cpu_percent=means.get(run.id, NOTHING_MEASURED).cpu_percent,
             values=[values[run.id].get(path) for path in paths],
         )
         for run in (runs[run_id] for run_id in run_ids if run_id in runs)
     ]
-
-
-def _hardware_means(
-    run_ids: list[UUID],
-) -> dict[UUID, tuple[float | None, float | None]]:
-    """Return GPU and CPU percent, asked for these runs only.
-
-    Within the ordering query the database would work them out for every run.
-    """
-    rows = (
-        Run.objects.filter(id__in=run_ids)
-        .annotate(gpu=gpu_percent(), cpu=cpu_percent())
-        .values_list("id", "gpu", "cpu")
-    )
-    return {run_id: (gpu, cpu) for run_id, gpu, cpu in rows}
 
 
 def _end(run: Run) -> datetime | None:
@@ -197,7 +183,7 @@ def _end(run: Run) -> datetime | None:
 
 def _stages(run_ids: list[UUID]) -> dict[UUID, list[tuple[str, str]]]:
     stages: dict[UUID, list[tuple[str, str]]] = {}
-    rows = Stage.objects.filter(run__in=run_ids).order_by(
+    rows = Stage.objects.filter(run_id__in=each_of(run_ids)).order_by(
         F("started_at").asc(nulls_last=True), "id"
     )
     for stage in rows:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
+from django.db.models import Q
 from django.utils import timezone
 
 from tracker.diagnosis.alignment import align
@@ -37,9 +38,11 @@ def read_measurements(
     paths `also_per_step` is true become columns of that name, with gaps as NaN.
     """
     prefix = monitoring_path(stage.name)
+    # Of other processes there may be very many.
+    is_first = ~Q(path__startswith=f"{prefix}rank-")
     rows = {
         row.path.removeprefix(prefix): row
-        for row in list_attributes(stage.run, prefix=prefix)
+        for row in list_attributes(stage.run, prefix=prefix, where=is_first)
     }
     gpus = _gpu_numbers(rows)
     extra = [path for path in rows if also_per_step(path)]

@@ -11,18 +11,14 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from tracker.access import readable_run
-from tracker.queries.attributes import AttributeRow, list_attributes
 from tracker.queries.breakdown import stage_breakdown
 from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of
-from tracker.queries.metrics import importance
-from tracker.queries.run import MONITORING, StageRow
+from tracker.queries.key_values import PARAMS, KeyValues, key_values
+from tracker.queries.run import StageRow
 from web.session import PageRequest, signed_in
 from web.step_figures import StepFigures
 from web.views.run_frame import run_frame
 
-PARAMS = "params/"
-MOST_METRICS, MOST_PARAMS = 12, 40
 TRAINING = "train"
 
 
@@ -52,15 +48,14 @@ class StageSection:
 @signed_in
 def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
     frame = run_frame(request, run_id, "overview")
-    run = readable_run(request.actor, run_id)
-    attributes = list_attributes(run)
+    run = frame["run"]
     context = {
         **frame,
         "sections": [
             replace(section, steps=_steps(run, section))
             for section in sections(frame["overview"].stages, diagnoses_of(run))
         ],
-        **_values(attributes),
+        **_values(key_values(run)),
     }
     template = "run/overview_body.html" if request.htmx else "run/overview.html"
     return render(request, template, context)
@@ -90,13 +85,6 @@ def _steps(run: Any, section: StageSection) -> StepFigures | None:
     return StepFigures(stage_breakdown(run, section.stage.name))
 
 
-def _is_metric(row: AttributeRow) -> bool:
-    """A number logged once is a metric, too: many report their accuracy at the end."""
-    if row.path.startswith((MONITORING, PARAMS)):
-        return False
-    return bool(row.count) or isinstance(row.value, float)
-
-
 def _rank(section: StageSection) -> int:
     if section.stage.name == TRAINING:
         return 0
@@ -105,17 +93,10 @@ def _rank(section: StageSection) -> int:
     return 2 if section.diagnosis else 3
 
 
-def _values(attributes: Sequence[AttributeRow]) -> dict[str, object]:
-    metrics = sorted(
-        (row for row in attributes if _is_metric(row)),
-        key=lambda row: importance(row.path),
-    )
-    params = [row for row in attributes if row.path.startswith(PARAMS)]
+def _values(values: KeyValues) -> dict[str, object]:
     return {
-        "metrics": metrics[:MOST_METRICS],
-        "more_metrics": max(0, len(metrics) - MOST_METRICS),
-        "params": [
-            (row.path.removeprefix(PARAMS), row) for row in params[:MOST_PARAMS]
-        ],
-        "more_params": max(0, len(params) - MOST_PARAMS),
+        "metrics": values.metrics,
+        "more_metrics": values.metric_count - len(values.metrics),
+        "params": [(row.path.removeprefix(PARAMS), row) for row in values.params],
+        "more_params": values.param_count - len(values.params),
     }

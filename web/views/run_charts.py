@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
-from tracker.queries.attributes import series_paths
+from tracker.queries.attributes import series_count, series_paths
 from web.chart_sections import chart_sections
 from web.session import PageRequest, signed_in
 from web.views.chart_options import read_options
@@ -24,10 +24,10 @@ AXES = (("step", "Step"), ("time", "Time"), ("relative", "Relative"))
 @signed_in
 def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
-    paths = series_paths(run)
     if request.htmx:
-        return _new_charts(request, len(paths))
+        return _new_charts(request, series_count(run))
 
+    paths = series_paths(run)
     search = request.GET.get("search", "")
     matching = [path for path in paths if search.casefold() in path.casefold()]
     options = read_options(request.GET)

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.queries.attributes import Value
-from tracker.queries.run import RunOverview
+from tracker.queries.run import RunOverview, has_readings
 from web.session import PageRequest, signed_in
 from web.views.figures import chosen_stages
 from web.views.run_frame import run_frame
@@ -39,7 +39,7 @@ def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
     context = {
         **frame,
         "stage": stage,
-        "has_readings": any(row.count for row in overview.facts.values()),
+        "has_readings": has_readings(frame["run"]),
         "facts": facts_table(overview, [row.name for row in shown]),
         "shown": shown,
     }

@@ -4,11 +4,16 @@ from datetime import UTC, datetime
 from math import inf, isnan, nan
 
 import pytest
+from django.db.models import Q
 
 from tests.builders import make_project, make_run, write_series, write_values
+from tracker.models import Kind
 from tracker.queries.attributes import (
+    attribute_paths,
     attribute_values,
     list_attributes,
+    paths_of_texts,
+    series_count,
     series_paths,
 )
 from tracker.series.compaction import compact_run
@@ -115,6 +120,41 @@ def test_lists_the_paths_of_series_only(run):
 
     assert series_paths(run, "train/") == ["train/accuracy", "train/loss"]
     assert series_paths(run, "test/") == []
+
+
+@pytest.mark.parametrize(
+    "prefix", ["a", "\ud7ff", "\U0010ffff", "a\U0010ffff\U0010ffff", "~"], ids=ascii
+)
+def test_a_prefix_ends_where_it_ends(run, prefix):
+    inside = [prefix, f"{prefix}/x", f"{prefix}\U0010ffff", f"{prefix}\ue000"]
+    outside = ["!", "B", "ab", "b", "\ue000"]
+    outside = [path for path in outside if not path.startswith(prefix)]
+    write_values(run, dict.fromkeys([*inside, *outside], 1))
+
+    assert set(attribute_paths(run, prefix)) == set(inside)
+
+
+def test_lists_paths_by_prefix_and_condition(run):
+    write_values(run, {"b/z": 1, "b/a": "x", "Z": 2})
+
+    assert attribute_paths(run) == ["Z", "b/a", "b/z"]
+    assert attribute_paths(run, "b/") == ["b/a", "b/z"]
+    assert attribute_paths(run, where=Q(kind=Kind.INTEGER)) == ["Z", "b/z"]
+
+
+def test_counts_series_only(run):
+    write_series(run, "train/loss", [1])
+    write_values(run, {"train/rate": 1})
+
+    assert series_count(run) == 1
+
+
+def test_texts_are_found_by_a_part_whatever_its_case(run):
+    write_values(run, {"a": "Ein ÜBER mut", "b/c": "über", "b/d": 1, "e": ["über"]})
+
+    assert sorted(paths_of_texts(run, "Über")) == ["a", "b/c"]
+    assert paths_of_texts(run, "über", "b/") == ["b/c"]
+    assert paths_of_texts(run, "%") == []
 
 
 def test_values_of_many_runs_come_in_one_query(member, run, django_assert_num_queries):

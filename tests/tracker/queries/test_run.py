@@ -17,7 +17,13 @@ from tests.builders import (
     write_values,
 )
 from tracker.models import Run
-from tracker.queries.run import JOINED_WITHIN, SILENT_AFTER, is_live, run_overview
+from tracker.queries.run import (
+    JOINED_WITHIN,
+    SILENT_AFTER,
+    has_readings,
+    is_live,
+    run_overview,
+)
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -131,11 +137,46 @@ def test_what_was_not_measured_is_unknown(project):
     assert stage.cpu_percent is None
 
 
-def test_costs_four_statements(project, django_assert_num_queries):
+def test_further_ranks_and_what_others_wrote_there_is_not_read(project):
+    run = make_run(project)
+    write_values(
+        run,
+        {
+            "monitoring/train/facts/host": "a",
+            "monitoring/train/rank-1/facts/host": "b",
+            "monitoring/train/own/values": 1,
+        },
+    )
+    write_series(run, "monitoring/train/rank-1/gpu/0/utilization_percent", [50.0])
+    write_series(run, "monitoring/train/rank-1/job/cpu_cores", [50.0])
+    compact_run(run.id)
+
+    overview = run_overview(run)
+
+    assert list(overview.facts) == ["monitoring/train/facts/host"]
+    # It counts all the same.
+    assert overview.stages[0].gpu_percent == 50
+
+
+def test_readings_are_what_was_measured_over_time(project):
+    run = make_run(project)
+    write_values(run, {"monitoring/train/facts/host": "a"})
+    write_series(run, "train/loss", [1.0])
+    compact_run(run.id)
+
+    assert not has_readings(run)
+
+    write_series(run, "monitoring/train/job/cpu_cores", [1.0])
+    compact_run(run.id)
+
+    assert has_readings(run)
+
+
+def test_costs_five_statements(project, django_assert_num_queries):
     run = make_run(project)
     for rank in range(5):
         write_series(run, "train/loss", [1.0], rank=rank)
     run = Run.objects.get(id=run.id)
 
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         run_overview(run)

@@ -9,12 +9,16 @@ import pytest
 from tests.builders import make_project, make_run, write_tags, write_values
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Run
-from tracker.queries import run_filter
+from tracker.queries import run_filter, run_places
 from tracker.queries.run_filter import RunFilter, read_query
 from tracker.queries.run_order import COLUMNS, RunOrder
 from tracker.queries.runs import runs_page
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+# Which runs of the project have this value, and which this tag.
+TWOS = {"run 01", "run 02", "run 03"}
+TAGGED = {"run 01", "run 04", "run 07", "run 10"}
 
 
 @pytest.fixture
@@ -68,14 +72,27 @@ def test_cursors_and_offsets_lead_through_the_same_order(project, key, is_descen
     assert by_offset == whole
 
 
-@pytest.mark.parametrize("few", [0, 1_000], ids=["many", "few"])
-def test_cursors_go_through_what_a_query_finds(project, monkeypatch, few):
+@pytest.mark.parametrize(
+    ("few", "looked_up"), [(1_000, 0), (0, 0), (0, 1_000)], ids=["few", "many", "most"]
+)
+@pytest.mark.parametrize("key", ["path:value", "name"])
+def test_cursors_go_through_what_a_query_finds(
+    project, monkeypatch, few, looked_up, key
+):
     monkeypatch.setattr(run_filter, "FEW", few)
-    order = RunOrder("path:value")
+    monkeypatch.setattr(run_places, "MOST_LOOKED_UP", looked_up)
+    order = RunOrder(key)
+    whole = [row.name for row in page(project, order, limit=100).rows]
 
-    found = all_names(project, order, limit=2, query="not value = 2")
+    by_value = all_names(project, order, limit=2, query="not value = 2")
+    by_tag = all_names(project, order, limit=2, query='not tags contains "tag 1"')
 
-    assert len(set(found)) == len(found) == 10
+    assert by_value == [name for name in whole if name not in TWOS]
+    assert by_tag == [name for name in whole if name not in TAGGED]
+    assert (
+        page(project, order, offset=3, limit=4, query="not value = 2").rows
+        == (page(project, order, limit=7, query="not value = 2").rows[3:])
+    )
 
 
 def test_runs_that_come_meanwhile_neither_repeat_nor_hide_any(project):

@@ -21,7 +21,7 @@ from tests.builders import (
 )
 from tests.tracker.queries.run_query.written import queries
 from tracker.models import Attribute, Kind, Run, State
-from tracker.queries import run_filter
+from tracker.queries import run_filter, run_places
 from tracker.queries.run_filter import InvalidQuery, RunFilter, read_query
 from tracker.queries.run_order import RunOrder
 from tracker.queries.runs import runs_page
@@ -32,11 +32,15 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 LONG = "x" * 200
 
 
-@pytest.fixture(params=["few", "many"])
+@pytest.fixture(params=["few", "many", "most"])
 def size(request, monkeypatch):
-    """Few runs are named one by one, many are found by sets: both mean the same."""
-    if request.param == "many":
+    """Few runs are named one by one, many are found by sets, and of most those that
+    come first are looked up: all mean the same.
+    """
+    if request.param != "few":
         monkeypatch.setattr(run_filter, "FEW", 0)
+    if request.param == "many":
+        monkeypatch.setattr(run_places, "MOST_LOOKED_UP", 0)
 
 
 @pytest.fixture

@@ -352,6 +352,39 @@ def test_small_branches_of_attributes_are_open_and_monitoring_opens_on_demand(
     expect(page).to_have_url(re.compile(re.escape("search=effective_cores")))
 
 
+def test_very_many_attributes_come_part_by_part(visit, ada, page, project):
+    run = make_run(project, state="finished")
+    write_values(run, {f"params/all/{number:04}": number for number in range(1_200)})
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    visit(f"/runs/{run.id}/attributes", ada)
+    rows = page.locator(".tree__leaves tr")
+    more = page.locator(".tree__more:visible")
+    assert not [url for url in asked if "prefix" in url]
+
+    page.locator(".tree__branch > summary", has_text="params/").click()
+    page.locator(".tree__branch > summary", has_text="all/").click()
+    expect(rows).to_have_count(500)
+    expect(more).to_have_text("Show 500 more of 700")
+    address = more.get_attribute("href")
+    more.focus()
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(1_000)
+    more.click()
+    expect(rows).to_have_count(1_200)
+    expect(more).to_have_count(0)
+
+    # The same link shows a colleague the same part, and how to leave it.
+    visit(address)
+    expect(rows).to_have_count(500)
+    expect(rows.first).to_contain_text("0500")
+    assert violations(page) == []
+    page.get_by_role("searchbox").fill("119")
+    expect(rows).to_have_count(12)
+    page.get_by_role("link", name="All attributes").click()
+    expect(page.locator(".tree__branch > summary")).to_have_count(1)
+
+
 def end(project, run):
     """Let every process of a run end; its sample has one for each stage."""
     time = TRAIN_START + int(2 * STEPS * STEP_SECONDS * SECOND)

@@ -1,6 +1,7 @@
 """A run's first page."""
 
 import pytest
+from django.db.models.signals import post_init
 
 from tests.builders import (
     Process,
@@ -11,9 +12,12 @@ from tests.builders import (
     write_values,
 )
 from tests.web.sample_run import make_sample_run, settle
+from tracker.models import Attribute
+from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
+NAMESPACES = ("params", "model", "monitoring/train", "monitoring/train/rank-1/facts")
 HOSTILE = "<script>alert(1)</script>\"'../../__proto__\u202e"
 
 
@@ -159,8 +163,26 @@ def test_a_page_costs_the_same_few_statements_however_long_the_run(
     run = make_sample_run(project)
     client = client_of(member)
 
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(22):
         assert client.get(f"/runs/{run.id}/{tab}").status_code == 200
+
+
+@pytest.mark.parametrize("tab", ["", "header", "charts", "hardware", "attributes"])
+def test_a_page_reads_no_attribute_that_it_does_not_show(project, page, tab):
+    run = make_run(project, state="finished")
+    write_values(run, {f"{name}/{n}": n for name in NAMESPACES for n in range(200)})
+    read = []
+
+    def note(instance, **_):
+        read.append(instance.path)
+
+    post_init.connect(note, sender=Attribute)
+    try:
+        page(run, tab)
+    finally:
+        post_init.disconnect(note, sender=Attribute)
+
+    assert len(read) <= MOST_METRICS + MOST_PARAMS
 
 
 def test_points_the_agent_dropped_are_owned_up_to(project, page):

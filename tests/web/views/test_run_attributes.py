@@ -1,16 +1,30 @@
 """A run's attributes as a tree."""
 
+import re
+from html import unescape
+
 import pytest
 
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.web.sample_run import settle
-from web.views import run_attributes
+from web import attribute_tree
+from web.attribute_tree import OPEN_AT_MOST
+
+MANY = OPEN_AT_MOST + 1
 
 
 @pytest.fixture
 def run(member):
-    run = make_run(make_project(member))
-    write_values(run, {"params/model/depth": 18, "params/seed": 7, "note": "A Try"})
+    run = make_run(make_project(member), state="finished")
+    write_values(
+        run,
+        {
+            "params/model/depth": 18,
+            "params/seed": 7,
+            "note": "A Try",
+            **{f"layers/{number:02}/width": number for number in range(MANY)},
+        },
+    )
     write_series(run, "train/loss", [3.0, 1.0, 2.0])
     settle(run)
     return run
@@ -28,23 +42,33 @@ def attributes(client_of, member, run):
     return read
 
 
+def shown_names(text):
+    return re.findall(r'<th scope="row"><span class="mono wrap">(.*?)</span>', text)
+
+
 @pytest.mark.django_db
 @pytest.mark.database
 class TestTree:
-    def test_shows_the_first_level_only(self, attributes):
+    def test_shows_the_first_level_and_what_is_small(self, attributes):
         text = attributes()
 
         assert "params/</span>" in text
+        assert shown_names(text) == ["depth", "seed", "loss", "note"]
         assert "A Try" in text
-        assert "seed" not in text
 
-    def test_a_branch_is_fetched_when_it_opens(self, attributes):
-        text = attributes("?prefix=params/", **{"HX-Request": "true"})
+    def test_a_large_branch_is_fetched_when_it_opens(self, attributes):
+        assert "width" not in shown_names(attributes())
+        text = attributes("?prefix=layers/", **{"HX-Request": "true"})
 
-        assert "model/</span>" in text
-        assert ">seed<" in text
-        assert "depth" not in text
+        assert "00/</span>" in text
+        assert "width" in shown_names(text)
         assert "<html" not in text
+
+    def test_a_page_asks_for_nothing_that_it_could_have_held(self, attributes):
+        text = attributes()
+
+        assert text.count("hx-get") == len(["the search", "layers/"])
+        assert 'hx-trigger="load' not in text
 
     def test_a_series_shows_its_summary(self, attributes):
         text = attributes("?prefix=train/")
@@ -58,11 +82,44 @@ class TestTree:
         assert ">note<" in attributes("?search=a+try")
         assert "No attribute matches" in attributes("?search=%00")
 
-    def test_a_prefix_that_no_database_can_hold_is_ignored(self, attributes):
-        assert "params/</span>" in attributes("?prefix=%00")
+    def test_a_search_in_a_branch_stays_there(self, attributes):
+        text = attributes("?search=d&prefix=params/")
 
-    def test_never_shows_more_than_a_page_can_hold(self, attributes, monkeypatch):
+        assert shown_names(text) == ["params/model/depth", "params/seed"]
+
+    @pytest.mark.parametrize("prefix", ["%00", "a%00b"])
+    def test_a_prefix_that_no_database_can_hold_is_ignored(self, attributes, prefix):
+        assert "params/</span>" in attributes(f"?prefix={prefix}")
+
+    def test_a_branch_alone_says_where_it_is(self, attributes, run):
+        text = attributes("?prefix=params/model/")
+
+        trail = text.partition("tree__trail")[2].partition("</nav>")[0]
+        assert re.findall(r'href="(.*?)"', trail) == [
+            f"/runs/{run.id}/attributes",
+            f"/runs/{run.id}/attributes?prefix=params%2F",
+            f"/runs/{run.id}/attributes?prefix=params%2Fmodel%2F",
+        ]
+        assert shown_names(text) == ["depth"]
+        assert "tree__trail" not in attributes()
+
+    @pytest.mark.parametrize(
+        "query", ["?prefix=layers/00/", "?search=width", "?prefix="]
+    )
+    def test_links_lead_through_more_than_a_page_can_hold(
+        self, attributes, run, monkeypatch, query
+    ):
+        write_values(run, {f"layers/00/{name}": 1 for name in "abc"})
+        whole = shown_names(attributes(query))
         # The real limit would need hundreds of attributes.
-        monkeypatch.setattr(run_attributes, "MOST_SHOWN", 1)
+        monkeypatch.setattr(attribute_tree, "MOST_SHOWN", 2)
+        shown = []
+        while query:
+            text = attributes(query)
+            shown += shown_names(text)
+            link = re.search(r'<a class="tree__more" href="[^"]*(\?[^"]*)" hx', text)
+            query = unescape(link[1]) if link else ""
 
-        assert "more: search for part of a path" in attributes("?search=params")
+        # Of several small branches, none is open where so little is shown.
+        assert shown == [name for name in whole if name in shown]
+        assert shown[-1] == whole[-1]

@@ -191,7 +191,7 @@ def test_a_blocks_cost_does_not_grow(
     for number in range(40):
         write_tags(make_run(project, f"run {number}"), "x")
 
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(18):
         signed_in.get(f"{address}runs.json", {"q": "run", "tag": "x", "sort": "-gpu"})
 
 

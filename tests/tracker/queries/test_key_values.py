@@ -1,0 +1,74 @@
+"""The values an overview shows, of however many there are."""
+
+from __future__ import annotations
+
+from math import nan
+
+import pytest
+
+from tests.builders import make_project, make_run, write_series, write_values
+from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS, key_values
+from tracker.series.compaction import compact_run
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def run(member):
+    return make_run(make_project(member))
+
+
+def test_metrics_are_series_and_numbers_logged_once(run):
+    write_series(run, "train/loss", [2.0, 1.0])
+    write_series(run, "monitoring/train/step/seconds", [1.0])
+    write_series(run, "params/lr", [1.0])
+    write_values(
+        run,
+        {
+            "infer/accuracy": 0.97,
+            "score": nan,
+            "images": 360,
+            "note": "x",
+            "done": True,
+        },
+    )
+    compact_run(run.id)
+
+    found = key_values(run)
+
+    assert [row.path for row in found.metrics] == [
+        "infer/accuracy",
+        "train/loss",
+        "score",
+    ]
+    assert [row.value for row in found.metrics][:2] == [0.97, 1.0]
+    assert found.metric_count == 3
+
+
+def test_a_series_of_which_nothing_is_known_yet_is_no_metric(run):
+    write_series(run, "train/loss", [2.0])
+
+    assert key_values(run).metrics == []
+
+
+def test_of_many_the_main_metrics_and_the_first_parameters_are_read(run):
+    many = MOST_METRICS + MOST_PARAMS
+    write_values(run, {f"metric/{number:03}": number / 2 for number in range(many)})
+    write_values(run, {f"params/{number:03}": number for number in range(many)})
+    write_values(run, {"val/accuracy": 0.5})
+
+    found = key_values(run)
+
+    assert (found.metric_count, found.param_count) == (many + 1, many)
+    assert found.metrics[0].path == "val/accuracy"
+    assert len(found.metrics) == MOST_METRICS
+    assert [row.path for row in found.params] == [
+        f"params/{number:03}" for number in range(MOST_PARAMS)
+    ]
+
+
+def test_costs_three_statements(run, django_assert_num_queries):
+    write_values(run, {f"params/{number}": number for number in range(100)})
+
+    with django_assert_num_queries(3):
+        key_values(run)
