@@ -7,14 +7,33 @@ from __future__ import annotations
 
 import os
 import resource
+from contextlib import suppress
 
 from tracker.embedded.parent import die_with
+from tracker.processes import MOST_CONNECTIONS
+
+# Of databases, logs and the program itself.
+OTHER_FILES = 512
+
+
+def allow_open_files(wanted: int) -> None:
+    """Have the system allow so many, or as many as it will.
+
+    Each connection is one, and many systems allow a process few unless it asks.
+    """
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if allowed == resource.RLIM_INFINITY:
+        return
+    if most != resource.RLIM_INFINITY:
+        wanted = min(wanted, most)
+    if wanted > allowed:
+        # macOS may refuse even what it says is allowed.
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
 
 die_with(os.getppid())
-# Each connection is an open file, of which many systems allow a process few unless it
-# asks for more.
-_, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
-resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
+allow_open_files(MOST_CONNECTIONS + OTHER_FILES)
 
 from tracker.wsgi import application  # noqa: E402 - tied to its parent first
 
