@@ -54,11 +54,10 @@ class Group:
         try:
             _carry_out(jobs)
         except BaseException as error:
-            # Also what ends this very thread: the others must not wait for ever.
             for job in jobs:
-                job.error = job.error or error
+                job.fail(error)
             if not isinstance(error, Exception):
-                raise
+                raise  # it ends this very thread
         finally:
             for job in jobs:
                 job.is_done = True
@@ -68,7 +67,7 @@ class _Job(Generic[Result]):
     def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work
         self._outcome: list[Result] = []
-        self.error: BaseException | None = None
+        self.error: Exception | None = None
         self.is_done = False
 
     def carry_out(self, *, is_alone: bool) -> None:
@@ -80,6 +79,12 @@ class _Job(Generic[Result]):
                 self._outcome = [self._work()]
         except Exception as error:  # noqa: BLE001 - raised where the work came from
             self.error = error
+
+    def fail(self, error: BaseException) -> None:
+        """Note that nothing was committed, whatever came of the work itself."""
+        if not isinstance(error, Exception):
+            error = OperationalError("the thread that wrote for others was ended")
+        self.error = self.error or error
 
     def result(self) -> Result:
         if self.error is not None:

@@ -108,10 +108,21 @@ def test_a_commit_that_fails_is_an_error_to_all_who_share_it(monkeypatch):
     assert not Workspace.objects.exists()
 
 
-def test_whoever_ends_while_working_for_others_lets_them_know():
-    def interrupted():
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_whoever_is_ended_while_writing_for_others_lets_them_know(place):
+    def ended():
         raise KeyboardInterrupt
 
+    works = [lambda: make("one"), lambda: make("two")]
+    works.insert(place, ended)
+    group, jobs = Group(), [commits._Job(work) for work in works]
+    group._waiting.extend(jobs)
+
     with pytest.raises(KeyboardInterrupt):
-        Group().committed(interrupted)
+        group._carry_out_next()
+
+    assert all(job.is_done for job in jobs)
+    for job in jobs:
+        with pytest.raises(OperationalError):
+            job.result()
     assert not Workspace.objects.exists()
