@@ -38,6 +38,10 @@ Runs = Annotated[
 ]
 ManyPaths = Annotated[
     list[Name],
+    Query(alias="path", min_length=1, max_length=200, description="May be repeated."),
+]
+AnyPaths = Annotated[
+    list[Name],
     Query(
         alias="path",
         max_length=200,
@@ -119,7 +123,7 @@ def read_many_series(
     workspace: str,
     project: str,
     run_ids: Runs,
-    paths: ManyPaths = NO_PATHS,
+    paths: AnyPaths = NO_PATHS,
     axis: Axis = Axis.STEP,
     low: Low = None,
     high: High = None,
