@@ -46,6 +46,8 @@ __all__ = [
 ]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Of so many series what is read of chunks is held in memory.
+SERIES_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,7 +245,17 @@ def _source(asked: Range, run: Run, chunks: Summaries | None, tail: Points) -> S
 
 
 def _draw(run_ids: Collection[UUID], sources: Mapping[int, Source]) -> dict[int, Drawn]:
-    """Read what was chosen, for all at once, and draw each."""
+    """Read what was chosen, for many at once but not for all, and draw each."""
+    drawn: dict[int, Drawn] = {}
+    items = list(sources.items())
+    for start in range(0, len(items), SERIES_AT_ONCE):
+        drawn |= _draw_some(run_ids, dict(items[start : start + SERIES_AT_ONCE]))
+    return drawn
+
+
+def _draw_some(
+    run_ids: Collection[UUID], sources: Mapping[int, Source]
+) -> dict[int, Drawn]:
     every = sources.values()
     overviews = read_overviews(
         run_ids, [i for source in every for i in source.chosen("by_overview")]

@@ -304,3 +304,23 @@ def test_a_steady_width_is_hardly_wider(width):
         assert width * (1 - 1e-9) <= steady <= width * 1.2
     else:
         assert steady == width or np.isnan(width)
+
+
+def test_what_is_held_of_chunks_does_not_grow_with_the_series(run, monkeypatch):
+    for number in range(5):
+        write_series(run, f"metric-{number}", [float(number)] * 10)
+    compact_run(run.id)
+    read_chunks, held = series_queries.read_chunks, []
+
+    def noted(run_ids, ids):
+        held.append(len(ids))
+        return read_chunks(run_ids, ids)
+
+    monkeypatch.setattr(series_queries, "read_chunks", noted)
+    monkeypatch.setattr(series_queries, "SERIES_AT_ONCE", 2)
+
+    lines = read_lines([(run, f"metric-{number}") for number in range(5)])
+
+    assert held == [2, 2, 1]
+    assert [line.mean[0] for line in lines] == [0, 1, 2, 3, 4]
+    assert {line.count for line in lines} == {10}
