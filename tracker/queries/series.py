@@ -14,6 +14,7 @@ from tracker.models import Attribute, Kind, Run
 from tracker.queries.attributes import storable
 from tracker.series.downsample import Buckets, select
 from tracker.series.lines import (
+    NOTHING,
     Axis,
     Choice,
     Drawn,
@@ -154,13 +155,10 @@ def read_lines(
         return drawn | _draw(run_ids, sources)
 
     drawn = consistently(run_ids, read)
-    nothing = draw(asked.window(wanted[0][0]), 0.0, [], []) if wanted else None
-    lines = []
-    for run, path in wanted:
-        found = drawn.get(series_ids.get((run.id, path), 0), nothing)
-        assert found is not None
-        lines.append(_line(run, path, found))
-    return lines
+    return [
+        _line(run, path, drawn.get(series_ids.get((run.id, path), 0), NOTHING))
+        for run, path in wanted
+    ]
 
 
 def read_points(run: Run, path: str) -> Points:

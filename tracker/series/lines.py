@@ -97,6 +97,10 @@ class Drawn:
     count: int
 
 
+# Of a series that does not exist.
+NOTHING = Drawn(*[np.empty(0)] * 4, exact=True, count=0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """Which chunks to read as what; those that are in no mask lie outside."""
