@@ -35,11 +35,11 @@ WHERE spool.id = %s AND project.workspace_id = %s AND member.user_id = %s
 # has locked everything.
 FIND_LOCKED = FIND + "FOR NO KEY UPDATE OF spool"
 
-ADD_ENTRY = """
+NEW_ENTRY = """
 INSERT INTO tracker_journalentry (run_id, spool_id, first_number, last_number,
   point_count, received_at, data, is_damaged)
-VALUES (%s, %s, %s, %s, %s, %s, %s, FALSE)
 """
+ADD_ENTRY = NEW_ENTRY + "VALUES (%s, %s, %s, %s, %s, %s, %s, FALSE)"
 
 NOTE_PROGRESS = """
 UPDATE tracker_spool SET last_number = %s, recent_checksums = %s, last_seen_at = %s
@@ -64,9 +64,7 @@ NOTE_NEXT = (
 )
 # Both in one statement, which PostgreSQL can.
 ADD_NEXT = f"""
-WITH spool AS ({NOTE_NEXT} RETURNING id)
-INSERT INTO tracker_journalentry (run_id, spool_id, first_number, last_number,
-  point_count, received_at, data, is_damaged)
+WITH spool AS ({NOTE_NEXT} RETURNING id) {NEW_ENTRY}
 SELECT %s, spool.id, %s, %s, %s, %s, %s, FALSE FROM spool
 """
 
