@@ -19,9 +19,11 @@ def clean_path(path: object) -> str:
         raise InvalidPath(path, f"is longer than {LONGEST_PATH} characters")
     if "\0" in cleaned:
         raise InvalidPath(path, "contains a NUL character")
-    if not is_encodable(cleaned):
-        raise InvalidPath(path, "contains half of a surrogate pair")
-    if len(cleaned.encode()) > LARGEST_PATH:
+    try:
+        size = len(cleaned.encode())
+    except UnicodeEncodeError as error:
+        raise InvalidPath(path, "contains half of a surrogate pair") from error
+    if size > LARGEST_PATH:
         raise InvalidPath(path, f"is larger than {LARGEST_PATH} bytes")
     # A subclass of str may carry anything; the plain text is kept.
     return str(cleaned)
