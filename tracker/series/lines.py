@@ -98,7 +98,8 @@ class Drawn:
 
 
 # Of a series that does not exist.
-NOTHING = Drawn(*[np.empty(0)] * 4, exact=True, count=0)
+_NONE = np.empty(0)
+NOTHING = Drawn(_NONE, _NONE, _NONE, _NONE, exact=True, count=0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
