@@ -1,7 +1,7 @@
 """Takes batches before Django does what only browsers need: headers, sessions, routes.
 
-A training process sends a batch every second or two, from each of its ranks. All that
-would stand before the endpoint takes longer than much of what is done with a batch.
+A training process sends a batch every second or two, from each of its ranks. What
+would stand before the endpoint is a good part of the work of a small one.
 """
 
 from __future__ import annotations
