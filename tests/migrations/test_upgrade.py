@@ -19,6 +19,7 @@ from tests.migrations.first_version import (
 )
 from tests.tracker.series.examples import points, same
 from tests.tracker.series.test_codec import GOLDEN, golden_points
+from tracker.ingest import commits
 from tracker.ingest.write import store_batch
 from tracker.integrity.run import RunWalk, Seen, run_ids
 from tracker.integrity.tables import ladder_problems, purge_problems, work_problems
@@ -34,9 +35,11 @@ FIRST = [("tracker", "0001_initial")]
 
 
 @pytest.fixture
-def empty_database(django_db_setup, django_db_blocker, tmp_path):
+def empty_database(django_db_setup, django_db_blocker, tmp_path, monkeypatch):
     """Have the default connection lead to a database of its own, without tables."""
     usual = connection.settings_dict["NAME"]
+    group = commits.Group()
+    monkeypatch.setattr(commits, "_group", group)
     with django_db_blocker.unblock():
         connection.close()
         if connection.vendor == "postgresql":
@@ -50,6 +53,7 @@ def empty_database(django_db_setup, django_db_blocker, tmp_path):
         try:
             yield
         finally:
+            group._connection.close()
             connection.close()
             connection.settings_dict["NAME"] = usual
             if connection.vendor == "postgresql":

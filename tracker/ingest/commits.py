@@ -1,16 +1,21 @@
 """Commits the batches of several threads at once, where only one can write anyway.
 
 On SQLite, whoever writes has the others of its process wait, and much of that time goes
-into commits. So whoever gets its turn takes along what has come to wait meanwhile.
+into commits. So whoever gets its turn takes along what has come to wait meanwhile. All
+write through one connection: what a connection knows of a database's pages is worth
+nothing once another one has written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from django.db import OperationalError, transaction
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from tracker.statements import database
 
@@ -22,8 +27,9 @@ MOST_TOGETHER = 16
 def committed(work: Callable[[], Result]) -> Result:
     """Return what `work` does in a transaction, once that is committed.
 
-    It may be carried out by another thread, so it must not look at its own. Whatever
-    it raises undoes its own changes alone.
+    It may be carried out by another thread, so it must not look at its own; and once
+    more, if what shared its transaction failed. Whatever it raises undoes its own
+    changes alone.
     """
     connection = database()
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
@@ -52,15 +58,22 @@ class Group:
             jobs = self._waiting[:MOST_TOGETHER]
             del self._waiting[:MOST_TOGETHER]
         try:
-            _carry_out(jobs)
+            with _lent_to_this_thread(self._connection):
+                _carry_out(jobs)
         except BaseException as error:
+            # It ends this very thread.
             for job in jobs:
                 job.fail(error)
-            if not isinstance(error, Exception):
-                raise  # it ends this very thread
+            raise
         finally:
             for job in jobs:
                 job.is_done = True
+
+    @cached_property
+    def _connection(self) -> BaseDatabaseWrapper:
+        connection = connections.create_connection(DEFAULT_DB_ALIAS)
+        connection.inc_thread_sharing()  # never two threads at once: they take turns
+        return connection
 
 
 class _Job(Generic[Result]):
@@ -70,15 +83,14 @@ class _Job(Generic[Result]):
         self.error: Exception | None = None
         self.is_done = False
 
-    def carry_out(self, *, is_alone: bool) -> None:
-        if is_alone:
-            self._outcome = [self._work()]
-            return
+    def carry_out(self) -> None:
+        self.error = None
         try:
-            with transaction.atomic():
-                self._outcome = [self._work()]
-        except Exception as error:  # noqa: BLE001 - raised where the work came from
+            self._outcome = [self._work()]
+            _expect_a_transaction()
+        except Exception as error:
             self.error = error
+            raise
 
     def fail(self, error: BaseException) -> None:
         """Note that nothing was committed, whatever came of the work itself."""
@@ -93,12 +105,35 @@ class _Job(Generic[Result]):
 
 
 def _carry_out(jobs: Sequence[_Job[Any]]) -> None:
-    with transaction.atomic():
+    try:
+        with transaction.atomic():
+            for job in jobs:
+                job.carry_out()
+    except Exception as error:  # noqa: BLE001 - raised where the work came from
+        if len(jobs) > 1 and any(job.error for job in jobs):
+            # Savepoints would spare the others this, and cost every one of them more.
+            for job in jobs:
+                _carry_out([job])
+            return
         for job in jobs:
-            job.carry_out(is_alone=len(jobs) == 1)
-            if transaction.get_rollback():
-                # SQLite gave up all of it, as it does when the disk is full.
-                raise OperationalError("the transaction was lost")
+            job.fail(error)
+
+
+def _expect_a_transaction() -> None:
+    if transaction.get_rollback():
+        # SQLite gave up all of it, as it does when the disk is full.
+        raise OperationalError("the transaction was lost")
+
+
+@contextmanager
+def _lent_to_this_thread(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    own = database()
+    connections[DEFAULT_DB_ALIAS] = connection
+    try:
+        yield
+    finally:
+        connection.close_if_unusable_or_obsolete()
+        connections[DEFAULT_DB_ALIAS] = own
 
 
 _group = Group()
