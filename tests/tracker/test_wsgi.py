@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tracker.processes import ROOT
+
+LOADED = """
+import sys
+import tracker.wsgi
+print(sorted({"tracker.api.v1.series", "web.views.run"} & set(sys.modules)))
+"""
+
+
+def test_nobody_who_asks_first_waits_for_the_program_to_be_read(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED],
+        env={"SEAMARK_DATA": str(tmp_path), "HOME": str(tmp_path)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == ["['tracker.api.v1.series',", "'web.views.run']"]
