@@ -35,6 +35,7 @@ import django  # noqa: E402
 django.setup()
 
 from django.core.management import call_command  # noqa: E402
+from django.db import connection  # noqa: E402
 
 from tracker.models import (  # noqa: E402
     Attribute,
@@ -60,6 +61,20 @@ START = int(datetime(2026, 1, 2, tzinfo=UTC).timestamp()) * 1_000_000
 ENTRY_POINTS = 100_000
 ROUNDS = 9
 
+# Of ten steps a second, compacted every five seconds and vacuumed every minute.
+TICKS_OF_A_PASS = 50
+PASSES_OF_A_VACUUM = 12
+# All includes the maps of free space and of visibility.
+SIZES = """
+SELECT parent.relname, sum(pg_relation_size(part.oid)),
+    sum(coalesce(pg_total_relation_size(nullif(part.reltoastrelid, 0)), 0)),
+    sum(pg_indexes_size(part.oid)), sum(pg_total_relation_size(part.oid))
+FROM pg_inherits
+JOIN pg_class AS part ON part.oid = inhrelid
+JOIN pg_class AS parent ON parent.oid = inhparent AND parent.relkind = 'p'
+GROUP BY parent.relname ORDER BY parent.relname
+"""
+
 random = np.random.default_rng(0)
 
 
@@ -73,6 +88,8 @@ def main() -> None:
     measure_journal()
     call_command("migrate", verbosity=0)
     measure_compaction()
+    if connection.vendor == "postgresql":
+        measure_tables()
     measure_logged_together()
     measure_reading(longest)
 
@@ -221,6 +238,49 @@ def measure_logged_together() -> None:
         Run.objects.filter(id=run.id).update(state=State.FINISHED)
         compact_run(run.id)
         print(f"| {name} | {stored_bytes(run) / values.size:.2f} |")
+
+
+def measure_tables() -> None:
+    """What each table of PostgreSQL takes of a live run's points, and could do without."""
+    print(
+        "\n| 20 losses × 60,000, compacted as they come: bytes/point | rows | TOAST"
+        " | indexes | all | all, written anew |"
+    )
+    print("|---|---|---|---|---|---|")
+    before = sizes()
+    run = make_run()
+    table = some_table(make_series(run, 20), 60_000)
+    for number, part in enumerate(table.cut(TICKS_OF_A_PASS), start=1):
+        write(run, part, number)
+        compact_run(run.id)
+        if number % PASSES_OF_A_VACUUM == 0:
+            carry_out("VACUUM")
+    Run.objects.filter(id=run.id).update(state=State.FINISHED)
+    compact_run(run.id)
+    carry_out("VACUUM")
+    settled = sizes()
+    carry_out("VACUUM FULL")
+    anew = sizes()
+    for name, empty in before.items():
+        kept, first = settled[name] + anew[name][-1:], empty + empty[-1:]
+        cells = [
+            f"{(after - new) / table.point_count:.2f}"
+            for after, new in zip(kept, first, strict=True)
+        ]
+        print(f"| {name} |", " | ".join(cells), "|")
+
+
+def carry_out(statement: str) -> None:
+    """Tidy up the tables that compaction changes."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"{statement} {', '.join(sizes())}")
+
+
+def sizes() -> dict[str, tuple[int, ...]]:
+    """Return the bytes of partitioned tables: rows, TOAST, indexes, and all."""
+    with connection.cursor() as cursor:
+        cursor.execute(SIZES)
+        return {name: tuple(map(int, rest)) for name, *rest in cursor.fetchall()}
 
 
 def measure_reading(longest: int) -> None:

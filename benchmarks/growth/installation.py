@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import psutil
 import psycopg
@@ -42,6 +42,11 @@ print(json.dumps({
     "seconds": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
     "most_bytes": after.ru_maxrss * 1024,
 }))
+"""
+# What the journal takes once it is empty, which the next batches will use again.
+JOURNAL_BYTES = """
+SELECT coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits
+WHERE inhparent = 'tracker_journalentry'::regclass
 """
 # A project of many runs, and a token that reads it.
 FILL = """
@@ -80,6 +85,10 @@ class Installation(Seamark):
         token = self._python(program.replace("sys.argv[2]", str(attributes))).strip()
         port = int(self.address["port"])
         return Http(port, {"Authorization": f"Bearer {token}"})
+
+    def used_bytes(self) -> int:
+        """Return what a settled database takes, less what it will use again."""
+        return self.stored_bytes() - self.free_bytes()
 
     @contextmanager
     def logged_bytes(self) -> Iterator[list[float]]:
@@ -129,8 +138,15 @@ class OnPostgresql(Installation):
         yield found
         found.append(self._position() - before)
 
+    def free_bytes(self) -> int:
+        return int(self._number(JOURNAL_BYTES))
+
     def _position(self) -> float:
-        query = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"
+        return self._number(
+            "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')"
+        )
+
+    def _number(self, query: LiteralString) -> float:
         with psycopg.connect(self._database.plain_url) as connection:
             return float(connection.execute(query).fetchall()[0][0])
 

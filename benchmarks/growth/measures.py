@@ -31,7 +31,7 @@ from benchmarks.growth.installation import (
     spending,
 )
 from benchmarks.growth.live import Trainee
-from benchmarks.peers.driving import Driver
+from benchmarks.peers.driving import LOAD_STEPS, SHARED_METRICS
 from benchmarks.peers.workload import HARDWARE, LOSS, blocks, metric_names
 
 CLIENTS = 4
@@ -44,6 +44,7 @@ BACKGROUND = (WORKER, SCHEDULER, MESSAGES)
 EVERY_PROGRAM = (WEB, *BACKGROUND, DATABASE)
 METRIC = "-path:train/loss"
 
+_numbers = count()
 _names = (f"run-{number}" for number in count())
 
 
@@ -72,8 +73,9 @@ class Plan:
     rounds: int = 3
     points: int = 2_000_000  # of a round
     logged_points: int = 400_000
+    first_runs: int = 80
+    first_steps: int = 2_000
     disk_steps: int = 10_000
-    disk_seconds: float = 60.0
     ranks: int = 16
     live_seconds: float = 45.0
     charts: int = 100
@@ -87,8 +89,8 @@ class Plan:
             rounds=1,
             points=400_000,
             logged_points=80_000,
-            disk_steps=2_000,
-            disk_seconds=10.0,
+            first_runs=10,
+            disk_steps=4_000,
             ranks=4,
             live_seconds=10.0,
             charts=20,
@@ -121,12 +123,20 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Bytes of an empty database, and those that each point adds, once settled."""
+
+    empty_bytes: float
+    point_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """All figures of one database."""
 
     bulk: dict[Shape, Costs]
     live: Live
-    kept_bytes: dict[str, float]  # by the kind of values
+    kept: dict[str, Kept]  # by the kind of values
     readings: list[Reading]
     memory: Memory
     compaction_bytes: float
@@ -141,7 +151,7 @@ def measure(database: str, plan: Plan) -> Measured:
         for shape in SHAPES:
             tell(f"{database}: {shape}")
             costs, bytes_ = bulk_costs(tracker, shape, plan)
-            bulk[shape] = replace(costs, kept_bytes=kept[LOSS])
+            bulk[shape] = replace(costs, kept_bytes=kept[LOSS].point_bytes)
             most = max(most, bytes_)
         tell(f"{database}: charts and tables")
         readings = [*chart_costs(tracker, plan), table_costs(tracker, plan)]
@@ -174,17 +184,35 @@ def new_folder() -> Iterator[Path]:
         yield folder
 
 
-def kept_bytes(database: str, kind: str, plan: Plan) -> float:
-    """Return what a point takes, pages left out that the database will use again."""
-    log = [sys.executable, "-m", "benchmarks.peers.seamark", database, "log"]
-    with new_folder() as folder:
-        told = Driver(WITHOUT_WORKER[database], log, folder).disk(
-            kind=kind,
-            runs=DISK_RUNS,
-            steps=plan.disk_steps,
-            seconds=plan.disk_seconds,
-        )
-    return float((told["bytes"] - told["free"]) / told["points"])
+def kept_bytes(database: str, kind: str, plan: Plan) -> Kept:
+    """Return what a point takes in a database that has been in use for a while."""
+    with started(WITHOUT_WORKER[database]) as tracker:
+        tracker.settle()
+        empty = tracker.used_bytes()
+        # Afterwards no partition is new, as each takes some pages with its first run.
+        for _ in range(plan.first_runs):
+            log_run(tracker, kind, plan.first_steps)
+        tracker.settle()
+        before = tracker.used_bytes()
+        points = 0
+        for _ in range(DISK_RUNS):
+            points += log_run(tracker, kind, plan.disk_steps)
+            tracker.settle()
+        return Kept(empty, (tracker.used_bytes() - before) / points)
+
+
+def log_run(tracker: Installation, kind: str, steps: int) -> int:
+    """Log a run of some metrics; return how many points it has."""
+    number = next(_numbers)
+    client = type(tracker)(tracker.folder, tracker.address)
+    client.open(f"disk-{number}")
+    found = blocks(metrics=SHARED_METRICS, steps=LOAD_STEPS, kind=kind, seed=number)
+    sent = 0
+    for block in islice(found, steps // LOAD_STEPS):
+        client.send(client.prepare(block))
+        sent += len(block)
+    client.close()
+    return sent
 
 
 def bulk_costs(tracker: Installation, shape: Shape, plan: Plan) -> tuple[Costs, float]:
@@ -329,7 +357,7 @@ def _reading(name: str, ask: Callable[[], int], times: int) -> Reading:
 
 
 def live_costs(
-    tracker: Installation, plan: Plan, kept: dict[str, float], rank: Rank = RANK
+    tracker: Installation, plan: Plan, kept: dict[str, Kept], rank: Rank = RANK
 ) -> Live:
     time.sleep(SETTLING_SECONDS)
     with spending(*EVERY_PROGRAM) as idle:
@@ -379,10 +407,11 @@ def points_of(trainees: Sequence[Trainee]) -> int:
     return sum(trainee.points for trainee in trainees)
 
 
-def rank_bytes(kept: dict[str, float], rank: Rank) -> float:
+def rank_bytes(kept: dict[str, Kept], rank: Rank) -> float:
     """Return the bytes of a rank's average point, once settled."""
     part = rank.readings_share
-    return (1 - part) * kept[LOSS] + part * kept[HARDWARE]
+    losses, readings = kept[LOSS].point_bytes, kept[HARDWARE].point_bytes
+    return (1 - part) * losses + part * readings
 
 
 def memory_of_programs() -> tuple[Memory, float]:

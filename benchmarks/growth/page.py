@@ -139,11 +139,16 @@ def costs_table(measured: Mapping[str, Measured]) -> str:
 
 def kept_table(measured: Mapping[str, Measured]) -> str:
     rows = [
-        [TITLES[name], *(f"{one.kept_bytes[kind]:.2f}" for kind in (LOSS, HARDWARE))]
+        [
+            TITLES[name],
+            *(f"{one.kept[kind].point_bytes:.2f}" for kind in (LOSS, HARDWARE)),
+            f"{one.kept[LOSS].empty_bytes / MEGABYTE:.1f}",
+        ]
         for name, one in measured.items()
     ]
     headings = ["bytes a point keeps, settled", "20 losses together"]
-    return table([*headings, "20 hardware readings together"], rows)
+    headings.append("20 hardware readings together")
+    return table([*headings, "MB of an empty database"], rows)
 
 
 def readings_table(measured: Mapping[str, Measured]) -> str:

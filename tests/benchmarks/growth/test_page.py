@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.growth.derivation import Costs, Memory
 from benchmarks.growth.installation import POSTGRESQL, SQLITE
-from benchmarks.growth.measures import SHAPES, Live, Measured, Plan, Reading
+from benchmarks.growth.measures import SHAPES, Kept, Live, Measured, Plan, Reading
 from benchmarks.growth.page import in_bytes, in_digits, page
 from benchmarks.peers.workload import HARDWARE, LOSS
 
@@ -15,7 +15,7 @@ COSTS = Costs(
 MEASURED = Measured(
     bulk=dict.fromkeys(SHAPES, COSTS),
     live=Live(4, replace(COSTS, web=20.0), idle_share=0.02),
-    kept_bytes={LOSS: 4.5, HARDWARE: 2.25},
+    kept={LOSS: Kept(9e6, 4.5), HARDWARE: Kept(9e6, 2.25)},
     readings=[Reading("a chart", web=0.004, database=0.001)],
     memory=Memory(web=80e6, worker=90e6, database=20e6, connection=8e6),
     compaction_bytes=100e6,
