@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from tracker.queries.attributes import AttributeRow
-from tracker.queries.run import MONITORING
+from tracker.queries.namespaces import MONITORING
 
 # One level, or one search, never shows more at once.
 MOST_SHOWN = 500

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tracker.queries.metrics import importance
-from tracker.queries.run import MONITORING
+from tracker.queries.namespaces import MONITORING
 
 TRAINING = "train"
 # Sections of so few charts stand beside each other.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.ladders import LadderView
+from tracker.queries.namespaces import PARAMS
 from tracker.queries.rungs import RungView, ValueChange
 from tracker.queries.verdicts import Change, Verdict
 from web.cells import change_text, value_text
@@ -144,7 +145,7 @@ class RungCard:
 
     @property
     def params(self) -> list[ShownChange]:
-        return [_shown(change, "params/") for change in self.rung.params]
+        return [_shown(change, PARAMS) for change in self.rung.params]
 
     @property
     def machine(self) -> list[ShownChange]:

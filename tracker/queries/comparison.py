@@ -9,9 +9,9 @@ from uuid import UUID
 
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.namespaces import MONITORING, namespace
 from tracker.queries.run_filter import Found, RunFilter
 
-MONITORING = "monitoring/"
 # Runs that can be told apart side by side, and by their colours.
 RUNS_AT_MOST = 20
 # Paths looked at in one go.
@@ -70,10 +70,6 @@ def compare_attributes(
 def overlaid_paths(run_ids: Sequence[UUID]) -> list[str]:
     """Return every series that at least one run has, what the agent measured last."""
     return _paths(run_ids, kind=Kind.FLOAT_SERIES)
-
-
-def namespace(path: str) -> str:
-    return path.rpartition("/")[0]
 
 
 def all_same(values: Sequence[AttributeRow | None]) -> bool:

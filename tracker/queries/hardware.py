@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from tracker.models import Run
 from tracker.queries.attributes import series_paths
+from tracker.queries.namespaces import monitoring_path
 from tracker.queries.series import Axis, Line, read_lines
-from tracker.queries.signals import monitoring_path
 
 RANK = re.compile(r"rank-(\d{1,9})/")
 # Enough for a row as wide as a screen; a page holds some twenty of them.

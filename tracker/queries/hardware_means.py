@@ -16,9 +16,9 @@ from django.db.models import Case, CharField, F, Max, Q, Sum, Value, When
 
 from tracker.models import Attribute
 from tracker.queries.attributes import beginning_with
+from tracker.queries.namespaces import MONITORING
 from tracker.queries.run_columns import each_of
 
-MONITORING = "monitoring/"
 CPU_CORES, EFFECTIVE_CORES = "/job/cpu_cores", "/facts/effective_cores"
 
 OF_GPUS = Q(path__contains="/gpu/", path__endswith="/utilization_percent")

@@ -21,10 +21,10 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
 
 from tracker.queries.hardware_means import CPU_CORES, EFFECTIVE_CORES
+from tracker.queries.namespaces import MONITORING
 from tracker.queries.paths import walk
 from tracker.queries.run_filter import Found
 
-MONITORING = "monitoring/"
 MOST_PATHS = 5_000
 # More would make a statement that SQLite finds too deep. One script is one stage.
 MOST_STAGES = 50

@@ -10,8 +10,8 @@ from django.db.models import Q
 from tracker.models import Kind, Run
 from tracker.queries.attributes import AttributeRow, attribute_paths, attribute_values
 from tracker.queries.metrics import importance
+from tracker.queries.namespaces import MONITORING, PARAMS
 
-MONITORING, PARAMS = "monitoring/", "params/"
 MOST_METRICS, MOST_PARAMS = 12, 40
 
 # A number logged once is a metric, too: many report their accuracy at the end.

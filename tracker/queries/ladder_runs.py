@@ -15,10 +15,9 @@ from tracker.models import Attribute, Kind, Run, Rung, Stage, State
 from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.breakdown import stage_breakdown
 from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of
+from tracker.queries.namespaces import MONITORING, PARAMS, monitoring_path
 from tracker.queries.rungs import StageTime, guess_quality, guess_stage, rung_labels
-from tracker.queries.signals import monitoring_path
 
-PARAMS, MONITORING = "params/", "monitoring/"
 STEP_SECONDS = "step/seconds"
 GPU_COUNT = "facts/gpu_count"
 # Differences in these say that two runs did not have the same machine.

@@ -24,9 +24,9 @@ from tracker.queries.hardware_means import (
     OF_FIRST_RANK,
     OF_GPUS,
 )
+from tracker.queries.namespaces import MONITORING
 from tracker.queries.run_filter import TAGS_PATH
 
-MONITORING = "monitoring/"
 # The agent says every few seconds that it lives.
 SILENT_AFTER = timedelta(seconds=30)
 # A script that joins a run comes soon after the one before it has ended.

@@ -17,6 +17,7 @@ from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.diagnoses import MainFinding, main_findings
 from tracker.queries.hardware_means import HardwareMeans, hardware_means
 from tracker.queries.metrics import importance
+from tracker.queries.namespaces import MONITORING, PARAMS
 from tracker.queries.planner import planner
 from tracker.queries.run_columns import each_of
 from tracker.queries.run_cursor import cursor_at, place_of
@@ -29,7 +30,6 @@ from tracker.queries.run_places import Stretch, places_of_page
 RUNS_LOOKED_AT = 100
 METRICS_SHOWN, PARAMS_SHOWN = 6, 6
 METRICS_LOOKED_AT = 200
-MONITORING, PARAMS = "monitoring/", "params/"
 NOTHING_MEASURED = HardwareMeans()
 SINGLE_VALUES = (Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN, Kind.STRING, Kind.DATETIME)
 # The tags offered to filter by come from at most this many runs.

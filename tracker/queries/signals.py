@@ -15,15 +15,12 @@ from tracker.diagnosis.signals import SIGNALS, Fact, Kind, Samples, Signal
 from tracker.models import Kind as AttributeKind
 from tracker.models import Run, Stage
 from tracker.queries.attributes import AttributeRow, list_attributes
+from tracker.queries.namespaces import monitoring_path
 from tracker.queries.series import read_many_points
 from tracker.series.points import Points
 
 GPU = re.compile(r"(?:facts/)?gpu/(\d{1,4})/")
 GPU_COUNT = "facts/gpu_count"
-
-
-def monitoring_path(stage_name: str, path: str = "") -> str:
-    return f"monitoring/{stage_name}/{path}"
 
 
 def read_measurements(

@@ -115,6 +115,7 @@ def _trace(name: str, colour: str, bars: Sequence[Bar]) -> Trace:
         "text": [milliseconds_text(length) if length else "" for length in lengths],
         "textposition": "inside",
         "insidetextanchor": "middle",
+        "insidetextfont": {"color": colour.replace("--", "--on-")},
         "textangle": 0,
         "customdata": typed(np.array(shares)),
         "hovertemplate": "%{x:.3~g} ms, %{customdata:.0%} of the step",

@@ -20,6 +20,8 @@ from web.figures.traces import (
 )
 
 ROW_HEIGHT, GAP_HEIGHT = 104, 40
+# Of no rows, only what is said of them is shown.
+EMPTY_HEIGHT = 24
 # On a narrow page a row's title stands above its legend, which may take two lines.
 NARROW_GAP_HEIGHT = 80
 TITLE_HEIGHT, LEGEND_LINE = 3, 26
@@ -93,7 +95,9 @@ class Frame:
 
 def rows_figure(rows: Sequence[Row], frame: Frame) -> Figure:
     """Stack the rows, first on top, above one axis that all of them share."""
-    height = max(len(rows) * (ROW_HEIGHT + frame.gap) - frame.gap, ROW_HEIGHT)
+    if not rows:
+        return _empty_figure(frame)
+    height = len(rows) * (ROW_HEIGHT + frame.gap) - frame.gap
     layout = framed(
         x_axis(frame.axis, low=frame.low, high=frame.high),
         y_axis(),
@@ -114,8 +118,19 @@ def rows_figure(rows: Sequence[Row], frame: Frame) -> Figure:
             layout["shapes"].append(_limit(row.limit, index))
         traces += _row_traces(row, index)
 
-    layout["xaxis"]["anchor"] = _numbered("y", max(len(rows) - 1, 0))
+    layout["xaxis"]["anchor"] = _numbered("y", len(rows) - 1)
     return {"data": traces, "layout": layout, "notes": list(frame.notes)}
+
+
+def _empty_figure(frame: Frame) -> Figure:
+    """Draw no axes: they would show numbers and years that nobody measured."""
+    layout = framed(
+        {**x_axis(frame.axis), "visible": False},
+        y_axis(visible=False),
+        height=EMPTY_HEIGHT,
+        margin={"l": 0, "r": 0, "t": 0, "b": 0},
+    )
+    return {"data": [], "layout": layout, "notes": list(frame.notes)}
 
 
 def _numbered(name: str, index: int) -> str:

@@ -16,6 +16,8 @@ MARGINS = 56
 # A bar too short to see still says that something ran.
 SHORTEST_SHARE = 0.004
 LONGEST_NAME = 24
+# What a letter of a note takes of the axis, on the narrow card where the figure stands.
+LETTER_SHARE = 0.018
 INSIDE, RIGHT, LEFT = "inside", "right", "left"
 
 
@@ -83,7 +85,7 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
             hovermode="closest",
             dragmode=False,
             annotations=[
-                _note_beside(bar, index, is_right=place == RIGHT)
+                _note_beside(bar, index, start, start + span, is_right=place == RIGHT)
                 for index, (bar, place) in enumerate(zip(bars, places, strict=True))
                 if place != INSIDE
             ],
@@ -102,13 +104,19 @@ def _roomiest(bar: StageBar, start: float, end: float) -> str:
     return max(rooms, key=lambda place: rooms[place])
 
 
-def _note_beside(bar: StageBar, index: int, *, is_right: bool) -> Layout:
+def _note_beside(
+    bar: StageBar, index: int, start: float, end: float, *, is_right: bool
+) -> Layout:
+    """Put the note beside the bar; one that is too long for that reaches over it."""
+    room = end - bar.end if is_right else bar.start - start
+    fits = room > len(bar.note) * LETTER_SHARE * (end - start)
+    edge, beside = (end, bar.end) if is_right else (start, bar.start)
     return {
         "text": literal(bar.note),
-        "x": bar.end if is_right else bar.start,
+        "x": beside if fits else edge,
         "y": index,
-        "xanchor": "left" if is_right else "right",
-        "xshift": 6 if is_right else -6,
+        "xanchor": "left" if is_right == fits else "right",
+        "xshift": (6 if is_right else -6) if fits else 0,
         "showarrow": False,
         "font": {"size": 12},
     }

@@ -18,15 +18,14 @@ from tracker.errors import InvalidInput
 from tracker.freshness import is_held, not_modified
 from tracker.queries.compared_findings import compare_findings
 from tracker.queries.comparison import (
-    MONITORING,
     RUNS_AT_MOST,
     ComparedRow,
     compare_attributes,
     find_runs,
-    namespace,
     overlaid_paths,
 )
 from tracker.queries.diagnoses import diagnoses_of
+from tracker.queries.namespaces import MONITORING, namespace
 from tracker.queries.run import may_go_on
 from tracker.queries.series import Axis, read_lines
 from web.cells import make_cell

@@ -20,6 +20,7 @@ from tracker.freshness import is_held, marked, not_modified
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.diagnoses import FindingView, StageDiagnosis, diagnoses_of
 from tracker.queries.hardware import measured_lines, stage_lines
+from tracker.queries.namespaces import monitoring_path
 from tracker.queries.run import RunOverview, StageRow, may_go_on, run_overview
 from tracker.queries.series import read_line
 from tracker.queries.versions import version_of
@@ -208,7 +209,7 @@ def numeric_facts(overview: RunOverview, stages: list[StageRow]) -> dict[str, fl
     """Return the facts that bound readings; where stages differ, the largest."""
     facts: dict[str, float] = {}
     for stage in stages:
-        prefix = f"monitoring/{stage.name}/"
+        prefix = monitoring_path(stage.name)
         for path, row in overview.facts.items():
             value = _number(row)
             if path.startswith(prefix) and value is not None:

@@ -13,7 +13,8 @@ from django.views.decorators.http import require_safe
 
 from tracker.queries.breakdown import stage_breakdown
 from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of
-from tracker.queries.key_values import PARAMS, KeyValues, key_values
+from tracker.queries.key_values import KeyValues, key_values
+from tracker.queries.namespaces import PARAMS
 from tracker.queries.run import StageRow
 from web.session import PageRequest, signed_in
 from web.step_figures import StepFigures

@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.queries.attributes import Value
+from tracker.queries.namespaces import monitoring_path
 from tracker.queries.run import RunOverview, has_readings
 from web.session import PageRequest, signed_in
 from web.views.figures import chosen_stages
@@ -52,7 +53,7 @@ def facts_table(
     """Return a row of each fact any stage has: its label, its path, a value each."""
     rows = []
     for path, label in FACTS:
-        found = [overview.facts.get(f"monitoring/{stage}/{path}") for stage in stages]
+        found = [overview.facts.get(monitoring_path(stage, path)) for stage in stages]
         values = [row.value if row else None for row in found]
         if any(value is not None for value in values):
             rows.append((label, path, values))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -107,6 +109,48 @@ def test_filters_by_tag(open_runs, project):
     expect(page.get_by_text("1 of 2 runs")).to_be_visible()
     assert names(page) == ["one"]
     assert "tag=nightly" in page.url
+
+
+def test_tags_that_do_not_fit_are_counted(open_runs, project):
+    write_tags(make_run(project, "many"), "baseline", "amp", "a-long-name", "nightly")
+    write_tags(make_run(project, "few"), "amp", "dali")
+    write_tags(make_run(project, "one"), "n" * 100)
+    page = open_runs()
+
+    def shown(name: str) -> list[str]:
+        row = page.get_by_role("row").filter(
+            has=page.get_by_role("link", name=name, exact=True)
+        )
+        tags = row.locator(".chip:not(.chip--plain, [class*=chip--r])")
+        return tags.all_inner_texts()
+
+    assert shown("many") == ["a-long-name"]
+    expect(page.get_by_text("+3", exact=True)).to_be_visible()
+    assert shown("few") == ["amp", "dali"]
+    assert shown("one") == ["n" * 100]
+    expect(page.get_by_text("+", exact=False)).to_have_count(1)
+
+
+def test_a_run_of_another_year_says_which(open_runs, project):
+    started = datetime(2019, 3, 4, 12, tzinfo=UTC)
+    Run.objects.create(project=project, name="old", started_at=started)
+    page = open_runs()
+
+    expect(page.get_by_text("4 Mar 2019")).to_be_visible()
+
+
+def test_how_to_write_a_query_is_one_press_away(open_runs, project):
+    make_run(project)
+    page = open_runs()
+    page.get_by_label("Query").focus()
+
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_text('tags contains "dali"')).to_be_visible()
+    assert violations(page) == []
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_picked_runs_can_be_compared_in_the_order_picked(open_runs, project):
@@ -293,9 +337,13 @@ def test_a_mistake_in_a_query_is_shown_where_it_is(open_runs, project):
     assert violations(page) == []
     page.reload(wait_until="networkidle")
     expect(mistake).to_be_visible()
+    unread = page.get_by_role("heading", name="The query is not understood")
+    expect(unread).to_be_visible()
+    expect(page.get_by_text("1 run", exact=True)).to_be_visible()
 
     field.fill('name = "kept"')
     expect(mistake).to_be_hidden()
+    expect(unread).to_be_hidden()
     expect(field).to_have_attribute("aria-invalid", "false")
     assert names(page) == ["kept"]
 

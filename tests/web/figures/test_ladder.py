@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import base64
+import re
+from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from web.figures.ladder import Bar, milliseconds_text, part_colours, step_time_figure
+from web.figures.ladder import (
+    PHASE_COLOURS,
+    Bar,
+    milliseconds_text,
+    part_colours,
+    step_time_figure,
+)
 
 BASELINE = Bar("baseline", [("data wait", 0.080), ("forward", 0.015), ("other", 0.005)])
 FASTER = Bar("decoded", [("data wait", 0.010), ("forward", 0.015), ("backward", 0.02)])
@@ -106,3 +114,39 @@ def test_plotly_accepts_the_figure(bars):
 )
 def test_milliseconds_have_as_many_digits_as_the_clock_is_good_for(milliseconds, text):
     assert milliseconds_text(milliseconds) == text
+
+
+PAIR = r"(?:light-dark\((#\w{6}), (#\w{6})\)|(#\w{6}));"
+LADDER_CSS = Path(__file__).parents[3] / "web/static/web/css/components/ladder.css"
+# What the guidelines for accessible content ask of text.
+LEAST_CONTRAST = 4.5
+
+
+def colours_of(name: str) -> tuple[str, str]:
+    """Return a token's colours in light and dark."""
+    found = re.search(rf"--{name}: {PAIR}", LADDER_CSS.read_text())
+    assert found, name
+    light, dark, both = found.groups()
+    return (both, both) if both else (light, dark)
+
+
+def luminance(colour: str) -> float:
+    channels = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    linear = np.where(
+        channels <= 0.03928, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
+    )
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("part", ["wait", "other", *range(PHASE_COLOURS)])
+def test_what_is_written_on_a_part_can_be_read_in_both_themes(part):
+    pairs = zip(colours_of(f"part-{part}"), colours_of(f"on-part-{part}"), strict=True)
+    for colour, text in pairs:
+        dark, light = sorted([luminance(colour), luminance(text)])
+        assert (light + 0.05) / (dark + 0.05) >= LEAST_CONTRAST
+
+
+def test_each_part_is_written_on_in_its_own_colour():
+    for trace in step_time_figure([BASELINE, FASTER], unit="step")["data"]:
+        colour = trace["marker"]["color"]
+        assert trace["insidetextfont"]["color"] == colour.replace("--", "--on-")

@@ -31,6 +31,14 @@ def test_plotly_knows_every_word_of_it(rows):
     check_schema(rows_figure(rows, FRAME))
 
 
+def test_no_rows_have_no_axes_and_still_say_why():
+    figure = rows_figure([], Frame(notes=["CPU use was not measured."]))
+
+    assert figure["layout"]["xaxis"]["visible"] is False
+    assert figure["layout"]["yaxis"]["visible"] is False
+    assert figure["notes"] == ["CPU use was not measured."]
+
+
 def test_all_rows_share_one_axis_of_time():
     figure = rows_figure([CORES, MEMORY], FRAME)
 

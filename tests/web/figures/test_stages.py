@@ -51,6 +51,21 @@ def test_a_note_stands_where_it_has_most_room():
     ] == [("right of it", 36.0, "left"), ("left of it", 81.0, "right")]
 
 
+def test_a_note_too_long_for_its_place_reaches_over_the_bar_and_not_off_the_page():
+    note = "finished, 12 min, GPU 30 %, CPU 46 %"
+    bars = [
+        StageBar("preprocess", "finished", 0.0, 60.0, note),
+        StageBar("train", "finished", 35.0, 65.0, note),
+        StageBar("infer", "finished", 36.0, 100.0, note),
+    ]
+
+    layout = stages_figure(bars)["layout"]
+
+    assert [(a["x"], a["xanchor"], a["xshift"]) for a in layout["annotations"]] == [
+        (100.0, "right", 0)
+    ]
+
+
 def test_names_are_shown_letter_for_letter():
     layout = stages_figure(BARS)["layout"]
 

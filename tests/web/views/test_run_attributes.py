@@ -123,3 +123,12 @@ class TestTree:
         # Of several small branches, none is open where so little is shown.
         assert shown == [name for name in whole if name in shown]
         assert shown[-1] == whole[-1]
+
+
+def test_a_run_without_attributes_says_how_to_log_one(client_of, member):
+    run = make_run(make_project(member, "bare"))
+
+    text = client_of(member).get(f"/runs/{run.id}/attributes").content.decode()
+
+    assert "No attributes yet" in text
+    assert "batch_size" in text

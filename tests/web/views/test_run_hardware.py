@@ -40,3 +40,10 @@ def test_a_stage_that_is_not_there_is_not_found(project, page):
 
 def test_a_run_without_readings_says_when_they_come(project, page):
     assert "No readings yet" in page(make_run(project)).content.decode()
+
+
+def test_a_run_that_ended_without_readings_promises_none(project, page):
+    text = page(make_run(project, state="finished")).content.decode()
+
+    assert "This run ended without any." in text
+    assert "No readings yet" not in text

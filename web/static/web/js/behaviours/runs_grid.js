@@ -43,7 +43,7 @@ class RunsGrid {
     this.form.elements.query.addEventListener("input", () => this.filterSoon())
     this.form.elements.state.addEventListener("change", () => this.filter())
     this.form.elements.tag.addEventListener("change", () => this.filter())
-    for (const name of ["clear", "clear-all"]) {
+    for (const name of ["clear", "clear-all", "clear-unread"]) {
       this.part(name).addEventListener("click", () => this.clear())
     }
     this.part("unselect").addEventListener("click", () => this.unselect())
@@ -131,11 +131,13 @@ class RunsGrid {
   }
 
   draw() {
-    const { total, matching } = this.blocks
-    const found = this.isFiltered ? `${number(matching)} of ${runs(total)}` : runs(total)
+    const { total, matching, isUnread } = this.blocks
+    const isFound = this.isFiltered && !isUnread
+    const found = isFound ? `${number(matching)} of ${runs(total)}` : runs(total)
     this.part("count").textContent = this.blocks.isAway ? `${found}, the server does not answer` : found
     this.part("clear").hidden = !this.isFiltered
-    this.part("none").hidden = matching > 0 || this.blocks.mistake
+    this.part("none").hidden = matching > 0 || isUnread
+    this.part("unread").hidden = !isUnread
     this.part("grid").hidden = matching === 0
     this.drawMistake()
     this.drawSelection()

@@ -19,6 +19,8 @@ export class RunBlocks {
     this.isAway = false
     // What is wrong with the query, and where.
     this.mistake = first.mistake ?? null
+    // Whether nothing was ever found, as the page came with that mistake.
+    this.isUnread = Boolean(this.mistake)
   }
 
   row(position) {
@@ -66,6 +68,7 @@ export class RunBlocks {
       this.mistake = body.mistake ?? null
       // What was found before stays in sight while the query is put right.
       if (this.mistake) return
+      this.isUnread = false
       if (fresh) this.#blocks.clear()
       this.#take(body, response.headers.get("ETag"))
     } catch (error) {

@@ -7,6 +7,11 @@ const STARTED = new Intl.DateTimeFormat("en-GB", {
   hour: "2-digit",
   minute: "2-digit",
 })
+const STARTED_IN_ANOTHER_YEAR = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+})
 const SEVERITY_ICONS = { notice: "info", warning: "triangle-alert", critical: "circle-alert" }
 const NARROWEST = 84
 const WIDEST = 190
@@ -14,14 +19,18 @@ const CHARACTER = 6.5
 const PADDING = 32
 // Columns that are empty in all rows need no room.
 const WIDTH_OF_NO_TAGS = 60
+// What fits into a cell of tags; the first is shown however long it is.
+const ROOM_FOR_TAGS = 140
+const TAG_PADDING = 18
+const ROOM_FOR_REST = 22
 
 const FIXED = [
   { key: "state", label: "State", width: 94, fill: fillState },
   { key: "started", label: "Started", width: 114, fill: fillStarted },
-  { key: "duration", label: "Duration", width: 92, isNumeric: true, fill: fillDuration },
-  { key: "stages", label: "Stages", width: 204, fill: fillStages },
-  { key: "tags", label: "Tags", width: 140, fill: fillTags },
-  { key: "finding", label: "Main finding", width: 286, fill: fillFinding },
+  { key: "duration", label: "Duration", width: 106, isNumeric: true, fill: fillDuration },
+  { key: "stages", label: "Stages", width: 192, fill: fillStages },
+  { key: "tags", label: "Tags", width: 160, fill: fillTags },
+  { key: "finding", label: "Main finding", width: 264, fill: fillFinding },
   { key: "gpu", label: "GPU", hint: "Mean GPU utilisation", width: 84, isNumeric: true, fill: (cell, row) => fillShare(cell, row.gpu) },
   { key: "cpu", label: "CPU", hint: "Mean use of the job's cores", width: 84, isNumeric: true, fill: (cell, row) => fillShare(cell, row.cpu) },
 ]
@@ -56,7 +65,9 @@ function fillState(cell, row) {
 function fillStarted(cell, row) {
   if (row.started === null) return fillText(cell, "–")
   const moment = new Date(row.started)
-  fillText(cell, STARTED.format(moment), moment.toLocaleString())
+  const isThisYear = moment.getFullYear() === new Date().getFullYear()
+  const format = isThisYear ? STARTED : STARTED_IN_ANOTHER_YEAR
+  fillText(cell, format.format(moment), moment.toLocaleString())
 }
 
 function fillDuration(cell, row, now) {
@@ -77,8 +88,22 @@ function fillStages(cell, row) {
 }
 
 function fillTags(cell, row) {
-  cell.replaceChildren(...row.tags.map((tag) => chip(tag)))
+  const shown = row.tags.slice(0, fitting(row.tags))
+  const rest = row.tags.slice(shown.length)
+  cell.replaceChildren(...shown.map((tag) => chip(tag)))
+  if (rest.length) cell.append(muted(`+${rest.length}`), hidden(rest.join(", ")))
   cell.title = row.tags.join(", ")
+}
+
+// Measuring would cost a layout for each row that scrolls by; letters are counted instead.
+function fitting(tags) {
+  let room = ROOM_FOR_TAGS
+  for (const [place, tag] of tags.entries()) {
+    room -= tag.length * CHARACTER + TAG_PADDING
+    const needed = place + 1 < tags.length ? ROOM_FOR_REST : 0
+    if (room < needed && place > 0) return place
+  }
+  return tags.length
 }
 
 function fillFinding(cell, row) {
@@ -127,6 +152,14 @@ function chip(text, kind = "") {
   label.textContent = text
   sign.append(label)
   return sign
+}
+
+function muted(text) {
+  const note = document.createElement("span")
+  note.className = "muted small"
+  note.setAttribute("aria-hidden", "true")
+  note.textContent = text
+  return note
 }
 
 function hidden(text) {
