@@ -8,13 +8,11 @@ import time
 from collections.abc import Iterator
 from itertools import count, islice
 
-import zstandard
-
 from agent import messages
 from agent.frames import Frame
+from benchmarks import frames
 from benchmarks.growth.derivation import Rank
 from benchmarks.growth.installation import Installation
-from benchmarks.peers.seamark import COMPRESSION_LEVEL
 from benchmarks.peers.workload import metric_names
 
 # Names that rules look for, so that diagnosis has as much to do as it will have.
@@ -92,7 +90,7 @@ class Trainee:
             second = float(place // self._rank.batches_per_second)
             parts.append(self._part(self._readings, [second]))
         frame = Frame(next(self._numbers), messages.payload(parts)).to_bytes()
-        body = zstandard.ZstdCompressor(COMPRESSION_LEVEL).compress(frame)
+        body = frames.compress(frame)
         self.sent_bytes += len(body)
         return body
 

@@ -6,24 +6,16 @@ first frame. So a thousand of them need no more memory than one.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import zstandard
-
-from agent import messages
-from agent.frames import Frame
-from agent.version import VERSION
+from benchmarks import frames
 from benchmarks.load.pacing import Cut
-from benchmarks.peers.workload import START, Block, blocks
+from benchmarks.peers.workload import Block, blocks
 
 PROJECT = "load"
-COMPRESSION_LEVEL = 3  # as in the agent
 # The first holds what opens the spool.
 FIRST_NUMBER = 2
-
-_compress = zstandard.ZstdCompressor(COMPRESSION_LEVEL).compress
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +40,19 @@ class Bodies:
 
     def first(self, run: str) -> Body:
         """Return the batch that opens a spool."""
-        origin = messages.Origin(
-            project=PROJECT,
-            run=run,
-            stage="train",
-            rank=0,
-            host="host",
-            pid=os.getpid(),
-            agent=VERSION,
-            time=round(1e6 * START),
-        )
-        payload = messages.payload([messages.open_spool(origin)])
-        return Body(_compress(Frame(1, payload).to_bytes()), 0)
+        return Body(frames.compress(frames.opening(PROJECT, run)), 0)
 
     def _next(self) -> Body:
         parts = [*in_parts(next(self._blocks), self._cut.steps_in_frame)]
         if not self._made:
             # With the opening of a spool comes only what its first moment has.
             parts = parts[:1]
-        frames = [
-            frame_of(number, part)
+        made = [
+            frames.points(number, part)
             for number, part in enumerate(parts, start=self._next_number)
         ]
-        self._next_number += len(frames)
-        return Body(_compress(b"".join(frames)), sum(map(len, parts)))
+        self._next_number += len(made)
+        return Body(frames.compress(b"".join(made)), sum(map(len, parts)))
 
 
 def in_parts(block: Block, steps: int) -> Iterator[Block]:
@@ -82,17 +63,7 @@ def in_parts(block: Block, steps: int) -> Iterator[Block]:
         yield Block(block.steps[part], block.times[part], values)
 
 
-def frame_of(number: int, block: Block) -> bytes:
-    points = messages.points(
-        list(block.values),
-        [float(step) for step in block.steps],
-        [round(1e6 * time) for time in block.times],
-        list(block.values.values()),
-    )
-    return Frame(number, messages.payload([points])).to_bytes()
-
-
 def bytes_a_step(metrics: int, steps_in_frame: int) -> float:
     """Return what a step takes in a spool."""
     block = next(blocks(metrics=metrics, steps=steps_in_frame))
-    return len(frame_of(FIRST_NUMBER, block)) / steps_in_frame
+    return len(frames.points(FIRST_NUMBER, block)) / steps_in_frame

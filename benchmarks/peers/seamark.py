@@ -1,7 +1,6 @@
 """Seamark itself, through its real web server and the frames that agents send.
 
-What depends on the wire format of points is `body` alone; what depends on how they are
-compacted, `COMPACT_ALL` alone.
+What depends on how points are compacted is `COMPACT_ALL` alone.
 """
 
 from __future__ import annotations
@@ -19,22 +18,19 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
-import zstandard
-
 from agent import messages
-from agent.frames import Frame
 from agent.version import VERSION
+from benchmarks import frames
 from benchmarks.peers.databases import Database, PostgresDatabase, SqliteDatabase
 from benchmarks.peers.driving import drive
 from benchmarks.peers.system import Http, Server, System, free_port
-from benchmarks.peers.workload import START, Block
+from benchmarks.peers.workload import Block
 from tracker import processes
 
 PROJECT = "benchmark"
 WORKSPACE = "home"
 # Of each series that is read back: enough to see its course.
 BUCKETS = 10
-COMPRESSION_LEVEL = 3  # as in the agent
 SENT_AS = {
     "Content-Type": "application/vnd.seamark.frames",
     "Content-Encoding": "zstd",
@@ -61,41 +57,9 @@ for run in Run.objects.all():
 """
 
 
-def body(number: int, block: Block) -> bytes:
-    """One frame with all points of the block."""
-    points = messages.points(
-        list(block.values),
-        [float(step) for step in block.steps],
-        [round(1e6 * time) for time in block.times],
-        list(block.values.values()),
-    )
-    return packed(number, points)
-
-
-def opening(run: str) -> bytes:
-    """The frame that begins a spool."""
-    origin = messages.Origin(
-        project=PROJECT,
-        run=run,
-        stage="train",
-        rank=0,
-        host="host",
-        pid=os.getpid(),
-        agent=VERSION,
-        time=round(1e6 * START),
-    )
-    return packed(1, messages.open_spool(origin))
-
-
 def closing(number: int) -> bytes:
     """The frame that ends a spool and with it the run, which is then tidied up."""
-    return packed(number, messages.close(failure=None, time=time_ns() // 1_000))
-
-
-def packed(number: int, message: bytes) -> bytes:
-    """A frame that holds one message, compressed as agents do."""
-    frame = Frame(number, messages.payload([message])).to_bytes()
-    return zstandard.ZstdCompressor(COMPRESSION_LEVEL).compress(frame)
+    return frames.frame(number, messages.close(failure=None, time=time_ns() // 1_000))
 
 
 class Seamark(System[bytes]):
@@ -170,10 +134,10 @@ class Seamark(System[bytes]):
     def open(self, run: str) -> None:
         self._spool = str(uuid4())
         self._numbers = count(2)
-        self.send(opening(run))
+        self.send(frames.compress(frames.opening(PROJECT, run)))
 
     def prepare(self, block: Block) -> bytes:
-        return body(next(self._numbers), block)
+        return frames.compress(frames.points(next(self._numbers), block))
 
     def send(self, prepared: bytes) -> None:
         answer = json.loads(
@@ -183,7 +147,7 @@ class Seamark(System[bytes]):
             raise RuntimeError(str(answer["refused"][0]))
 
     def close(self) -> None:
-        self.send(closing(next(self._numbers)))
+        self.send(frames.compress(closing(next(self._numbers))))
 
     def _series(self, query: dict[str, object]) -> bytes:
         path = f"/api/v1/projects/{WORKSPACE}/{PROJECT}/series"

@@ -39,6 +39,11 @@ UNSPECIFIC = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("too_large", "The request is too large."),
     HTTPStatus.SERVICE_UNAVAILABLE: (Unavailable.code, str(Unavailable())),
 }
+# What pydantic says in words that help nobody who reads no Python.
+REQUIREMENTS = {
+    "missing": "is required",
+    "string_pattern_mismatch": "is none of what it may be; /api/v1/docs lists that",
+}
 KEPT_HEADERS = ("Allow", "Retry-After")
 INTERNAL = ("internal_error", "Something went wrong here; the server's log says what.")
 
@@ -71,15 +76,20 @@ def answered(error: Exception) -> HttpResponse | None:
             logger.warning("the database is not available: %s", error)
             return refused(Unavailable())
         case ValidationError():
-            first = error.errors[0]
-            field = ".".join(str(part) for part in first["loc"][1:]) or "input"
-            return refused(InvalidInput(field, f"is not valid: {first['msg']}"))
+            return refused(_invalid_input(error))
         case HttpError():
             return unspecific(error.status_code)
         case Http404():
             return unspecific(HTTPStatus.NOT_FOUND)
         case _:
             return None
+
+
+def _invalid_input(error: ValidationError) -> InvalidInput:
+    first = error.errors[0]
+    field = ".".join(str(part) for part in first["loc"][1:]) or "input"
+    requirement = REQUIREMENTS.get(first["type"], f"is not valid: {first['msg']}")
+    return InvalidInput(field, requirement)
 
 
 def unspecific(status: int) -> HttpResponse:

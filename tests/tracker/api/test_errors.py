@@ -4,6 +4,7 @@ import pytest
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpResponse
 from django.test import RequestFactory
+from ninja.errors import ValidationError
 
 from tracker.api.errors import ApiErrors, answered
 from tracker.errors import InvalidInput, NotAuthenticated, NotFound, OutOfOrder
@@ -51,6 +52,30 @@ def test_a_database_that_is_away_is_no_fault_of_the_caller(error):
     assert response.status_code == 503
     assert int(response["Retry-After"]) > 0
     assert body_of(response)["code"] == "unavailable"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("missing", "path is required."),
+        (
+            "string_pattern_mismatch",
+            "path is none of what it may be; /api/v1/docs lists that.",
+        ),
+        ("int_parsing", "path is not valid: Input should be an integer."),
+    ],
+)
+def test_what_is_wrong_with_a_parameter_is_said_in_words(kind, message):
+    found = {
+        "type": kind,
+        "loc": ("query", "path"),
+        "msg": "Input should be an integer",
+    }
+
+    response = answered(ValidationError([found]))
+
+    assert response.status_code == 400
+    assert body_of(response) == {"code": "invalid_input", "message": message}
 
 
 def test_what_nobody_meant_to_raise_is_not_answered():

@@ -25,7 +25,7 @@ class MeOut(Schema):
 
 
 @router.get("/me", response=MeOut, auth=CallerAuth())
-def read_me(request: ApiRequest) -> HttpResponse:
+def read_caller(request: ApiRequest) -> HttpResponse:
     """Whom the token or session speaks for, and what it may do where."""
     found = memberships(request.auth)
     return json_response(
