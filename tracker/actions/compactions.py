@@ -11,20 +11,23 @@ from django.utils import timezone
 
 from tracker.actions.work import request_work
 from tracker.models import JournalEntry, WorkKind
-from tracker.queries.backlog import COMPACTED_AFTER
+from tracker.queries.backlog import compacted_after
 from tracker.series.compaction import PASS_ENTRIES, PASS_POINTS
 
 
 def request_compactions() -> None:
     journals = (
         JournalEntry.objects.filter(is_damaged=False)
-        .values("run_id")
+        .values("run_id", "run__created_at")
         .annotate(
             oldest=Min("received_at"), points=Sum("point_count"), many=Count("id")
         )
     )
-    old = timezone.now() - COMPACTED_AFTER
+    now = timezone.now()
     for found in journals:
         is_long = found["points"] >= PASS_POINTS or found["many"] >= PASS_ENTRIES
-        if is_long or found["oldest"] <= old:
+        is_old = now - found["oldest"] >= compacted_after(
+            now - found["run__created_at"]
+        )
+        if is_long or is_old:
             request_work(found["run_id"], WorkKind.COMPACT)

@@ -11,8 +11,11 @@ from django.utils import timezone
 from tracker.models import JournalEntry
 
 # Points lie in the journal for so long before they are compacted; summaries in tables
-# are so far behind. Fewer seconds would make more and smaller chunks to join later.
-COMPACTED_AFTER = timedelta(seconds=5)
+# are so far behind. Each pass costs by the series, so with fewer seconds each point
+# would cost more. Whoever has just begun a run watches it, and its passes are few yet.
+FIRST_COMPACTED_AFTER = timedelta(seconds=5)
+COMPACTED_AFTER = timedelta(seconds=20)
+AGE_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,11 @@ class Backlog:
 
     points: int
     seconds: float
+
+
+def compacted_after(age: timedelta) -> timedelta:
+    """Return for how long points of a run of this age lie in the journal (pure)."""
+    return min(max(FIRST_COMPACTED_AFTER, AGE_SHARE * age), COMPACTED_AFTER)
 
 
 def read_backlog() -> Backlog:
