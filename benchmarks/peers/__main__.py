@@ -1,6 +1,6 @@
 """Measures Seamark beside the floor and beside peers: `python -m benchmarks.peers`.
 
-Prints Markdown tables, and with --write keeps them in docs/benchmarks/results.md.
+Prints Markdown, and with --write keeps each part as a page in docs/benchmarks/.
 See docs/benchmarks.md for what is measured and why so.
 """
 
@@ -22,7 +22,7 @@ from benchmarks.peers.measures import Plan, charts, disk, ingest, systems
 from tracker.processes import ROOT
 
 FOLDER = Path.home() / ".cache/seamark-peers"
-RESULTS = ROOT / "docs/benchmarks/results.md"
+PAGES = ROOT / "docs/benchmarks"
 PARTS = {"ingest": ingest, "disk": disk, "charts": charts}
 KEYS = [entrant.key for entrant in ENTRANTS]
 
@@ -46,13 +46,15 @@ def main(arguments: Sequence[str]) -> None:
             driver = Driver(entrant, scratch, options.folder)
             stack.callback(driver.stop)
             drivers.append(driver)
-        lines = []
-        for line in report(drivers, plan, options):
-            print(line, flush=True)
-            lines.append(line)
-    if options.write:
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        for part in options.part or PARTS:
+            lines = []
+            for line in page(part, drivers, plan):
+                print(line, flush=True)
+                lines.append(line)
+            if options.write:
+                PAGES.mkdir(exist_ok=True)
+                text = "\n".join(lines) + "\n"
+                (PAGES / f"{part}.md").write_text(text, encoding="utf-8")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -79,7 +81,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         "--folder", type=Path, default=FOLDER, help="where peers' environments lie"
     )
     parser.add_argument(
-        "--write", action="store_true", help=f"keep the tables in {RESULTS}"
+        "--write", action="store_true", help=f"keep the pages in {PAGES}"
     )
     options = parser.parse_args(arguments)
     if unknown := set(options.systems) - set(KEYS):
@@ -91,17 +93,15 @@ def chosen(keys: Sequence[str]) -> list[Entrant]:
     return [entrant for entrant in ENTRANTS if not keys or entrant.key in keys]
 
 
-def report(
-    drivers: Sequence[Driver], plan: Plan, options: argparse.Namespace
-) -> Iterator[str]:
-    yield "# Seamark beside others"
+def page(part: str, drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
+    yield f"# Seamark beside others: {part}"
     yield ""
-    yield "Written by `python -m benchmarks.peers`; [how it measures](../benchmarks.md)."
+    yield f"Written by `python -m benchmarks.peers --part {part} --write`, never by hand;"
+    yield "[what is measured, and how](../benchmarks.md)."
     yield f"{datetime.now(UTC):%d %B %Y}, {machine()}."
     yield f"Rounds: {plan.rounds}; each system logs for about {plan.seconds:g} s a figure."
     yield from systems(drivers)
-    for part in options.part or PARTS:
-        yield from PARTS[part](drivers, plan)
+    yield from PARTS[part](drivers, plan)
 
 
 def machine() -> str:
