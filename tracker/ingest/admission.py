@@ -29,7 +29,7 @@ FORGOTTEN = 1.0
 # those who send the most get half of them, and pages are left the rest.
 CROWDED = BLOCKING_THREADS - 2
 UNDISTURBED = BLOCKING_THREADS // 2
-PATIENCE_SECONDS = 1.0
+PATIENCE_SECONDS = 0.5
 FLOOD_SECONDS = 5.0
 RETRY_SECONDS = (5, 15)
 
