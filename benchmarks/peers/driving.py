@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,8 @@ from benchmarks.peers.workload import LOSS, blocks, metric_names
 from tracker.embedded.parent import die_with
 
 READABLE_SECONDS = 120.0
+# Of one figure; whoever is still not done has failed it, and the others go on.
+LOGGED_SECONDS = 900.0
 LOOK_SECONDS = 0.02
 # Steps of a block when only stored points matter, not how fast they come.
 LOAD_STEPS = 1_000
@@ -296,6 +299,9 @@ class Logger:
 
     def _line(self) -> str:
         assert self._process.stdout is not None
+        if not select.select([self._process.stdout], [], [], LOGGED_SECONDS)[0]:
+            self._process.kill()
+            raise RuntimeError(f"Logging was not done in {LOGGED_SECONDS:g} s.")
         line = self._process.stdout.readline()
         if not line:
             self._process.communicate()

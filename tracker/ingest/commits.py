@@ -8,7 +8,8 @@ nothing once another one has written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from threading import Lock
@@ -41,25 +42,27 @@ def committed(work: Callable[[], Result]) -> Result:
 class Group:
     def __init__(self) -> None:
         self._turn = Lock()
-        self._lock = Lock()
-        self._waiting: list[_Job[Any]] = []
+        # Added to and taken from without a lock, which a deque needs none for.
+        self._waiting: deque[_Job[Any]] = deque()
 
     def committed(self, work: Callable[[], Result]) -> Result:
         job = _Job(work)
-        with self._lock:
-            self._waiting.append(job)
+        self._waiting.append(job)
         with self._turn:
             while not job.is_done:
                 self._carry_out_next()
         return job.result()
 
     def _carry_out_next(self) -> None:
-        with self._lock:
-            jobs = self._waiting[:MOST_TOGETHER]
-            del self._waiting[:MOST_TOGETHER]
+        jobs = self._joined_by_those_who_wait([])
         try:
             with _lent_to_this_thread(self._connection):
-                _carry_out(jobs)
+                spoiled = _carry_out(jobs, self._joined_by_those_who_wait)
+                if spoiled:
+                    # Savepoints would spare the others this, and cost all of them more.
+                    for job in jobs:
+                        job.error = None
+                        _carry_out([job])
         except BaseException as error:
             # It ends this very thread.
             for job in jobs:
@@ -68,6 +71,11 @@ class Group:
         finally:
             for job in jobs:
                 job.is_done = True
+
+    def _joined_by_those_who_wait(self, jobs: list[_Job[Any]]) -> list[_Job[Any]]:
+        while self._waiting and len(jobs) < MOST_TOGETHER:
+            jobs.append(self._waiting.popleft())
+        return jobs
 
     @cached_property
     def _connection(self) -> BaseDatabaseWrapper:
@@ -84,7 +92,6 @@ class _Job(Generic[Result]):
         self.is_done = False
 
     def carry_out(self) -> None:
-        self.error = None
         try:
             self._outcome = [self._work()]
             _expect_a_transaction()
@@ -104,19 +111,25 @@ class _Job(Generic[Result]):
         return self._outcome[0]
 
 
-def _carry_out(jobs: Sequence[_Job[Any]]) -> None:
+def _carry_out(
+    jobs: list[_Job[Any]], joined: Callable[[list[_Job[Any]]], object] | None = None
+) -> bool:
+    """Carry out the jobs, and those that join them meanwhile, and commit once.
+
+    Return whether one of several failed, so that nothing came of the others, either.
+    """
     try:
         with transaction.atomic():
-            for job in jobs:
+            for job in jobs:  # grows as others join
                 job.carry_out()
+                if joined is not None:
+                    joined(jobs)
     except Exception as error:  # noqa: BLE001 - raised where the work came from
-        if len(jobs) > 1 and any(job.error for job in jobs):
-            # Savepoints would spare the others this, and cost every one of them more.
-            for job in jobs:
-                _carry_out([job])
-            return
+        is_of_one = any(job.error for job in jobs)
         for job in jobs:
             job.fail(error)
+        return is_of_one and len(jobs) > 1
+    return False
 
 
 def _expect_a_transaction() -> None:

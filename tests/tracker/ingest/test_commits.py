@@ -66,6 +66,20 @@ def test_those_who_wait_share_one_commit(group):
     assert set(Workspace.objects.values_list("slug", flat=True)) == set(slugs)
 
 
+def test_whoever_comes_while_others_write_shares_their_commit(group, monkeypatch):
+    commits_made = []
+    commit = DatabaseWrapper._commit
+    monkeypatch.setattr(
+        DatabaseWrapper,
+        "_commit",
+        lambda self: (commits_made.append(self), commit(self)),
+    )
+
+    all_waiting(group, [lambda: make("one"), lambda: make("two")])
+
+    assert len(commits_made) == 1
+
+
 def test_a_commit_is_shared_by_so_many_only(group, monkeypatch):
     monkeypatch.setattr(commits, "MOST_TOGETHER", 2)
     slugs = [f"w-{number}" for number in range(5)]
