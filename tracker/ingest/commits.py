@@ -145,8 +145,8 @@ def _lent_to_this_thread(connection: BaseDatabaseWrapper) -> Iterator[None]:
     try:
         yield
     finally:
-        connection.close_if_unusable_or_obsolete()
         connections[DEFAULT_DB_ALIAS] = own
+        connection.close_if_unusable_or_obsolete()
 
 
 _group = Group()
