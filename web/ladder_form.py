@@ -9,9 +9,8 @@ from uuid import UUID
 
 from django.http import QueryDict
 
-from tracker.access import readable_runs
+from tracker.access import runs_of
 from tracker.actions.ladders import RUNGS_AT_MOST, WantedRung
-from tracker.actor import Actor
 from tracker.queries.comparison import find_runs, run_named
 from web.compare_state import as_id
 
@@ -45,29 +44,27 @@ class LadderForm:
 
 
 # Any: a row of the projects table, which pages do not import.
-def read_form(posted: QueryDict, actor: Actor, project: Any) -> LadderForm:
+def read_form(posted: QueryDict, project: Any) -> LadderForm:
     """Read the form, and do what the pressed button says to its rows."""
     pairs = zip(posted.getlist("run"), posted.getlist("note"), strict=False)
     wanted = [(run_id, note) for text, note in pairs if (run_id := as_id(text))]
-    rows = rows_of(actor, project, wanted[:RUNGS_AT_MOST])
+    rows = rows_of(project, wanted[:RUNGS_AT_MOST])
     form = LadderForm(name=posted.get("name", ""), rows=rows)
 
     button, _, run = posted.get("do", SAVE).partition(":")
     if button == "add":
-        return _with_run(form, posted.get("add", "").strip(), actor, project)
+        return _with_run(form, posted.get("add", "").strip(), project)
     if button == SAVE:
         return replace(form, is_ready=True)
     return replace(form, rows=moved(form.rows, as_id(run), button))
 
 
-def rows_of(
-    actor: Actor, project: Any, wanted: Sequence[tuple[UUID, str]]
-) -> tuple[FormRow, ...]:
+def rows_of(project: Any, wanted: Sequence[tuple[UUID, str]]) -> tuple[FormRow, ...]:
     """Name the runs; those that are not there to be read are left out."""
     notes = dict(wanted)
     return tuple(
         FormRow(run.id, run.name, run.state, notes[run.id])
-        for run in readable_runs(actor, project, list(notes))
+        for run in runs_of(project, list(notes))
     )
 
 
@@ -91,9 +88,9 @@ def suggested_runs(project: Any, form: LadderForm) -> list[str]:
     return [run.name for run in runs]
 
 
-def _with_run(form: LadderForm, name: str, actor: Actor, project: Any) -> LadderForm:
+def _with_run(form: LadderForm, name: str, project: Any) -> LadderForm:
     run_id = as_id(name) or run_named(project.id, name)
-    added = rows_of(actor, project, [(run_id, "")]) if run_id else ()
+    added = rows_of(project, [(run_id, "")]) if run_id else ()
     if not added:
         return form.refused("There is no such run, or you may not see it.")
     if added[0].run_id in {row.run_id for row in form.rows}:

@@ -35,7 +35,7 @@ CASES = ("live ranks", *map(str, SHAPES))
 
 HOW = """\
 Processor seconds are the system's own count for each program, so other work on the machine hardly changes them.
-*Live ranks* log as training processes do: {metrics} metrics at {steps} steps a second and {readings} hardware readings a second, in {batches} batches a second, each rank in a run of its own, while the real worker compacts and diagnoses; what the programs take when nobody logs is left out of it.
+*Live ranks* log as training processes do: {metrics} metrics at {steps} steps a second and {readings} hardware readings a second, in {batches} batches a second, each rank in a run of its own that seems to have begun an hour ago, while the real worker compacts and diagnoses; what the programs take when nobody logs is left out of it.
 The other rows are backlogs, as after an outage: each of {clients} clients sends a batch as soon as the one before is stored, and all is compacted afterwards; medians of {rounds} rounds.
 A live point costs much more than one of a backlog, because every batch, every pass of compaction and every diagnosis holds few of them.
 So live ranks are what to plan with; the other rows say how fast a backlog is made up for, not what disks could hold."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.http import QueryDict
 
-from tests.builders import browser_of, make_member, make_project, make_run
+from tests.builders import make_member, make_project, make_run
 from web.ladder_form import read_form, suggested_runs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -35,7 +35,7 @@ def press(ada, project, runs):
         posted.update({"name": "faster", "do": button, **fields})
         posted.setlist("run", [str(run.id) for run in runs])
         posted.setlist("note", ["first", "second", "third"])
-        return read_form(posted, browser_of(ada), project)
+        return read_form(posted, project)
 
     return press
 

@@ -33,6 +33,7 @@ from tracker.series.store import (
     read_summaries,
 )
 from tracker.series.table import Table
+from tracker.statements import every_row, key, keys, many
 
 __all__ = [
     "Axis",
@@ -46,6 +47,10 @@ __all__ = [
     "start_of",
 ]
 
+SELECT_SERIES = (
+    "SELECT run_id, path, id FROM tracker_attribute"
+    " WHERE run_id = ANY(%s) AND path = ANY(%s) AND kind = %s"
+)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Of so many series what is read of chunks is held in memory.
 SERIES_AT_ONCE = 100
@@ -191,11 +196,13 @@ def read_many_points(run: Run, paths: Collection[str]) -> dict[str, Points]:
 def series_ids_of(
     run_ids: Collection[UUID], paths: Collection[str]
 ) -> dict[tuple[UUID, str], int]:
-    series = Attribute.objects.filter(
-        run_id__in=run_ids, path__in=storable(paths), kind=Kind.FLOAT_SERIES
-    )
-    rows = series.values_list("run_id", "path", "id")
-    return {(run_id, path): series_id for run_id, path, series_id in rows}
+    asked = [keys(run_ids), many(storable(paths)), Kind.FLOAT_SERIES]
+    # By the key as the database gives it, which need not be made a UUID each time.
+    of_key = {key(run_id): run_id for run_id in run_ids}
+    return {
+        (of_key[run_key], path): series_id
+        for run_key, path, series_id in every_row(SELECT_SERIES, asked)
+    }
 
 
 def every_series(runs: Sequence[Run], page: slice) -> list[tuple[Run, str]]:

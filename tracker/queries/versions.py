@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 
-from django.db.models import Count, Sum
+from tracker.models import Run
+from tracker.statements import every_row, key, keys
 
-from tracker.models import Run, Spool
+COUNT_FRAMES = (
+    "SELECT run_id, count(*), sum(last_number) FROM tracker_spool"
+    " WHERE run_id = ANY(%s) GROUP BY run_id"
+)
 
 
 def version_of(runs: Sequence[Run], *question: object) -> str:
@@ -16,15 +20,11 @@ def version_of(runs: Sequence[Run], *question: object) -> str:
     Points are stored in the transaction that counts their frames, and frames are only
     ever added. So what is read after this is never older than it says.
     """
-    frames = (
-        Spool.objects.filter(run_id__in=[run.id for run in runs])
-        .values_list("run_id")
-        .annotate(Count("id"), Sum("last_number"))
-    )
-    stored = {run_id: (spools, int(last)) for run_id, spools, last in frames}
+    frames = every_row(COUNT_FRAMES, [keys(run.id for run in runs)])
+    stored = {run_key: (spools, int(last)) for run_key, spools, last in frames}
     described = [
         # Where the relative axis begins, and whether to look again.
-        (run.id.hex, run.state, run.started_at, run.ended_at, stored.get(run.id))
+        (run.id.hex, run.state, run.started_at, run.ended_at, stored.get(key(run.id)))
         for run in runs
     ]
     return blake2b(repr((question, described)).encode(), digest_size=12).hexdigest()

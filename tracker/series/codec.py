@@ -139,9 +139,11 @@ def _decode_columns(body: memoryview, names: Sequence[str]) -> Columns:
     count = _count(reader)
     unpacked = decompress(reader.rest(), len(names) * 8 * count)
     planes = np.frombuffer(unpacked, np.uint8).reshape(len(names), 8, count)
-    words = np.ascontiguousarray(planes.transpose(0, 2, 1)).view("<u8")[..., 0]
+    words = np.ascontiguousarray(planes.transpose(0, 2, 1))
+    integers, floats = words.view("<i8")[..., 0], words.view("<f8")[..., 0]
     return {
-        name: word.view(dtype_of(name)) for name, word in zip(names, words, strict=True)
+        name: (integers if name in _INTEGERS else floats)[place]
+        for place, name in enumerate(names)
     }
 
 
@@ -190,8 +192,9 @@ def unseal(
 ) -> tuple[int, memoryview]:
     """Return the version and what the seal is of; raise Damaged for a broken one."""
     view = memoryview(data)
-    reader = Reader(view)
-    found_magic, version, checksum = reader.unpack(_SEAL)
+    if len(view) < _SEAL.size:
+        raise Damaged("bytes end too early")
+    found_magic, version, checksum = _SEAL.unpack_from(view)
     body = view[_SEAL.size :]
     if zlib.crc32(body) != checksum:
         raise Damaged("the checksum is wrong")

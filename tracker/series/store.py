@@ -21,12 +21,13 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 
 from tracker.errors import Unavailable
-from tracker.models import JournalEntry, SeriesChunk, SeriesTicks
+from tracker.models import SeriesChunk, SeriesTicks
 from tracker.series import codec, journal
 from tracker.series.columns import Damaged
 from tracker.series.downsample import Buckets, summarise
 from tracker.series.points import Floats, Integers, Points, concatenate
 from tracker.series.table import Table, one_after_the_other
+from tracker.statements import every_row, keys, many
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +35,19 @@ logger = logging.getLogger(__name__)
 IDS_IN_A_STATEMENT = 1_000
 # A compaction that is under way replaces what was read about once a second.
 TRIES = 10
+
+# What every chart asks for; the ORM would take longer to build these statements than
+# databases take to answer.
+SELECT_ENTRIES = (
+    "SELECT id, data FROM tracker_journalentry"
+    " WHERE run_id = ANY(%s) AND NOT is_damaged"
+)
+SELECT_ENTRY_IDS = SELECT_ENTRIES.replace("id, data", "id")
+SELECT_SUMMARIES = (
+    f"SELECT series_id, id, {', '.join(field.name for field in fields(Buckets))}"
+    " FROM tracker_serieschunk WHERE run_id = ANY(%s) AND series_id = ANY(%s)"
+    " ORDER BY first_step, id"
+)
 
 Item = TypeVar("Item")
 Row = TypeVar("Row", bound=Model)
@@ -93,16 +107,16 @@ def consistently(run_ids: Collection[UUID], read: Callable[[Tails], Result]) -> 
     what was not in the journal before was in a chunk already.
     """
     for _ in range(TRIES):
-        entries = JournalEntry.objects.filter(run_id__in=run_ids, is_damaged=False)
+        asked = [keys(run_ids)]
         # In order of arrival; sorting them in the database would copy their data.
-        seen = sorted(entries.values_list("id", "data"), key=itemgetter(0))
+        seen = sorted(every_row(SELECT_ENTRIES, asked), key=itemgetter(0))
         try:
             result = read(points_by_series(seen))
         except Overtaken:
             continue
-        if not seen or {i for i, _ in seen} <= set(
-            entries.values_list("id", flat=True)
-        ):
+        if not seen or {i for i, _ in seen} <= {
+            i for (i,) in every_row(SELECT_ENTRY_IDS, asked)
+        }:
             return result
     raise Unavailable
 
@@ -130,14 +144,9 @@ def read_summaries(
     run_ids: Collection[UUID], series_ids: Collection[int]
 ) -> dict[int, Summaries]:
     """Return the summaries of all chunks of each series that has any."""
-    names = [field.name for field in fields(Buckets)]
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    for ids in batches(list(series_ids)):
-        chunks = SeriesChunk.objects.filter(run_id__in=run_ids, series_id__in=ids)
-        for row in chunks.order_by("first_step", "id").values_list(
-            "series_id", "id", *names
-        ):
-            rows[row[0]].append(row[1:])
+    for row in every_row(SELECT_SUMMARIES, [keys(run_ids), many(series_ids)]):
+        rows[row[0]].append(row[1:])
     return {series_id: _summaries(found) for series_id, found in rows.items()}
 
 
@@ -233,20 +242,28 @@ def _rows(
     """Read columns of rows, after their ids; of those that are there."""
     if not ids:
         return []
-    return list(by_id(model, run_ids, ids).values_list("id", *columns))
+    table = model._meta.db_table  # noqa: SLF001 - Django's API
+    statement = f"SELECT id, {', '.join(columns)} FROM {table} WHERE id = ANY(%s)"
+    if names_runs():
+        by_run = f"{statement} AND run_id = ANY(%s)"
+        return every_row(by_run, [many(ids), keys(run_ids)])
+    return every_row(statement, [many(ids)])
 
 
 def by_id(
     model: type[Row], run_ids: Collection[UUID], ids: Collection[int]
 ) -> QuerySet[Row]:
-    """Select rows by id, and on PostgreSQL the partitions that they can be in.
-
-    SQLite, told of the runs, would walk through all that these have.
-    """
+    """Select rows by id, and on PostgreSQL the partitions that they can be in."""
     rows = model._default_manager.filter(id__in=ids)  # noqa: SLF001 - Django's API
-    if connection.vendor == "postgresql":
-        rows = rows.filter(run_id__in=run_ids)
-    return rows
+    return rows.filter(run_id__in=run_ids) if names_runs() else rows
+
+
+def names_runs() -> bool:
+    """Say whether to name the runs of rows whose ids are known.
+
+    PostgreSQL then looks in few partitions; SQLite would walk through all the runs have.
+    """
+    return connection.vendor == "postgresql"
 
 
 def _expect_still_there(run_ids: Collection[UUID], chunk_ids: Collection[int]) -> None:

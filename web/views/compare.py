@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from tracker.access import may_edit, readable_project, readable_runs
+from tracker.access import may_edit, readable_project, runs_of
 from tracker.errors import InvalidInput
 from tracker.freshness import is_held, not_modified
 from tracker.queries.compared_findings import compare_findings
@@ -174,7 +174,7 @@ def compare_search(request: PageRequest, workspace: str, project: str) -> HttpRe
 def _read(request: PageRequest, workspace: str, project: str) -> Comparison:
     found = readable_project(request.actor, workspace, project)
     state = read_state(request.GET)
-    runs = readable_runs(request.actor, found, list(state.runs))
+    runs = runs_of(found, list(state.runs))
     ids = [run.id for run in runs]
     # Absent and forbidden look the same here, too.
     missing = [str(run_id) for run_id in state.runs if run_id not in ids]

@@ -53,7 +53,7 @@ def ladders(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     state = read_state(request.GET)
     if state.runs or "new" in request.GET:
         editable_project(request.actor, workspace, project)
-        rows = rows_of(request.actor, found, [(run_id, "") for run_id in state.runs])
+        rows = rows_of(found, [(run_id, "") for run_id in state.runs])
         return _form_page(request, found, LadderForm(name="", rows=rows))
 
     context = {
@@ -113,10 +113,10 @@ def edit(request: PageRequest, ladder_id: UUID) -> HttpResponse:
     found = editable_ladder(request.actor, ladder_id)
     if request.method != "POST":
         rows = [(rung.run_id, rung.note) for rung in ladder_rungs(found)]
-        form = LadderForm(found.name, rows_of(request.actor, found.project, rows))
+        form = LadderForm(found.name, rows_of(found.project, rows))
         return _form_page(request, found.project, form, ladder=found)
 
-    form = read_form(request.POST, request.actor, found.project)
+    form = read_form(request.POST, found.project)
     if form.is_ready:
         try:
             arrange_ladder(found, form.name, form.wanted)
@@ -141,7 +141,7 @@ def delete(request: PageRequest, ladder_id: UUID) -> HttpResponse:
 
 def _create(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = editable_project(request.actor, workspace, project)
-    form = read_form(request.POST, request.actor, found)
+    form = read_form(request.POST, found)
     if form.is_ready:
         try:
             made = create_ladder(found, form.name, form.wanted)

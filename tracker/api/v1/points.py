@@ -10,7 +10,7 @@ from uuid import UUID
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router, Schema
 
-from tracker.access import readable_project, readable_runs
+from tracker.access import readable_project, runs_of
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.lines import BINARY, binary_lines, json_lines, table_of_lines
 from tracker.api.params import Buckets, High, Low, Name
@@ -204,7 +204,7 @@ def _runs(
 ) -> list[Any]:
     found = readable_project(request.auth, workspace, project)
     wanted = list(dict.fromkeys(run_ids))
-    runs = readable_runs(request.auth, found, wanted)
+    runs = runs_of(found, wanted)
     if len(runs) < len(wanted):
         raise NotFound("run")
     return runs
