@@ -1,8 +1,10 @@
-"""ETags: what a reader holds already is not read again, and not sent again."""
+"""What a reader holds already is not sent again, what another was sent not read again."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+import time
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
 
 from django.http import (
     HttpRequest,
@@ -13,7 +15,46 @@ from django.http import (
 from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 
+from tracker.memory import Memory
+
 Response = TypeVar("Response", bound=HttpResponseBase)
+
+# Of answers, in each server process: a chart that a team looks at is drawn once.
+MOST_BYTES = 16 * 1024 * 1024
+# So damaged points that were mended, say, are missing in answers no longer than that.
+REMEMBERED_SECONDS = 60.0
+# Of an answer besides its content.
+OTHER_BYTES = 2_000
+
+Headers: TypeAlias = dict[str, str]
+Asked: TypeAlias = tuple[str, str, str]
+
+# By address, accepted types and version: when they were answered, and what.
+_lately: Memory[Asked, tuple[float, bytes, Headers]] = Memory(MOST_BYTES)
+
+
+def fresh_answer(
+    request: HttpRequest, version: str, draw: Callable[[], HttpResponse]
+) -> HttpResponse:
+    """Answer what `draw` does, unless the reader holds it or it was answered lately.
+
+    It depends on nothing but the address, the accepted types and the version; whether
+    the reader may have it was decided before.
+    """
+    if is_held(request, version):
+        return not_modified(version)
+    asked = (request.get_full_path(), request.headers.get("Accept", ""), version)
+    found = _lately.get(asked)
+    now = time.monotonic()
+    if found is not None and now - found[0] < REMEMBERED_SECONDS:
+        return marked(HttpResponse(found[1], headers=found[2]), version)
+
+    response = draw()
+    # What one reader lacks of a chart that grows, no other will ask for.
+    if not request.GET.get("since"):
+        kept = (now, response.content, dict(response.items()))
+        _lately.remember(asked, kept, len(response.content) + OTHER_BYTES)
+    return marked(response, version)
 
 
 def is_held(request: HttpRequest, version: str) -> bool:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from statistics import median
@@ -334,7 +333,12 @@ def chart_costs(tracker: Installation, plan: Plan) -> Iterator[Reading]:
         name = f"a chart of {points // SHAPES[0].metrics:,} points"
         if len(runs) > 1:
             name += f" in each of {len(runs)} runs"
-        yield _reading(name, partial(tracker.chart, runs, metric), plan.charts)
+        numbers = count()
+
+        def ask(runs: Sequence[str] = runs, numbers: Iterator[int] = numbers) -> None:
+            tracker.another_chart(runs, metric, next(numbers))
+
+        yield _reading(name, ask, plan.charts)
 
 
 def table_costs(tracker: Installation, plan: Plan) -> Reading:

@@ -216,6 +216,7 @@ def _drawn(driver: Driver, loaded: Answer, drawn: Sequence[Answer]) -> Chart:
         label,
         loaded["points"],
         [answer["first"] for answer in drawn],
-        [again for answer in drawn for again in answer["again"]],
+        [seconds for answer in drawn for seconds in answer["another"]],
+        [seconds for answer in drawn for seconds in answer["again"]],
         drawn[-1]["bytes"],
     )

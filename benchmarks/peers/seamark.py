@@ -126,8 +126,15 @@ class Seamark(System[bytes]):
         return self._database.free_bytes()
 
     def chart(self, runs: Sequence[str], name: str) -> int:
+        return self._chart(runs, name)
+
+    def another_chart(self, runs: Sequence[str], name: str, number: int) -> int:
+        # Before the first step, so it is the same chart.
+        return self._chart(runs, name, low=-1 - number)
+
+    def _chart(self, runs: Sequence[str], name: str, **options: object) -> int:
         query = {"run": [self._run_ids[run] for run in runs], "path": name}
-        return len(self._series({**query, "format": "binary"}))
+        return len(self._series({**query, **options, "format": "binary"}))
 
     # In a process that logs.
 

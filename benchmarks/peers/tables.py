@@ -30,11 +30,15 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Seconds of the first answer and of those after it, in every round."""
+    """Seconds of the first answer and of those after it, in every round.
+
+    Of those to a question that nobody had asked, and to the first one again.
+    """
 
     label: str
     points: int = 0
     first: Sequence[float] = ()
+    another: Sequence[float] = ()
     again: Sequence[float] = ()
     answer_bytes: int = 0
     error: str = ""
@@ -81,24 +85,21 @@ def sizes_table(sizes: Sequence[Size], kinds: Sequence[str]) -> str:
 
 
 def charts_table(charts: Sequence[Chart], *, ours: str) -> str:
-    middles = {chart.label: median(chart.again) for chart in charts if chart.again}
+    mine = next((chart for chart in charts if chart.label == ours), None)
     rows = []
     for chart in charts:
         if chart.error:
             rows.append([chart.label, chart.error])
             continue
-        rows.append(
-            [
-                chart.label,
-                f"{chart.points:,}",
-                in_milliseconds(median(chart.first)),
-                in_milliseconds(middles[chart.label]),
-                ratio(middles[chart.label], middles.get(ours)),
-                f"{chart.answer_bytes:,}",
-            ]
-        )
-    headings = ["system", "points", "first", "again"]
-    return table([*headings, "× Seamark's time", "bytes of the answer"], rows)
+        cells = [chart.label, f"{chart.points:,}", in_milliseconds(median(chart.first))]
+        for name in ("another", "again"):
+            middle = median(getattr(chart, name))
+            of_ours = median(getattr(mine, name)) if mine and not mine.error else None
+            cells += [in_milliseconds(middle), ratio(middle, of_ours)]
+        rows.append([*cells, f"{chart.answer_bytes:,}"])
+    times = "× Seamark's"
+    headings = ["system", "points", "first", "another", times, "again", times]
+    return table([*headings, "bytes of the answer"], rows)
 
 
 def table(

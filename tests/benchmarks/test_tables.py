@@ -60,17 +60,17 @@ def test_what_a_database_keeps_for_later_is_told_apart():
 def test_charts_tell_the_first_answer_from_later_ones():
     markdown = charts_table(
         [
-            Chart("ours", 100, [0.2, 0.4, 0.3], [0.01, 0.03, 0.02], 5_000),
-            Chart("peer", 100, [1.0], [0.5], 70),
+            Chart("ours", 100, [0.2, 0.4, 0.3], [0.1], [0.01, 0.03, 0.02], 5_000),
+            Chart("peer", 100, [1.0], [0.8], [0.5], 70),
             Chart("other", error="It draws nothing."),
         ],
         ours="ours",
     )
 
     assert cells(markdown, "ours") == [
-        *("ours", "100", "300 ms", "20.0 ms", "1.00", "5,000")
+        *("ours", "100", "300 ms", "100 ms", "1.00", "20.0 ms", "1.00", "5,000")
     ]
-    assert cells(markdown, "peer")[4] == "25"
+    assert cells(markdown, "peer")[3:7] == ["800 ms", "8.00", "500 ms", "25"]
     assert cells(markdown, "other")[1] == "It draws nothing."
 
 

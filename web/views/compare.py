@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from tracker.access import may_edit, readable_project, runs_of
 from tracker.errors import InvalidInput
-from tracker.freshness import is_held, not_modified
+from tracker.freshness import fresh_answer
 from tracker.queries.compared_findings import compare_findings
 from tracker.queries.comparison import (
     RUNS_AT_MOST,
@@ -36,7 +36,7 @@ from web.figures.series import NamedLine
 from web.figures.traces import RUN_COLOURS
 from web.session import PageRequest, signed_in
 from web.views.chart_options import read_number
-from web.views.figures import figure_response, figure_version
+from web.views.figures import figure_version, sent_figure
 
 # Beyond this many charts on a page nobody reads them all; the filter finds the rest.
 CHARTS_AT_MOST = 200
@@ -109,28 +109,30 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
     comparison = _read(request, workspace, project)
     is_live = comparison.is_live
     version = figure_version(request, comparison.runs, is_live=is_live)
-    if is_held(request, version):
-        return not_modified(version)
-
     path = request.GET.get("path", "")
     axis = comparison.state.axis
     low, high = read_number(request.GET, "low"), read_number(request.GET, "high")
 
-    lines = read_lines(
-        [(run, path) for run in comparison.runs],
-        axis=Axis(axis),
-        low=low,
-        high=high,
-        buckets=BUCKETS,
-        steady=True,
-    )
-    named = [
-        NamedLine(line, run.name, position)
-        for position, (run, line) in enumerate(zip(comparison.runs, lines, strict=True))
-        if line.count
-    ]
-    figure = overlay_figure(named, axis=axis, low=low, high=high)
-    return figure_response(request, figure, is_live=is_live, version=version)
+    def draw() -> HttpResponse:
+        lines = read_lines(
+            [(run, path) for run in comparison.runs],
+            axis=Axis(axis),
+            low=low,
+            high=high,
+            buckets=BUCKETS,
+            steady=True,
+        )
+        named = [
+            NamedLine(line, run.name, position)
+            for position, (run, line) in enumerate(
+                zip(comparison.runs, lines, strict=True)
+            )
+            if line.count
+        ]
+        figure = overlay_figure(named, axis=axis, low=low, high=high)
+        return sent_figure(request, figure, is_live=is_live)
+
+    return fresh_answer(request, version, draw)
 
 
 @require_safe

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from tracker.access import readable_run
 from tracker.diagnosis.finding import Severity
 from tracker.errors import InvalidInput, NotFound
-from tracker.freshness import is_held, marked, not_modified
+from tracker.freshness import fresh_answer, is_held, marked, not_modified
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.diagnoses import FindingView, StageDiagnosis, diagnoses_of
 from tracker.queries.hardware import measured_lines, stage_lines
@@ -42,23 +42,23 @@ SEVERITIES = list(Severity)
 
 
 def figure_response(
-    request: HttpRequest, figure: Figure, *, is_live: bool, version: str = ""
+    request: HttpRequest, figure: Figure, *, is_live: bool
 ) -> HttpResponse:
-    """Send a figure, or what the browser lacks of it, or nothing if it lacks nothing.
+    """Send a figure, or what the browser lacks of it, or nothing if it lacks nothing."""
+    described = orjson.dumps([figure, is_live])
+    version = hashlib.blake2b(described, digest_size=12).hexdigest()
+    if is_held(request, version):
+        return not_modified(version)
+    return marked(sent_figure(request, figure, is_live=is_live), version)
 
-    Who knows the version of what is drawn asks `is_held` before it draws.
-    """
+
+def sent_figure(request: HttpRequest, figure: Figure, *, is_live: bool) -> HttpResponse:
+    """Send a figure, or what the browser lacks of it."""
     figure = {**figure, "live": is_live}
-    body = orjson.dumps(figure)
-    if not version:
-        version = hashlib.blake2b(body, digest_size=12).hexdigest()
-        if is_held(request, version):
-            return not_modified(version)
-    content_type = "application/json"
-    if CONTENT_TYPE in request.headers.get("Accept", ""):
-        content_type = CONTENT_TYPE
-        body = packed(figure, request.GET.get("since", ""))
-    return marked(HttpResponse(body, content_type=content_type), version)
+    if CONTENT_TYPE not in request.headers.get("Accept", ""):
+        return HttpResponse(orjson.dumps(figure), content_type="application/json")
+    body = packed(figure, request.GET.get("since", ""))
+    return HttpResponse(body, content_type=CONTENT_TYPE)
 
 
 # Any: rows of the runs table, which pages do not import.
@@ -94,27 +94,28 @@ def series(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
     is_live = may_go_on(run)
     version = figure_version(request, [run], is_live=is_live)
-    if is_held(request, version):
-        return not_modified(version)
 
-    line = read_line(
-        run,
-        path,
-        axis=options.axis,
-        low=options.low,
-        high=options.high,
-        buckets=MOST_BUCKETS,
-        steady=True,
-    )
-    figure = series_figure(
-        [NamedLine(line, path)],
-        axis=options.axis,
-        log=options.log,
-        smoothing=options.smoothing,
-        low=options.low,
-        high=options.high,
-    )
-    return figure_response(request, figure, is_live=is_live, version=version)
+    def draw() -> HttpResponse:
+        line = read_line(
+            run,
+            path,
+            axis=options.axis,
+            low=options.low,
+            high=options.high,
+            buckets=MOST_BUCKETS,
+            steady=True,
+        )
+        figure = series_figure(
+            [NamedLine(line, path)],
+            axis=options.axis,
+            log=options.log,
+            smoothing=options.smoothing,
+            low=options.low,
+            high=options.high,
+        )
+        return sent_figure(request, figure, is_live=is_live)
+
+    return fresh_answer(request, version, draw)
 
 
 @require_safe

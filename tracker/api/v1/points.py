@@ -16,7 +16,7 @@ from tracker.api.lines import BINARY, binary_lines, json_lines, table_of_lines
 from tracker.api.params import Buckets, High, Low, Name
 from tracker.api.tables import ARROW, CONTENT_TYPES, Export, download
 from tracker.errors import NotFound
-from tracker.freshness import is_held, marked, not_modified
+from tracker.freshness import fresh_answer, is_held, marked, not_modified
 from tracker.queries.all_points import read_all_points
 from tracker.queries.series import Axis, every_series, read_lines
 from tracker.queries.versions import version_of
@@ -139,30 +139,31 @@ def read_many_series(
     """
     runs = _runs(request, workspace, project, run_ids)
     version = version_of(runs, VERSION, _question(request))
-    if is_held(request, version):
-        return not_modified(version)
-
     page = min(MOST_SERIES, MOST_BUCKETS // buckets)
-    # One more, to know whether there are more.
-    wanted = _wanted(runs, paths, slice(cursor, cursor + page + 1))
-    following = cursor + page if len(wanted) > page else None
-    lines = read_lines(
-        wanted[:page],
-        axis=axis,
-        low=low,
-        high=high,
-        buckets=buckets,
-        steady=since is not None,
-    )
-    response: HttpResponse
-    if format in CONTENT_TYPES:
-        response = table_of_lines(lines, axis, format, has_runs=True)
-    else:
-        answer = binary_lines if format == "binary" else json_lines
-        response = answer(lines, {"axis": axis, "next": following}, since)
-    if following is not None:
-        response["Link"] = f'<{_address(request, following)}>; rel="next"'
-    return marked(response, version)
+
+    def draw() -> HttpResponse:
+        # One more, to know whether there are more.
+        wanted = _wanted(runs, paths, slice(cursor, cursor + page + 1))
+        following = cursor + page if len(wanted) > page else None
+        lines = read_lines(
+            wanted[:page],
+            axis=axis,
+            low=low,
+            high=high,
+            buckets=buckets,
+            steady=since is not None,
+        )
+        response: HttpResponse
+        if format in CONTENT_TYPES:
+            response = table_of_lines(lines, axis, format, has_runs=True)
+        else:
+            answer = binary_lines if format == "binary" else json_lines
+            response = answer(lines, {"axis": axis, "next": following}, since)
+        if following is not None:
+            response["Link"] = f'<{_address(request, following)}>; rel="next"'
+        return response
+
+    return fresh_answer(request, version, draw)
 
 
 @router.get("/projects/{slug:workspace}/{slug:project}/points", openapi_extra=TABLES)

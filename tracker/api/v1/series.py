@@ -14,7 +14,7 @@ from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.lines import table_of_lines
 from tracker.api.params import Buckets, High, Low, Paths
 from tracker.api.tables import CSV
-from tracker.freshness import is_held, marked, not_modified
+from tracker.freshness import fresh_answer
 from tracker.queries.series import Axis, Line, read_lines
 from tracker.queries.versions import version_of
 
@@ -66,22 +66,21 @@ def read_series(
     """Series of the run over steps, time (ms since 1970) or seconds since its start."""
     run = readable_run(request.auth, run_id)
     version = version_of([run], VERSION, sorted(request.GET.lists()))
-    if is_held(request, version):
-        return not_modified(version)
 
-    lines = read_lines(
-        [(run, path) for path in paths],
-        axis=axis,
-        low=low,
-        high=high,
-        buckets=buckets,
-    )
-    if format == "csv":
-        response = table_of_lines(lines, axis, CSV, has_runs=False)
-    else:
+    def draw() -> HttpResponse:
+        lines = read_lines(
+            [(run, path) for path in paths],
+            axis=axis,
+            low=low,
+            high=high,
+            buckets=buckets,
+        )
+        if format == "csv":
+            return table_of_lines(lines, axis, CSV, has_runs=False)
         described = [_line(line) for line in lines]
-        response = json_response({"axis": axis, "series": described})
-    return marked(response, version)
+        return json_response({"axis": axis, "series": described})
+
+    return fresh_answer(request, version, draw)
 
 
 def _line(line: Line) -> dict[str, object]:
