@@ -21,6 +21,8 @@ from tracker.series.points import Floats, Integers
 LEVEL = 3
 # Decimals with more places than this are not looked for.
 MOST_PLACES = 4
+# Of a column, to find out what it is not.
+LOOKED_AT_FIRST = 32
 # Up to here every whole number is a float, and division by ten rounds correctly.
 LARGEST_WHOLE = 2.0**53
 
@@ -169,16 +171,26 @@ def decode_floats(data: memoryview, count: int) -> Floats:
     return numbers
 
 
-def _encode_float32(numbers: Floats) -> bytes | None:
-    """Encode numbers that came from float32; None when one of them did not.
+def narrowed(numbers: Floats) -> NDArray[np.float32] | None:
+    """Return numbers that came from float32 as such; None when one of them did not.
 
     Bits are compared, not numbers: NaNs differ from themselves, and a NaN's
     payload may or may not survive the way through float32.
     """
-    with np.errstate(all="ignore"):
-        narrow = numbers.astype(np.float32)
-        back = narrow.astype(np.float64)
-    if (back.view(np.uint64) != numbers.view(np.uint64)).any():
+    narrow = None
+    # Most columns fail at the first look; few numbers are enough to see it.
+    for some in (numbers[..., :LOOKED_AT_FIRST], numbers):
+        with np.errstate(all="ignore"):
+            narrow = some.astype(np.float32)
+            back = narrow.astype(np.float64)
+        if (back.view(np.uint64) != some.view(np.uint64)).any():
+            return None
+    return narrow
+
+
+def _encode_float32(numbers: Floats) -> bytes | None:
+    narrow = narrowed(numbers)
+    if narrow is None:
         return None
     words = narrow.view(np.uint32).astype(np.uint64)
     return _BYTE.pack(Coding.FLOAT32) + _encode_planes(words, 4)
@@ -190,8 +202,8 @@ def _encode_decimal(numbers: Floats) -> bytes | None:
     None when one of them does not come back bit by bit.
     """
     for places in range(MOST_PLACES + 1):
-        # Most columns fail here; few numbers are enough to see it.
-        if _whole(numbers[:32], places) is None:
+        # Likewise, most fail here.
+        if _whole(numbers[:LOOKED_AT_FIRST], places) is None:
             continue
         whole = _whole(numbers, places)
         if whole is not None:

@@ -1,7 +1,8 @@
 """A batch's tables to bytes and back; layout in docs/formats/journal-entry.md (pure).
 
-The numbers lie there as they are: an entry lives for seconds, and squeezing it would
-take longer than all else that an agent waits for.
+The numbers lie there as they are, or as half as long ones that are the same: an entry
+lives for seconds, and squeezing it would take longer than all else that an agent waits
+for.
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker.series.codec import decode_columns, seal, take_framed, unseal
-from tracker.series.columns import Damaged, Reader, decode_integers
+from tracker.series.columns import Damaged, Reader, decode_integers, narrowed
+from tracker.series.points import Floats
 from tracker.series.table import Table
 
 # The most points, and series, of one entry: as many as a batch may hold.
 ENTRY_POINTS = 1_000_000
 
 MAGIC = b"SMJ"
-VERSION = 2
+VERSION = 3
 
 _COUNTS = struct.Struct("<II")
-NUMBER_BYTES = 8
+_WIDTH = struct.Struct("<I")
+# So many bytes a value takes, and how.
+VALUES = {4: "<f4", 8: "<f8"}
 
 
 def encode(tables: Sequence[Table]) -> bytes:
@@ -34,12 +38,15 @@ def encode(tables: Sequence[Table]) -> bytes:
     for table in tables:
         if not np.isfinite(table.steps).all():
             raise ValueError("steps must be finite")
+        narrow = narrowed(table.values)
+        values = table.values if narrow is None else narrow
         parts += [
             _COUNTS.pack(len(table.series_ids), len(table.steps)),
+            _WIDTH.pack(values.itemsize),
             _bytes_of(table.series_ids, "<i8"),
             _bytes_of(table.steps, "<f8"),
             _bytes_of(table.times, "<i8"),
-            _bytes_of(table.values, "<f8"),
+            _bytes_of(values, VALUES[values.itemsize]),
         ]
     return seal(MAGIC, VERSION, *parts)
 
@@ -53,29 +60,35 @@ def decode(data: bytes | memoryview) -> list[Table]:
     """Decode tables; raise Damaged for bytes that `encode` never made."""
     version, body = unseal(MAGIC, range(1, VERSION + 1), data)
     reader = Reader(body)
-    tables = _decode_first_version(reader) if version == 1 else _decode_tables(reader)
+    if version == 1:
+        tables = _decode_first_version(reader)
+    else:
+        tables = _decode_tables(reader, has_width=version > 2)  # noqa: PLR2004
     reader.finish()
     if not all(np.isfinite(table.steps).all() for table in tables):
         raise Damaged("steps are not finite")
     return tables
 
 
-def _decode_tables(reader: Reader) -> list[Table]:
+def _decode_tables(reader: Reader, *, has_width: bool) -> list[Table]:
     table_count, reserved = reader.unpack(_COUNTS)
     if table_count > ENTRY_POINTS or reserved:
         raise Damaged(f"{table_count} tables, and {reserved} where 0 should be")
-    return [_decode_table(reader) for _ in range(table_count)]
+    return [_decode_table(reader, has_width=has_width) for _ in range(table_count)]
 
 
-def _decode_table(reader: Reader) -> Table:
+def _decode_table(reader: Reader, *, has_width: bool) -> Table:
     series, ticks = reader.unpack(_COUNTS)
     if not 1 <= series * ticks <= ENTRY_POINTS:
         raise Damaged(f"a table of {series} series and {ticks} ticks")
+    (width,) = reader.unpack(_WIDTH) if has_width else (8,)
+    if width not in VALUES:
+        raise Damaged(f"values of {width} bytes")
     table = Table(
         _take(reader, "<i8", series),
         _take(reader, "<f8", ticks),
         _take(reader, "<i8", ticks),
-        _take(reader, "<f8", series * ticks).reshape(series, ticks),
+        _widened(_take(reader, VALUES[width], series * ticks)).reshape(series, ticks),
     )
     _expect_each_once(table.series_ids)
     return table
@@ -83,7 +96,12 @@ def _decode_table(reader: Reader) -> Table:
 
 # Any: the caller says which numbers they are.
 def _take(reader: Reader, dtype: str, count: int) -> NDArray[Any]:
-    return np.frombuffer(reader.take(count * NUMBER_BYTES), dtype)
+    return np.frombuffer(reader.take(count * np.dtype(dtype).itemsize), dtype)
+
+
+def _widened(values: NDArray[np.float32] | Floats) -> Floats:
+    with np.errstate(all="ignore"):
+        return values.astype(np.float64, copy=False)
 
 
 def _decode_first_version(reader: Reader) -> list[Table]:

@@ -20,6 +20,10 @@ from tracker.series.journal import decode, encode
 from tracker.series.table import Table
 
 
+def signalling_nan():
+    return np.array([0x7FF0000000000001], np.uint64).view(np.float64)[0]
+
+
 @st.composite
 def any_tables(draw: st.DrawFn) -> list[Table]:
     tables = []
@@ -57,6 +61,36 @@ def test_an_entry_of_version_2_decodes_for_ever():
     backwards = golden_points().values[::-1]
     assert same(first.points_of(1), points(backwards, **ticks(golden_points())))
     assert same(second.points_of(0), points([1, 2, 3]))
+
+
+def test_an_entry_of_version_3_decodes_for_ever():
+    wide, narrow = decode((GOLDEN / "journal-v3.bin").read_bytes())
+
+    assert [*wide.series_ids, *narrow.series_ids] == [7, 8, 2**40]
+    assert same(wide.points_of(0), golden_points())
+    assert same(
+        wide.points_of(1),
+        points(np.resize([0.1, 0.2, 0.3], 8), **ticks(golden_points())),
+    )
+    assert same(narrow.points_of(0), points([1, 2.5, np.nan]))
+
+
+@pytest.mark.parametrize(
+    ("values", "width"),
+    [
+        pytest.param([1.0, np.float32(0.1), np.nan, -0.0, np.inf], 4, id="float32"),
+        pytest.param([1.0, 0.1], 8, id="a float64"),
+        pytest.param([*np.ones(100), 1e300], 8, id="a late float64"),
+        pytest.param([1.0, signalling_nan()], 8, id="a signalling NaN"),
+        pytest.param([1.0, 1e-320], 8, id="subnormal"),
+    ],
+)
+def test_values_from_float32_take_half_the_room(values, width):
+    some = points(values)
+    encoded = encode([table({1: some.values}, some)])
+
+    assert len(encoded) == 8 + 8 + 12 + 8 + len(values) * (8 + 8 + width)
+    assert same(decode(encoded)[0].points_of(0), some)
 
 
 def ticks(some):
@@ -107,16 +141,18 @@ def test_wrong_bytes_under_a_right_checksum_never_crash(tables, data):
         pytest.param(2, struct.pack("<II", 2**32 - 1, 0), id="tables"),
         pytest.param(2, struct.pack("<IIII", 1, 0, 1_000, 1_001), id="points"),
         pytest.param(2, struct.pack("<IIII", 1, 0, 1, 0), id="no points"),
+        pytest.param(3, struct.pack("<IIIII", 1, 0, 1, 1, 2), id="width"),
     ],
 )
 def test_an_entry_that_claims_what_cannot_be_is_damaged(version, body):
-    with pytest.raises(Damaged, match=r"1000001 points|tables|a table of"):
+    message = r"1000001 points|tables|a table of|of 2 bytes"
+    with pytest.raises(Damaged, match=message):
         decode(with_checksum(b"SMJ" + bytes([version]) + b"\0\0\0\0" + body))
 
 
 def test_a_series_that_is_there_twice_is_damage():
     encoded = bytearray(encode([table({1: [1.0], 2: [1.0]}, points([1]))]))
-    encoded[24:40] = struct.pack("<qq", 2, 2)
+    encoded[28:44] = struct.pack("<qq", 2, 2)
 
     with pytest.raises(Damaged, match="twice"):
         decode(with_checksum(bytes(encoded)))
