@@ -6,7 +6,7 @@ counts, a statement is a constant, prepared once by the database's driver.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -26,12 +26,7 @@ def key(value: UUID) -> UUID | str:
     return value if database().vendor == "postgresql" else value.hex
 
 
-def keys(values: Iterable[UUID]) -> list[Any] | str:
-    """Return what `= ANY(%s)` compares a key with."""
-    return many([key(value) for value in values])
-
-
-# Any: numbers, texts or keys.
+# Any: numbers or texts.
 def many(values: Iterable[Any]) -> list[Any] | str:
     """Return what `= ANY(%s)` compares a number or a text with."""
     listed = list(values)
@@ -54,11 +49,22 @@ def one_row(statement: str, values: Sequence[object]) -> tuple[Any, ...] | None:
     return row
 
 
-def every_row(statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+def every_row(
+    statement: str, values: Sequence[object], *, run_ids: Collection[UUID] = ()
+) -> list[tuple[Any, ...]]:
     """Return all rows of what a constant statement selects, as the driver gives them.
 
-    It may say `= ANY(%s)`, also for SQLite, of what `keys` or `many` returned.
+    It may say `= ANY(%s)`, also for SQLite, of what `many` returned; and, before all
+    other values, `run_id IN ({runs})`.
     """
+    keys: list[object] = [key(run_id) for run_id in run_ids] or [None]
+    # Of an array, PostgreSQL would look into every partition. The last key fills up to
+    # a power of two, so that few statements are prepared.
+    places = 1 << (len(keys) - 1).bit_length()
+    keys += keys[-1:] * (places - len(keys))
+    if "{runs}" in statement:
+        statement = statement.replace("{runs}", ", ".join(["%s"] * places))
+        values = [*keys, *values]
     rows: list[tuple[Any, ...]] = _carry_out(database(), statement, values).fetchall()
     return rows
 

@@ -7,8 +7,16 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.transaction import TransactionManagementError
 
+from tests.builders import make_member, make_project, make_run
 from tracker.models import Workspace
-from tracker.statements import carry_out, carry_out_many, changed_rows, one_row
+from tracker.statements import (
+    carry_out,
+    carry_out_many,
+    changed_rows,
+    every_row,
+    many,
+    one_row,
+)
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
@@ -92,3 +100,35 @@ def test_reading_needs_no_transaction():
     assert not connection.in_atomic_block
     assert one_row(NAME, ["vision"]) == ("old",)
     assert one_row(NAME, ["nobody's"]) is None
+
+
+NAMES = "SELECT name FROM tracker_run WHERE name = ANY(%s) ORDER BY name"
+NAMES_OF_RUNS = (
+    "SELECT id, name FROM tracker_run WHERE id IN ({runs}) AND name = ANY(%s)"
+)
+
+
+@pytest.fixture
+def runs():
+    project = make_project(make_member("ada"))
+    return [make_run(project, name) for name in "abcde"]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        pytest.param([], [], id="none"),
+        pytest.param(["b", "x", "a", "b"], ["a", "b"], id="some"),
+        pytest.param(["'\"\\☃"], [], id="what must be escaped"),
+    ],
+)
+def test_rows_are_found_by_any_of_many_values(names, expected, runs):
+    assert [name for (name,) in every_row(NAMES, [many(names)])] == expected
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 5])
+def test_rows_are_found_by_their_runs(count, runs):
+    wanted = [run.id for run in runs[:count]]
+    found = every_row(NAMES_OF_RUNS, [many("abcd")], run_ids=wanted)
+
+    assert {name for _, name in found} == set("abcd"[:count])

@@ -33,7 +33,7 @@ from tracker.series.store import (
     read_summaries,
 )
 from tracker.series.table import Table
-from tracker.statements import every_row, key, keys, many
+from tracker.statements import every_row, key, many
 
 __all__ = [
     "Axis",
@@ -49,7 +49,7 @@ __all__ = [
 
 SELECT_SERIES = (
     "SELECT run_id, path, id FROM tracker_attribute"
-    " WHERE run_id = ANY(%s) AND path = ANY(%s) AND kind = %s"
+    " WHERE run_id IN ({runs}) AND path = ANY(%s) AND kind = %s"
 )
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Of so many series what is read of chunks is held in memory.
@@ -196,12 +196,12 @@ def read_many_points(run: Run, paths: Collection[str]) -> dict[str, Points]:
 def series_ids_of(
     run_ids: Collection[UUID], paths: Collection[str]
 ) -> dict[tuple[UUID, str], int]:
-    asked = [keys(run_ids), many(storable(paths)), Kind.FLOAT_SERIES]
+    asked = [many(storable(paths)), Kind.FLOAT_SERIES.value]
     # By the key as the database gives it, which need not be made a UUID each time.
     of_key = {key(run_id): run_id for run_id in run_ids}
     return {
         (of_key[run_key], path): series_id
-        for run_key, path, series_id in every_row(SELECT_SERIES, asked)
+        for run_key, path, series_id in every_row(SELECT_SERIES, asked, run_ids=run_ids)
     }
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from hashlib import blake2b
 
 from tracker.models import Run
-from tracker.statements import every_row, key, keys
+from tracker.statements import every_row, key
 
 COUNT_FRAMES = (
     "SELECT run_id, count(*), sum(last_number) FROM tracker_spool"
-    " WHERE run_id = ANY(%s) GROUP BY run_id"
+    " WHERE run_id IN ({runs}) GROUP BY run_id"
 )
 
 
@@ -20,7 +20,7 @@ def version_of(runs: Sequence[Run], *question: object) -> str:
     Points are stored in the transaction that counts their frames, and frames are only
     ever added. So what is read after this is never older than it says.
     """
-    frames = every_row(COUNT_FRAMES, [keys(run.id for run in runs)])
+    frames = every_row(COUNT_FRAMES, [], run_ids=[run.id for run in runs])
     stored = {run_key: (spools, int(last)) for run_key, spools, last in frames}
     described = [
         # Where the relative axis begins, and whether to look again.

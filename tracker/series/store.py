@@ -27,7 +27,7 @@ from tracker.series.columns import Damaged
 from tracker.series.downsample import Buckets, summarise
 from tracker.series.points import Floats, Integers, Points, concatenate
 from tracker.series.table import Table, one_after_the_other
-from tracker.statements import every_row, keys, many
+from tracker.statements import every_row, many
 
 logger = logging.getLogger(__name__)
 
@@ -40,12 +40,12 @@ TRIES = 10
 # databases take to answer.
 SELECT_ENTRIES = (
     "SELECT id, data FROM tracker_journalentry"
-    " WHERE run_id = ANY(%s) AND NOT is_damaged"
+    " WHERE run_id IN ({runs}) AND NOT is_damaged"
 )
 SELECT_ENTRY_IDS = SELECT_ENTRIES.replace("id, data", "id")
 SELECT_SUMMARIES = (
     f"SELECT series_id, id, {', '.join(field.name for field in fields(Buckets))}"
-    " FROM tracker_serieschunk WHERE run_id = ANY(%s) AND series_id = ANY(%s)"
+    " FROM tracker_serieschunk WHERE run_id IN ({runs}) AND series_id = ANY(%s)"
     " ORDER BY first_step, id"
 )
 
@@ -107,15 +107,14 @@ def consistently(run_ids: Collection[UUID], read: Callable[[Tails], Result]) -> 
     what was not in the journal before was in a chunk already.
     """
     for _ in range(TRIES):
-        asked = [keys(run_ids)]
         # In order of arrival; sorting them in the database would copy their data.
-        seen = sorted(every_row(SELECT_ENTRIES, asked), key=itemgetter(0))
+        seen = sorted(every_row(SELECT_ENTRIES, [], run_ids=run_ids), key=itemgetter(0))
         try:
             result = read(points_by_series(seen))
         except Overtaken:
             continue
         if not seen or {i for i, _ in seen} <= {
-            i for (i,) in every_row(SELECT_ENTRY_IDS, asked)
+            i for (i,) in every_row(SELECT_ENTRY_IDS, [], run_ids=run_ids)
         }:
             return result
     raise Unavailable
@@ -145,7 +144,7 @@ def read_summaries(
 ) -> dict[int, Summaries]:
     """Return the summaries of all chunks of each series that has any."""
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    for row in every_row(SELECT_SUMMARIES, [keys(run_ids), many(series_ids)]):
+    for row in every_row(SELECT_SUMMARIES, [many(series_ids)], run_ids=run_ids):
         rows[row[0]].append(row[1:])
     return {series_id: _summaries(found) for series_id, found in rows.items()}
 
@@ -243,11 +242,11 @@ def _rows(
     if not ids:
         return []
     table = model._meta.db_table  # noqa: SLF001 - Django's API
-    statement = f"SELECT id, {', '.join(columns)} FROM {table} WHERE id = ANY(%s)"
-    if names_runs():
-        by_run = f"{statement} AND run_id = ANY(%s)"
-        return every_row(by_run, [many(ids), keys(run_ids)])
-    return every_row(statement, [many(ids)])
+    by_run = "run_id IN ({runs}) AND " if names_runs() else ""
+    statement = (
+        f"SELECT id, {', '.join(columns)} FROM {table} WHERE {by_run}id = ANY(%s)"
+    )
+    return every_row(statement, [many(ids)], run_ids=run_ids)
 
 
 def by_id(
