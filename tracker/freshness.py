@@ -53,7 +53,8 @@ def fresh_answer(
     # What one reader lacks of a chart that grows, no other will ask for.
     if not request.GET.get("since"):
         kept = (now, response.content, dict(response.items()))
-        _lately.remember(asked, kept, len(response.content) + OTHER_BYTES)
+        weight = len(response.content) + len(asked[0]) + OTHER_BYTES
+        _lately.remember(asked, kept, weight)
     return marked(response, version)
 
 
