@@ -6,7 +6,9 @@ counts, a statement is a constant, prepared once by the database's driver.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import threading
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -17,9 +19,31 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 
+class _Current(threading.local):
+    """This thread's connection: the usual stand-in looks it up each time."""
+
+    connection: BaseDatabaseWrapper | None = None
+
+
+_current = _Current()
+
+
 def database() -> BaseDatabaseWrapper:
-    """Return this thread's connection itself: the usual stand-in looks it up each time."""
-    return connections[DEFAULT_DB_ALIAS]
+    """Return this thread's connection itself."""
+    if _current.connection is None:
+        _current.connection = connections[DEFAULT_DB_ALIAS]
+    return _current.connection
+
+
+@contextmanager
+def using(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Have this thread, and the ORM in it, use another connection meanwhile."""
+    own = database()
+    connections[DEFAULT_DB_ALIAS] = _current.connection = connection
+    try:
+        yield
+    finally:
+        connections[DEFAULT_DB_ALIAS] = _current.connection = own
 
 
 def key(value: UUID) -> UUID | str:

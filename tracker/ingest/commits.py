@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from tracker.statements import database
+from tracker.statements import database, using
 
 Result = TypeVar("Result")
 # One batch that is slow makes all wait that share its commit.
@@ -140,12 +140,11 @@ def _expect_a_transaction() -> None:
 
 @contextmanager
 def _lent_to_this_thread(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    own = database()
-    connections[DEFAULT_DB_ALIAS] = connection
     try:
-        yield
+        with using(connection):
+            yield
     finally:
-        connections[DEFAULT_DB_ALIAS] = own
+        # The thread has its own again, whatever comes of this.
         connection.close_if_unusable_or_obsolete()
 
 

@@ -183,7 +183,7 @@ def narrowed(numbers: Floats) -> NDArray[np.float32] | None:
         with np.errstate(all="ignore"):
             narrow = some.astype(np.float32)
             back = narrow.astype(np.float64)
-        if (back.view(np.uint64) != some.view(np.uint64)).any():
+        if back.tobytes() != some.tobytes():
             return None
     return narrow
 
