@@ -81,12 +81,12 @@ def every_row(
     It may say `= ANY(%s)`, also for SQLite, of what `many` returned; and, before all
     other values, `run_id IN ({runs})`.
     """
-    keys: list[object] = [key(run_id) for run_id in run_ids] or [None]
-    # Of an array, PostgreSQL would look into every partition. The last key fills up to
-    # a power of two, so that few statements are prepared.
-    places = 1 << (len(keys) - 1).bit_length()
-    keys += keys[-1:] * (places - len(keys))
     if "{runs}" in statement:
+        keys: list[object] = [key(run_id) for run_id in run_ids] or [None]
+        # Of an array, PostgreSQL would look into every partition. The last key fills up
+        # to a power of two, so that few statements are prepared.
+        places = 1 << (len(keys) - 1).bit_length()
+        keys += keys[-1:] * (places - len(keys))
         statement = statement.replace("{runs}", ", ".join(["%s"] * places))
         values = [*keys, *values]
     rows: list[tuple[Any, ...]] = _carry_out(database(), statement, values).fetchall()
