@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from statistics import median
@@ -329,16 +330,16 @@ def chart_costs(tracker: Installation, plan: Plan) -> Iterator[Reading]:
         if (found := tracker.count(run, [])) != points:
             raise RuntimeError(f"{found} of {points} points were read back.")
     [metric] = metric_names(1)
+    numbers = count()
+
+    def ask(runs: Sequence[str]) -> None:
+        tracker.another_chart(runs, metric, next(numbers))
+
     for runs in (load.runs[:1], load.runs):
         name = f"a chart of {points // SHAPES[0].metrics:,} points"
         if len(runs) > 1:
             name += f" in each of {len(runs)} runs"
-        numbers = count()
-
-        def ask(runs: Sequence[str] = runs, numbers: Iterator[int] = numbers) -> None:
-            tracker.another_chart(runs, metric, next(numbers))
-
-        yield _reading(name, ask, plan.charts)
+        yield _reading(name, partial(ask, runs), plan.charts)
 
 
 def table_costs(tracker: Installation, plan: Plan) -> Reading:
