@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import re
 from uuid import uuid4
 
 import numpy as np
 import pytest
+from django.conf import settings
+from django.db import connection
 
 from tests.builders import make_project, make_run, write_series
 from tests.tracker.series.examples import noise
@@ -40,6 +43,26 @@ def test_reads_what_is_still_in_the_journal(run):
     tails = consistently({run.id}, lambda tails: tails)
 
     assert tails.points_of([series_id])[series_id].values.tolist() == [1, 2, 3]
+
+
+@pytest.mark.skipif(settings.IS_SQLITE, reason="SQLite has no partitions")
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_prepared_statement_looks_into_the_partitions_of_its_runs_only(run, count):
+    run_ids = [run.id, *(uuid4() for _ in range(count - 1))]
+    read_summaries(run_ids, [1])
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT name, cardinality(parameter_types) FROM pg_prepared_statements"
+            " WHERE statement LIKE '%tracker_serieschunk%' ORDER BY prepare_time DESC"
+        )
+        name, places = cursor.fetchone()
+        keys = [f"'{run_id}'" for run_id in run_ids]
+        keys += keys[-1:] * (places - 1 - count)
+        cursor.execute(f'EXPLAIN EXECUTE "{name}" ({", ".join(keys)}, ARRAY[1])')
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert 1 <= len(set(re.findall(r"on (tracker_serieschunk_\w+)", plan))) <= count
 
 
 def test_leaves_a_damaged_entry_out_and_says_so(run, caplog):
