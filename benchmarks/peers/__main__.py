@@ -18,12 +18,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.peers.entrants import ENTRANTS, Driver, Entrant
-from benchmarks.peers.measures import Plan, charts, disk, ingest, systems
+from benchmarks.peers.measures import PARTS, Plan, systems
 from tracker.processes import ROOT
 
 FOLDER = Path.home() / ".cache/seamark-peers"
 PAGES = ROOT / "docs/benchmarks"
-PARTS = {"ingest": ingest, "disk": disk, "charts": charts}
 KEYS = [entrant.key for entrant in ENTRANTS]
 
 
@@ -100,8 +99,9 @@ def page(part: str, drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
     yield "[what is measured, and how](../benchmarks.md)."
     yield f"{datetime.now(UTC):%d %B %Y}, {machine()}."
     yield f"Rounds: {plan.rounds}; each system logs for about {plan.seconds:g} s a figure."
-    yield from systems(drivers)
-    yield from PARTS[part](drivers, plan)
+    who, measured = PARTS[part]
+    yield from systems(who(drivers))
+    yield from measured(who(drivers), plan)
 
 
 def machine() -> str:

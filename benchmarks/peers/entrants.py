@@ -22,6 +22,8 @@ JOB_SECONDS = 900.0
 # A driver that is in the midst of a job is not waited for longer.
 STOP_SECONDS = 5.0
 
+FLOOR = "the floor, SQLite"
+FLOOR_POSTGRESQL = "the floor, PostgreSQL"
 Answer = dict[str, Any]
 
 
@@ -39,16 +41,19 @@ class Entrant:
     is_fast: bool = False
     # A variant that differs in how it takes points in, and in nothing else.
     is_ingest_only: bool = False
+    # The label of the floor that it is measured by.
+    floor: str = FLOOR
 
 
 ENTRANTS = (
-    Entrant("floor-sqlite", "the floor, SQLite", "floor", "sqlite", is_fast=True),
+    Entrant("floor-sqlite", FLOOR, "floor", "sqlite", is_fast=True),
     Entrant(
         "floor-postgresql",
-        "the floor, PostgreSQL",
+        FLOOR_POSTGRESQL,
         "floor",
         "postgresql",
         is_fast=True,
+        floor=FLOOR_POSTGRESQL,
     ),
     Entrant("seamark-sqlite", "Seamark, SQLite", "seamark", "sqlite", is_fast=True),
     Entrant(
@@ -57,6 +62,7 @@ ENTRANTS = (
         "seamark",
         "postgresql",
         is_fast=True,
+        floor=FLOOR_POSTGRESQL,
     ),
     Entrant(
         "seamark-sqlite-worker",
@@ -71,6 +77,7 @@ ENTRANTS = (
         "seamark",
         "postgresql-worker",
         is_ingest_only=True,
+        floor=FLOOR_POSTGRESQL,
     ),
     Entrant("trackio", "trackio, local", "trackio", "local", "trackio"),
     Entrant("trackio-server", "trackio, its server", "trackio", "server", "trackio"),

@@ -1,4 +1,4 @@
-"""The three parts of the comparison; each yields the lines of its tables.
+"""The parts of the comparison; each yields the lines of its tables.
 
 Systems take turns within every round, so that what disturbs the machine hits all.
 """
@@ -16,6 +16,7 @@ from benchmarks.peers.tables import (
     Chart,
     Rate,
     Size,
+    batches_table,
     charts_table,
     in_bytes,
     rates_table,
@@ -25,7 +26,6 @@ from benchmarks.peers.tables import (
 )
 from benchmarks.peers.workload import CONSTANT, HARDWARE, KINDS, LOSS
 
-FLOOR = "the floor, SQLite"
 OURS = "Seamark, SQLite"
 KIND_NAMES = {
     LOSS: "loss, float32",
@@ -40,13 +40,21 @@ class Plan:
 
     rounds: int = 3
     seconds: float = 10.0  # of logging for one figure, about
-    most_points: int = 6_000_000
+    most_points: int = 12_000_000
     # Clients, metrics a step, steps in a batch.
     cells: tuple[tuple[int, int, int], ...] = (
         (1, 20, 100),
         (4, 20, 100),
         (1, 1_000, 10),
         (4, 1_000, 10),
+    )
+    # The same, for Seamark and the floors alone; an agent that is written to without
+    # a pause sends batches of the largest of these sizes and more.
+    batches: tuple[tuple[int, int, tuple[int, ...]], ...] = (
+        (1, 20, (10, 100, 1_000)),
+        (4, 20, (10, 100, 1_000)),
+        (1, 1_000, (1, 20, 100)),
+        (4, 1_000, (1, 20, 100)),
     )
     disk_runs: int = 5
     disk_steps: int = 10_000
@@ -80,6 +88,7 @@ class Plan:
             rounds=rounds or self.rounds,
             seconds=seconds or self.seconds,
             cells=tuple(cell for cell in self.cells if metrics in (None, cell[1])),
+            batches=tuple(cell for cell in self.batches if metrics in (None, cell[1])),
         )
 
 
@@ -103,35 +112,52 @@ def systems(drivers: Sequence[Driver]) -> Iterator[str]:
 def ingest(drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
     yield "\n## Points per second, until all can be read"
     for clients, metrics, steps in plan.cells:
-        outcomes: dict[str, list[Answer]] = defaultdict(list)
-        for _ in range(plan.rounds):
-            for driver in drivers:
-                label = driver.entrant.label
-                if any("error" in outcome for outcome in outcomes[label]):
-                    continue
-                outcome = ask(
-                    driver,
-                    "ingest",
-                    clients=clients,
-                    metrics=metrics,
-                    steps=steps,
-                    seconds=plan.seconds,
-                    most_points=plan.most_points,
-                )
-                outcomes[label].append(outcome)
-        yield f"\n### {clients} client{'s' * (clients > 1)}, {metrics:,} metrics a step"
+        yield _title(clients, metrics)
         yield f"\nBatches of {steps} steps.\n"
-        yield rates_table(
-            [_rate(label, found) for label, found in outcomes.items()],
-            floor=FLOOR,
-            ours=OURS,
+        yield rates_table(_rates(drivers, plan, clients, metrics, steps), ours=OURS)
+
+
+def batches(drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
+    yield "\n## Thousand points per second, until all can be read"
+    for clients, metrics, sizes in plan.batches:
+        yield _title(clients, metrics) + "\n"
+        yield batches_table(
+            {
+                f"{metrics * steps:,}": _rates(drivers, plan, clients, metrics, steps)
+                for steps in sizes
+            }
         )
+
+
+def _title(clients: int, metrics: int) -> str:
+    return f"\n### {clients} client{'s' * (clients > 1)}, {metrics:,} metrics a step"
+
+
+def _rates(
+    drivers: Sequence[Driver], plan: Plan, clients: int, metrics: int, steps: int
+) -> list[Rate]:
+    outcomes: dict[Driver, list[Answer]] = defaultdict(list)
+    for _ in range(plan.rounds):
+        for driver in drivers:
+            if any("error" in outcome for outcome in outcomes[driver]):
+                continue
+            outcome = ask(
+                driver,
+                "ingest",
+                clients=clients,
+                metrics=metrics,
+                steps=steps,
+                seconds=plan.seconds,
+                most_points=plan.most_points,
+            )
+            outcomes[driver].append(outcome)
+    return [_rate(driver, found) for driver, found in outcomes.items()]
 
 
 def disk(drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
     yield "\n## Bytes per point on disk\n"
     sizes = []
-    for driver in stored(drivers):
+    for driver in drivers:
         cells: list[str] = []
         points = 0
         for kind in KINDS:
@@ -151,16 +177,22 @@ def disk(drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
 
 def charts(drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
     yield "\n## A chart"
-    everyone = stored(drivers)
-    fast = [driver for driver in everyone if driver.entrant.is_fast]
     for runs, points in plan.charts:
-        yield from _chart(everyone, plan, runs, points)
+        yield from _chart(drivers, plan, runs, points)
     for runs, points in plan.long_charts:
-        yield from _chart(fast, plan, runs, points)
+        yield from _chart(fast(drivers), plan, runs, points)
 
 
-def stored(drivers: Sequence[Driver]) -> list[Driver]:
+def everyone(drivers: Sequence[Driver]) -> Sequence[Driver]:
+    return drivers
+
+
+def stored(drivers: Sequence[Driver]) -> Sequence[Driver]:
     return [driver for driver in drivers if not driver.entrant.is_ingest_only]
+
+
+def fast(drivers: Sequence[Driver]) -> Sequence[Driver]:
+    return [driver for driver in stored(drivers) if driver.entrant.is_fast]
 
 
 def ask(driver: Driver, job: str, **arguments: object) -> Answer:
@@ -176,14 +208,16 @@ def size_cell(told: Answer) -> str:
     return in_bytes(told["bytes"] / points, free=told["free"] / points)
 
 
-def _rate(label: str, outcomes: Sequence[Answer]) -> Rate:
+def _rate(driver: Driver, outcomes: Sequence[Answer]) -> Rate:
+    label = driver.entrant.label
     for outcome in outcomes:
         if "error" in outcome:
-            return Rate(label, error=safe(outcome["error"]))
+            return Rate(label, error=safe(outcome["error"]), floor=driver.entrant.floor)
     return Rate(
         label,
         [outcome["points"] / outcome["seconds"] for outcome in outcomes],
         outcomes[-1]["points"],
+        floor=driver.entrant.floor,
     )
 
 
@@ -220,3 +254,12 @@ def _drawn(driver: Driver, loaded: Answer, drawn: Sequence[Answer]) -> Chart:
         [seconds for answer in drawn for seconds in answer["again"]],
         drawn[-1]["bytes"],
     )
+
+
+# Who takes part, and what yields the lines.
+PARTS = {
+    "ingest": (everyone, ingest),
+    "batches": (fast, batches),
+    "disk": (stored, disk),
+    "charts": (stored, charts),
+}

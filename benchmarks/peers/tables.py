@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import truediv
 from statistics import median
 
 THOUSAND = 1_000.0
@@ -11,12 +12,16 @@ THOUSAND = 1_000.0
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What one system reached in each round, or why it did not."""
+    """What one system reached in each round, or why it did not.
+
+    `floor` is the label of what it is compared with.
+    """
 
     label: str
     points_per_second: Sequence[float] = ()
     points: int = 0
     error: str = ""
+    floor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +49,46 @@ class Chart:
     error: str = ""
 
 
-def rates_table(rates: Sequence[Rate], *, floor: str, ours: str) -> str:
+def rates_table(rates: Sequence[Rate], *, ours: str) -> str:
     """Compare all with two of them: what the machine allows, and what we reach."""
-    middles = {
-        rate.label: median(rate.points_per_second)
-        for rate in rates
-        if rate.points_per_second
-    }
+    reached = {rate.label: rate.points_per_second for rate in rates}
     rows = []
     for rate in rates:
         if rate.error:
             rows.append([rate.label, rate.error])
             continue
-        middle = middles[rate.label]
         rows.append(
             [
                 rate.label,
-                in_thousands(middle),
+                in_thousands(median(rate.points_per_second)),
                 f"{in_thousands(min(rate.points_per_second))} to "
                 f"{in_thousands(max(rate.points_per_second))}",
-                ratio(middle, middles.get(floor)),
-                ratio(middles.get(ours), middle),
+                usual_ratio(rate.points_per_second, reached.get(rate.floor, ())),
+                usual_ratio(reached.get(ours, ()), rate.points_per_second),
                 f"{rate.points:,}",
             ]
         )
     headings = ["system", "thousand points/s", "from, to", "of the floor"]
     return table([*headings, "Seamark is × as fast", "points"], rows)
+
+
+def batches_table(batches: Mapping[str, Sequence[Rate]]) -> str:
+    """Compare systems with their floors, for batches of each size in turn."""
+    rows = []
+    headings = ["points in a batch"]
+    for size, rates in batches.items():
+        reached = {rate.label: rate.points_per_second for rate in rates}
+        row = [size]
+        headings = headings[:1]
+        for rate in rates:
+            speed = rate.points_per_second
+            headings.append(rate.label)
+            row.append(in_thousands(median(speed)) if speed else rate.error)
+            if rate.floor != rate.label:
+                headings.append("of its floor")
+                row.append(usual_ratio(speed, reached.get(rate.floor, ())))
+        rows.append(row)
+    return table(headings, rows)
 
 
 def sizes_table(sizes: Sequence[Size], kinds: Sequence[str]) -> str:
@@ -132,6 +151,13 @@ def in_bytes(stored: float, *, free: float) -> str:
     cell = f"{stored:.2f}"
     in_use = f"{stored - free:.2f}"
     return cell if in_use == cell else f"{cell} ({in_use} in use)"
+
+
+def usual_ratio(dividends: Sequence[float], divisors: Sequence[float]) -> str:
+    """Return the median of the ratios within a round; rounds differ more than those."""
+    if not dividends or len(dividends) != len(divisors):
+        return "–"
+    return ratio(median(map(truediv, dividends, divisors)), 1.0)
 
 
 def ratio(dividend: float | None, divisor: float | None) -> str:

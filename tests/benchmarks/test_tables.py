@@ -2,6 +2,7 @@ from benchmarks.peers.tables import (
     Chart,
     Rate,
     Size,
+    batches_table,
     charts_table,
     in_bytes,
     rates_table,
@@ -16,22 +17,53 @@ def cells(markdown: str, label: str) -> list[str]:
 
 
 def rates(*rows: Rate) -> str:
-    return rates_table(rows, floor="floor", ours="ours")
+    return rates_table(rows, ours="ours")
 
 
 def test_rates_are_medians_beside_the_floor_and_ours():
     markdown = rates(
-        Rate("floor", [4_000_000.0], 10),
-        Rate("ours", [900_000.0, 1_000_000.0, 3_000_000.0], 10),
-        Rate("peer", [50_000.0], 2_000),
+        Rate("floor", [4e6, 2e6, 4e6], 10, floor="floor"),
+        Rate("ours", [1e6, 9e5, 3e6], 10, floor="floor"),
+        Rate("peer", [5e4, 5e4, 5e4], 2_000, floor="floor"),
     )
 
+    # Of the floor: the median of 1/4, 9/20 and 3/4, rounds being compared in pairs.
     assert cells(markdown, "ours") == [
-        *("ours", "1,000", "900 to 3,000", "0.25", "1.00", "10")
+        *("ours", "1,000", "900 to 3,000", "0.45", "1.00", "10")
     ]
     assert cells(markdown, "peer") == [
         *("peer", "50.0", "50.0 to 50.0", "0.01", "20", "2,000")
     ]
+
+
+def test_each_database_has_a_floor_of_its_own():
+    markdown = rates(
+        Rate("floor, slow", [2e6], 10, floor="floor, slow"),
+        Rate("floor, fast", [8e6], 10, floor="floor, fast"),
+        Rate("ours", [1e6], 10, floor="floor, slow"),
+    )
+
+    assert cells(markdown, "ours")[3] == "0.50"
+
+
+def test_sizes_of_batches_are_rows():
+    markdown = batches_table(
+        {
+            "200": [
+                Rate("floor", [4e6], 10, floor="floor"),
+                Rate("ours", [1e6], 10, floor="floor"),
+            ],
+            "20,000": [
+                Rate("floor", [8e6], 10, floor="floor"),
+                Rate("ours", error="it broke"),
+            ],
+        }
+    )
+
+    headings = markdown.splitlines()[0]
+    assert headings == "| points in a batch | floor | ours | of its floor |"
+    assert cells(markdown, "200") == ["200", "4,000", "1,000", "0.25"]
+    assert cells(markdown, "20,000") == ["20,000", "8,000", "it broke", "–"]
 
 
 def test_a_peer_that_breaks_is_a_row_that_says_so():
