@@ -1,23 +1,22 @@
-"""What was logged and not yet written: a bounded queue without locks.
+"""What was logged and is not yet written: the ring, and beside it queues without locks.
 
-The training thread only appends to a deque, which is safe in signal handlers,
-finalizers and logging handlers too: nothing here can be waited for.
+The training thread only writes to mapped memory or appends to a deque, which is safe in
+signal handlers, finalizers and logging handlers too: nothing here is waited for.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from agent.values import Value
 
-# About 80 MB, at a rate no training loop logs for long.
-CAPACITY = 500_000
-
-# Path, step (None: the one after the last), time in µs since 1970, value.
-Point = tuple[str, float | None, int, float]
+# Of rows, when the ring is full or there is none; at a rate no training loop keeps.
+CAPACITY_BYTES = 64 * 1024 * 1024
+# What Python takes for a row besides its bytes.
+_ROW_BYTES = 48
+MOST_CHANGES = 200_000
 
 
 class SetValue(NamedTuple):
@@ -34,48 +33,61 @@ class TagChange(NamedTuple):
     remove: frozenset[str]
 
 
-Item = Point | SetValue | TagChange
+Change = SetValue | TagChange
 
 
 class Buffer:
-    """Holds items until the writer takes them; drops and counts when full."""
+    """Holds what the writer will take; drops and counts when full."""
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
+    def __init__(self, capacity: int = CAPACITY_BYTES) -> None:
         self._capacity = capacity
-        self._items: deque[Item] = deque()
+        self._rows: deque[bytes] = deque()
+        # About; threads may overwrite each other's sums, and an empty queue corrects it.
+        self._row_bytes = 0
+        self._changes: deque[Change] = deque()
         self._dropped = 0
         # Re-entrant, because a signal handler may log while its thread counts.
         self._counting = threading.RLock()
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._rows) + len(self._changes)
 
-    def put(self, item: Item) -> None:
-        """Queue an item, or count it as dropped."""
-        if len(self._items) < self._capacity:
-            self._items.append(item)
+    def put_row(self, row: bytes, points: int) -> None:
+        """Queue a row, or count its points as dropped."""
+        if self._row_bytes < self._capacity:
+            self._rows.append(row)
+            self._row_bytes += len(row) + _ROW_BYTES
+        else:
+            self.count_dropped(points)
+
+    def put(self, change: Change) -> None:
+        """Queue a change, or count it as dropped."""
+        if len(self._changes) < MOST_CHANGES:
+            self._changes.append(change)
         else:
             self.count_dropped(1)
 
-    def put_all(self, items: Sequence[Item]) -> None:
-        """Queue as many items as fit, and count the rest as dropped."""
-        room = max(0, self._capacity - len(self._items))
-        self._items.extend(items[:room])
-        if room < len(items):
-            self.count_dropped(len(items) - room)
+    def take_rows(self, most_bytes: int) -> list[bytes]:
+        """Remove and return the oldest rows."""
+        rows: list[bytes] = []
+        taken = 0
+        while self._rows and taken < most_bytes:
+            rows.append(self._rows.popleft())
+            taken += len(rows[-1]) + _ROW_BYTES
+        self._row_bytes = max(0, self._row_bytes - taken) if self._rows else 0
+        return rows
 
-    def take(self, most: int) -> list[Item]:
-        """Remove and return the oldest items."""
-        count = min(most, len(self._items))
-        return [self._items.popleft() for _ in range(count)]
+    def take_changes(self) -> list[Change]:
+        """Remove and return all changes."""
+        return [self._changes.popleft() for _ in range(len(self._changes))]
 
-    def count_dropped(self, count: int) -> None:
-        """Remember that items were lost, until the tracker can be told."""
+    def count_dropped(self, points: int) -> None:
+        """Remember that points were lost, until the tracker can be told."""
         with self._counting:
-            self._dropped += count
+            self._dropped += points
 
     def take_dropped(self) -> int:
-        """How many items were dropped since this was last asked."""
+        """How many points were dropped since this was last asked."""
         with self._counting:
             dropped, self._dropped = self._dropped, 0
             return dropped

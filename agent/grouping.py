@@ -1,48 +1,51 @@
-"""From logged items to the payloads of frames: points become columns."""
+"""From rows and changes to the payloads of frames: points become columns (pure)."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from agent import messages
-from agent.buffer import Item, Point, SetValue, TagChange
+from agent.buffer import Change, SetValue, TagChange
 from agent.notices import Notices
+from agent.rows import Row
 
 # Well below the tracker's 4 MiB: a damaged frame then costs little.
-_PAYLOAD_BYTES = 1024 * 1024
+PAYLOAD_BYTES = 1024 * 1024
 _TICKS_IN_MESSAGE = 40_000  # 24 bytes each
-# Points of one step that follow each other so soon have the time of the first.
+_VALUE_BYTES = 8
+# Rows of one step that follow each other so soon have the time of the first.
 _TICK_MICROSECONDS = 1_000
 
-Columns = tuple[list[float], list[int], list[float]]
 # How many points a message holds, and what encodes it.
 Message = tuple[int, Callable[[], bytes]]
 
 
-def payloads(
-    items: Sequence[Item],
+def encoded(
+    rows: Iterable[Row],
+    changes: Iterable[Change] = (),
     *,
-    last_steps: dict[str, float],
-    dropped: int,
+    dropped: int = 0,
     notices: Notices,
 ) -> list[bytes]:
-    """Return the payloads that carry the items.
-
-    Points without a step get the one after their series' last, which
-    `last_steps` remembers from call to call.
-    """
-    encoded: list[bytes] = []
-    for points, encode in _messages(items, last_steps):
+    """Return messages that carry everything, those of rows first."""
+    found: list[bytes] = []
+    for points, encode in (*_messages_of_rows(rows), *_messages_of_changes(changes)):
         message = _encoded(encode, notices)
         if message is None:
             dropped += points
         else:
-            encoded.append(message)
+            found.append(message)
     if dropped:
-        encoded.append(messages.drop(dropped))
-    return [messages.payload(group) for group in _fitting(encoded)]
+        found.append(messages.drop(dropped))
+    return found
+
+
+def payloads(encoded_messages: Iterable[bytes]) -> list[bytes]:
+    """Return payloads of frames that hold the messages, in their order."""
+    return [messages.payload(group) for group in _fitting(encoded_messages)]
 
 
 def _encoded(encode: Callable[[], bytes], notices: Notices) -> bytes | None:
@@ -54,79 +57,112 @@ def _encoded(encode: Callable[[], bytes], notices: Notices) -> bytes | None:
         return None
 
 
-def _messages(items: Sequence[Item], last_steps: dict[str, float]) -> Iterator[Message]:
-    series = _Series(last_steps)
+def _messages_of_changes(changes: Iterable[Change]) -> Iterator[Message]:
     values: dict[str, SetValue] = {}
-    for item in items:
-        if isinstance(item, SetValue):
-            # Only the last of several values was ever to be seen.
-            values[item.path] = item
-        elif isinstance(item, TagChange):
-            yield 0, partial(messages.change_tags, item.add, item.remove)
+    for change in changes:
+        if isinstance(change, TagChange):
+            yield 0, partial(messages.change_tags, change.add, change.remove)
         else:
-            series.add(item)
-
+            # Only the last of several values was ever to be seen.
+            values[change.path] = change
     for path, value in values.values():
         yield 0, partial(messages.set_value, path, value)
-    for paths, steps, times, columns in series.logged_together():
-        yield (
-            len(steps) * len(paths),
-            partial(messages.points, paths, steps, times, columns),
-        )
 
 
-class _Series:
-    """Points on their way to columns."""
+def _messages_of_rows(rows: Iterable[Row]) -> Iterator[Message]:
+    for steps, times, some in _logged_together(_gathered(rows)):
+        for low in range(0, len(steps), _TICKS_IN_MESSAGE):
+            high = min(low + _TICKS_IN_MESSAGE, len(steps))
+            part = slice(low * _VALUE_BYTES, high * _VALUE_BYTES)
+            columns = [(path, data[part]) for each in some for path, data in each]
+            for fitting in _fitting_columns(columns):
+                yield (
+                    (high - low) * len(fitting),
+                    partial(
+                        messages.packed_points,
+                        [path for path, _ in fitting],
+                        steps[low:high],
+                        times[low:high],
+                        [data for _, data in fitting],
+                    ),
+                )
 
-    def __init__(self, last_steps: dict[str, float]) -> None:
-        self._last_steps = last_steps
-        self._columns: dict[str, Columns] = {}
-        # The step and time of the first of points that were logged together.
-        self._tick = (-1.0, 0)
 
-    def add(self, point: Point) -> None:
-        path, step, time, value = point
-        if step is None:
-            step = self._last_steps.get(path, -1.0) + 1.0
-        self._last_steps[path] = step
-        columns = self._columns.get(path)
-        if columns is None:
-            columns = self._columns[path] = ([], [], [])
-        columns[0].append(step)
-        columns[1].append(self._shared_time(step, time, columns[1]))
-        columns[2].append(value)
+class _Gathered:
+    """The rows of some paths that are always logged together."""
 
-    def _shared_time(self, step: float, time: int, earlier: list[int]) -> int:
-        """Return the time of the tick that the point belongs to.
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        self.paths = paths
+        self.steps: list[float] = []
+        self.times: list[int] = []
+        self.values: list[bytes] = []
 
-        Metrics of one step are logged one after the other; with one time they share
-        the message, and later the storage, of their steps and times.
-        """
-        first_step, first_time = self._tick
+    def columns(self) -> list[tuple[str, bytes]]:
+        """Return the values of each path, one after the other."""
+        data = b"".join(self.values)
+        if len(self.paths) == 1:
+            return [(self.paths[0], data)]
+        # As words, so that no bit of a NaN changes.
+        words = array("Q", data)
+        width = len(self.paths)
+        return [
+            (path, words[place::width].tobytes())
+            for place, path in enumerate(self.paths)
+        ]
+
+
+def _gathered(rows: Iterable[Row]) -> list[_Gathered]:
+    """Gather rows by their paths, with the times of the ticks they belong to.
+
+    Metrics of one step may be logged one after the other; with one time they share
+    the message, and later the storage, of their steps and times.
+    """
+    found: dict[tuple[str, ...], _Gathered] = {}
+    # The step and time of the first of the rows that were logged together.
+    tick_step, tick_time = -1.0, 0
+    for paths, step, time, values in rows:
+        group = found.get(paths)
+        if group is None:
+            group = found[paths] = _Gathered(paths)
         is_together = (
-            step == first_step and 0 <= time - first_time <= _TICK_MICROSECONDS
-        )
-        if is_together and (not earlier or earlier[-1] < first_time):
-            return first_time
-        self._tick = step, time
-        return time
+            step == tick_step and 0 <= time - tick_time <= _TICK_MICROSECONDS
+        ) and (not group.times or group.times[-1] < tick_time)
+        if not is_together:
+            tick_step, tick_time = step, time
+        group.steps.append(step)
+        group.times.append(tick_time)
+        group.values.append(values)
+    return list(found.values())
 
-    def logged_together(
-        self,
-    ) -> Iterator[tuple[list[str], list[float], list[int], list[list[float]]]]:
-        """Yield paths, their steps and times, and a column of values for each."""
-        groups: dict[tuple[str, tuple[float, ...], tuple[int, ...]], list[str]] = {}
-        for path, (steps, times, _) in self._columns.items():
-            # One that cannot be sent must not take others with it.
-            apart = "" if _is_unicode(path) else path
-            groups.setdefault((apart, tuple(steps), tuple(times)), []).append(path)
-        for (_, all_steps, all_times), paths in groups.items():
-            for low in range(0, len(all_steps), _TICKS_IN_MESSAGE):
-                part = slice(low, low + _TICKS_IN_MESSAGE)
-                steps, times = list(all_steps[part]), list(all_times[part])
-                for some in _fitting_paths(paths, len(steps)):
-                    columns = [self._columns[path][2][part] for path in some]
-                    yield some, steps, times, columns
+
+def _logged_together(
+    groups: Iterable[_Gathered],
+) -> Iterator[tuple[list[float], list[int], list[list[tuple[str, bytes]]]]]:
+    """Yield steps, times, and the columns of all paths that have these."""
+    together: dict[tuple[object, ...], list[_Gathered]] = {}
+    for group in groups:
+        # One that cannot be sent must not take others with it.
+        apart = () if all(map(_is_unicode, group.paths)) else group.paths
+        key = (apart, tuple(group.steps), tuple(group.times))
+        together.setdefault(key, []).append(group)
+    for some in together.values():
+        for distinct in _without_repeats(some):
+            first = distinct[0]
+            yield first.steps, first.times, [group.columns() for group in distinct]
+
+
+def _without_repeats(groups: Iterable[_Gathered]) -> Iterator[list[_Gathered]]:
+    """Yield groups that share no path: a message has each once."""
+    some: list[_Gathered] = []
+    paths: set[str] = set()
+    for group in groups:
+        if not paths.isdisjoint(group.paths):
+            yield some
+            some, paths = [], set()
+        some.append(group)
+        paths.update(group.paths)
+    if some:
+        yield some
 
 
 def _is_unicode(text: str) -> bool:
@@ -137,27 +173,29 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _fitting_paths(paths: Sequence[str], tick_count: int) -> Iterator[list[str]]:
-    """Yield as many paths at a time as fit with their columns into a message."""
-    group: list[str] = []
+def _fitting_columns(
+    columns: Sequence[tuple[str, bytes]],
+) -> Iterator[list[tuple[str, bytes]]]:
+    """Yield as many columns at a time as fit into a message."""
+    group: list[tuple[str, bytes]] = []
     size = 0
-    for path in paths:
+    for path, data in columns:
         # A character takes up to four bytes.
-        cost = 8 * tick_count + 4 * len(path)
-        if group and size + cost > _PAYLOAD_BYTES:
+        cost = len(data) + 4 * len(path)
+        if group and size + cost > PAYLOAD_BYTES:
             yield group
             group, size = [], 0
-        group.append(path)
+        group.append((path, data))
         size += cost
     if group:
         yield group
 
 
-def _fitting(encoded: Sequence[bytes]) -> Iterator[list[bytes]]:
+def _fitting(encoded_messages: Iterable[bytes]) -> Iterator[list[bytes]]:
     group: list[bytes] = []
     size = 0
-    for message in encoded:
-        if group and size + len(message) > _PAYLOAD_BYTES:
+    for message in encoded_messages:
+        if group and size + len(message) > PAYLOAD_BYTES:
             yield group
             group, size = [], 0
         group.append(message)

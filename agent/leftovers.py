@@ -9,6 +9,7 @@ from pathlib import Path
 from agent import locks
 from agent.delivery import HOLD_SECONDS, Delivery, Outcome
 from agent.notices import Notices
+from agent.recovery import recover
 from agent.settings import Server, origin
 from agent.spool import stored_bytes
 from agent.spool_reader import SpoolReader, find_spools
@@ -73,6 +74,13 @@ class Leftovers:
             lock = locks.acquire(spool.folder)
             if lock is not None:
                 self._lock = lock
+                try:
+                    recover(spool.folder, self._notices)
+                except OSError as error:
+                    self._notices.warn("ring", f"a spool cannot be completed ({error})")
+                    self._held_until[spool.id] = now + HOLD_SECONDS
+                    self.let_go()
+                    continue
                 # Read again: its last owner may have gone on until now.
                 fresh = SpoolReader(spool.folder)
                 self._current = Delivery(fresh, transport, self._notices)

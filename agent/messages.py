@@ -59,15 +59,25 @@ def points(
 ) -> bytes:
     """Points of series that were logged together: a column of values for each path."""
     count = len(steps)
+    packed = [struct.pack(f"<{count}d", *column) for column in columns]
+    return packed_points(paths, steps, times, packed)
+
+
+def packed_points(
+    paths: Sequence[str],
+    steps: Sequence[float],
+    times: Sequence[int],
+    columns: Iterable[bytes],
+) -> bytes:
+    """The same of columns that are little-endian doubles already."""
+    count = len(steps)
     return _encode(
         {
             "t": "points",
             "paths": paths,
             "steps": struct.pack(f"<{count}d", *steps),
             "times": struct.pack(f"<{count}q", *times),
-            "values": b"".join(
-                struct.pack(f"<{count}d", *column) for column in columns
-            ),
+            "values": b"".join(columns),
         }
     )
 

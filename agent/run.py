@@ -22,7 +22,6 @@ from agent.recorder import LARGEST_RUN, Recorder
 from agent.settings import Mode, Settings
 from agent.steps import Loader, Phase, Steps
 from agent.tags import Tags
-from agent.values import flatten
 
 if TYPE_CHECKING:
     from agent.session import Session
@@ -105,13 +104,7 @@ class Run:
             step: The same for all; by default each series' last step plus one.
             time: The same for all; by default now.
         """
-        try:
-            points = list(flatten("", data))
-        except AgentError as error:
-            self._recorder.refuse(error)
-            return
-        for path, value in points:
-            self[path].append(value, step, time)
+        self._recorder.log(data, step, time)
 
     def add_tags(self, *tags: str) -> None:
         """Add tags to the run."""
@@ -157,7 +150,7 @@ class Run:
             return
         self._is_finished = True
         hooks.remove_open_run(self)
-        self._recorder.is_awake = False
+        self._recorder.end()
         session, self._session = self._session, None
         if session is None:
             return
@@ -236,10 +229,12 @@ class Run:
             if self._session is None:
                 self._session = self._open_session()
                 self._register_end()
+                if self._session is not None:
+                    self._recorder.begin(self._session.ring)
+                    self._session.start()
             if self._session is None:
                 # Nowhere to write: said once, and not tried at every step.
                 self.settings = replace(self.settings, mode=Mode.DISABLED)
-            self._recorder.is_awake = self._session is not None
             return self._recorder.is_awake
         finally:
             self._starting.release()
@@ -249,7 +244,7 @@ class Run:
         # never logs nothing.
         with importing():
             from agent.session import open_session  # noqa: PLC0415
-        return open_session(self.settings, self._recorder.buffer, self._notices)
+        return open_session(self.settings, self._recorder, self._notices)
 
     def _register_end(self) -> None:
         hooks.add_open_run(self)

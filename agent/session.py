@@ -9,10 +9,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.buffer import Buffer
 from agent.messages import Origin
 from agent.notices import Notices
 from agent.probes.sampler import Sampler
+from agent.recorder import Recorder
+from agent.ring import Ring, create_ring
 from agent.sender import Sender
 from agent.settings import Mode, Settings, find_server, find_url
 from agent.spool import Spool, create_spool
@@ -35,11 +36,19 @@ class Session:
     """Started by the first thing a process logs, and ended with its run."""
 
     def __init__(
-        self, settings: Settings, buffer: Buffer, notices: Notices, spool: Spool
+        self,
+        settings: Settings,
+        recorder: Recorder,
+        notices: Notices,
+        spool: Spool,
+        ring: Ring | None,
     ) -> None:
         self._settings = settings
         self._spool = spool
-        self._writer = Writer(buffer, spool, notices, after_turn=self._keep_alive)
+        self.ring = ring
+        self._writer = Writer(
+            recorder, ring, spool, notices, after_turn=self._keep_alive
+        )
         self._sender: Sender | None = None
         self._sampler: Sampler | None = None
         if settings.mode is Mode.ONLINE:
@@ -51,7 +60,10 @@ class Session:
             )
         if settings.monitor:
             self._sampler = Sampler(
-                settings.namespace, buffer, notices, agent_cpu_seconds=self.cpu_seconds
+                settings.namespace,
+                recorder,
+                notices,
+                agent_cpu_seconds=self.cpu_seconds,
             )
 
     @property
@@ -77,16 +89,21 @@ class Session:
                 is_sent = self._sender.drain(max(0.0, deadline - time.monotonic()))
                 remainder = None if is_sent and is_written else remainder
         finally:
-            self._end(is_delivered=remainder is None)
+            self._end(is_delivered=remainder is None, is_written=is_written)
         return remainder
 
     def forget(self) -> None:
         """Let go of the parent's session in a forked child, and touch nothing of it."""
         self._spool.forget()
+        if self.ring is not None:
+            self.ring.close()
 
-    def _end(self, *, is_delivered: bool) -> None:
+    def _end(self, *, is_delivered: bool, is_written: bool) -> None:
         if self._sender is not None:
             self._sender.stop()
+        if self.ring is not None:
+            # What is left in it is for whoever delivers the rest of the spool.
+            (self.ring.remove if is_written else self.ring.close)()
         if is_delivered:
             self._spool.remove()
         else:
@@ -104,9 +121,9 @@ class Session:
 
 
 def open_session(
-    settings: Settings, buffer: Buffer, notices: Notices
+    settings: Settings, recorder: Recorder, notices: Notices
 ) -> Session | None:
-    """Start a session; None, with a warning, if there is nowhere to write."""
+    """Open a session, not started; None, with a warning, if nothing can be written."""
     spool = _open_spool(settings, notices)
     if spool is None:
         return None
@@ -117,9 +134,7 @@ def open_session(
             f"{spool.folder} until SEAMARK_URL and SEAMARK_TOKEN are set "
             "or a server on this machine has been started",
         )
-    session = Session(settings, buffer, notices, spool)
-    session.start()
-    return session
+    return Session(settings, recorder, notices, spool, create_ring(spool.folder))
 
 
 def _open_spool(settings: Settings, notices: Notices) -> Spool | None:

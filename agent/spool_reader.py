@@ -87,6 +87,14 @@ class SpoolReader:
             size += length
         return found
 
+    def last_number(self) -> int:
+        """Return the number of the last frame that was ever written, as far as known."""
+        for _, segment in sorted(self._all_segments(), reverse=True):
+            numbers = [frame.number for frame in read_frames(_read(segment, 0))]
+            if numbers:
+                return max([*numbers, self.delivered])
+        return self.delivered
+
     def pending_bytes(self) -> int:
         """Roughly how much is not yet delivered."""
         sizes = [s.stat().st_size for _, s in self._segments(self.delivered + 1)]

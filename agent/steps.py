@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from agent.buffer import Point
 from agent.recorder import Recorder
 
 Batch = TypeVar("Batch")
@@ -80,12 +79,10 @@ class Steps:
             self._put({f"phase/{phase.name}_seconds": own}, float(count))
 
     def _put(self, measured: Mapping[str, float], step: float) -> None:
-        now = time.time_ns() // 1000
-        points: list[Point] = [
-            (f"{self._namespace}/step/{name}", step, now, value)
-            for name, value in measured.items()
-        ]
-        self._recorder.put_all(points)
+        named = {
+            f"{self._namespace}/step/{name}": value for name, value in measured.items()
+        }
+        self._recorder.log_measured(named, step)
 
 
 class _OpenPhases(threading.local):

@@ -8,16 +8,19 @@ from collections.abc import Callable
 
 from agent import messages
 from agent.background import Background
-from agent.buffer import Buffer
-from agent.grouping import payloads
+from agent.grouping import PAYLOAD_BYTES, encoded, payloads
 from agent.notices import Notices
+from agent.recorder import Recorder
+from agent.ring import Position, Ring
+from agent.rows import Row, read_row
 from agent.spool import Spool
 
 _INTERVAL_SECONDS = 0.25
-# While a burst lasts, the buffer must not fill up.
-_BURST_ITEMS = 20_000
+# While a burst lasts, neither ring nor buffer must fill up.
 _BURST_SECONDS = 0.02
-_MOST_ITEMS = 100_000
+# Whatever rows they are and wherever they lead, all of these fit into one payload.
+RING_BYTES_AT_ONCE = PAYLOAD_BYTES // 4
+_BYTES_AT_ONCE = 8 * PAYLOAD_BYTES
 
 
 class Writer:
@@ -25,28 +28,32 @@ class Writer:
 
     def __init__(
         self,
-        buffer: Buffer,
+        recorder: Recorder,
+        ring: Ring | None,
         spool: Spool,
         notices: Notices,
         *,
         after_turn: Callable[[], None] = lambda: None,
     ) -> None:
-        self._buffer = buffer
+        self._buffer = recorder.buffer
+        self._layouts = recorder.layouts.by_number
+        self._ring = ring
         self._spool = spool
         self._notices = notices
         self._after_turn = after_turn
-        self._last_steps: dict[str, float] = {}
         # Encoded and refused by the disk; nothing more is taken until they are in.
         self._unwritten: list[bytes] = []
+        # Up to where the first of them holds what is in the ring.
+        self._until: Position | None = None
         self._writing = threading.Lock()
         self.background = Background("seamark-writer", self.turn)
 
     def turn(self) -> float:
         """Write what is there, and return when to look again."""
         with self._writing:
-            taken = self._write_some()
+            is_burst = self._write_some()
         self._after_turn()
-        return _BURST_SECONDS if taken > _BURST_ITEMS else _INTERVAL_SECONDS
+        return _BURST_SECONDS if is_burst else _INTERVAL_SECONDS
 
     def finish(self, *, failure: str | None, seconds: float) -> bool:
         """Write everything and the end of the spool; return whether it was possible."""
@@ -54,7 +61,7 @@ class Writer:
         # A thread that hangs in the file system keeps its lock.
         if not self.background.stop(seconds):
             return False
-        while len(self._buffer) or self._unwritten:
+        while not self._is_all_taken or self._unwritten:
             self._write_some()
             if self._unwritten or time.monotonic() > deadline:
                 return False
@@ -62,30 +69,49 @@ class Writer:
         self._write_unwritten()
         return not self._unwritten
 
+    @property
+    def _is_all_taken(self) -> bool:
+        return not self._buffer and (self._ring is None or self._ring.is_empty)
+
     def _last_payloads(self, failure: str | None) -> list[bytes]:
         now = time.time_ns() // 1000
         dropped = self._buffer.take_dropped()
         last = [messages.drop(dropped)] if dropped else []
         return [messages.payload([*last, messages.close(failure=failure, time=now)])]
 
-    def _write_some(self) -> int:
+    def _write_some(self) -> bool:
+        """Write what is there, if it is not too much; return whether more was left."""
         if not self._write_unwritten():
-            return 0
-        items = self._buffer.take(_MOST_ITEMS)
-        dropped = self._buffer.take_dropped()
-        if items or dropped:
-            self._unwritten = payloads(
-                items,
-                last_steps=self._last_steps,
-                dropped=dropped,
-                notices=self._notices,
-            )
+            return False
+        found = self._taken()
+        if found:
+            self._unwritten = payloads(found)
             self._write_unwritten()
-        return len(items)
+        return not self._is_all_taken
+
+    def _taken(self) -> list[bytes]:
+        """Return messages with what is there; those of what is in the ring first."""
+        from_ring: list[Row] = []
+        if self._ring is not None and not self._ring.is_empty:
+            from_ring, self._until = self._ring.read(
+                self._layouts, most_bytes=RING_BYTES_AT_ONCE
+            )
+        beside = self._buffer.take_rows(_BYTES_AT_ONCE)
+        return [
+            *encoded(from_ring, notices=self._notices),
+            *encoded(
+                [read_row(row, 0, self._layouts) for row in beside],
+                self._buffer.take_changes(),
+                dropped=self._buffer.take_dropped(),
+                notices=self._notices,
+            ),
+        ]
 
     def _write_unwritten(self) -> bool:
         while self._unwritten:
             try:
+                if self._ring is not None and self._until is not None:
+                    self._ring.announce(self._spool.written + 1, self._until)
                 self._spool.write(self._unwritten[0])
             except OSError as error:
                 self._notices.warn(
@@ -95,4 +121,7 @@ class Writer:
                 )
                 return False
             del self._unwritten[0]
+            if self._ring is not None and self._until is not None:
+                self._ring.release(self._until)
+                self._until = None
         return True

@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 from agent.background import Background, importing
-from agent.buffer import Buffer, Point, SetValue
+from agent.buffer import SetValue
 from agent.notices import Notices
 from agent.probes.probe import Probe, ProbeUnavailable
+from agent.recorder import Recorder
 from agent.steps import find_framework
 from agent.values import Value
 
@@ -61,14 +62,14 @@ class Sampler:
     def __init__(
         self,
         namespace: str,
-        buffer: Buffer,
+        recorder: Recorder,
         notices: Notices,
         *,
         agent_cpu_seconds: Callable[[], float],
         probes: Callable[[Notices], list[Probe]] = make_probes,
     ) -> None:
         self._namespace = namespace
-        self._buffer = buffer
+        self._recorder = recorder
         self._notices = notices
         self._agent_cpu_seconds = agent_cpu_seconds
         self._make_probes = probes
@@ -80,6 +81,9 @@ class Sampler:
 
     def turn(self) -> float:
         """Take one sample of everything, and return when to take the next."""
+        # Of a run that is finished nothing is logged any more.
+        if not self._recorder.is_awake:
+            return self._until_next_tick()
         if self._turns is None:
             self._turns = [
                 _ProbeTurn(p, self._notices) for p in self._make_probes(self._notices)
@@ -95,18 +99,14 @@ class Sampler:
         return self._until_next_tick()
 
     def _put(self, readings: Mapping[str, float]) -> None:
-        now = time.time_ns() // 1000
         step = float(self._ticks)
         self._ticks += 1
-        points: list[Point] = [
-            (f"{self._namespace}/{path}", step, now, value)
-            for path, value in readings.items()
-        ]
-        self._buffer.put_all(points)
+        named = {f"{self._namespace}/{path}": value for path, value in readings.items()}
+        self._recorder.log_measured(named, step)
 
     def _state(self, facts: Mapping[str, Value]) -> None:
         for path, value in facts.items():
-            self._buffer.put(SetValue(f"{self._namespace}/{path}", value))
+            self._recorder.put(SetValue(f"{self._namespace}/{path}", value))
 
     def _state_framework(self) -> None:
         # Frameworks are often loaded after init(), so this is asked again.

@@ -2,17 +2,20 @@ from __future__ import annotations
 
 import logging
 import re
+import struct
 import threading
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 import agent
 from agent import background
-from agent.buffer import Buffer, SetValue
 from agent.notices import Notices
 from agent.probes import sampler
 from agent.probes.sampler import Sampler
+from agent.recorder import Recorder
+from agent.rows import Row, read_row
 from tests.agent.conftest import REPOSITORY, wait_until
 
 
@@ -38,36 +41,46 @@ def sample():
     """Take turns with given probes, and return what they logged."""
 
     def take(*probes, turns=1):
-        buffer = Buffer()
+        recorder = Recorder(Notices(), wake=lambda: False, strict=False)
+        recorder.begin(None)
         made = Sampler(
             "m",
-            buffer,
+            recorder,
             Notices(),
             agent_cpu_seconds=lambda: 0.5,
             probes=lambda notices: list(probes),
         )
         for _ in range(turns):
             made.turn()
-        return buffer.take(1000)
+        layouts = recorder.layouts.by_number
+        return Taken(
+            facts={c.path: c.value for c in recorder.buffer.take_changes()},
+            rows=[read_row(r, 0, layouts) for r in recorder.buffer.take_rows(2**20)],
+        )
 
     return take
 
 
-def test_readings_are_numbered_by_interval(sample):
-    items = sample(Probe({"cpu": 1.0}), turns=1)
+class Taken(NamedTuple):
+    facts: dict[str, object]
+    rows: list[Row]
 
-    facts = {item.path: item.value for item in items if isinstance(item, SetValue)}
-    points = [item[:2] + item[3:] for item in items if not isinstance(item, SetValue)]
+
+def test_readings_are_numbered_by_interval(sample):
+    facts, rows = sample(Probe({"cpu": 1.0}))
+
     assert facts == {"m/facts/name": "x", "m/facts/framework": "plain"}
-    assert points == [("m/cpu", 0.0, 1.0), ("m/agent/cpu_seconds", 0.0, 0.5)]
+    assert [row.paths for row in rows] == [("m/cpu", "m/agent/cpu_seconds")]
+    assert [row.step for row in rows] == [0.0]
+    assert [row.values for row in rows] == [struct.pack("<2d", 1.0, 0.5)]
 
 
 def test_a_probe_that_fails_is_told_once_and_left_alone(sample, caplog):
     failing, fine = Probe(None), Probe({"cpu": 1.0})
 
-    items = sample(failing, fine)
+    taken = sample(failing, fine)
 
-    assert [item[0] for item in items if item[0] == "m/cpu"] == ["m/cpu"]
+    assert [row.paths[0] for row in taken.rows] == ["m/cpu"]
     assert [r.levelname for r in caplog.records] == ["WARNING"]
     sample(failing, fine, turns=3)
     assert failing.asked == 2

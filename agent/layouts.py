@@ -1,0 +1,144 @@
+"""What the rows of a run look like: which series the values of each belong to.
+
+A row is what one call logged, as bytes of one shape:
+
+    number u64 · layout u64 · time i64 (ns since 1970) · step f64 · values f64 … · number u64
+
+The number at both ends tells a row that was written whole from one that was not.
+docs/formats/ring.md says what lies around rows.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import count
+from operator import attrgetter
+
+HEAD = struct.Struct("<QQqd")
+TAIL = struct.Struct("<Q")
+_WORD_BYTES = 8
+# Beyond these, a call with many values becomes rows of one value each.
+MOST_VALUES = 8_192
+_MOST_WIDE_LAYOUTS = 1_000
+_MOST_KEYS = 200_000
+
+
+class Layout:
+    """The series that the values of a row belong to, in order."""
+
+    __slots__ = (
+        "coming_steps",
+        "is_defined",
+        "is_shared",
+        "last_row",
+        "last_step",
+        "number",
+        "pack",
+        "pack_into",
+        "paths",
+        "size",
+    )
+
+    def __init__(self, number: int, paths: tuple[str, ...]) -> None:
+        shape = _shape(len(paths))
+        self.number = number
+        self.paths = paths
+        self.size = shape.size
+        self.pack = shape.pack
+        self.pack_into = shape.pack_into
+        # Whether whoever finds the ring of a process that was killed knows it.
+        self.is_defined = False
+        # Whether a path of it is in another layout, too.
+        self.is_shared = False
+        self.last_step = -1.0
+        # Those of points without one; what takes the next of them takes it alone.
+        self.coming_steps: Iterator[float] | None = None
+        self.last_row = 0  # the latest of all layouts' rows has the largest
+
+
+class StepsDiffer(Exception):
+    """The series of a layout are not at the same step."""
+
+
+class Layouts:
+    """All layouts of a process, found by what was logged."""
+
+    def __init__(self, define: Callable[[Layout], bool]) -> None:
+        # By a path, or by a dictionary's keys as the user wrote them.
+        self.by_key: dict[str | tuple[str, ...], Layout] = {}
+        self._define = define
+        self._by_paths: dict[tuple[str, ...], Layout] = {}
+        self.by_number: dict[int, Layout] = {}
+        # Of paths that are in several.
+        self._of_shared_paths: dict[str, list[Layout]] = {}
+        self._first_of_path: dict[str, Layout] = {}
+        self._wide = 0
+        self._numbers = count(1)
+        # Re-entrant, because a signal handler may log while its thread adds one.
+        self._adding = threading.RLock()
+
+    def of(self, paths: tuple[str, ...]) -> Layout | None:
+        """Return the layout of these paths; None where there are too many of many."""
+        known = self._by_paths.get(paths)
+        if known is not None:
+            return known
+        if len(paths) > MOST_VALUES:
+            return None
+        with self._adding:
+            if len(paths) > 1:
+                if self._wide >= _MOST_WIDE_LAYOUTS:
+                    return None
+                self._wide += 1
+            return self._add(paths)
+
+    def remember(self, key: str | tuple[str, ...], layout: Layout) -> None:
+        """Find a layout by what was logged, the next time."""
+        if len(self.by_key) < _MOST_KEYS:
+            self.by_key[key] = layout
+
+    def next_step(self, layout: Layout) -> float:
+        """Return one more than the last step of a layout's series, if that is one."""
+        if layout.is_shared:
+            steps = {self._last_step(path, layout) for path in layout.paths}
+            if len(steps) > 1:
+                raise StepsDiffer
+            return steps.pop() + 1.0
+        coming = layout.coming_steps
+        if coming is None:
+            with self._adding:
+                coming = layout.coming_steps
+                if coming is None:
+                    coming = layout.coming_steps = count(layout.last_step + 1.0)
+        return next(coming)
+
+    def define_all(self) -> None:
+        """Write down every layout there is, where they have been defined nowhere yet."""
+        with self._adding:
+            for layout in self.by_number.values():
+                layout.is_defined = self._define(layout)
+
+    def _add(self, paths: tuple[str, ...]) -> Layout:
+        layout = Layout(next(self._numbers), paths)
+        layout.is_defined = self._define(layout)
+        for path in paths:
+            first = self._first_of_path.setdefault(path, layout)
+            if first is not layout:
+                first.is_shared = layout.is_shared = True
+                self._of_shared_paths.setdefault(path, [first]).append(layout)
+        self.by_number[layout.number] = self._by_paths[paths] = layout
+        return layout
+
+    def _last_step(self, path: str, layout: Layout) -> float:
+        shared = self._of_shared_paths.get(path)
+        if shared is None:
+            return layout.last_step
+        latest: float = max(shared, key=attrgetter("last_row")).last_step
+        return latest
+
+
+@lru_cache(maxsize=256)
+def _shape(values: int) -> struct.Struct:
+    return struct.Struct(f"<QQqd{values}dQ")

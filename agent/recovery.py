@@ -1,0 +1,161 @@
+"""Moves what a killed process left in its ring to its spool, as its writer would have.
+
+It may be killed itself, and then somebody else begins anew: rows are in the spool as
+soon as the last of their frames is, and the ring says which one that is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from agent.frames import Frame, read_frames
+from agent.grouping import encoded, payloads
+from agent.layouts import Layout
+from agent.notices import Notices
+from agent.ring import (
+    CHECKSUM,
+    DEFINITIONS,
+    MAGIC,
+    MARK,
+    MARKS,
+    RING_BYTES,
+    RING_FILE,
+    ROW_BYTES,
+    ROWS,
+    START,
+    SUFFIX,
+    Position,
+    boot_id,
+    sealed_mark,
+)
+from agent.rows import Row, intact_rows
+from agent.spool import SEGMENT_SUFFIX
+from agent.spool_reader import SpoolReader
+
+_decode_paths = msgspec.msgpack.Decoder(tuple[str, ...]).decode
+
+
+class Mark(NamedTuple):
+    """Which frame holds the rows between two positions, once there is such a frame."""
+
+    frame: int
+    low: Position
+    high: Position
+
+
+def recover(folder: Path, notices: Notices) -> None:
+    """Write the rows of an abandoned spool's ring to the spool, and delete the ring.
+
+    The spool's lock is held by the caller. Raises OSError where nothing can be written.
+    """
+    path = _path_of_ring(folder)
+    if path is None:
+        return
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return
+    try:
+        data = _read(file)
+        if data is not None:
+            _move(data, file, folder, notices)
+    finally:
+        os.close(file)
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def last_mark(data: bytes) -> Mark | None:
+    """Return the mark that was made last, None before the first."""
+    marks = [mark for place in MARKS if (mark := _mark_at(data, place))]
+    return max(marks, default=None)
+
+
+def rows_from(data: bytes, low: Position) -> tuple[list[Row], Position]:
+    """Return the rows from a position on, and the position behind them."""
+    rows: list[Row] = []
+    number, place = low.number, low.place
+    for row, behind in intact_rows(
+        data[ROWS:], number, place, ROW_BYTES, layouts_in(data)
+    ):
+        rows.append(row)
+        number, place = number + 1, behind
+    return rows, Position(number, place)
+
+
+def layouts_in(data: bytes) -> dict[int, Layout]:
+    """Return the layouts that are defined in a ring, as far as they are intact."""
+    found: dict[int, Layout] = {}
+    for frame in read_frames(data[DEFINITIONS:ROWS].rstrip(b"\0")):
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+            found[frame.number] = Layout(frame.number, _decode_paths(frame.payload))
+    return found
+
+
+def _mark_at(data: bytes, place: int) -> Mark | None:
+    body = data[place : place + MARK.size]
+    (checksum,) = CHECKSUM.unpack_from(data, place + MARK.size)
+    frame, *numbers = MARK.unpack(body)
+    # Before it was written there are zeros, whose checksum would be right.
+    if not frame or checksum != zlib.crc32(body):
+        return None
+    return Mark(frame, Position(*numbers[:2]), Position(*numbers[2:]))
+
+
+def _path_of_ring(folder: Path) -> Path | None:
+    try:
+        said = json.loads((folder / RING_FILE).read_text("utf-8"))
+        path, boot = Path(str(said["path"])), said["boot"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    # Of another machine, or from before it was started again.
+    if not boot or boot != boot_id() or path.name != f"{folder.name}{SUFFIX}":
+        return None
+    return path
+
+
+def _read(file: int) -> bytes | None:
+    """Return what is in a ring; None for what is none, or not our own."""
+    found = os.fstat(file)
+    is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+    if not is_ours or found.st_size != RING_BYTES:
+        return None
+    data = os.pread(file, RING_BYTES, 0)
+    return data if len(data) == RING_BYTES and data.startswith(MAGIC) else None
+
+
+def _move(data: bytes, file: int, folder: Path, notices: Notices) -> None:
+    mark = last_mark(data)
+    last = SpoolReader(folder).last_number()
+    is_written = mark is not None and mark.frame <= last
+    low = START if mark is None else mark.high if is_written else mark.low
+    rows, end = rows_from(data, low)
+    # Of one that wrote no frame it is not even known which run it belongs to.
+    if not rows or not last:
+        return
+    frames = [
+        Frame(number, payload).to_bytes()
+        for number, payload in enumerate(
+            payloads(encoded(rows, notices=notices)), last + 1
+        )
+    ]
+    aside = folder / f".{last + 1:020}.recovered"
+    aside.write_bytes(b"".join(frames))
+    # When the process was last heard of.
+    latest = max(row.time for row in rows) * 1_000
+    os.utime(aside, ns=(latest, latest))
+    announced = sealed_mark(last + 1, low, end)
+    for place in MARKS:
+        # The one that counts until this is written stays as it is.
+        if mark is None or _mark_at(data, place) != mark:
+            os.pwrite(file, announced, place)
+            break
+    aside.rename(folder / f"{last + 1:020}{SEGMENT_SUFFIX}")

@@ -1,0 +1,281 @@
+"""What a killed process left in its ring is delivered, each row once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import struct
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent import recovery
+from agent.grouping import encoded, payloads
+from agent.layouts import Layout
+from agent.notices import Notices
+from agent.recovery import recover
+from agent.ring import DEFINITIONS, MARKS, RING_FILE, ROWS, Ring, create_ring
+from agent.spool import Spool, create_spool
+from agent.spool_reader import SpoolReader
+from tests.agent.test_spool import ORIGIN
+
+WIDTHS = (1, 3, 20)
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing after it is done."""
+
+
+class Process:
+    """A process that logs rows and moves them to its spool, until it is killed."""
+
+    def __init__(self, root: Path) -> None:
+        self.spool: Spool = create_spool(root, ORIGIN, url=None)
+        ring = create_ring(self.spool.folder)
+        assert ring is not None
+        self.ring: Ring = ring
+        self.layouts = {
+            number: Layout(number, tuple(f"{width}/{i}" for i in range(width)))
+            for number, width in enumerate(WIDTHS, 1)
+        }
+        for layout in self.layouts.values():
+            layout.is_defined = self.ring.define(layout)
+        self.logged: Counter[tuple[str, float]] = Counter()
+        self.step = 0.0
+
+    def log(self, number: int) -> None:
+        layout = self.layouts[number]
+        values = [self.step] * len(layout.paths)
+        if self.ring.write(layout, 1_767_225_600 * 10**9, self.step, values):
+            self.logged.update((path, self.step) for path in layout.paths)
+        self.step += 1
+
+    def move(self, *, most_bytes: int, killed_after: str = "") -> None:
+        rows, high = self.ring.read(self.layouts, most_bytes=most_bytes)
+        if not rows:
+            return
+        (payload,) = payloads(encoded(rows, notices=Notices()))
+        for name, do in {
+            "reading": lambda: None,
+            "announcing": lambda: self.ring.announce(self.spool.written + 1, high),
+            "writing": lambda: self.spool.write(payload),
+            "releasing": lambda: self.ring.release(high),
+        }.items():
+            do()
+            if name == killed_after:
+                raise Killed
+
+    def end(self) -> None:
+        self.ring.close()
+        self.spool.close()
+
+
+def stored(folder: Path) -> Counter[tuple[str, float]]:
+    """Return the path and step of each point in the frames of a spool."""
+    found: Counter[tuple[str, float]] = Counter()
+    for frame in SpoolReader(folder).frames_from(2, most_bytes=2**40):
+        for message in msgspec.msgpack.decode(frame.payload):
+            steps = struct.unpack(f"<{len(message['steps']) // 8}d", message["steps"])
+            values = struct.unpack(
+                f"<{len(message['values']) // 8}d", message["values"]
+            )
+            assert values == steps * len(message["paths"])
+            found.update((path, step) for path in message["paths"] for step in steps)
+    return found
+
+
+@pytest.fixture
+def process(tmp_path: Path):
+    made = Process(tmp_path / "spools")
+    yield made
+    made.ring.remove()
+
+
+def recovered(process: Process) -> Counter[tuple[str, float]]:
+    process.end()
+    recover(process.spool.folder, Notices())
+    assert not process.ring.path.exists()
+    return stored(process.spool.folder)
+
+
+def test_what_was_never_moved_is_delivered(process: Process):
+    for number in (1, 2, 3, 1, 1):
+        process.log(number)
+
+    assert recovered(process) == process.logged
+
+
+@pytest.mark.parametrize(
+    "killed_after", ["reading", "announcing", "writing", "releasing"]
+)
+def test_it_does_not_matter_when_the_writer_is_killed(
+    process: Process, killed_after: str
+):
+    for _ in range(3):
+        for number in (1, 2, 3):
+            process.log(number)
+        process.move(most_bytes=10**6)
+    for number in (1, 2, 3):
+        process.log(number)
+
+    with pytest.raises(Killed):
+        process.move(most_bytes=200, killed_after=killed_after)
+
+    assert recovered(process) == process.logged
+
+
+@pytest.mark.parametrize("torn", [1, 8, 20])
+def test_a_torn_frame_is_written_again(process: Process, torn: int):
+    process.log(3)
+    with pytest.raises(Killed):
+        process.move(most_bytes=10**6, killed_after="writing")
+    (segment,) = process.spool.folder.glob("*.frames")
+    os.truncate(segment, segment.stat().st_size - torn)
+
+    assert recovered(process) == process.logged
+
+
+@pytest.mark.parametrize("call", ["write_bytes", "rename", "unlink"])
+@pytest.mark.parametrize("moved", [False, True])
+def test_the_recovery_may_be_killed_too(
+    process: Process, monkeypatch: pytest.MonkeyPatch, call: str, moved: bool
+):
+    for number in (1, 2, 3):
+        process.log(number)
+    if moved:
+        process.move(most_bytes=100)
+    process.end()
+
+    def killed(*arguments: object, **options: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, call, killed)
+        with pytest.raises(Killed):
+            recover(process.spool.folder, Notices())
+    recover(process.spool.folder, Notices())
+
+    assert stored(process.spool.folder) == process.logged
+    assert not process.ring.path.exists()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_each_row_is_delivered_once_whatever_happens(tmp_path_factory, data):
+    process = Process(tmp_path_factory.mktemp("spools"))
+    actions = st.one_of(
+        st.integers(1, len(WIDTHS)),
+        st.sampled_from([100, 5_000, 300_000]).map(lambda most: ("move", most)),
+    )
+    for action in data.draw(st.lists(actions, max_size=40)):
+        if isinstance(action, int):
+            # Enough of them to go round now and then.
+            for _ in range(data.draw(st.sampled_from([1, 50, 4_000]))):
+                process.log(action)
+        else:
+            process.move(most_bytes=action[1])
+    stages = ["reading", "announcing", "writing", "releasing", ""]
+    with contextlib.suppress(Killed):
+        process.move(most_bytes=10_000, killed_after=data.draw(st.sampled_from(stages)))
+
+    assert recovered(process) == process.logged
+
+
+def test_a_run_that_crashed_did_so_when_it_last_logged(process: Process):
+    process.log(1)
+    recovered(process)
+
+    latest = max(process.spool.folder.glob("*.frames"))
+
+    assert latest.stat().st_mtime == 1_767_225_600
+
+
+def test_memory_from_before_the_machine_started_again_is_not_believed(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+):
+    process.log(1)
+    process.end()
+    monkeypatch.setattr(recovery, "boot_id", lambda: "another")
+
+    recover(process.spool.folder, Notices())
+
+    assert stored(process.spool.folder) == Counter()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"path": 1, "boot": 2}',
+        json.dumps({"path": "/etc/passwd", "boot": recovery.boot_id()}),
+    ],
+)
+def test_whatever_the_description_says_nothing_else_is_touched(
+    process: Process, said: str
+):
+    (process.spool.folder / RING_FILE).write_text(said)
+
+    recover(process.spool.folder, Notices())
+
+    assert process.ring.path.exists()
+    assert Path("/etc/passwd").exists()
+
+
+def test_a_link_is_not_followed(process: Process, tmp_path: Path):
+    process.log(1)
+    process.end()
+    elsewhere = Path(shutil.move(process.ring.path, tmp_path / "elsewhere"))
+    process.ring.path.symlink_to(elsewhere)
+
+    recover(process.spool.folder, Notices())
+
+    assert elsewhere.exists()
+    assert stored(process.spool.folder) == Counter()
+
+
+def test_whatever_bytes_are_in_a_ring_nothing_is_raised(process: Process):
+    for number in (1, 2, 3) * 10:
+        process.log(number)
+    process.move(most_bytes=500)
+    process.log(2)
+    process.end()
+    intact = process.ring.path.read_bytes()
+    chance = random.Random(1)
+
+    for _ in range(60):
+        data = bytearray(intact)
+        low, high = chance.choice(
+            [
+                (0, DEFINITIONS),
+                (MARKS[0], 200),
+                (DEFINITIONS, 5_000),
+                (ROWS, ROWS + 5_000),
+            ]
+        )
+        for _ in range(chance.choice([1, 30])):
+            data[chance.randrange(low, high)] = chance.choice([0, 1, 255])
+        process.ring.path.write_bytes(data)
+        (process.spool.folder / RING_FILE).touch()
+        recover(process.spool.folder, Notices())
+        for segment in sorted(process.spool.folder.glob("*.frames"))[1:]:
+            segment.unlink()
+
+
+def test_a_spool_without_a_frame_stays_as_it_is(process: Process):
+    process.log(1)
+    process.end()
+    for segment in process.spool.folder.glob("*.frames"):
+        segment.unlink()
+
+    recover(process.spool.folder, Notices())
+
+    assert list(process.spool.folder.glob("*.frames")) == []

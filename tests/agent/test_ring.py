@@ -1,0 +1,212 @@
+"""What a call has logged is in mapped memory when it returns."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import struct
+from pathlib import Path
+
+import pytest
+
+from agent import ring as ring_module
+from agent.layouts import Layout
+from agent.ring import RING_BYTES, ROW_BYTES, Ring, create_ring
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in for shared memory, on whatever file system this is."""
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    monkeypatch.setattr(ring_module, "_SHARED_MEMORY", memory)
+    monkeypatch.setattr(ring_module, "_file_system_of", lambda folder: "tmpfs")
+    monkeypatch.setattr(ring_module, "_SPARED_BYTES", 0)
+    return memory / f"seamark-{os.geteuid()}"
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Path:
+    folder = tmp_path / "spools" / "8f0d9f6e-0000-4000-8000-000000000000"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def ring(place: Path, spool: Path) -> Ring:
+    made = create_ring(spool)
+    assert made is not None
+    return made
+
+
+def layout_of(ring: Ring, *paths: str, number: int = 1) -> Layout:
+    layout = Layout(number, paths)
+    layout.is_defined = ring.define(layout)
+    return layout
+
+
+def numbers(values: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{len(values) // 8}d", values)
+
+
+def test_rows_come_back_as_they_were_written(ring: Ring):
+    layout = layout_of(ring, "a", "b")
+
+    assert ring.write(layout, 1_000, 3, (1, 0.1))
+    assert ring.write(layout, 2_999, 4.5, {"a": True, "b": -0.0}.values())
+    rows, _ = ring.read({1: layout}, most_bytes=10_000)
+
+    assert [row[:3] for row in rows] == [(("a", "b"), 3, 1), (("a", "b"), 4.5, 2)]
+    assert [numbers(row.values) for row in rows] == [(1.0, 0.1), (1.0, -0.0)]
+    assert math.copysign(1, numbers(rows[1].values)[1]) == -1
+
+
+def test_the_bits_of_a_nan_stay_as_they_are(ring: Ring):
+    layout = layout_of(ring, "a")
+    (nan,) = struct.unpack("<d", b"\x01\x02\x03\x04\x05\x06\xf8\x7f")
+
+    ring.write(layout, 0, 0, (nan,))
+    rows, _ = ring.read({1: layout}, most_bytes=10_000)
+
+    assert rows[0].values == b"\x01\x02\x03\x04\x05\x06\xf8\x7f"
+
+
+def test_rows_of_all_sizes_go_round_and_round(ring: Ring):
+    layouts = {
+        number: layout_of(ring, *(f"{number}/{i}" for i in range(width)), number=number)
+        for number, width in enumerate((1, 20, 997), 1)
+    }
+    written: list[float] = []
+    found: list[float] = []
+    step = 0.0
+
+    while step < 20_000:
+        for _ in range(500):
+            layout = layouts[1 + int(step) * 7 % 3]
+            if ring.write(layout, 0, step, [step] * len(layout.paths)):
+                written.append(step)
+            step += 1
+        rows, high = ring.read(layouts, most_bytes=ROW_BYTES)
+        found += [row.step for row in rows]
+        assert all(set(numbers(row.values)) == {row.step} for row in rows)
+        ring.release(high)
+
+    assert found == written
+    assert len(found) > 15_000
+    assert ring.is_empty
+
+
+def test_a_full_ring_takes_rows_again_once_some_are_released(ring: Ring):
+    layout = layout_of(ring, "a")
+    fitting = ROW_BYTES // layout.size
+
+    taken = [ring.write(layout, 0, step, (1.0,)) for step in range(fitting + 1)]
+    _, high = ring.read({1: layout}, most_bytes=layout.size)
+    ring.release(high)
+
+    assert taken == [True] * fitting + [False]
+    assert ring.write(layout, 0, 0, (1.0,))
+    assert not ring.write(layout, 0, 0, (1.0,))
+
+
+def test_what_cannot_be_a_number_leaves_no_row(ring: Ring):
+    layout = layout_of(ring, "a", "b")
+
+    for values in [(1.0, "2"), (1.0,), (1.0, None), (10**400, 1.0)]:
+        with pytest.raises((struct.error, TypeError, OverflowError)):
+            ring.write(layout, 0, 0, values)
+
+    assert ring.is_empty
+    assert ring.write(layout, 0, 0, (1.0, 2.0))
+
+
+def test_names_beyond_the_room_for_them_are_logged_another_way(ring: Ring):
+    defined = [
+        ring.define(Layout(number, (f"{number}" * 400,))) for number in range(1, 1_000)
+    ]
+
+    assert defined[0]
+    assert not defined[-1]
+    assert not ring.write(Layout(1_000, ("a",)), 0, 0, (1.0,))
+
+
+def test_it_lies_in_shared_memory_where_only_we_can_read_it(ring: Ring, place: Path):
+    assert ring.path.parent == place
+    assert oct(place.stat().st_mode & 0o777) == "0o700"
+    assert oct(ring.path.stat().st_mode & 0o777) == "0o600"
+    # In blocks that the file system gave: what is lacking later would kill the process.
+    assert ring.path.stat().st_blocks * 512 >= RING_BYTES
+
+
+def test_a_folder_that_somebody_else_made_is_not_used(place: Path, spool: Path):
+    place.mkdir()
+    place.chmod(0o777)
+
+    made = create_ring(spool)
+
+    assert made is not None
+    assert made.path.parent == spool
+
+
+def test_without_room_to_spare_it_lies_beside_the_spool(
+    place: Path, spool: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(ring_module, "_SPARED_BYTES", 2**62)
+
+    made = create_ring(spool)
+
+    assert made is not None
+    assert made.path.parent == spool
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "fuse.sshfs", "btrfs", "lustre", ""])
+def test_no_file_is_mapped_that_might_lack_a_page(
+    spool: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+):
+    monkeypatch.setattr(ring_module, "_file_system_of", lambda folder: kind)
+
+    assert create_ring(spool) is None
+    assert list(spool.iterdir()) == []
+
+
+def test_a_disk_without_room_has_no_ring(
+    place: Path, spool: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def full(*arguments: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+
+    assert create_ring(spool) is None
+    assert [*place.iterdir(), *spool.iterdir()] == []
+
+
+def test_without_knowing_when_the_machine_started_there_is_none(
+    place: Path, spool: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setattr(ring_module, "_BOOT_ID", tmp_path / "absent")
+
+    assert create_ring(spool) is None
+
+
+def test_rings_of_spools_that_are_gone_are_deleted(
+    ring: Ring, place: Path, spool: Path, tmp_path: Path
+):
+    (place / "other.ring").write_bytes(b"not ours")
+    (spool / "ring.json").unlink()
+    spool.rmdir()
+    another = tmp_path / "spools" / "8f0d9f6e-0000-4000-8000-000000000001"
+    another.mkdir()
+
+    made = create_ring(another)
+
+    assert made is not None
+    assert sorted(p.name for p in place.iterdir()) == [made.path.name, "other.ring"]
+    # Its process may still live.
+    assert ring.write(layout_of(ring, "a"), 0, 0, (1.0,))
+
+
+def test_the_file_system_of_a_real_folder_is_known():
+    assert ring_module._file_system_of(Path("/proc")) == "proc"
+    assert ring_module._file_system_of(Path("/nowhere/at/all")) == ""
