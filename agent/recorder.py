@@ -204,7 +204,11 @@ class Recorder:
         try:
             ring = self._ring
             # Our own signal handler or finalizer may have come in between.
-            if is_within or ring is None or not ring.write(layout, moment, step, values):
+            if (
+                is_within
+                or ring is None
+                or not ring.write(layout, moment, step, values)
+            ):
                 self._write_beside(layout, moment, step, values)
         finally:
             self._is_busy = is_within

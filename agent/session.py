@@ -70,6 +70,11 @@ class Session:
     def folder(self) -> Path:
         return self._spool.folder
 
+    @property
+    def is_all_written(self) -> bool:
+        """Whether all that was logged is in the spool."""
+        return self._writer.is_all_written
+
     def start(self) -> None:
         """Start the threads."""
         self._writer.background.ensure()

@@ -61,13 +61,18 @@ class Writer:
         # A thread that hangs in the file system keeps its lock.
         if not self.background.stop(seconds):
             return False
-        while not self._is_all_taken or self._unwritten:
+        while not self.is_all_written:
             self._write_some()
             if self._unwritten or time.monotonic() > deadline:
                 return False
         self._unwritten = [*self._last_payloads(failure)]
         self._write_unwritten()
         return not self._unwritten
+
+    @property
+    def is_all_written(self) -> bool:
+        """Whether nothing is left in memory."""
+        return self._is_all_taken and not self._unwritten
 
     @property
     def _is_all_taken(self) -> bool:
