@@ -21,6 +21,7 @@ import pytest
 from django.conf import settings
 
 from tests.chromium import find_chromium
+from tracker.memory import Memory
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -77,6 +78,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("browser"):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(autouse=True)
+def _forgotten_overviews(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A test's rows are undone, and the next one's get the same ids.
+    monkeypatch.setattr("tracker.series.store._overviews", Memory(2**20))
 
 
 @pytest.fixture(scope="session")

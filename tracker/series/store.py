@@ -21,6 +21,7 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 
 from tracker.errors import Unavailable
+from tracker.memory import Memory
 from tracker.models import SeriesChunk, SeriesTicks
 from tracker.series import codec, journal
 from tracker.series.columns import Damaged
@@ -35,6 +36,11 @@ logger = logging.getLogger(__name__)
 IDS_IN_A_STATEMENT = 1_000
 # A compaction that is under way replaces what was read about once a second.
 TRIES = 10
+
+# Of overviews, in each process: whoever zooms in or looks again asks for the same ones.
+MOST_OVERVIEW_BYTES = 16 * 1024 * 1024
+# Of a drawing bucket, and of an overview besides them.
+BUCKET_BYTES, OVERVIEW_BYTES = 72, 1_500
 
 # What every chart asks for; the ORM would take longer to build these statements than
 # databases take to answer.
@@ -54,6 +60,10 @@ Row = TypeVar("Row", bound=Model)
 Result = TypeVar("Result")
 # PostgreSQL answers with the one, SQLite with the other.
 Stored = bytes | memoryview
+
+
+# By chunk, of those that were intact; another chunk never gets the same id.
+_overviews: Memory[int, Buckets] = Memory(MOST_OVERVIEW_BYTES)
 
 
 class Overtaken(Exception):
@@ -179,9 +189,9 @@ def read_overviews(
     run_ids: Collection[UUID], ids: Collection[int]
 ) -> dict[int, Buckets]:
     """Return the drawing buckets of chunks, made anew from points where damaged."""
-    found: dict[int, Buckets] = {}
+    found = {i: known for i in ids if (known := _overviews.get(i)) is not None}
     damaged: list[int] = []
-    for some in batches(list(ids)):
+    for some in batches([i for i in ids if i not in found]):
         rows = _rows(SeriesChunk, run_ids, some, "ticks_id", "overview")
         if len(rows) < len(some):
             raise Overtaken
@@ -193,6 +203,9 @@ def read_overviews(
                 damaged.append(chunk_id)
             else:
                 found[chunk_id] = buckets
+                _overviews.remember(
+                    chunk_id, buckets, OVERVIEW_BYTES + BUCKET_BYTES * len(buckets)
+                )
     for chunk_id, points in read_chunks(run_ids, damaged).items():
         found[chunk_id] = summarise(points)
     return found

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.tracker.series.examples import (
@@ -113,6 +113,8 @@ def test_steps_that_have_no_order_are_refused(step):
 @given(any_tables(), st.data())
 def test_a_flipped_bit_is_noticed(tables, data):
     encoded = bytearray(encode(tables))
+    # One that holds nothing holds nothing in any version.
+    assume(decode(bytes(encoded)))
     bit = data.draw(st.integers(0, 8 * len(encoded) - 1))
     encoded[bit // 8] ^= 1 << bit % 8
 
