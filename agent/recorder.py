@@ -92,7 +92,9 @@ class Recorder:
         """Log one point of a series."""
         try:
             # The common case; struct knows what is a number.
-            self._put(self.layouts.by_key[path], step, _moment(time), (value,))
+            layout = self.layouts.by_key[path]
+            moment = time_ns() if time is None else _moment(time)
+            self._put(layout, step, moment, (value,))
         except Exception:  # noqa: BLE001 - whatever it is, the long way tells
             self._append_slowly(path, value, step, time)
 
@@ -106,7 +108,8 @@ class Recorder:
         try:
             # Likewise, for a dictionary whose keys were seen before.
             layout = self.layouts.by_key[tuple(data)]
-            self._put(layout, step, _moment(time), data.values())
+            moment = time_ns() if time is None else _moment(time)
+            self._put(layout, step, moment, data.values())
         except Exception:  # noqa: BLE001 - as above
             self._log_slowly(data, step, time)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -9,6 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.background import Background
 from agent.messages import Origin
 from agent.notices import Notices
 from agent.probes.sampler import Sampler
@@ -22,6 +24,9 @@ from agent.writer import Writer
 
 _WRITE_SECONDS = 2.0
 _SAMPLE_SECONDS = 1.0
+# What a machine may lose that loses its power.
+_SYNC_SECONDS = 5.0
+_STOP_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class Session:
         self._writer = Writer(
             recorder, ring, spool, notices, after_turn=self._keep_alive
         )
+        # A thread of its own: a disk may take its time, and nothing else must wait.
+        self._syncer = Background("seamark-syncer", self._sync)
         self._sender: Sender | None = None
         self._sampler: Sampler | None = None
         if settings.mode is Mode.ONLINE:
@@ -106,6 +113,8 @@ class Session:
     def _end(self, *, is_delivered: bool, is_written: bool) -> None:
         if self._sender is not None:
             self._sender.stop()
+        # A disk that hangs is not waited for.
+        self._syncer.stop(_STOP_SECONDS)
         if self.ring is not None:
             # What is left in it is for whoever delivers the rest of the spool.
             (self.ring.remove if is_written else self.ring.close)()
@@ -114,7 +123,14 @@ class Session:
         else:
             self._spool.close()
 
+    def _sync(self) -> float:
+        # What cannot be written is told by the writer.
+        with contextlib.suppress(OSError):
+            self._spool.sync()
+        return _SYNC_SECONDS
+
     def _keep_alive(self) -> None:
+        self._syncer.ensure()
         for part in (self._sender, self._sampler):
             if part is not None:
                 part.background.ensure()
@@ -122,7 +138,8 @@ class Session:
     def cpu_seconds(self) -> float:
         """CPU time of the agent's own threads."""
         parts = (self._writer, self._sender, self._sampler)
-        return sum(p.background.cpu_seconds for p in parts if p is not None)
+        threads = [part.background for part in parts if part is not None]
+        return sum(thread.cpu_seconds for thread in (*threads, self._syncer))
 
 
 def open_session(

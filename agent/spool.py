@@ -35,6 +35,9 @@ class Spool:
         self._lock = lock
         self._segment: int | None = None
         self._segment_bytes = 0
+        self._path: Path | None = None  # of the segment
+        # Of what the kernel has, and the disk perhaps not yet.
+        self._unsynced: set[Path] = set()
         self.written = 0  # the number of the last frame in the file
 
     def write(self, payload: bytes) -> None:
@@ -51,6 +54,18 @@ class Spool:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._segment_bytes += written
         self.written += 1
+        if self._path is not None:
+            self._unsynced.add(self._path)
+
+    def sync(self) -> None:
+        """Wait until all that was written survives the machine; OSError if it does not."""
+        for path in [*self._unsynced]:
+            # Before it is read from, so that what is written meanwhile counts anew.
+            self._unsynced.discard(path)
+            # Delivered and deleted, by now, it is safe elsewhere.
+            with contextlib.suppress(FileNotFoundError):
+                _sync(path)
+                _sync(path.parent)
 
     def close(self) -> None:
         """Close the files and let others deliver what is left."""
@@ -79,7 +94,8 @@ class Spool:
             raise OSError(errno.EDQUOT, "the spool has reached its largest size")
         name = f"{self.written + 1:020}{SEGMENT_SUFFIX}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._segment = os.open(self.folder / name, flags, 0o600)
+        self._path = self.folder / name
+        self._segment = os.open(self._path, flags, 0o600)
         self._segment_bytes = os.fstat(self._segment).st_size
         return self._segment
 
@@ -122,6 +138,14 @@ def create_spool(root: Path, origin: messages.Origin, *, url: str | None) -> Spo
         spool.remove()
         raise
     return spool
+
+
+def _sync(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def _lock(folder: Path) -> int:

@@ -231,3 +231,28 @@ def test_a_file_that_is_delivered_and_deleted_meanwhile_has_no_bytes(written):
     (written.folder / f"{0:020}.frames").symlink_to("deleted")
 
     assert spool.stored_bytes(written.folder) == size
+
+
+def test_what_was_written_is_synced_once(written, monkeypatch):
+    synced = []
+
+    def note(file):
+        synced.append(os.readlink(f"/proc/self/fd/{file}"))
+
+    monkeypatch.setattr(os, "fsync", note)
+
+    written.sync()
+    written.sync()
+    (segment,) = written.folder.glob("*.frames")
+    assert synced == [str(segment), str(written.folder)]
+
+    written.write(b"\x90")
+    written.sync()
+    assert len(synced) == 4
+
+
+def test_a_segment_that_was_delivered_meanwhile_needs_no_sync(written):
+    (segment,) = written.folder.glob("*.frames")
+    segment.unlink()
+
+    written.sync()
