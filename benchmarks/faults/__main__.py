@@ -14,7 +14,7 @@ import time
 import traceback
 from pathlib import Path
 
-from benchmarks.faults import kills, repeats, report
+from benchmarks.faults import kills, repeats, report, scripts
 from benchmarks.faults.case import (
     POSTGRESQL,
     SEED,
@@ -41,6 +41,12 @@ CASES = {
         "kill -9 of the supervisor and all it started, during ingest and compaction",
         kills.tree_killed,
         (SQLITE,),
+        200,
+    ),
+    "script-killed": Case(
+        "kill -9 of a training script, whose rest is then delivered",
+        scripts.script_killed,
+        BOTH,
         200,
     ),
     "database-stopped": Case(

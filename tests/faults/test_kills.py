@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.faults import kills
+from benchmarks.faults import kills, scripts
 from benchmarks.faults.case import SEED, SQLITE
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
@@ -38,6 +38,13 @@ def test_readers_never_see_less_than_before_while_all_kinds_of_things_fail(
     result = kills.make_fail(installation, size(3))
 
     assert_kept(result, happened=("stored", "readings"))
+
+
+@pytest.mark.database
+def test_a_killed_script_loses_nothing_of_which_it_said_that_it_was_logged(
+    installation, size
+):
+    assert_kept(scripts.kill_scripts(installation, size(2)), happened=("points",))
 
 
 def test_the_whole_tree_killed_loses_and_doubles_nothing(size):

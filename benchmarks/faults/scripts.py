@@ -1,0 +1,133 @@
+"""Cases that kill what logs: a training script with the agent in it."""
+
+from __future__ import annotations
+
+import mmap
+import random
+import struct
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks.faults.bodies import PROJECT
+from benchmarks.faults.case import Result, Size
+from benchmarks.faults.installation import Installation, eventually
+from benchmarks.faults.repeats import ask, installed, run_ids, unused
+from tracker.processes import ROOT
+
+# How long a script logs before it is killed; the agent writes four times a second.
+SHORTEST_SECONDS, LONGEST_SECONDS = 0.05, 2.0
+COUNT = struct.Struct("<Q")
+# Says in memory of ours how often a call has returned: printing might wait.
+SCRIPT = f"""
+import mmap, struct, sys, time
+import agent
+
+name, said = sys.argv[1:]
+with open(said, "r+b") as file:
+    memory = mmap.mmap(file.fileno(), 8)
+run = agent.init(name, project="{PROJECT}", monitor=False)
+step = 0
+while True:
+    run.log({{"together": step, "too": step}}, step=step)
+    run["alone"].append(step)
+    step += 1
+    struct.pack_into("<Q", memory, 0, step)
+    time.sleep(0.001)
+"""
+PATHS = ("together", "too", "alone")
+
+
+def script_killed(size: Size, database: str) -> Result:
+    """Kill a training script, deliver what it left, and compare with what it said."""
+    with ExitStack() as stack:
+        return kill_scripts(installed(stack, size, database), size)
+
+
+def kill_scripts(installation: Installation, size: Size) -> Result:
+    """The same on a tracker that runs already."""
+    chance = random.Random(size.seed)
+    logged = lost = doubled = disordered = undelivered = unsaid = 0
+    for _ in range(size.rounds):
+        name = unused("script")
+        script = Script(installation, size.folder, name)
+        eventually(script.calls, "a first call that returns")
+        time.sleep(chance.uniform(SHORTEST_SECONDS, LONGEST_SECONDS))
+        said = script.kill()
+        undelivered += script.sync() != 0
+        for path in PATHS:
+            steps = read(installation, name, path)
+            stored = set(steps)
+            logged += said
+            lost += len(set(range(said)) - stored)
+            doubled += len(steps) - len(stored)
+            disordered += steps != sorted(steps)
+            # The last call may not have come to say so.
+            unsaid += len(stored - set(range(said)))
+    return Result(
+        {
+            "points": logged,
+            "unsaid": unsaid,
+            "lost": lost,
+            "doubled": doubled,
+            "disordered": disordered,
+            "undelivered": undelivered,
+        },
+        {"lost": 0, "doubled": 0, "disordered": 0, "undelivered": 0},
+    )
+
+
+class Script:
+    """A training script that logs a counter a thousand times a second."""
+
+    def __init__(self, installation: Installation, folder: Path, name: str) -> None:
+        address = installation.addresses[0]
+        folder.mkdir(parents=True, exist_ok=True)
+        self._environment = {
+            **installation.environment,
+            "PYTHONPATH": str(ROOT),
+            "SEAMARK_URL": f"http://127.0.0.1:{address.port}",
+            "SEAMARK_TOKEN": address.token,
+            "SEAMARK_SPOOL": str(folder / f"spool-{name}"),
+        }
+        said = folder / f"said-{name}"
+        said.write_bytes(COUNT.pack(0))
+        with said.open("r+b") as file:
+            self._memory = mmap.mmap(file.fileno(), COUNT.size)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, name, str(said)],
+            env=self._environment,
+            cwd=folder,
+        )
+
+    def calls(self) -> int:
+        """Return how many calls have returned."""
+        return int(COUNT.unpack_from(self._memory)[0])
+
+    def kill(self) -> int:
+        """Kill it; return how many calls had returned."""
+        self._process.kill()
+        self._process.wait()
+        return self.calls()
+
+    def sync(self) -> int:
+        """Deliver what it left behind; return 0 if that was possible."""
+        return subprocess.run(
+            [sys.executable, "-m", "agent", "sync"],
+            env=self._environment,
+            stdout=subprocess.DEVNULL,
+            check=False,
+        ).returncode
+
+
+def read(installation: Installation, name: str, path: str) -> list[float]:
+    """Return the stored steps of a series, as often as they are stored."""
+    found = run_ids(installation, name)
+    answer = ask(installation, f"/runs/{found[0]}/series", path=path, buckets=10_000)
+    (line,) = answer["series"]
+    assert line["exact"]
+    assert line["x"] == line["mean"]
+    steps: list[float] = line["x"]
+    return steps
