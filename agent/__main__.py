@@ -1,8 +1,8 @@
-"""`python -m agent sync` and `python -m agent status`."""
+"""`python -m agent` is the command `seamark`."""
 
 import sys
 
 from agent.commands import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -18,7 +18,7 @@ def init(
     tags: Iterable[str] = (),
     params: Mapping[str, object] | None = None,
     rank: int | None = None,
-    monitor: bool = True,
+    monitor: bool | None = None,
     mode: str | None = None,
     strict: bool = False,
 ) -> Run:
@@ -39,7 +39,7 @@ def init(
         tags: Tags to add to the run.
         params: Parameters, nested as they like; stored below `params/`.
         rank: Which process of a distributed run this is (RANK, SLURM_PROCID, ...).
-        monitor: Whether to measure the hardware.
+        monitor: Whether to measure the hardware (SEAMARK_MONITOR), by default yes.
         mode: `online`, `offline` (keep everything until `python -m agent sync`)
             or `disabled` (SEAMARK_MODE).
         strict: Raise what cannot be stored instead of warning once.

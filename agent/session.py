@@ -8,12 +8,13 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from agent.background import Background
 from agent.messages import Origin
 from agent.notices import Notices
-from agent.probes.sampler import Sampler
+from agent.probes.sampler import Sampler, make_probes
 from agent.recorder import Recorder
 from agent.ring import Ring, create_ring
 from agent.sender import Sender
@@ -71,6 +72,7 @@ class Session:
                 recorder,
                 notices,
                 agent_cpu_seconds=self.cpu_seconds,
+                probes=partial(make_probes, watched=settings.watched),
             )
 
     @property

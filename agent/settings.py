@@ -43,6 +43,8 @@ class Settings:
     mode: Mode
     spool: Path
     monitor: bool = True
+    # The process that is measured with its children, if it is not this one.
+    watched: int | None = None
     strict: bool = False
     # How long the end of the script waits for delivery.
     exit_seconds: float = 5.0
@@ -69,7 +71,7 @@ def read_settings(
     stage: str | None,
     rank: int | None,
     mode: str | None,
-    monitor: bool,
+    monitor: bool | None,
     strict: bool,
     environment: Environment,
 ) -> Settings:
@@ -86,7 +88,7 @@ def read_settings(
         rank=_rank(rank, environment),
         mode=_mode(mode or environment.get("SEAMARK_MODE") or "online"),
         spool=spool_root(environment),
-        monitor=monitor,
+        monitor=_monitor(environment) if monitor is None else monitor,
         strict=strict,
         exit_seconds=_exit_seconds(environment.get("SEAMARK_EXIT_SECONDS") or "5"),
     )
@@ -186,6 +188,13 @@ def _rank(rank: int | None, environment: Environment) -> int:
     if not isinstance(rank, int) or rank < 0:
         raise InvalidSetting("rank", "must be a number from 0")
     return rank
+
+
+def _monitor(environment: Environment) -> bool:
+    text = environment.get("SEAMARK_MONITOR") or "yes"
+    if text not in ("yes", "no"):
+        raise InvalidSetting("SEAMARK_MONITOR", "must be yes or no")
+    return text == "yes"
 
 
 def _mode(mode: str) -> Mode:

@@ -12,25 +12,37 @@ from agent.probes.rates import known
 from agent.values import Value
 
 _ROOT = Path("/sys/fs/cgroup")
-_MEMBERSHIP = Path("/proc/self/cgroup")
+_PROCESSES = Path("/proc")
 # Version 1 writes "no limit" as a number near 2**63.
 _UNLIMITED_BYTES = 2**60
 
 
 class CgroupProbe:
-    """Reads the group of this process; limits also from the groups around it."""
+    """Reads the group of a process; limits also from the groups around it."""
 
     name = "cgroup"
 
-    def __init__(self, root: Path = _ROOT, membership: Path = _MEMBERSHIP) -> None:
-        self._groups = _find_groups(root, membership)
+    def __init__(
+        self,
+        watched: int | None = None,
+        *,
+        root: Path = _ROOT,
+        processes: Path = _PROCESSES,
+    ) -> None:
+        """`watched` is the process; by default this one."""
+        self._watched = watched
+        self._groups = _find_groups(root, processes / str(watched or "self") / "cgroup")
         if not self._groups:
             raise ProbeUnavailable("no control groups")
         self._is_unified = "" in self._groups
         self._last_periods: tuple[int, int] | None = None
 
     def facts(self) -> Facts:
-        cores = [c for c in (self._quota_cores(), _affinity(), self._set_cores()) if c]
+        cores = [
+            c
+            for c in (self._quota_cores(), _affinity(self._watched), self._set_cores())
+            if c
+        ]
         limits = [psutil.virtual_memory().total, *self._memory_limits()]
         facts: dict[str, Value] = {"facts/memory_limit_bytes": min(limits)}
         if cores:
@@ -138,10 +150,10 @@ def _quota(folder: Path) -> float | None:
     return quota / period if quota > 0 and period > 0 else None
 
 
-def _affinity() -> int | None:
+def _affinity(watched: int | None) -> int | None:
     if not hasattr(os, "sched_getaffinity"):
         return psutil.cpu_count()
-    return len(os.sched_getaffinity(0))
+    return len(os.sched_getaffinity(watched or 0))
 
 
 def _count_cpus(text: str) -> int:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from agent.background import Background, importing
 from agent.buffer import SetValue
@@ -24,8 +25,11 @@ _LONGEST_INTERVAL_SECONDS = 32.0
 _FAILED_INTERVAL_SECONDS = 30.0
 
 
-def make_probes(notices: Notices) -> list[Probe]:
-    """Return the probes of this machine. A new probe is one line in this list."""
+def make_probes(notices: Notices, *, watched: int | None = None) -> list[Probe]:
+    """Return the probes of this machine. A new probe is one line in this list.
+
+    `watched` is the process that is measured with its children; by default this one.
+    """
     # Imported here, in the sampler's thread: init() is not kept waiting.
     with importing():
         from agent.probes.cgroup import CgroupProbe  # noqa: PLC0415
@@ -35,8 +39,8 @@ def make_probes(notices: Notices) -> list[Probe]:
 
     makers: list[Callable[[], Probe]] = [
         HostProbe,
-        ProcessProbe,
-        CgroupProbe,
+        partial(ProcessProbe, watched),
+        partial(CgroupProbe, watched),
         NvmlProbe,
     ]
     # No longer importing: a driver may take its time, and forks must not wait for it.

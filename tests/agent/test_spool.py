@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -237,7 +238,7 @@ def test_what_was_written_is_synced_once(written, monkeypatch):
     synced = []
 
     def note(file):
-        synced.append(os.readlink(f"/proc/self/fd/{file}"))
+        synced.append(str(Path(f"/proc/self/fd/{file}").readlink()))
 
     monkeypatch.setattr(os, "fsync", note)
 

@@ -19,8 +19,10 @@ def make(tmp_path):
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
-        (tmp_path / "membership").write_text(membership)
-        return CgroupProbe(root, tmp_path / "membership"), root
+        group = tmp_path / "proc" / "self" / "cgroup"
+        group.parent.mkdir(parents=True, exist_ok=True)
+        group.write_text(membership)
+        return CgroupProbe(root=root, processes=tmp_path / "proc"), root
 
     return build
 

@@ -1,4 +1,4 @@
-"""`python -m agent`: looks after spools when no training does."""
+"""Delivers what processes left behind that have ended."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from agent import locks
@@ -17,47 +16,28 @@ from agent.settings import Server, find_server, spool_root
 from agent.spool_reader import SpoolReader, find_spools
 from agent.transport import HttpTransport
 
+HELP = "deliver what ended processes left behind"
+
 _FOLLOW_SECONDS = 2.0
 _NO_SERVER = "seamark: no server is known; set SEAMARK_URL and SEAMARK_TOKEN"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run a command and return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m agent", description="Look after what agents have not delivered."
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    sync = commands.add_parser("sync", help="deliver what ended processes left behind")
-    sync.add_argument("--follow", action="store_true", help="go on until Ctrl-C")
-    sync.add_argument(
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--spool", type=Path, help="the folder with the spools")
+    parser.add_argument("--follow", action="store_true", help="go on until Ctrl-C")
+    parser.add_argument(
         "--any-server",
         action="store_true",
         help="deliver also what was meant for another server",
     )
-    status = commands.add_parser("status", help="list what is not delivered")
-    for command in (sync, status):
-        command.add_argument("--spool", type=Path, help="the folder with the spools")
 
-    chosen = parser.parse_args(arguments)
+
+def perform(chosen: argparse.Namespace) -> int:
     root = chosen.spool or spool_root(os.environ)
-    if chosen.command == "status":
-        return show_status(root)
     try:
         return deliver(root, follow=chosen.follow, any_server=chosen.any_server)
     except KeyboardInterrupt:
         return 130
-
-
-def show_status(root: Path) -> int:
-    """List the spools and how much of each is not delivered."""
-    spools = find_spools(root)
-    if not spools:
-        _say(f"Everything is delivered; {root} holds no spools.")
-    for spool in spools:
-        state = "in use" if locks.is_held(spool.folder) else "left behind"
-        pending = f"{spool.pending_bytes():,} bytes"
-        _say(f"{spool.id}  {state:<11}  {pending:>20}  run {spool.run!a}")
-    return 0
 
 
 def deliver(root: Path, *, follow: bool, any_server: bool) -> int:

@@ -1,0 +1,40 @@
+"""Measures a program that runs already, until it ends or Ctrl-C is pressed."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from dataclasses import replace
+
+import psutil
+
+from agent.commands.watched import add_names, opened, settings_of, tell
+
+HELP = "measure a program that runs already: seamark watch --pid 4711"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_names(parser)
+    parser.add_argument("--pid", type=int, required=True, help="of the program")
+
+
+def perform(chosen: argparse.Namespace) -> int:
+    settings = settings_of(chosen)
+    if settings is None:
+        return 2
+    try:
+        process = psutil.Process(chosen.pid)
+        # Another user's may be seen, but not measured.
+        process.cpu_times()
+    except (psutil.Error, ValueError, OverflowError) as error:
+        tell(f"the process {chosen.pid} cannot be measured ({error})")
+        return 1
+    run = opened(replace(settings, watched=process.pid), chosen.tag)
+    # `kill` ends this as Ctrl-C does; of the program nothing is known then.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        process.wait()
+    except KeyboardInterrupt:
+        tell(f"the process {chosen.pid} is left alone")
+    run.finish()
+    return 0

@@ -1,0 +1,186 @@
+"""The command line: programs that nobody may change are measured."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from agent.commands import COMMANDS, main
+from agent.commands.run import describe
+from tests.agent.conftest import REPOSITORY, wait_until
+
+JOB = "monitoring/train/job/cpu_cores"
+BUSY = "import time; end = time.time() + 2.5\nwhile time.time() < end: sum(range(1000))"
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start the command in a process of its own."""
+    started = []
+
+    def run(*arguments, **options):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "agent", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def perform(start):
+    """Run the command to its end."""
+
+    def run(*arguments, said=None):
+        process = start(*arguments, stdin=subprocess.PIPE)
+        output, errors = process.communicate(said, timeout=60)
+        return process.returncode, output, errors
+
+    return run
+
+
+def states(tracker):
+    return [(m["state"], m["failure"]) for m in tracker.of_kind("close")]
+
+
+def test_a_program_is_measured_and_knows_nothing_of_it(tracker, perform):
+    code, output, errors = perform(
+        *("run", "--run", "r", "--project", "p", "--stage", "train", "--tag", "t"),
+        *("--", sys.executable, "-c", f"print(input())\n{BUSY}"),
+        said="typed\n",
+    )
+
+    assert (code, output, errors) == (0, "typed\n", "")
+    opening = tracker.of_kind("open")[0]
+    assert (opening["run"], opening["project"], opening["stage"]) == ("r", "p", "train")
+    # The program's processor time, not that of what waits for it.
+    assert max(tracker.values("monitoring/train/job/main_cpu_cores")) > 0.3
+    assert tracker.of_kind("tags")[0]["add"] == ["t"]
+    assert states(tracker) == [("finished", "")]
+
+
+def test_the_exit_code_is_kept_and_told(tracker, perform):
+    code, _, _ = perform("run", "--", sys.executable, "-c", "raise SystemExit(3)")
+
+    assert code == 3
+    assert states(tracker) == [("failed", "The program ended with exit code 3.")]
+
+
+def test_a_program_that_is_killed_is_said_to_be(tracker, perform):
+    script = "import os; os.kill(os.getpid(), 9)"
+
+    code, _, _ = perform("run", "--", sys.executable, "-c", script)
+
+    assert code == 128 + 9
+    assert states(tracker) == [
+        ("failed", "The program was ended by the signal SIGKILL.")
+    ]
+
+
+def test_a_script_with_the_agent_in_it_joins_the_run_and_measures_nothing(
+    tracker, perform
+):
+    script = "import agent; run = agent.init(stage='train'); run['a'].append(1.0)"
+
+    perform("run", "--run", "r", "--stage", "main", "--", sys.executable, "-c", script)
+
+    openings = tracker.of_kind("open")
+    assert {opening["run"] for opening in openings} == {"r"}
+    assert {opening["stage"] for opening in openings} == {"main", "train"}
+    assert tracker.values("a") == [1.0]
+    assert tracker.values(JOB) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_program_decides_what_a_signal_means(tracker, start, number):
+    script = """
+import signal, sys, time
+def leave(number, frame):
+    print("saved", flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, leave)
+signal.signal(signal.SIGINT, leave)
+print("ready", flush=True)
+time.sleep(60)
+"""
+    process = start("run", "--", sys.executable, "-c", script, start_new_session=True)
+    assert process.stdout.readline() == "ready\n"
+    # Ctrl-C reaches the whole group; who ends a job tells the one it started.
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
+
+    assert process.stdout.readline() == "saved\n"
+    assert process.wait(30) == 0
+    assert states(tracker) == [("finished", "")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["run"], 2, "for example: seamark run"),
+        (["run", "--", "no-such-program"], 127, "no-such-program: not found"),
+        (["run", "--stage", "a/b", "--", "true"], 2, "must not contain a slash"),
+        (["watch", "--pid", "99999999"], 1, "cannot be measured"),
+    ],
+)
+def test_what_cannot_be_done_is_said(tracker, perform, arguments, code, words):
+    found, _, errors = perform(*arguments)
+
+    assert found == code
+    assert words in errors
+    assert "Traceback" not in errors
+    assert tracker.messages() == []
+
+
+def test_a_program_that_runs_already_is_measured_until_it_ends(tracker, start):
+    with subprocess.Popen([sys.executable, "-c", BUSY]) as program:
+        watching = start("watch", "--pid", str(program.pid), "--stage", "train")
+
+        program.wait()
+        assert watching.wait(60) == 0
+    assert max(tracker.values("monitoring/train/job/main_cpu_cores")) > 0.3
+    assert states(tracker) == [("finished", "")]
+
+
+def test_watching_ends_with_ctrl_c_and_leaves_the_program_alone(tracker, start):
+    sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen(sleeping) as program:
+        watching = start("watch", "--pid", str(program.pid))
+        wait_until(lambda: tracker.of_kind("open"))
+        watching.send_signal(signal.SIGINT)
+
+        assert watching.wait(30) == 0
+        assert program.poll() is None
+        program.kill()
+
+
+def test_without_arguments_it_says_what_there_is(capsys):
+    assert main([]) == 0
+
+    said = capsys.readouterr().out
+    assert all(f"\n    {name} " in said for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [(0, None), (1, "exit code 1"), (-9, "SIGKILL"), (-99, "99")]
+)
+def test_how_a_program_ended_is_said_in_words(code, words):
+    said = describe(code)
+
+    assert said is None if words is None else words in said
