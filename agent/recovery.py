@@ -11,6 +11,7 @@ import json
 import os
 import stat
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,20 +58,24 @@ def recover(folder: Path, notices: Notices) -> None:
     The spool's lock is held by the caller. Raises OSError where nothing can be written.
     """
     path = _path_of_ring(folder)
-    if path is None:
-        return
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return
-    try:
+    with _opened(path, os.O_RDWR) as file:
+        if file is None or path is None:
+            return
         data = _read(file)
         if data is not None:
             _move(data, file, folder, notices)
-    finally:
-        os.close(file)
     with contextlib.suppress(OSError):
         path.unlink()
+
+
+def points_left(folder: Path) -> int:
+    """Return how many points of a killed process are in its ring alone."""
+    with _opened(_path_of_ring(folder), os.O_RDONLY) as file:
+        data = None if file is None else _read(file)
+    if data is None:
+        return 0
+    rows, _ = rows_from(data, _first_left(data, SpoolReader(folder).last_number()))
+    return sum(len(row.paths) for row in rows)
 
 
 def last_mark(data: bytes) -> Mark | None:
@@ -122,6 +127,28 @@ def _path_of_ring(folder: Path) -> Path | None:
     return path
 
 
+@contextlib.contextmanager
+def _opened(path: Path | None, mode: int) -> Iterator[int | None]:
+    """Open a ring that may be there, or be anything."""
+    file = None
+    if path is not None:
+        with contextlib.suppress(OSError):
+            file = os.open(path, mode | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        yield file
+    finally:
+        if file is not None:
+            os.close(file)
+
+
+def _first_left(data: bytes, last: int) -> Position:
+    """Return where the rows begin that are in no frame up to the last one."""
+    mark = last_mark(data)
+    if mark is None:
+        return START
+    return mark.high if mark.frame <= last else mark.low
+
+
 def _read(file: int) -> bytes | None:
     """Return what is in a ring; None for what is none, or not our own."""
     found = os.fstat(file)
@@ -133,10 +160,8 @@ def _read(file: int) -> bytes | None:
 
 
 def _move(data: bytes, file: int, folder: Path, notices: Notices) -> None:
-    mark = last_mark(data)
     last = SpoolReader(folder).last_number()
-    is_written = mark is not None and mark.frame <= last
-    low = START if mark is None else mark.high if is_written else mark.low
+    low = _first_left(data, last)
     rows, end = rows_from(data, low)
     # Of one that wrote no frame it is not even known which run it belongs to.
     if not rows or not last:
@@ -152,7 +177,7 @@ def _move(data: bytes, file: int, folder: Path, notices: Notices) -> None:
     # When the process was last heard of.
     latest = max(row.time for row in rows) * 1_000
     os.utime(aside, ns=(latest, latest))
-    announced = sealed_mark(last + 1, low, end)
+    announced, mark = sealed_mark(last + 1, low, end), last_mark(data)
     for place in MARKS:
         # The one that counts until this is written stays as it is.
         if mark is None or _mark_at(data, place) != mark:

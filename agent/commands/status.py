@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from agent import locks
+from agent.recovery import points_left
 from agent.settings import spool_root
 from agent.spool_reader import find_spools
 
@@ -27,7 +28,10 @@ def perform(chosen: argparse.Namespace) -> int:
     for spool in spools:
         state = "in use" if locks.is_held(spool.folder) else "left behind"
         pending = f"{spool.pending_bytes():,} bytes"
-        _say(f"{spool.id}  {state:<11}  {pending:>20}  run {spool.run!a}")
+        # Of a process that lives they are on their way.
+        points = 0 if state == "in use" else points_left(spool.folder)
+        more = f"  and {points:,} points in memory" if points else ""
+        _say(f"{spool.id}  {state:<11}  {pending:>20}  run {spool.run!a}{more}")
     return 0
 
 

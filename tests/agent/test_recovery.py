@@ -20,7 +20,7 @@ from agent import recovery
 from agent.grouping import encoded, payloads
 from agent.layouts import Layout
 from agent.notices import Notices
-from agent.recovery import recover
+from agent.recovery import points_left, recover
 from agent.ring import DEFINITIONS, MARKS, RING_FILE, ROWS, Ring, create_ring
 from agent.spool import Spool, create_spool
 from agent.spool_reader import SpoolReader
@@ -110,6 +110,19 @@ def test_what_was_never_moved_is_delivered(process: Process):
         process.log(number)
 
     assert recovered(process) == process.logged
+
+
+def test_what_is_left_is_counted_and_stays(process: Process):
+    process.log(2)
+    process.move(most_bytes=10**6)
+    process.log(1)
+    process.log(3)
+    process.end()
+
+    assert points_left(process.spool.folder) == 21
+    assert points_left(process.spool.folder) == 21
+    recover(process.spool.folder, Notices())
+    assert points_left(process.spool.folder) == 0
 
 
 @pytest.mark.parametrize(
