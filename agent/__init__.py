@@ -8,10 +8,11 @@ for batch in run.loader(batches):
     run["train/loss"].append(loss)
 """
 
-from agent.api import init
+from agent.api import init, open_run, runs
 from agent.attribute import Attribute
 from agent.errors import (
     AgentError,
+    CannotRead,
     InvalidPath,
     InvalidSetting,
     RunFinished,
@@ -24,6 +25,7 @@ from agent.run import Run
 __all__ = [
     "AgentError",
     "Attribute",
+    "CannotRead",
     "InvalidPath",
     "InvalidSetting",
     "Run",
@@ -32,4 +34,6 @@ __all__ = [
     "TypeConflict",
     "UnsupportedValue",
     "init",
+    "open_run",
+    "runs",
 ]

@@ -1,13 +1,17 @@
-"""init: the one function a training script begins with."""
+"""init, with which a training script begins, and what reads back what is stored."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from agent.hooks import find_open_run
 from agent.run import Run
 from agent.settings import read_settings
+
+if TYPE_CHECKING:
+    from agent.reading import Runs, StoredRun
 
 
 def init(
@@ -66,3 +70,49 @@ def init(
         opened["params"] = params
     opened.add_tags(*tags)
     return opened
+
+
+def runs(
+    query: str = "",
+    *,
+    project: str | None = None,
+    sort: str = "-started",
+    columns: Sequence[str] = (),
+    limit: int | None = None,
+) -> Runs:
+    """Return the runs of a project.
+
+    Args:
+        query: Which ones, in the query language: `train/loss < 0.3 and tags contains
+            "dali"`; by default all.
+        project: The project's name, slug, or workspace and slug with a slash between
+            (SEAMARK_PROJECT).
+        sort: `started`, `name`, `state`, `duration`, or `path:` and an attribute's
+            path; a `-` before it turns the order around.
+        columns: Up to 50 paths of attributes whose values are wanted for each run.
+        limit: The most runs to return; by default all.
+
+    Raises:
+        InvalidSetting: No server is known.
+        CannotRead: The server refused, or does not answer.
+    """
+    # Imported here: training scripts need none of it.
+    from agent.reading import read_runs  # noqa: PLC0415
+
+    return read_runs(query, project=project, sort=sort, columns=columns, limit=limit)
+
+
+def open_run(name: str, *, project: str | None = None) -> StoredRun:
+    """Return a stored run by its name or id; the latest, where several have the name.
+
+    Args:
+        name: The run's name, or its id as the address of its page has it.
+        project: As for `runs`.
+
+    Raises:
+        InvalidSetting: No server is known.
+        CannotRead: There is no such run, the server refused, or it does not answer.
+    """
+    from agent.reading import read_run  # noqa: PLC0415
+
+    return read_run(name, project=project)

@@ -7,9 +7,10 @@
     ├── TypeConflict       a series used as a single value, or the reverse
     ├── TooManyAttributes  more paths than a run may have
     ├── RunFinished        writing after finish()
+    ├── CannotRead         what was asked for cannot be read back
     └── NoAnswer           the tracker cannot be reached (never leaves the agent)
 
-After `init` only a run that was made with `strict=True` raises them.
+After `init` only a run that was made with `strict=True` raises them, and what reads.
 """
 
 from __future__ import annotations
@@ -80,6 +81,14 @@ class RunFinished(AgentError):
 
     def __init__(self, run: str) -> None:
         super().__init__(f"The run {shown(run)} is finished; nothing more is logged.")
+
+
+class CannotRead(AgentError):
+    """The server refused, or did not answer; `code` is the server's, or no_answer."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class NoAnswer(AgentError):

@@ -1,0 +1,204 @@
+"""The agent reads back what is stored, through a real server."""
+
+from __future__ import annotations
+
+import math
+import os
+from datetime import UTC, datetime
+
+import pytest
+
+import agent
+from tests.builders import (
+    START,
+    make_member,
+    make_project,
+    make_run,
+    write_series,
+    write_tags,
+    write_values,
+)
+from tracker.actions.access import make_token
+from tracker.actor import Scope
+from tracker.models import State
+from tracker.series.compaction import compact_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def project():
+    return make_project(make_member(), "vision")
+
+
+@pytest.fixture(autouse=True)
+def _server(project, live_server, monkeypatch, tmp_path):
+    for name in [name for name in os.environ if name.startswith("SEAMARK_")]:
+        monkeypatch.delenv(name)
+    member = project.workspace.members.get()
+    monkeypatch.setenv("SEAMARK_CONFIG", str(tmp_path / "none.json"))
+    monkeypatch.setenv("SEAMARK_URL", live_server.url)
+    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "test", Scope.READ))
+    monkeypatch.setenv("SEAMARK_PROJECT", "vision")
+
+
+@pytest.fixture
+def stored(project):
+    run = make_run(project, "baseline", State.FINISHED)
+    write_series(run, "train/loss", [1.0, math.nan, 0.25], steps=[0, 1, 2.5])
+    write_values(
+        run,
+        {
+            "params/lr": 0.1,
+            "params/epochs": 3,
+            "params/amp": True,
+            "params/name": "Infinity",
+            "params/kinds": ["a", "b"],
+        },
+    )
+    write_tags(run, "dali")
+    # Its summaries are known from then on.
+    compact_run(run.id)
+    return run
+
+
+def test_runs_come_with_what_was_asked_for(project, stored):
+    make_run(project, "other")
+
+    found = agent.runs('tags contains "dali"', columns=["train/loss", "params/none"])
+
+    (run,) = found
+    assert (run.name, run.state, run.tags) == ("baseline", "finished", ("dali",))
+    assert run.id == str(stored.id)
+    assert run.started_at == datetime.fromtimestamp(START / 1e6, UTC)
+    assert run.values == {"train/loss": 0.25, "params/none": None}
+    assert [one.name for one in agent.runs(sort="-name")] == ["other", "baseline"]
+    assert repr(found[:1]) == "<1 runs>"
+
+
+def test_more_runs_than_a_page_holds_are_all_there(project, monkeypatch):
+    monkeypatch.setattr("agent.reading._PAGE", 2)
+    for number in range(5):
+        make_run(project, f"run-{number}")
+
+    assert len(agent.runs()) == 5
+    assert [run.name for run in agent.runs(sort="name", limit=3)] == [
+        *("run-0", "run-1", "run-2")
+    ]
+
+
+def test_values_have_the_kinds_they_were_logged_with(stored):
+    run = agent.open_run("baseline")
+
+    assert run.attributes("params/") == {
+        "params/lr": 0.1,
+        "params/epochs": 3,
+        "params/amp": True,
+        "params/name": "Infinity",
+        "params/kinds": frozenset({"a", "b"}),
+    }
+    assert run.attributes()["train/loss"] == 0.25
+    assert run.series_paths() == ["train/loss"]
+
+
+def test_the_latest_of_several_runs_of_a_name_is_opened(project, stored):
+    later = make_run(project, "base", started_at=START + 10_000_000)
+
+    assert agent.open_run("base").id == str(later.id)
+    assert agent.open_run(str(stored.id)).name == "baseline"
+
+
+def test_a_series_and_its_points_are_what_was_logged(stored):
+    run = agent.open_run("baseline")
+
+    series = run.series("train/loss")
+    points = list(run.points())
+
+    assert series.x == [0.0, 1.0, 2.5]
+    assert series.is_exact
+    assert math.isnan(series.mean[1])
+    assert (series.minimum[2], series.maximum[2], series.count) == (0.25, 0.25, 3)
+    assert run.series("train/loss", low=2).x == [2.5]
+    assert [point[:2] for point in points] == [
+        *(("train/loss", 0.0), ("train/loss", 1.0), ("train/loss", 2.5))
+    ]
+    assert math.isnan(points[1][3])
+    assert points[0][2].tzinfo is not None
+    assert [point[1] for point in run.points("train/loss", low=1)] == [1.0, 2.5]
+
+
+def test_a_long_series_keeps_its_extremes(project):
+    run = make_run(project, "long")
+    values = [0.0] * 9_000
+    values[4_321] = 99.0
+    write_series(run, "a", values)
+
+    series = agent.open_run("long").series("a", buckets=50)
+
+    assert not series.is_exact
+    assert len(series) <= 100
+    assert (max(series.maximum), series.count) == (99.0, 9_000)
+
+
+@pytest.mark.parametrize(
+    ("ask", "code", "words"),
+    [
+        (lambda: agent.open_run("absent"), "not_found", "no run 'absent'"),
+        (lambda: agent.runs(project="absent"), "not_found", "no project 'absent'"),
+        (lambda: agent.runs("loss <"), "invalid_input", "query"),
+        (
+            lambda: agent.open_run("00000000-0000-4000-8000-000000000000"),
+            *("not_found", "no run"),
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_said(ask, code, words):
+    with pytest.raises(agent.CannotRead, match=words) as refused:
+        ask()
+
+    assert refused.value.code == code
+
+
+def test_a_token_that_may_not_read_is_told_so(project, monkeypatch):
+    member = project.workspace.members.get()
+    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "write", Scope.INGEST))
+
+    with pytest.raises(agent.CannotRead) as refused:
+        agent.runs()
+
+    assert refused.value.code == "not_allowed"
+
+
+def test_without_a_server_it_is_said_what_to_set(monkeypatch):
+    monkeypatch.delenv("SEAMARK_URL")
+
+    with pytest.raises(agent.InvalidSetting, match="SEAMARK_TOKEN"):
+        agent.runs()
+
+
+def test_a_server_that_is_away_is_said_to_be(monkeypatch):
+    monkeypatch.setenv("SEAMARK_URL", "http://127.0.0.1:9")
+
+    with pytest.raises(agent.CannotRead) as refused:
+        agent.runs()
+
+    assert refused.value.code == "no_answer"
+
+
+def test_points_come_as_a_table_of_arrow(stored):
+    table = agent.open_run("baseline").points("train/loss").to_arrow()
+
+    assert table.column_names == ["run", "path", "step", "time", "value"]
+    assert table["step"].to_pylist() == [0.0, 1.0, 2.5]
+
+
+def test_data_frames_have_a_row_for_each(stored):
+    run = agent.open_run("baseline")
+
+    found = agent.runs(columns=["params/lr"]).to_pandas()
+
+    assert list(found.columns[-2:]) == ["tags", "params/lr"]
+    assert found["params/lr"].tolist() == [0.1]
+    assert run.series("train/loss").to_pandas()["x"].tolist() == [0.0, 1.0, 2.5]
+    assert run.points().to_pandas()["path"].tolist() == 3 * ["train/loss"]
+    assert agent.runs('tags contains "absent"').to_pandas().empty
