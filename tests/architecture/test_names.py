@@ -18,6 +18,7 @@ MODULES = sorted(
 # The packages that list something, and what they list.
 LISTS = {
     "agent/__init__.py": "the agent's public names",
+    "agent/commands/__init__.py": "every command",
     "agent/probes/__init__.py": "every probe",
     "tracker/models/__init__.py": "every table, for Django",
     "tracker/diagnosis/rules/__init__.py": "every rule",

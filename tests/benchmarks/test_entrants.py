@@ -2,12 +2,15 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.logging import entrants as logging_entrants
 from benchmarks.peers.entrants import ENTRANTS, Driver, Entrant
 from benchmarks.peers.environments import REQUIREMENTS, read_requirements
 from benchmarks.peers.measures import OURS
 from tracker.processes import ROOT
 
-ENVIRONMENTS = {entrant.environment for entrant in ENTRANTS} - {""}
+ENVIRONMENTS = {
+    entrant.environment for entrant in (*ENTRANTS, *logging_entrants.ENTRANTS)
+} - {""}
 
 
 def test_each_environment_is_pinned_and_used():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -21,6 +22,7 @@ from tests.builders import (
 from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.models import State
+from tracker.processes import ROOT
 from tracker.series.compaction import compact_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -202,3 +204,14 @@ def test_data_frames_have_a_row_for_each(stored):
     assert run.series("train/loss").to_pandas()["x"].tolist() == [0.0, 1.0, 2.5]
     assert run.points().to_pandas()["path"].tolist() == 3 * ["train/loss"]
     assert agent.runs('tags contains "absent"').to_pandas().empty
+
+
+def test_the_example_of_the_documentation_reads(project, stored, capsys):
+    page = ROOT / "docs/how-to/read-back-in-python.md"
+    (code,) = re.findall(
+        r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S
+    )
+
+    exec(code, {})
+
+    assert capsys.readouterr().out == "baseline finished 0.25\n"

@@ -1,0 +1,1 @@
+"""What a logging call costs the training loop, in Seamark's agent and in peers."""

@@ -1,0 +1,129 @@
+"""What a logging call costs the training loop: `python -m benchmarks.logging`.
+
+Prints Markdown, and with --write keeps it as docs/benchmarks/logging.md. Every system is
+offline, in an environment and in processes of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.logging.entrants import (
+    ENTRANTS,
+    LOG_SECONDS,
+    SITUATIONS,
+    Result,
+    measure,
+)
+from benchmarks.logging.measure import WARM_UP_STEPS
+from benchmarks.logging.tables import calls_table, client_table, notes, systems_table
+from tracker.processes import ROOT
+
+FOLDER = Path.home() / ".cache/seamark-peers"
+PAGE = ROOT / "docs/benchmarks/logging.md"
+STEPS = 10_000
+KEYS = [entrant.key for entrant in ENTRANTS]
+
+
+def main(arguments: Sequence[str]) -> None:
+    options = parse(arguments)
+    results = []
+    with tempfile.TemporaryDirectory(prefix="logging-") as scratch:
+        for entrant in ENTRANTS:
+            if options.systems and entrant.key not in options.systems:
+                continue
+            print(f"{entrant.label} …", file=sys.stderr, flush=True)
+            results.append(
+                measure(
+                    entrant,
+                    options.steps,
+                    scratch=Path(scratch),
+                    environments=options.folder,
+                )
+            )
+    text = "\n".join(page(results, options.steps)) + "\n"
+    print(text, end="")
+    if options.write:
+        PAGE.write_text(text, encoding="utf-8")
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.logging", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument(
+        "systems", nargs="*", metavar="SYSTEM", help=f"of {', '.join(KEYS)}; or all"
+    )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=STEPS,
+        help="of the flood; the other situations have fewer",
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=FOLDER, help="where peers' environments lie"
+    )
+    parser.add_argument("--write", action="store_true", help=f"keep the page as {PAGE}")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.systems) - set(KEYS):
+        parser.error(f"no such system: {', '.join(sorted(unknown))}")
+    if options.steps < 1:
+        parser.error("at least one step")
+    return options
+
+
+def page(results: Sequence[Result], steps: int) -> Iterator[str]:
+    wanted = {one.key: min(steps, one.most_steps) for one in SITUATIONS}
+    counts = ", ".join(f"{wanted[one.key]:,} ({one.label})" for one in SITUATIONS)
+    yield "# What a logging call costs"
+    yield ""
+    yield "Written by `python -m benchmarks.logging --write`, never by hand."
+    yield f"{datetime.now(UTC):%d %B %Y}, {machine()}."
+    yield ""
+    yield f"Steps: {counts}; at most {LOG_SECONDS:.0f} s each."
+    yield f"{WARM_UP_STEPS} steps before them do not count."
+    yield "Each situation is a process of its own, which nothing else logs from; one more"
+    yield "before them makes the files that later runs find there."
+    yield "Nothing is sent over a network, and no client measures the hardware."
+    yield ""
+    yield "## What the loop waits for"
+    yield ""
+    yield "Microseconds a point of one step's call, at the median / at p99."
+    yield "*nothing* is a function that returns at once: what measuring costs."
+    yield ""
+    yield calls_table(results)
+    yield ""
+    yield "## What the whole client takes"
+    yield ""
+    yield "Processor time is that of the loop, the client's threads and its processes, from"
+    yield "the first call until the run has ended and nothing more is done. The loop's own"
+    yield "is in it, which is what *nothing* takes, mostly for its pauses."
+    yield "Memory is how much more was resident after the flood than before, files mapped"
+    yield "into memory included; what is logged was made before, so a client that keeps it"
+    yield "in a queue shows less than it would. *import* and *init* are medians of all"
+    yield "situations."
+    yield ""
+    yield client_table(results)
+    if found := notes(results, wanted):
+        yield ""
+        yield from found
+    yield ""
+    yield "## What is measured"
+    yield ""
+    yield systems_table(results)
+
+
+def machine() -> str:
+    python = platform.python_version()
+    return f"{os.cpu_count()} cores, {platform.system()}, Python {python}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,173 @@
+"""Who is measured, in which situations, and how a measuring process is run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.logging.outcome import Outcome
+from benchmarks.peers.environments import NotInstalled, prepared_python
+from tracker.embedded.parent import die_with
+from tracker.processes import ROOT
+
+# Whoever is slow logs fewer steps, and the page says so.
+LOG_SECONDS = 60.0
+# Beyond this a process is given up, and the row says so.
+JOB_SECONDS = 240.0
+FOREIGN = ("SEAMARK_", "DJANGO_", "MLFLOW_", "WANDB_", "TRACKIO_", "NEPTUNE_", "AIM_")
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """One row of the tables."""
+
+    key: str
+    label: str
+    module: str
+    # Its own environment; without one it runs in that of the command.
+    environment: str = ""
+
+
+ENTRANTS = (
+    Entrant("nothing", "nothing", "nothing"),
+    Entrant("seamark", "Seamark", "seamark"),
+    Entrant("wandb", "wandb, offline", "wandb", "wandb"),
+    Entrant("trackio", "trackio", "trackio", "trackio"),
+    Entrant("mlflow", "MLflow, log_metrics", "mlflow", "mlflow"),
+    Entrant("mlflow-batch", "MLflow, log_batch", "mlflow_batch", "mlflow"),
+    Entrant("aim", "Aim", "aim", "aim"),
+    Entrant("neptune", "neptune, offline", "neptune", "neptune"),
+    Entrant("neptune-scale", "neptune-scale, offline", "neptune_scale", "neptunescale"),
+    Entrant("tensorboard", "TensorBoard", "tensorboard", "tensorboard"),
+    Entrant("goodseed", "GoodSeed", "goodseed", "goodseed"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """How a training loop logs: so many metrics a step, and what is between steps."""
+
+    key: str
+    label: str
+    width: int
+    most_steps: int
+    pause: float = 0.0
+    period: float = 0.0
+
+
+EACH_10_MS, FLOOD = "20-each-10-ms", "flood"
+SITUATIONS = (
+    Situation("1", "1 metric, 1 ms apart", 1, 3_000, pause=0.001),
+    Situation("20", "20 metrics, 1 ms apart", 20, 3_000, pause=0.001),
+    Situation("1000", "1,000 metrics, 1 ms apart", 1_000, 500, pause=0.001),
+    Situation(EACH_10_MS, "20 metrics each 10 ms", 20, 1_000, period=0.01),
+    Situation(FLOOD, "20 metrics, no pause", 20, sys.maxsize),
+)
+# Makes the tracker's files and Python's own, which everyday runs find there.
+FIRST = Situation("first", "first run", 20, 20)
+
+
+class Broke(Exception):
+    """A measuring process gave no answer; the message says why."""
+
+
+@dataclass(slots=True)
+class Result:
+    """What each situation found, or why there is nothing."""
+
+    label: str
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    error: str = ""
+
+
+def measure(
+    entrant: Entrant, steps: int, *, scratch: Path, environments: Path
+) -> Result:
+    """Measure all situations, each in a new process; stop at what breaks."""
+    result = Result(entrant.label)
+    folder = scratch / entrant.key
+    folder.mkdir()
+    label = "installing"
+    try:
+        python = (
+            prepared_python(entrant.environment, environments)
+            if entrant.environment
+            else sys.executable
+        )
+        for situation in (FIRST, *SITUATIONS):
+            label = situation.label
+            outcome = _outcome(entrant, python, situation, steps, folder)
+            if situation is not FIRST:
+                result.outcomes[situation.key] = outcome
+    except (NotInstalled, Broke) as error:
+        result.error = f"{label}: {error}"
+    return result
+
+
+def _outcome(
+    entrant: Entrant, python: str, situation: Situation, steps: int, folder: Path
+) -> Outcome:
+    job = {
+        "run": f"run-{situation.key}",
+        "folder": str(folder),
+        "width": situation.width,
+        "steps": min(steps, situation.most_steps),
+        "pause": situation.pause,
+        "period": situation.period,
+        "seconds": LOG_SECONDS,
+    }
+    parent_id = os.getpid()
+    log = folder.with_suffix(".log")
+    with log.open("wb") as words:
+        process = subprocess.Popen(
+            [
+                *(python, "-m", "benchmarks.logging.measure"),
+                *(entrant.module, json.dumps(job)),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=words,
+            text=True,
+            cwd=ROOT,
+            env=dict(_environment(folder)),
+            start_new_session=True,
+            preexec_fn=lambda: die_with(parent_id),  # noqa: PLW1509 - no threads yet
+        )
+    try:
+        answer, _ = process.communicate(timeout=JOB_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise Broke(f"not done after {JOB_SECONDS:.0f} s") from error
+    finally:
+        # Whatever of its group is left.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    if not answer:
+        raise Broke(_last_line(log) or f"its process ended with {process.returncode}")
+    return Outcome(**json.loads(answer))
+
+
+def _environment(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield variables so that nobody's own settings decide where data goes."""
+    settings: Mapping[str, str] = {
+        "HOME": str(folder),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "TMPDIR": str(folder),
+        "DO_NOT_TRACK": "true",
+    }
+    for name, value in os.environ.items():
+        if name not in settings and not name.startswith(FOREIGN):
+            yield name, value
+    yield from settings.items()
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""

@@ -1,0 +1,141 @@
+"""Logs one run with one client, and tells what that cost: a process of its own.
+
+`python -m benchmarks.logging.measure <client> <job>`; the answer is a line of JSON. Runs
+in the peer's environment, so it needs only the standard library and the peer.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.logging import usage
+from benchmarks.logging.client import Client, Metrics
+from benchmarks.logging.outcome import Outcome
+
+# The first calls make what later ones use: series, threads, files.
+WARM_UP_STEPS = 10
+
+
+def main() -> None:
+    name, job = sys.argv[1:]
+    # What clients print would spoil the answer.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    usage.adopt_orphans()
+    module = importlib.import_module(f"benchmarks.logging.systems.{name}")
+    outcome = measure(module.CLIENT, **json.loads(job))
+    print(json.dumps(asdict(outcome)), file=answers)
+    answers.close()
+
+
+def measure(
+    kind: type[Client],
+    *,
+    run: str,
+    folder: str,
+    width: int,
+    steps: int,
+    pause: float,
+    period: float,
+    seconds: float,
+) -> Outcome:
+    """Log up to so many steps in so many seconds; all times are in seconds.
+
+    With a `period` a step begins each so often, with a `pause` so long after the last.
+    """
+    os.environ.update(kind.environment)
+    os.chdir(folder)
+    client = kind(Path(folder))
+
+    began = time.perf_counter()
+    client.load()
+    imported = time.perf_counter() - began
+    began = time.perf_counter()
+    client.open(run)
+    opened = time.perf_counter() - began
+
+    rows = [
+        client.prepare(metrics, step)
+        for step, metrics in enumerate(_metrics(width, WARM_UP_STEPS + steps))
+    ]
+    for step in range(WARM_UP_STEPS):
+        client.log(rows[step], step)
+    usage.wait_until_quiet()
+
+    memory, processor = usage.resident_bytes(), usage.processor_seconds()
+    calls = _log(client, rows, pause=pause, period=period, seconds=seconds)
+    memory = usage.resident_bytes() - memory
+    began = time.perf_counter()
+    client.close()
+    closed = time.perf_counter() - began
+    is_quiet = usage.wait_until_quiet()
+    processor = usage.processor_seconds() - processor
+
+    return Outcome(
+        release=_release(kind.package),
+        writing=kind.writing,
+        imported=imported,
+        opened=opened,
+        closed=closed,
+        width=width,
+        calls=calls,
+        processor=processor,
+        memory=memory,
+        dropped=client.dropped(),
+        is_quiet=is_quiet,
+    )
+
+
+def _metrics(width: int, steps: int) -> Iterator[Metrics]:
+    """Yield metrics whose values repeat no more than those of real training do."""
+    source = random.Random(0)
+    names = [f"train/metric-{number}" for number in range(width)]
+    for _ in range(steps):
+        yield {name: source.random() for name in names}
+
+
+def _log(
+    client: Client, rows: list[Any], *, pause: float, period: float, seconds: float
+) -> list[int]:
+    """Return how many nanoseconds each call took."""
+    log, clock = client.log, time.perf_counter_ns
+    calls = []
+    first = due = time.monotonic()
+    for step in range(WARM_UP_STEPS, len(rows)):
+        row = rows[step]
+        began = clock()
+        log(row, step)
+        calls.append(clock() - began)
+        if pause:
+            time.sleep(pause)
+        elif period:
+            # Who is late does not catch up.
+            due = max(due + period, time.monotonic())
+            time.sleep(max(0.0, due - time.monotonic()))
+        if time.monotonic() - first > seconds:
+            break
+    return calls
+
+
+def _release(package: str) -> str:
+    # Imported late: trackers import it, too, and that is theirs to pay.
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
+    try:
+        return version(package) if package else ""
+    except PackageNotFoundError:
+        # Seamark runs from its checkout.
+        return "this checkout"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""What measuring one run of one client found (standard library only)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Times are in seconds, except those of the calls."""
+
+    release: str
+    writing: str
+    imported: float
+    opened: float
+    closed: float
+    width: int
+    # Nanoseconds of each call.
+    calls: list[int]
+    # Of the whole client, from the first call until nothing more is done.
+    processor: float
+    # How much more resident bytes there were after the last call.
+    memory: int
+    dropped: int = 0
+    # Whether the client had nothing more to do, a while after its end.
+    is_quiet: bool = True
+
+    @property
+    def points(self) -> int:
+        return len(self.calls) * self.width

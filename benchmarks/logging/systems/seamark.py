@@ -1,0 +1,41 @@
+"""Seamark's agent, offline: into its ring and its spool."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+from benchmarks.logging.client import PROJECT, Client
+
+
+class Seamark(Client):
+    package = "seamark"
+    writing = "`Run.log`, offline: into the spool, to be delivered later"
+    environment: ClassVar[dict[str, str]] = {"SEAMARK_MODE": "offline"}
+
+    _dropped = 0
+
+    def load(self) -> None:
+        os.environ["SEAMARK_SPOOL"] = str(self.folder)
+        import agent  # noqa: PLC0415 - it is measured
+
+        self._agent = agent
+
+    def open(self, run: str) -> None:
+        self._run = self._agent.init(run, project=PROJECT, monitor=False)
+        # Only the agent's server is told, so its own counter is asked.
+        buffer = self._run._recorder.buffer  # noqa: SLF001
+        buffer.count_dropped = self._count_dropped  # type: ignore[method-assign]
+        self.log = self._run.log
+
+    def close(self) -> None:
+        self._run.finish()
+
+    def dropped(self) -> int:
+        return self._dropped
+
+    def _count_dropped(self, points: int) -> None:
+        self._dropped += points
+
+
+CLIENT = Seamark
