@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from web.figures.layout import STEP
+from web.figures.layout import STEP, X_TITLES
 from web.figures.series import NamedLine, series_figure
 from web.figures.traces import RUN_COLOURS, Figure
+
+# A box with a row for each of more lines is higher than the chart, and cut off.
+MOST_HOVERED_TOGETHER = 8
 
 
 def overlay_figure(
@@ -24,6 +27,17 @@ def overlay_figure(
         str(line.position) for line in lines if line.position >= RUN_COLOURS
     }
     for trace in figure["data"]:
-        if trace.get("legendgroup") in second_round:
+        # Without groups, the rows of the hover box stand closer.
+        if trace.pop("legendgroup", None) in second_round:
             trace["line"] = {**trace["line"], "dash": "dash"}
+    if len(lines) > MOST_HOVERED_TOGETHER:
+        _hover_nearest(figure, axis)
     return figure
+
+
+def _hover_nearest(figure: Figure, axis: str) -> None:
+    """Name the one run that is nearest to the pointer, however far that is."""
+    figure["layout"] |= {"hovermode": "closest", "hoverdistance": -1}
+    for trace in figure["data"]:
+        if "hovertemplate" in trace:
+            trace["hovertemplate"] += f"<br>{X_TITLES[axis]} %{{x}}"

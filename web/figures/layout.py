@@ -15,6 +15,22 @@ HOVER_FORMAT = ".5~g"
 # All digits of a step, in groups.
 X_HOVER_FORMAT = ",.9~r"
 MARGIN = {"l": 52, "r": 12, "t": 8, "b": 34}
+# Below an axis of time stand the time, the date and the title.
+DATED_BOTTOM = 54
+
+# Dates as the pages write them, the day before the month. The part after a line break
+# is the date of all ticks up to the next that has one.
+TIME_HOVER_FORMAT = "%-d %b %Y, %H:%M:%S"
+# In a shorter range than this, in milliseconds, points can lie within one second.
+SHORT_RANGE = 60_000
+TIME_FORMATS = (
+    (None, 999, "%H:%M:%S.%L\n%-d %b %Y"),
+    (1_000, 59_999, "%H:%M:%S\n%-d %b %Y"),
+    (60_000, 86_399_999, "%H:%M\n%-d %b %Y"),
+    (86_400_000, 2_419_199_999, "%-d %b\n%Y"),
+    (2_419_200_000, "M11", "%b %Y"),
+    ("M12", None, "%Y"),
+)
 
 # JSON about to leave.
 Layout = dict[str, Any]
@@ -32,10 +48,18 @@ def x_axis(axis: str, *, low: float | None = None, high: float | None = None) ->
         "spikethickness": 1,
         "spikedash": "solid",
     }
-    if axis != TIME:
+    if axis == TIME:
+        described["hoverformat"] = TIME_HOVER_FORMAT
+        described["tickformatstops"] = [
+            {"dtickrange": [shortest, longest], "value": value}
+            for shortest, longest, value in TIME_FORMATS
+        ]
+    else:
         described["hoverformat"] = X_HOVER_FORMAT
     if low is not None and high is not None:
         described["range"] = [low, high]
+        if axis == TIME and high - low < SHORT_RANGE:
+            described["hoverformat"] += ".%L"
     return described
 
 
@@ -53,9 +77,13 @@ def y_axis(*, log: bool = False, title: str = "", **more: Any) -> Layout:
     }
 
 
+def room_below(xaxis: Layout) -> int:
+    return DATED_BOTTOM if xaxis["type"] == "date" else MARGIN["b"]
+
+
 def framed(xaxis: Layout, yaxis: Layout, **more: Any) -> Layout:
     return {
-        "margin": dict(MARGIN),
+        "margin": {**MARGIN, "b": room_below(xaxis)},
         "hovermode": "x unified",
         "dragmode": "zoom",
         "showlegend": False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from web.figures.layout import TIME, Layout, framed, x_axis, y_axis
+from web.figures.layout import TIME, Layout, framed, room_below, x_axis, y_axis
 from web.figures.series import Line
 from web.figures.text import literal
 from web.figures.traces import (
@@ -19,17 +19,17 @@ from web.figures.traces import (
     shaded_window,
 )
 
-ROW_HEIGHT, GAP_HEIGHT = 104, 40
+# Above each row stands its header, and some room between that and the row before.
+ROW_HEIGHT, HEADER_HEIGHT, SPACING = 104, 24, 16
 # Of no rows, only what is said of them is shown.
 EMPTY_HEIGHT = 24
-# On a narrow page a row's title stands above its legend, which may take two lines.
-NARROW_GAP_HEIGHT = 80
-TITLE_HEIGHT, LEGEND_LINE = 3, 26
+# On a narrow page a row's title stands above the lines of its legend.
+TITLE_HEIGHT, LEGEND_LINE, LEGEND_PADDING = 3, 19, 10
 # What a legend's line holds on a narrow page, and what an entry and its letters take.
-NARROW_LINE_WIDTH, ENTRY_WIDTH, LETTER_WIDTH = 260, 40, 6
-MOST_LEGEND_LINES = 2
+NARROW_LINE_WIDTH, ENTRY_WIDTH, LETTER_WIDTH = 260, 45, 6
+# A longer legend scrolls.
+MOST_LEGEND_LINES = 6
 LABEL_HEIGHT = 16
-TOP, BOTTOM = 24, 40
 # A name needs this share of the axis to stand beside others.
 LABEL_SHARE, NARROW_LABEL_SHARE = 0.06, 0.25
 LIMIT_COLOUR = "var(--color-critical)"
@@ -38,6 +38,9 @@ SPAN_COLOUR = "var(--color-line-strong)"
 MUTED = "var(--color-muted)"
 HOVER = "%{y:.4~g} %{meta}"
 LONGEST_NAME = 36
+
+# The bottom and the top of a row, as shares of the height.
+Domain = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,34 +86,31 @@ class Frame:
     is_narrow: bool = False
 
     @property
-    def gap(self) -> int:
-        return NARROW_GAP_HEIGHT if self.is_narrow else GAP_HEIGHT
-
-    @property
-    def top(self) -> int:
-        """Return the room above the first row: its header, and a line of names each."""
-        lines = bool(self.spans) + (self.window is not None)
-        return TOP + self.gap - GAP_HEIGHT + lines * LABEL_HEIGHT
+    def names_height(self) -> int:
+        """Return the room above the first header: a line each for the two of names."""
+        return LABEL_HEIGHT * (bool(self.spans) + (self.window is not None))
 
 
 def rows_figure(rows: Sequence[Row], frame: Frame) -> Figure:
     """Stack the rows, first on top, above one axis that all of them share."""
     if not rows:
         return _empty_figure(frame)
-    height = len(rows) * (ROW_HEIGHT + frame.gap) - frame.gap
+    xaxis = x_axis(frame.axis, low=frame.low, high=frame.high)
+    header, bottom = _header_height(rows[0], frame), room_below(xaxis)
+    top = header + frame.names_height
+    height, domains = _domains(rows, frame)
     layout = framed(
-        x_axis(frame.axis, low=frame.low, high=frame.high),
+        xaxis,
         y_axis(),
-        height=height + frame.top + BOTTOM,
-        margin={"l": 52, "r": 12, "t": frame.top, "b": BOTTOM},
+        height=height + top + bottom,
+        margin={"l": 52, "r": 12, "t": top, "b": bottom},
         showlegend=True,
         hoversubplots="axis",
-        shapes=_backgrounds(frame),
-        annotations=_labels(frame),
+        shapes=_backgrounds(frame, len(rows)),
+        annotations=_labels(frame, header),
     )
     traces: list[Trace] = []
-    for index, row in enumerate(rows):
-        domain = _domain(index, height, frame.gap)
+    for index, (row, domain) in enumerate(zip(rows, domains, strict=True)):
         layout[_numbered("yaxis", index)] = _row_axis(row, domain)
         layout[_numbered("legend", index)] = _row_legend(domain, frame)
         layout["annotations"].append(_row_title(row, domain, frame))
@@ -137,13 +137,27 @@ def _numbered(name: str, index: int) -> str:
     return name if index == 0 else f"{name}{index + 1}"
 
 
-def _domain(index: int, height: int, gap: int) -> tuple[float, float]:
-    top = height - index * (ROW_HEIGHT + gap)
-    # Rounding must not carry a domain outside 0 to 1.
-    return max(0.0, (top - ROW_HEIGHT) / height), min(1.0, top / height)
+def _header_height(row: Row, frame: Frame) -> int:
+    return HEADER_HEIGHT + _narrow_legend_height(row, frame)
 
 
-def _row_axis(row: Row, domain: tuple[float, float]) -> Layout:
+def _domains(rows: Sequence[Row], frame: Frame) -> tuple[int, list[Domain]]:
+    """Return the height of all rows in pixels, and each row's part of it."""
+    bottoms: list[int] = []
+    height = 0
+    for row in rows:
+        if bottoms:
+            height += SPACING + _header_height(row, frame)
+        height += ROW_HEIGHT
+        bottoms.append(height)
+    return height, [
+        # Whole pixels over the whole height: rounding leaves no domain beyond 0 to 1.
+        ((height - bottom) / height, (height - bottom + ROW_HEIGHT) / height)
+        for bottom in bottoms
+    ]
+
+
+def _row_axis(row: Row, domain: Domain) -> Layout:
     axis = y_axis(
         domain=list(domain), anchor="x", rangemode="tozero", nticks=4, automargin=False
     )
@@ -152,8 +166,10 @@ def _row_axis(row: Row, domain: tuple[float, float]) -> Layout:
     return axis
 
 
-def _row_legend(domain: tuple[float, float], frame: Frame) -> Layout:
+def _row_legend(domain: Domain, frame: Frame) -> Layout:
     return {
+        # By group, Plotly would keep lines further apart.
+        "traceorder": "normal",
         "orientation": "h",
         "x": 0 if frame.is_narrow else 1,
         "xanchor": "left" if frame.is_narrow else "right",
@@ -162,12 +178,11 @@ def _row_legend(domain: tuple[float, float], frame: Frame) -> Layout:
         "font": {"size": 11, "color": MUTED},
         "bgcolor": "rgba(0, 0, 0, 0)",
         "itemclick": "toggle",
+        "maxheight": _legend_height(MOST_LEGEND_LINES),
     }
 
 
-def _row_title(row: Row, domain: tuple[float, float], frame: Frame) -> Layout:
-    has_legend_below = frame.is_narrow and len(row.readings) > 1
-    legend_lines = _narrow_legend_lines(row) if has_legend_below else 0
+def _row_title(row: Row, domain: Domain, frame: Frame) -> Layout:
     unit = " ".join(text for text in (row.unit, row.note) if text)
     return {
         "text": f"<b>{literal(row.title)}</b>  {literal(unit)}",
@@ -177,15 +192,33 @@ def _row_title(row: Row, domain: tuple[float, float], frame: Frame) -> Layout:
         "xanchor": "left",
         "y": domain[1],
         "yanchor": "bottom",
-        "yshift": TITLE_HEIGHT + legend_lines * LEGEND_LINE,
+        "yshift": TITLE_HEIGHT + _narrow_legend_height(row, frame),
         "showarrow": False,
         "font": {"size": 12},
     }
 
 
+def _legend_height(lines: int) -> int:
+    return LEGEND_PADDING + lines * LEGEND_LINE
+
+
+def _narrow_legend_height(row: Row, frame: Frame) -> int:
+    has_legend = len(row.readings) > 1
+    if not (frame.is_narrow and has_legend):
+        return 0
+    return _legend_height(min(MOST_LEGEND_LINES, _narrow_legend_lines(row)))
+
+
 def _narrow_legend_lines(row: Row) -> int:
-    widths = [ENTRY_WIDTH + LETTER_WIDTH * len(r.name) for r in row.readings]
-    return min(MOST_LEGEND_LINES, -(-sum(widths) // NARROW_LINE_WIDTH))
+    """Return the lines Plotly makes: one, or columns as wide as the longest entry."""
+    widths = [
+        ENTRY_WIDTH + LETTER_WIDTH * min(len(reading.name), LONGEST_NAME)
+        for reading in row.readings
+    ]
+    if sum(widths) < NARROW_LINE_WIDTH:
+        return 1
+    columns = max(1, NARROW_LINE_WIDTH // max(widths))
+    return -(-len(widths) // columns)
 
 
 def _row_traces(row: Row, index: int) -> list[Trace]:
@@ -245,22 +278,27 @@ def _limit(value: float, index: int) -> Shape:
     return limit_line(value, colour=LIMIT_COLOUR, rows=rows)
 
 
-def _backgrounds(frame: Frame) -> list[Shape]:
+def _backgrounds(frame: Frame, row_count: int) -> list[Shape]:
     shapes = [
         shaded_window(span.start, span.end, colour=SPAN_COLOUR) for span in frame.spans
     ]
-    if frame.window is not None:
+    if frame.window is None:
+        return shapes
+    for index in range(row_count):
+        # Row by row, because its lines would cross the words between the rows.
         window = shaded_window(
-            frame.window.start, frame.window.end, colour=WINDOW_COLOUR
+            frame.window.start,
+            frame.window.end,
+            colour=WINDOW_COLOUR,
+            rows={"yref": f"{_numbered('y', index)} domain"},
         )
         window["line"] = {"width": 1, "color": WINDOW_COLOUR, "dash": "dot"}
         shapes.append(window)
     return shapes
 
 
-def _labels(frame: Frame) -> list[Layout]:
+def _labels(frame: Frame, above: int) -> list[Layout]:
     """Name each stage above the first row, and the window above the stages."""
-    above = TOP + frame.gap - GAP_HEIGHT
     labels = [
         _label(span, yshift=above, colour="var(--color-text)")
         for span in _labelled(frame)

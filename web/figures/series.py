@@ -105,17 +105,20 @@ def _traces(
     line, colour = named.line, run_colour(named.position)
     drawn: list[Trace] = []
     if not line.exact:
-        low = _positive(line.minimum, line.maximum) if log else line.minimum
+        low, high = line.minimum, line.maximum
+        if log:
+            low, high = _positive(low, high)
         drawn.append(
             band_trace(
                 line.x,
                 low,
-                line.maximum,
+                high,
                 colour=colour,
                 rows={"legendgroup": str(named.position)},
             )
         )
-    raw = line_trace(line.x, line.mean, name=literal(named.name), colour=colour)
+    mean = np.where(line.maximum > 0, line.mean, np.nan) if log else line.mean
+    raw = line_trace(line.x, mean, name=literal(named.name), colour=colour)
     raw["legendgroup"] = str(named.position)
     raw["hovertemplate"] = EXACT_HOVER
     if not line.exact:
@@ -142,19 +145,29 @@ def _smooth(raw: Trace, line: Line, *, colour: str, weight: float) -> Trace:
     return smooth
 
 
-def _positive(minimum: Floats, maximum: Floats) -> Floats:
-    """Lift what a logarithmic axis cannot show to the least that it can."""
+def _positive(minimum: Floats, maximum: Floats) -> tuple[Floats, Floats]:
+    """Lift what a logarithmic axis cannot show to the least that it can.
+
+    What lies below zero as a whole is a gap.
+    """
     shown = np.concatenate([minimum, maximum])
     shown = shown[np.isfinite(shown) & (shown > 0)]
-    return np.where(minimum > 0, minimum, shown.min() if shown.size else np.nan)
+    least = shown.min() if shown.size else np.nan
+    is_shown = maximum > 0
+    low = np.where(minimum > 0, minimum, least)
+    return np.where(is_shown, low, np.nan), np.where(is_shown, maximum, np.nan)
 
 
 def _notes(lines: Sequence[NamedLine], *, log: bool) -> list[str]:
     notes = []
     missing = sum(int((~np.isfinite(named.line.mean)).sum()) for named in lines)
     if missing:
-        what = "point is" if missing == 1 else "points are"
-        notes.append(f"{missing} {what} NaN or infinite: gaps in the line.")
+        # What is drawn of a summarised line are stretches of many points.
+        is_counted = all(named.line.exact for named in lines)
+        what = "Some points are"
+        if is_counted:
+            what = "1 point is" if missing == 1 else f"{missing} points are"
+        notes.append(f"{what} NaN or infinite: gaps in the line.")
     hidden = sum(int((named.line.mean <= 0).sum()) for named in lines)
     if log and hidden:
         notes.append("Values of 0 or less have no place on a logarithmic axis.")

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from web.figures.layout import TIME, Layout, framed, x_axis, y_axis
+from web.figures.layout import TIME, Layout, framed, room_below, x_axis, y_axis
 from web.figures.text import literal
 from web.figures.traces import Figure, faint, typed
 
 BAR_HEIGHT = 34
-MARGINS = 56
+TOP, SLACK = 6, 10
 # A bar too short to see still says that something ran.
 SHORTEST_SHARE = 0.004
+# The milliseconds shown where nothing took any time.
+SPAN_OF_NOTHING = 1_000.0
 LONGEST_NAME = 24
 # What a letter of a note takes of the axis, on the narrow card where the figure stands.
 LETTER_SHARE = 0.018
@@ -37,6 +39,7 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
     starts = np.array([bar.start for bar in bars])
     lengths = np.array([bar.end - bar.start for bar in bars])
     span = float((starts + lengths).max() - starts.min()) if bars else 0.0
+    span = span or SPAN_OF_NOTHING
     shown = np.maximum(lengths, span * SHORTEST_SHARE)
     names = [literal(bar.name, longest=LONGEST_NAME) for bar in bars]
     colours = [f"var(--color-{bar.state})" for bar in bars]
@@ -80,8 +83,8 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
                 fixedrange=True,
                 showgrid=False,
             ),
-            height=max(1, len(bars)) * BAR_HEIGHT + MARGINS,
-            margin={"l": 12, "r": 12, "t": 6, "b": 40},
+            height=max(1, len(bars)) * BAR_HEIGHT + TOP + SLACK + room_below(xaxis),
+            margin={"l": 12, "r": 12, "t": TOP, "b": room_below(xaxis)},
             hovermode="closest",
             dragmode=False,
             annotations=[

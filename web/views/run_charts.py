@@ -37,6 +37,7 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
         "sections": chart_sections(matching[:MOST_CHARTS], opens_all=bool(search)),
         "hidden": max(0, len(matching) - MOST_CHARTS),
         "count": len(paths),
+        "matching": len(matching),
         "search": search,
         "options": options,
         "axes": AXES,

@@ -74,7 +74,7 @@ def test_every_series_is_drawn_with_a_line_for_each_run(visit, ada, project):
     expect(chart.locator(".hoverlayer")).to_contain_text("<b>bold</b>")
 
 
-def test_a_zoom_asks_for_finer_points(visit, ada, runs):
+def test_a_zoom_asks_for_finer_points_until_it_is_reset(visit, ada, runs):
     page = visit(address(*runs[:2], text="loss"), ada)
     wait_for_charts(page, 1)
 
@@ -84,6 +84,11 @@ def test_a_zoom_asks_for_finer_points(visit, ada, runs):
         page.mouse.down()
         page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 60, steps=4)
         page.mouse.up()
+
+    reset = page.get_by_role("button", name="Reset zoom")
+    with page.expect_request(lambda request: "low=" not in request.url):
+        reset.click()
+    expect(reset).to_be_hidden()
 
 
 def test_only_differences_until_asked_for_everything(visit, ada, runs):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from web.figures.comparison import overlay_figure
+from web.figures.comparison import MOST_HOVERED_TOGETHER, overlay_figure
 from web.figures.series import NamedLine
 
 
@@ -39,6 +39,18 @@ def test_the_legend_is_the_page_s():
     figure = overlay_figure([NamedLine(Line(), "a", 0)])
 
     assert figure["layout"]["showlegend"] is False
+
+
+def test_few_runs_are_read_together_and_of_many_the_nearest():
+    lines = [NamedLine(Line(), f"run {n}", n) for n in range(MOST_HOVERED_TOGETHER + 1)]
+
+    few = overlay_figure(lines[:-1])
+    many = overlay_figure(lines)
+
+    assert few["layout"]["hovermode"] == "x unified"
+    assert "%{x}" not in few["data"][0]["hovertemplate"]
+    assert many["layout"]["hovermode"] == "closest"
+    assert many["data"][0]["hovertemplate"].endswith("<br>step %{x}")
 
 
 def test_a_colour_used_twice_is_dashed_the_second_time():

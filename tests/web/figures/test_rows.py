@@ -3,6 +3,9 @@ import pytest
 from tests.web.figures.plotly_schema import DrawnLine, check_schema, numbers
 from web.figures.rows import (
     LEGEND_LINE,
+    LEGEND_PADDING,
+    MOST_LEGEND_LINES,
+    ROW_HEIGHT,
     TITLE_HEIGHT,
     Frame,
     Reading,
@@ -67,6 +70,17 @@ def test_stages_and_the_judged_window_are_shaded_and_named():
     assert texts[:3] == ["preprocess", "&lt;b&gt;train&lt;/b&gt;", "judged"]
 
 
+def test_the_judged_window_leaves_the_words_between_the_rows_alone():
+    frame = Frame(window=TimeSpan("judged", 500, 900))
+
+    shapes = rows_figure([MEMORY, MEMORY], frame)["layout"]["shapes"]
+
+    assert [(shape["x0"], shape["x1"], shape["yref"]) for shape in shapes] == [
+        (500, 900, "y domain"),
+        (500, 900, "y2 domain"),
+    ]
+
+
 def test_stages_that_began_together_share_a_label():
     frame = Frame(spans=[TimeSpan("b", 10, 900), TimeSpan("a", 0, 1000)])
 
@@ -94,6 +108,9 @@ def test_values_are_shown_in_the_unit_of_the_row():
         (["step"], 0),
         (["step", "waiting"], 1),
         (["all processes", "container", "host"], 2),
+        # In columns as wide as the longest, here a single one.
+        (["all processes, rank 0", "main, rank 0", "host", "host"], 4),
+        (["all processes, rank 0"] * 40, MOST_LEGEND_LINES),
     ],
 )
 def test_a_title_stands_above_the_lines_of_its_legend_on_a_narrow_page(names, lines):
@@ -102,7 +119,25 @@ def test_a_title_stands_above_the_lines_of_its_legend_on_a_narrow_page(names, li
     layout = rows_figure([row], Frame(is_narrow=True))["layout"]
 
     (title,) = layout["annotations"]
-    assert title["yshift"] == TITLE_HEIGHT + lines * LEGEND_LINE
+    legend = LEGEND_PADDING + lines * LEGEND_LINE if lines else 0
+    assert title["yshift"] == TITLE_HEIGHT + legend
+    assert layout["margin"]["t"] > title["yshift"]
+
+
+def test_a_row_with_a_long_legend_has_more_room_above_it_on_a_narrow_page():
+    long = Row("Memory", "GiB", [Reading("all processes, rank 0", [LINE])] * 5)
+
+    layout = rows_figure([MEMORY, long, MEMORY], Frame(is_narrow=True))["layout"]
+
+    margin = layout["margin"]
+    height = layout["height"] - margin["t"] - margin["b"]
+    first, second, third = (
+        layout[name]["domain"] for name in ("yaxis", "yaxis2", "yaxis3")
+    )
+    legend = LEGEND_PADDING + 5 * LEGEND_LINE
+    assert (first[0] - second[1]) * height > legend + TITLE_HEIGHT
+    assert (second[0] - third[1]) * height < legend
+    assert (second[1] - second[0]) * height == pytest.approx(ROW_HEIGHT)
 
 
 def test_a_reading_of_several_stages_is_named_once():

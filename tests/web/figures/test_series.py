@@ -54,6 +54,52 @@ def test_gaps_are_drawn_as_gaps_and_counted():
     assert figure["notes"] == ["2 points are NaN or infinite: gaps in the line."]
 
 
+def test_stretches_without_numbers_are_not_counted_as_points():
+    figure = figure_of(DrawnLine([1.0, NAN, NAN], band=([1.0, NAN, NAN],) * 2))
+
+    assert figure["notes"] == ["Some points are NaN or infinite: gaps in the line."]
+
+
+def test_a_logarithmic_axis_has_gaps_where_all_of_a_stretch_is_below_zero():
+    line = DrawnLine(
+        [0.55, 0.007, -0.2, -0.7],
+        band=([0.5, 0.004, -0.3, -1.0], [0.6, 0.01, -0.1, -0.5]),
+    )
+
+    band, mean = figure_of(line, log=True)["data"]
+
+    assert numbers(band["x"]).tolist() == [0, 1, 1, 0]
+    assert numbers(band["y"]) == pytest.approx([0.6, 0.01, 0.004, 0.5])
+    assert np.isfinite(numbers(mean["y"])).tolist() == [True, True, False, False]
+
+
+def test_a_logarithmic_axis_lifts_a_band_that_crosses_zero():
+    line = DrawnLine([1.0, 1.0], band=([0.5, -2.0], [2.0, 3.0]))
+
+    band, _ = figure_of(line, log=True)["data"]
+
+    assert numbers(band["y"]).tolist() == [2.0, 3.0, 0.5, 0.5]
+
+
+def test_dates_stand_as_on_the_pages_and_have_room():
+    by_step, by_time = (
+        figure_of(PLAIN, axis=axis)["layout"] for axis in ("step", "time")
+    )
+
+    assert by_time["margin"]["b"] > by_step["margin"]["b"]
+    formats = [stop["value"] for stop in by_time["xaxis"]["tickformatstops"]]
+    assert "%H:%M\n%-d %b %Y" in formats
+    assert by_time["xaxis"]["hoverformat"].startswith("%-d %b %Y")
+    assert "tickformatstops" not in by_step["xaxis"]
+
+
+@pytest.mark.parametrize(("high", "seconds"), [(9e4, "%S"), (9e3, "%S.%L")])
+def test_close_up_a_time_has_milliseconds(high, seconds):
+    layout = figure_of(PLAIN, axis="time", low=0.0, high=high)["layout"]
+
+    assert layout["xaxis"]["hoverformat"].endswith(seconds)
+
+
 def test_a_logarithmic_axis_says_what_it_cannot_show():
     figure = figure_of(DrawnLine([0.0, 1.0], band=([-1.0, 0.5], [0.0, 2.0])), log=True)
 

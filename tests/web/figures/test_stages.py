@@ -35,6 +35,16 @@ def test_a_bar_of_no_length_is_still_seen():
     assert numbers(trace["x"])[2] == pytest.approx(10_000 * SHORTEST_SHARE)
 
 
+def test_a_run_that_took_no_time_at_all_has_its_note_beside_the_bar():
+    figure = stages_figure([StageBar("train", "failed", 50.0, 50.0, "failed, 0 ms")])
+
+    (trace,), layout = figure["data"], figure["layout"]
+    (note,) = layout["annotations"]
+    assert (note["text"], note["x"], note["xanchor"]) == ("failed, 0 ms", 50.0, "left")
+    assert numbers(trace["x"])[0] > 0
+    assert layout["xaxis"]["range"][0] < 50 < layout["xaxis"]["range"][1]
+
+
 def test_a_note_stands_where_it_has_most_room():
     bars = [
         StageBar("preprocess", "finished", 0.0, 36.0, "right of it"),

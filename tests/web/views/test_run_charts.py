@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import make_project, make_run, write_series
 from tests.web.sample_run import settle
+from tracker.models import Run, State
 
 
 @pytest.fixture
@@ -35,6 +36,14 @@ class TestPage:
     def test_searches_without_regard_to_case_or_patterns(self, charts):
         assert charts("?search=LOSS").content.decode().count("data-path=") == 2
         assert charts("?search=.*").content.decode().count("data-path=") == 0
+
+    def test_counts_what_it_found_and_still_knows_of_all(self, charts, run):
+        Run.objects.filter(id=run.id).update(state=State.RUNNING)
+
+        text = charts("?search=LOSS").content.decode()
+
+        assert 'role="status">2 series<' in text
+        assert "charts?known=3" in text
 
     def test_opens_as_its_address_says(self, charts):
         text = charts("?axis=time&log=1&smoothing=0.6&low=1.5&high=2").content.decode()

@@ -4,6 +4,7 @@
 const BEHAVIOURS = {
   "chart": () => import("./charts/chart.js"),
   "chart-list": () => import("./charts/chart_list.js"),
+  "unzoom": () => import("./charts/unzoom.js"),
   "comparison-table": () => import("./behaviours/comparison_table.js"),
   "confirm": () => import("./behaviours/confirm.js"),
   "copy": () => import("./behaviours/copy.js"),

@@ -6,7 +6,7 @@
 //                   says live: false
 // An ancestor's data-chart-query is added to the address. The chart tells its ancestors
 // of a zoom by "chart-zoom"; who prevents its default takes the zoom over.
-// "chart-refresh", sent to the element, fetches again.
+// "chart-refresh", sent to the element, fetches again; "chart-unzoom" undoes its zoom.
 
 import { onThemeChange, themed } from "./colours.js"
 import { drawSoon, unwatch, watch } from "./draw_queue.js"
@@ -38,6 +38,7 @@ class Chart {
     this.notes = appended(element, "chart__notes")
     this.notes.hidden = true
     element.addEventListener("chart-refresh", () => this.refresh())
+    element.addEventListener("chart-unzoom", () => this.unzoom())
   }
 
   // Called by the queue, and so never twice at once for what is visible.
@@ -115,6 +116,12 @@ class Chart {
     if (taken) return
     this.zoom = zoom
     drawSoon(this.element)
+  }
+
+  unzoom() {
+    if (!this.zoom) return
+    this.zoom = null
+    this.refresh()
   }
 
   forget() {

@@ -62,8 +62,10 @@ export function themed({ data, layout }) {
   return {
     data: coloured(data),
     layout: {
-      paper_bgcolor: TRANSPARENT,
-      plot_bgcolor: TRANSPARENT,
+      // Not transparent: crosshairs have an edge in this colour, and a saved picture
+      // is read on any ground.
+      paper_bgcolor: computed("var(--color-surface)"),
+      plot_bgcolor: computed("var(--color-surface)"),
       font: { ...text, color: computed("var(--color-text)") },
       hoverlabel: {
         bgcolor: computed("var(--color-surface)"),

@@ -11,6 +11,8 @@ export const CONFIG = {
   plotlyServerURL: "",
   typesetMath: false,
   doubleClick: "autosize",
+  // A tip lies over the buttons of the page.
+  showTips: false,
   modeBarButtonsToRemove: [
     "sendChartToCloud",
     "select2d",
