@@ -65,12 +65,12 @@ def _points(
     for column in (steps, times):
         if column is not None and len(column) != len(values):
             raise UnsupportedValue(column, "must be as long as the values")
-    now = time_ns()
+    now = time_ns() // 1_000
     return [
         (
             to_number(value),
             None if steps is None else to_step(steps[position]),
-            now if times is None else to_microseconds(times[position]) * 1_000,
+            now if times is None else to_microseconds(times[position]),
         )
         for position, value in enumerate(values)
     ]

@@ -6,6 +6,7 @@ Signals are left alone: a training script has its own plans for SIGTERM.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import traceback
@@ -118,4 +119,6 @@ def _end_all() -> None:
 
 def _start_anew_in_child() -> None:
     for run in list(_open_runs.values()):
-        run.start_anew_in_child()
+        # Whatever is wrong with one, the others must not write for the parent.
+        with contextlib.suppress(Exception):
+            run.start_anew_in_child()

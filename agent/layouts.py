@@ -2,7 +2,7 @@
 
 A row is what one call logged, as bytes of one shape:
 
-    number u64 · layout u64 · time i64 (ns since 1970) · step f64 · values f64 … · number u64
+    number u64 · layout u64 · time i64 (µs since 1970) · step f64 · values f64 … · number u64
 
 The number at both ends tells a row that was written whole from one that was not.
 docs/formats/ring.md says what lies around rows.
@@ -15,7 +15,6 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import count
-from operator import attrgetter
 
 HEAD = struct.Struct("<QQqd")
 TAIL = struct.Struct("<Q")
@@ -33,7 +32,6 @@ class Layout:
         "coming_steps",
         "is_defined",
         "is_shared",
-        "last_row",
         "last_step",
         "number",
         "pack",
@@ -56,7 +54,6 @@ class Layout:
         self.last_step = -1.0
         # Those of points without one; what takes the next of them takes it alone.
         self.coming_steps: Iterator[float] | None = None
-        self.last_row = 0  # the latest of all layouts' rows has the largest
 
 
 class StepsDiffer(Exception):
@@ -72,9 +69,9 @@ class Layouts:
         self._define = define
         self._by_paths: dict[tuple[str, ...], Layout] = {}
         self.by_number: dict[int, Layout] = {}
-        # Of paths that are in several.
-        self._of_shared_paths: dict[str, list[Layout]] = {}
         self._first_of_path: dict[str, Layout] = {}
+        # The last step of each path of the layouts that share any.
+        self._shared_steps: dict[str, float] = {}
         self._wide = 0
         self._numbers = count(1)
         # Re-entrant, because a signal handler may log while its thread adds one.
@@ -102,7 +99,7 @@ class Layouts:
     def next_step(self, layout: Layout) -> float:
         """Return one more than the last step of a layout's series, if that is one."""
         if layout.is_shared:
-            steps = {self._last_step(path, layout) for path in layout.paths}
+            steps = {self._shared_steps[path] for path in layout.paths}
             if len(steps) > 1:
                 raise StepsDiffer
             return steps.pop() + 1.0
@@ -114,10 +111,16 @@ class Layouts:
                     coming = layout.coming_steps = count(layout.last_step + 1.0)
         return next(coming)
 
+    def note_step(self, layout: Layout, step: float) -> None:
+        """Remember the last step of a layout's series."""
+        layout.last_step = step
+        if layout.is_shared:
+            self._shared_steps.update(dict.fromkeys(layout.paths, step))
+
     def define_all(self) -> None:
         """Write down every layout there is, where they have been defined nowhere yet."""
         with self._adding:
-            for layout in self.by_number.values():
+            for layout in [*self.by_number.values()]:
                 layout.is_defined = self._define(layout)
 
     def _add(self, paths: tuple[str, ...]) -> Layout:
@@ -126,17 +129,19 @@ class Layouts:
         for path in paths:
             first = self._first_of_path.setdefault(path, layout)
             if first is not layout:
-                first.is_shared = layout.is_shared = True
-                self._of_shared_paths.setdefault(path, [first]).append(layout)
+                self._share(first)
+                layout.is_shared = True
+        if layout.is_shared:
+            for path in paths:
+                self._shared_steps.setdefault(path, -1.0)
         self.by_number[layout.number] = self._by_paths[paths] = layout
         return layout
 
-    def _last_step(self, path: str, layout: Layout) -> float:
-        shared = self._of_shared_paths.get(path)
-        if shared is None:
-            return layout.last_step
-        latest: float = max(shared, key=attrgetter("last_row")).last_step
-        return latest
+    def _share(self, layout: Layout) -> None:
+        if not layout.is_shared:
+            for path in layout.paths:
+                self._shared_steps.setdefault(path, layout.last_step)
+            layout.is_shared = True
 
 
 @lru_cache(maxsize=256)

@@ -74,11 +74,7 @@ class Leftovers:
             lock = locks.acquire(spool.folder)
             if lock is not None:
                 self._lock = lock
-                try:
-                    recover(spool.folder, self._notices)
-                except OSError as error:
-                    self._notices.warn("ring", f"a spool cannot be completed ({error})")
-                    self._held_until[spool.id] = now + HOLD_SECONDS
+                if not self._recovered(spool, now):
                     self.let_go()
                     continue
                 # Read again: its last owner may have gone on until now.
@@ -87,6 +83,24 @@ class Leftovers:
                 return True
         self._next_search = now + _SEARCH_SECONDS
         return False
+
+    def _recovered(self, spool: SpoolReader, now: float) -> bool:
+        """Complete a spool with what is in memory; False, and held, if that fails."""
+        # Whatever is raised: it is not to be tried again at once.
+        self._held_until[spool.id] = now + HOLD_SECONDS
+        try:
+            recover(spool.folder, self._notices)
+        except OSError as error:
+            self._notices.warn(
+                f"ring {spool.id}",
+                f"what a killed process left in memory cannot be written ({error})",
+            )
+            return False
+        except BaseException:
+            self.let_go()
+            raise
+        del self._held_until[spool.id]
+        return True
 
     def _deliverable(self, server: Server, now: float) -> Iterator[SpoolReader]:
         for spool in find_spools(self._root):

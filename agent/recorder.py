@@ -6,6 +6,7 @@ Everything here runs in the training thread, and nothing here waits.
 from __future__ import annotations
 
 import contextlib
+import struct
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
@@ -18,7 +19,6 @@ from agent.errors import (
     AgentError,
     TooManyAttributes,
     TypeConflict,
-    UnsupportedValue,
     shown,
 )
 from agent.layouts import Layout, Layouts, StepsDiffer
@@ -34,9 +34,10 @@ LARGEST_RUN = 100_000  # attributes
 _MOST_REFUSALS_TOLD = 50
 # How long another thread may take to log; one that takes longer is not waited for.
 _TURN_SECONDS = 0.001
-_PLAIN = (float, int)
+# What is a number without a call of anybody's code.
+_PLAIN = frozenset({float, int, bool})
 
-# Value, step (None: the one after the last), time in nanoseconds since 1970.
+# Value, step (None: the one after the last), time in microseconds since 1970.
 Point = tuple[float, float | None, int]
 
 
@@ -45,6 +46,23 @@ class Kind(Enum):
 
     VALUE = auto()
     SERIES = auto()
+
+
+class _Asleep(Exception):
+    """Nothing takes from the buffer."""
+
+
+# What sends a call the long way. Not all there is: a signal handler of the user's may
+# raise anything at any moment, to be caught further up.
+_UNUSUAL = (
+    AgentError,
+    StepsDiffer,
+    _Asleep,
+    KeyError,
+    TypeError,
+    OverflowError,
+    struct.error,
+)
 
 
 class Recorder:
@@ -90,12 +108,16 @@ class Recorder:
         time: float | datetime | None,
     ) -> None:
         """Log one point of a series."""
-        try:
-            # The common case; struct knows what is a number.
-            layout = self.layouts.by_key[path]
-            moment = time_ns() if time is None else _moment(time)
-            self._put(layout, step, moment, (value,))
-        except Exception:  # noqa: BLE001 - whatever it is, the long way tells
+        layout = self.layouts.by_key.get(path)
+        if layout is not None:
+            # The common case. What is unusual about it, the long way finds.
+            try:
+                number = value if type(value) in _PLAIN else to_number(value)
+                self._put(layout, step, _moment(time), (number,))
+            except _UNUSUAL:
+                layout = None
+        # Not in the handler: what is raised there seems to follow from what was.
+        if layout is None:
             self._append_slowly(path, value, step, time)
 
     def log(
@@ -105,23 +127,54 @@ class Recorder:
         time: float | datetime | None,
     ) -> None:
         """Log one point of each of several series."""
-        try:
-            # Likewise, for a dictionary whose keys were seen before.
-            layout = self.layouts.by_key[tuple(data)]
-            moment = time_ns() if time is None else _moment(time)
-            self._put(layout, step, moment, data.values())
-        except Exception:  # noqa: BLE001 - as above
+        is_logged = False
+        if type(data) is dict:
+            # Likewise, where such keys were seen before.
+            try:
+                self._log_known(self.layouts.by_key[tuple(data)], data, step, time)
+                is_logged = True
+            except _UNUSUAL:
+                is_logged = False
+        if not is_logged:
             self._log_slowly(data, step, time)
+
+    def _log_known(
+        self,
+        layout: Layout,
+        data: dict[str, object],
+        step: float | None,
+        time: float | datetime | None,
+    ) -> None:
+        values: Collection[Any] = data.values()
+        # No code but ours may run while a row is being written.
+        if not _PLAIN.issuperset(map(type, values)):
+            values = [to_number(value) for value in values]
+        moment = _moment(time)
+        try:
+            self._put(layout, step, moment, values)
+        except StepsDiffer:
+            self._log_apart(layout, values, moment)
+
+    def _log_apart(self, layout: Layout, values: Collection[Any], moment: int) -> None:
+        """Log series one by one that are not at the same step."""
+        for path, value in zip(layout.paths, values, strict=True):
+            self._put_points({path: value}, None, moment)
 
     def extend(self, path: str, points: Sequence[Point]) -> None:
         """Log points of one series."""
         self.claim(path)
         for value, step, moment in points:
-            self._put_points([(path, value)], step, moment)
+            self._put_points({path: value}, step, moment)
 
     def log_measured(self, measured: Mapping[str, float], step: float) -> None:
         """Log numbers that the agent itself has measured."""
-        self._put_points(list(measured.items()), step, time_ns())
+        try:
+            for path in measured.keys() - self._kinds.keys():
+                self.claim(path)
+        except AgentError as error:
+            self.refuse(error)
+            return
+        self._put_points(measured, step, _moment(None))
 
     def put(self, change: Change) -> None:
         """Queue a change of attributes or tags."""
@@ -165,7 +218,6 @@ class Recorder:
         # A thread that is interrupted by its own signal handler may enter again.
         self._turn = threading.RLock()
         self._is_busy = False
-        self._rows = 0
 
     def _define(self, layout: Layout) -> bool:
         try:
@@ -173,7 +225,6 @@ class Recorder:
         except ValueError:
             return False  # it has just been closed
 
-    # Any: values that struct can make floats of, which may be anything.
     def _put(
         self, layout: Layout, step: float | None, moment: int, values: Collection[Any]
     ) -> None:
@@ -181,44 +232,53 @@ class Recorder:
         if not self.is_awake:
             raise _Asleep
         if step is None:
-            step = self.layouts.next_step(layout)
-        elif step.__class__ in _PLAIN and step - step == 0:
-            layout.coming_steps = None
-        else:
-            raise UnsupportedValue(step, "cannot be a step")
+            self._put_next(layout, moment, values)
+            return
+        if type(step) not in _PLAIN or step - step != 0:
+            step = to_step(step)
+        self._write(layout, moment, step, values)
+        layout.coming_steps = None
+        self.layouts.note_step(layout, step)
+
+    def _put_next(self, layout: Layout, moment: int, values: Collection[float]) -> None:
+        """Log a row with the step behind the last one."""
+        step = self.layouts.next_step(layout)
         try:
             self._write(layout, moment, step, values)
-        except BaseException:
+        except (TypeError, OverflowError, struct.error):
             # The step was not used.
             layout.coming_steps = None
             raise
-        layout.last_step = step
-        self._rows = layout.last_row = self._rows + 1
+        # Another thread may have used the next one meanwhile.
+        if step > layout.last_step or layout.is_shared:
+            self.layouts.note_step(layout, step)
 
     def _write(
-        self, layout: Layout, moment: int, step: float, values: Collection[Any]
+        self, layout: Layout, moment: int, step: float, values: Collection[float]
     ) -> None:
         """Write a row to the ring, or, where that is not to be had, beside it."""
         turn = self._turn
-        if not turn.acquire(False) and not turn.acquire(True, _TURN_SECONDS):
-            self._write_beside(layout, moment, step, values)
-            return
-        is_within, self._is_busy = self._is_busy, True
+        is_alone = False
         try:
-            ring = self._ring
-            # Our own signal handler or finalizer may have come in between.
-            if (
-                is_within
-                or ring is None
-                or not ring.write(layout, moment, step, values)
-            ):
-                self._write_beside(layout, moment, step, values)
+            if turn.acquire(False) or turn.acquire(True, _TURN_SECONDS):
+                # Not if our own signal handler or finalizer came in between.
+                is_alone = not self._is_busy
+                self._is_busy = True
+                ring = self._ring
+                if is_alone and ring and ring.write(layout, moment, step, values):
+                    return
+            self._write_beside(layout, moment, step, values)
         finally:
-            self._is_busy = is_within
-            turn.release()
+            if is_alone:
+                self._is_busy = False
+            try:  # noqa: SIM105 - quicker than suppress
+                turn.release()
+            except RuntimeError:
+                # It was not our turn; or we were interrupted before we knew.
+                pass
 
     def _write_beside(
-        self, layout: Layout, moment: int, step: float, values: Collection[Any]
+        self, layout: Layout, moment: int, step: float, values: Collection[float]
     ) -> None:
         row = layout.pack(0, layout.number, moment, step, *values, 0)
         self.buffer.put_row(row, len(layout.paths))
@@ -230,15 +290,17 @@ class Recorder:
         step: float | None,
         time: float | datetime | None,
     ) -> None:
+        if not self.is_awake and not self._wake():
+            return
         try:
             self.claim(path)
-            point = [(path, to_number(value))]
+            number = to_number(value)
             step = None if step is None else to_step(step)
             moment = _moment(time)
         except AgentError as error:
             self.refuse(error, path)
             return
-        layout = self._put_points(point, step, moment)
+        layout = self._put_points({path: number}, step, moment)
         if layout is not None:
             self.layouts.remember(path, layout)
 
@@ -248,6 +310,8 @@ class Recorder:
         step: float | None,
         time: float | datetime | None,
     ) -> None:
+        if not self.is_awake and not self._wake():
+            return
         try:
             leaves = list(flatten("", data))
             step = None if step is None else to_step(step)
@@ -266,32 +330,32 @@ class Recorder:
                 continue
             if cleaned in points:
                 # By two of its names; a row has each path once.
-                self._put_points(list(points.items()), step, moment)
+                self._put_points(points, step, moment)
                 points.clear()
             points[cleaned] = number
         if not points:
             return
-        layout = self._put_points(list(points.items()), step, moment)
+        layout = self._put_points(points, step, moment)
         is_whole = len(points) == len(leaves)
         if layout and is_whole and _are_keys([path for path, _ in leaves], data):
             self.layouts.remember(tuple(data), layout)
 
     def _put_points(
-        self, points: Sequence[tuple[str, float]], step: float | None, moment: int
+        self, points: Mapping[str, float], step: float | None, moment: int
     ) -> Layout | None:
         """Log points together, or else one by one; return the layout of all of them."""
         if not self.is_awake and not self._wake():
             return None
-        layout = self.layouts.of(tuple(path for path, _ in points))
+        layout = self.layouts.of(tuple(points))
         if layout is not None:
             with contextlib.suppress(StepsDiffer):
-                self._put_anyhow(layout, step, moment, [value for _, value in points])
+                self._put_anyhow(layout, step, moment, points.values())
                 return layout
-        for path, value in points:
+        for path, value in points.items():
             alone = self.layouts.of((path,))
             assert alone is not None
-            self._put_anyhow(alone, step, moment, [value])
-        return None
+            self._put_anyhow(alone, step, moment, (value,))
+        return layout
 
     def _put_anyhow(
         self, layout: Layout, step: float | None, moment: int, values: Collection[float]
@@ -322,10 +386,6 @@ def _are_keys(paths: list[str], data: object) -> bool:
     return keys == paths and all(type(key) is str for key in keys)
 
 
-class _Asleep(Exception):
-    """Nothing takes from the buffer."""
-
-
 def _moment(time: float | datetime | None) -> int:
-    """Return a time as nanoseconds since 1970; by default now."""
-    return time_ns() if time is None else to_microseconds(time) * 1_000
+    """Return a time as microseconds since 1970; by default now."""
+    return time_ns() // 1_000 if time is None else to_microseconds(time)

@@ -10,13 +10,15 @@ import contextlib
 import json
 import os
 import stat
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from agent import locks
 from agent.frames import Frame, read_frames
 from agent.grouping import encoded, payloads
 from agent.layouts import Layout
@@ -62,10 +64,27 @@ def recover(folder: Path, notices: Notices) -> None:
         if file is None or path is None:
             return
         data = _read(file)
-        if data is not None:
-            _move(data, file, folder, notices)
+        if data is not None and not _move(data, file, folder, notices):
+            return
     with contextlib.suppress(OSError):
         path.unlink()
+
+
+def recover_all(root: Path, notices: Notices) -> None:
+    """Do so for every abandoned spool below a folder, whether or not it is delivered.
+
+    Memory is scarcer than disk, and gone when the machine is started again.
+    """
+    for path in root.glob(f"*/{RING_FILE}"):
+        lock = locks.acquire(path.parent)
+        if lock is None:
+            continue
+        try:
+            # What cannot be written now will be tried again.
+            with contextlib.suppress(OSError):
+                recover(path.parent, notices)
+        finally:
+            locks.release(lock)
 
 
 def points_left(folder: Path) -> int:
@@ -87,13 +106,13 @@ def last_mark(data: bytes) -> Mark | None:
 def rows_from(data: bytes, low: Position) -> tuple[list[Row], Position]:
     """Return the rows from a position on, and the position behind them."""
     rows: list[Row] = []
-    number, place = low.number, low.place
+    number, place, _ = low
     for row, behind in intact_rows(
         data[ROWS:], number, place, ROW_BYTES, layouts_in(data)
     ):
         rows.append(row)
         number, place = number + 1, behind
-    return rows, Position(number, place)
+    return rows, (number, place, 0)
 
 
 def layouts_in(data: bytes) -> dict[int, Layout]:
@@ -112,7 +131,7 @@ def _mark_at(data: bytes, place: int) -> Mark | None:
     # Before it was written there are zeros, whose checksum would be right.
     if not frame or checksum != zlib.crc32(body):
         return None
-    return Mark(frame, Position(*numbers[:2]), Position(*numbers[2:]))
+    return Mark(frame, (*numbers[:2], 0), (*numbers[2:], 0))
 
 
 def _path_of_ring(folder: Path) -> Path | None:
@@ -159,28 +178,42 @@ def _read(file: int) -> bytes | None:
     return data if len(data) == RING_BYTES and data.startswith(MAGIC) else None
 
 
-def _move(data: bytes, file: int, folder: Path, notices: Notices) -> None:
+def _move(data: bytes, file: int, folder: Path, notices: Notices) -> bool:
+    """Move what is left to the spool; return whether the ring may go."""
     last = SpoolReader(folder).last_number()
     low = _first_left(data, last)
     rows, end = rows_from(data, low)
-    # Of one that wrote no frame it is not even known which run it belongs to.
-    if not rows or not last:
-        return
+    if not rows:
+        return True
+    if not last:
+        # Without its first frame it is not even known which run it belongs to. Or the
+        # files cannot be read just now.
+        return False
+    found = payloads(encoded(rows, notices=notices))
     frames = [
         Frame(number, payload).to_bytes()
-        for number, payload in enumerate(
-            payloads(encoded(rows, notices=notices)), last + 1
-        )
+        for number, payload in enumerate(found, last + 1)
     ]
     aside = folder / f".{last + 1:020}.recovered"
     aside.write_bytes(b"".join(frames))
-    # When the process was last heard of.
-    latest = max(row.time for row in rows) * 1_000
-    os.utime(aside, ns=(latest, latest))
-    announced, mark = sealed_mark(last + 1, low, end), last_mark(data)
-    for place in MARKS:
-        # The one that counts until this is written stays as it is.
-        if mark is None or _mark_at(data, place) != mark:
-            os.pwrite(file, announced, place)
-            break
+    _date(aside, folder, rows)
+    # The mark that counts stays as it is until this one is written.
+    mark = last_mark(data)
+    place = next((p for p in MARKS if _mark_at(data, p) != mark), MARKS[0])
+    os.pwrite(file, sealed_mark(last + 1, low, end), place)
     aside.rename(folder / f"{last + 1:020}{SEGMENT_SUFFIX}")
+    return True
+
+
+def _date(aside: Path, folder: Path, rows: Sequence[Row]) -> None:
+    """Give a file the time when the process was last heard of, as far as that is known.
+
+    Whoever logs may give times of their own, in the past or in the future.
+    """
+    earliest = max(
+        (segment.stat().st_mtime_ns for segment in folder.glob(f"*{SEGMENT_SUFFIX}")),
+        default=0,
+    )
+    latest = max(row.time for row in rows) * 1_000
+    moment = max(earliest, min(latest, time.time_ns()))
+    os.utime(aside, ns=(moment, moment))

@@ -1,25 +1,27 @@
 """A ring of rows in memory that outlives the process: a mapped file.
 
 What a call has logged is in it when the call returns, so that not even kill -9 takes
-it; the writer moves it on to the spool. Of a process that was killed, `remains` says
-what it had not moved yet. Layout in docs/formats/ring.md.
+it; the writer moves it on to the spool. What a killed process had not moved yet,
+`agent.recovery` does. Layout in docs/formats/ring.md.
 
-A mapped file must never lack a page: where one cannot be had, the process is killed
-with SIGBUS. So all of it is allocated before, on file systems that keep to that.
+It lies in shared memory alone. Where a page of a mapped file cannot be had, the process
+is killed with SIGBUS, so all of it is allocated before; and a page of a disk may have to
+be waited for.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import stat
 import struct
+import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from mmap import mmap
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import msgspec
 
@@ -31,11 +33,11 @@ MAGIC = b"SMRING\x01\x00"
 MARKS = (64, 128)  # where the two lie; they take turns
 MARK = struct.Struct("<QQQQQ")
 CHECKSUM = struct.Struct("<I")
-FOLDER = 256  # where it says whose ring it is
+OWNER = 256  # where it says whose ring it is
 LENGTH = struct.Struct("<H")
 DEFINITIONS = 4_096
 ROWS = DEFINITIONS + 256 * 1_024
-ROW_BYTES = 4 * 1_024 * 1_024
+ROW_BYTES = 2 * 1_024 * 1_024
 # Behind the end there is room for the row that reaches it.
 _OVERHANG_BYTES = 128 * 1_024
 RING_BYTES = ROWS + ROW_BYTES + _OVERHANG_BYTES
@@ -45,23 +47,18 @@ SUFFIX = ".ring"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _MOUNTS = Path("/proc/self/mountinfo")
 _SHARED_MEMORY = Path("/dev/shm")
-# Data loaders die where it runs out, so much of it is left to them.
-_SPARED_BYTES = 256 * 1_024 * 1_024
-# Network file systems may hang or vanish, and others allocate anew on every write.
-_LASTING = {"tmpfs", "ext2", "ext3", "ext4", "xfs", "f2fs", "overlay"}
+# Of what is free no larger part is taken: data loaders die where it runs out.
+_SMALLEST_PART = 16
+# Where processes see other files than we do, they say when they were last used.
+_NAMESPACE = Path("/proc/self/ns/mnt")
+_FORGOTTEN_SECONDS = 7 * 86_400
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Position(NamedTuple):
-    """Between two rows: the next one's number and place, and the bytes before it."""
-
-    number: int
-    place: int
-    passed: int = 0
-
-
-START = Position(number=1, place=0)
+# Between two rows: the next one's number and place, and the bytes of all before it.
+Position = tuple[int, int, int]
+START: Position = (1, 0, 0)
 
 
 class Ring:
@@ -70,9 +67,9 @@ class Ring:
     def __init__(self, path: Path, memory: mmap) -> None:
         self.path = path
         self._memory = memory
-        self._number = START.number
-        self._place = ROWS
-        self._written = 0
+        # Numbers and places of the next row, and the bytes before it: where to write,
+        # and where to read. Each is replaced at once, whatever interrupts us.
+        self._head = START
         self._read = START
         self._defined = DEFINITIONS
         self._marks = 0
@@ -80,33 +77,35 @@ class Ring:
     def define(self, layout: Layout) -> bool:
         """Write down what rows of a layout hold; False where there is no room left."""
         definition = Frame(layout.number, _encode(layout.paths)).to_bytes()
-        low, high = self._defined, self._defined + len(definition)
+        size = len(definition)
+        low = self._defined
+        high = self._defined = low + size
         if high > ROWS:
+            self._defined = low
             return False
-        self._defined = high
         self._memory[low:high] = definition
         return True
 
-    # Any: whatever can be made a float; struct knows how.
-    def write(self, layout: Layout, time: int, step: float, values: Any) -> bool:
-        """Add a row, or return False where it does not fit.
-
-        Raises whatever the values raise when they are asked for their numbers.
-        """
+    def write(
+        self, layout: Layout, moment: int, step: float, values: Collection[float]
+    ) -> bool:
+        """Add a row, or return False where it does not fit; raise for no numbers."""
+        number, place, passed = self._head
         size = layout.size
-        if (
-            not layout.is_defined
-            or self._written - self._read.passed + size > ROW_BYTES
-        ):
+        if not layout.is_defined or passed - self._read[2] + size > ROW_BYTES:
             return False
-        number, place = self._number, self._place
         layout.pack_into(
-            self._memory, place, number, layout.number, time, step, *values, number
+            self._memory,
+            ROWS + place,
+            number,
+            layout.number,
+            moment,
+            step,
+            *values,
+            number,
         )
-        self._number = number + 1
         place += size
-        self._place = place if place < ROWS + ROW_BYTES else ROWS
-        self._written += size
+        self._head = number + 1, place if place < ROW_BYTES else 0, passed + size
         return True
 
     def read(
@@ -115,14 +114,14 @@ class Ring:
         """Return the oldest rows, and the position behind them."""
         rows: list[Row] = []
         number, place, passed = self._read
-        most = min(self._written, passed + most_bytes)
+        most = min(self._head[2], passed + most_bytes)
         while passed < most:
             row = read_row(self._memory, ROWS + place, layouts)
             size = HEAD.size + len(row.values) + TAIL.size
             rows.append(row)
             number, passed = number + 1, passed + size
             place = 0 if place + size >= ROW_BYTES else place + size
-        return rows, Position(number, place, passed)
+        return rows, (number, place, passed)
 
     def announce(self, frame: int, high: Position) -> None:
         """Say that a frame will hold all rows up to a position, before it is written.
@@ -140,11 +139,13 @@ class Ring:
 
     @property
     def is_empty(self) -> bool:
-        return self._written == self._read.passed
+        return self._head[2] == self._read[2]
 
     def close(self) -> None:
         """Close the file, and leave it to others."""
-        self._memory.close()
+        # A thread that is just writing lets go of it by itself.
+        with contextlib.suppress(BufferError):
+            self._memory.close()
 
     def remove(self) -> None:
         """Close and delete the file."""
@@ -155,26 +156,27 @@ class Ring:
 
 def create_ring(folder: Path) -> Ring | None:
     """Make the ring of a spool; None where there is no memory that can be relied on."""
-    boot = boot_id()
-    for place in _places(folder):
-        path = place / f"{folder.name}{SUFFIX}"
-        try:
-            ring = _created(path, folder)
-        except (OSError, ValueError):
-            continue
-        said = {"path": str(path), "boot": boot}
-        try:
-            (folder / RING_FILE).write_text(json.dumps(said), "utf-8")
-        except OSError:
-            ring.remove()
-            return None
-        return ring
-    return None
+    boot, place = boot_id(), _own_folder()
+    if not boot or place is None:
+        return None
+    remove_orphans(place)
+    path = place / f"{folder.name}{SUFFIX}"
+    try:
+        ring = _created(path, folder)
+    except (OSError, ValueError):
+        return None
+    said = {"path": str(path), "boot": boot}
+    try:
+        (folder / RING_FILE).write_text(json.dumps(said), "utf-8")
+    except OSError:
+        ring.remove()
+        return None
+    return ring
 
 
 def sealed_mark(frame: int, low: Position, high: Position) -> bytes:
     """Return what is written down of a frame that will hold the rows in between."""
-    body = MARK.pack(frame, low.number, low.place, high.number, high.place)
+    body = MARK.pack(frame, *low[:2], *high[:2])
     return body + CHECKSUM.pack(zlib.crc32(body))
 
 
@@ -190,32 +192,32 @@ def boot_id() -> str:
 
 
 def remove_orphans(place: Path) -> None:
-    """Delete rings whose spools are gone."""
-    with contextlib.suppress(OSError):
-        for path in place.glob(f"*{SUFFIX}"):
-            with path.open("rb") as file:
-                head = file.read(DEFINITIONS)
-            if head.startswith(MAGIC) and not _folder_in(head).is_dir():
-                path.unlink(missing_ok=True)
+    """Delete rings whose spools are gone, and those that nobody will ever look for."""
+    for path in place.glob(f"*{SUFFIX}"):
+        with contextlib.suppress(OSError, ValueError, struct.error):
+            _remove_orphan(path)
 
 
-def _places(folder: Path) -> Iterator[Path]:
-    """Yield folders that a ring may lie in, the best first."""
-    if not boot_id():
-        return
-    place = _own_folder()
-    if place is not None:
-        remove_orphans(place)
-        yield place
-    if _file_system_of(folder) in _LASTING:
-        yield folder
+def _remove_orphan(path: Path) -> None:
+    with path.open("rb") as file:
+        # That of a living process is locked.
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        head = file.read(DEFINITIONS)
+        is_forgotten = time.time() - path.stat().st_mtime > _FORGOTTEN_SECONDS
+        if not head.startswith(MAGIC):
+            return
+        folder, namespace = _owner_in(head)
+        # Containers may share this memory, and not their folders.
+        is_gone = namespace == _namespace() and not folder.is_dir()
+        if is_gone or is_forgotten:
+            path.unlink(missing_ok=True)
 
 
 def _own_folder() -> Path | None:
     """Return our folder in shared memory, where anybody may have made one before us."""
     try:
         space = os.statvfs(_SHARED_MEMORY)
-        if space.f_bavail * space.f_frsize < _SPARED_BYTES:
+        if space.f_bavail * space.f_frsize < _SMALLEST_PART * RING_BYTES:
             return None
         if _file_system_of(_SHARED_MEMORY) != "tmpfs":
             return None
@@ -249,10 +251,12 @@ def _created(path: Path, folder: Path) -> Ring:
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     file = os.open(path, flags, 0o600)
     try:
-        os.posix_fallocate(file, 0, RING_BYTES)
-        whose = os.fsencode(folder.absolute())
-        os.pwrite(file, LENGTH.pack(len(whose)) + whose, FOLDER)
+        # The mapping keeps a descriptor of its own, and with it the lock.
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # First of all, so that it is known as one if we are killed now.
         os.pwrite(file, MAGIC, 0)
+        os.pwrite(file, _owner(folder), OWNER)
+        os.posix_fallocate(file, 0, RING_BYTES)
         return Ring(path, mmap(file, RING_BYTES))
     except BaseException:
         path.unlink(missing_ok=True)
@@ -261,7 +265,27 @@ def _created(path: Path, folder: Path) -> Ring:
         os.close(file)
 
 
-def _folder_in(head: bytes) -> Path:
-    (length,) = LENGTH.unpack_from(head, FOLDER)
-    low = FOLDER + LENGTH.size
-    return Path(os.fsdecode(head[low : low + length]))
+def _owner(folder: Path) -> bytes:
+    texts = os.fsencode(folder.absolute()), _namespace().encode()
+    owner = b"".join(LENGTH.pack(len(text)) + text for text in texts)
+    if OWNER + len(owner) > DEFINITIONS:
+        raise ValueError("the name of the folder is too long")
+    return owner
+
+
+def _owner_in(head: bytes) -> tuple[Path, str]:
+    texts = []
+    place = OWNER
+    for _ in range(2):
+        (length,) = LENGTH.unpack_from(head, place)
+        place += LENGTH.size + length
+        texts.append(head[place - length : place])
+    return Path(os.fsdecode(texts[0])), texts[1].decode()
+
+
+def _namespace() -> str:
+    """Return what is the same for processes that see the same files."""
+    try:
+        return str(_NAMESPACE.readlink())
+    except OSError:
+        return ""

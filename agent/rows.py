@@ -22,10 +22,10 @@ class Row(NamedTuple):
 
 def read_row(data: Memory, place: int, layouts: Mapping[int, Layout]) -> Row:
     """Return the row at a place where there is a whole one."""
-    _, layout, nanoseconds, step = HEAD.unpack_from(data, place)
+    _, layout, time, step = HEAD.unpack_from(data, place)
     found = layouts[layout]
     values = data[place + HEAD.size : place + found.size - TAIL.size]
-    return Row(found.paths, step, nanoseconds // 1_000, bytes(values))
+    return Row(found.paths, step, time, bytes(values))
 
 
 def intact_rows(

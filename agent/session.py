@@ -16,6 +16,7 @@ from agent.messages import Origin
 from agent.notices import Notices
 from agent.probes.sampler import Sampler, make_probes
 from agent.recorder import Recorder
+from agent.recovery import recover_all
 from agent.ring import Ring, create_ring
 from agent.sender import Sender
 from agent.settings import Mode, Settings, find_server, find_url
@@ -57,6 +58,8 @@ class Session:
         )
         # A thread of its own: a disk may take its time, and nothing else must wait.
         self._syncer = Background("seamark-syncer", self._sync)
+        self._notices = notices
+        self._is_tidied = False
         self._sender: Sender | None = None
         self._sampler: Sampler | None = None
         if settings.mode is Mode.ONLINE:
@@ -117,6 +120,9 @@ class Session:
             self._sender.stop()
         # A disk that hangs is not waited for.
         self._syncer.stop(_STOP_SECONDS)
+        if self._writer.background.is_alive:
+            # It hangs in a write. Nobody else may go on with the spool meanwhile.
+            return
         if self.ring is not None:
             # What is left in it is for whoever delivers the rest of the spool.
             (self.ring.remove if is_written else self.ring.close)()
@@ -126,6 +132,9 @@ class Session:
             self._spool.close()
 
     def _sync(self) -> float:
+        if not self._is_tidied:
+            self._is_tidied = True
+            recover_all(self._spool.folder.parent, self._notices)
         # What cannot be written is told by the writer.
         with contextlib.suppress(OSError):
             self._spool.sync()

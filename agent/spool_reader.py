@@ -13,6 +13,7 @@ import shutil
 import uuid
 from collections.abc import Collection, Iterator
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +89,12 @@ class SpoolReader:
         return found
 
     def last_number(self) -> int:
-        """Return the number of the last frame that was ever written, as far as known."""
+        """Return the number of the last frame that was ever written, as far as known.
+
+        Raises OSError where a file cannot be read.
+        """
         for _, segment in sorted(self._all_segments(), reverse=True):
-            numbers = [frame.number for frame in read_frames(_read(segment, 0))]
+            numbers = [frame.number for frame in read_frames(segment.read_bytes())]
             if numbers:
                 return max([*numbers, self.delivered])
         return self.delivered
@@ -248,9 +252,10 @@ class SpoolReader:
         return messages.Origin(**stored)
 
     def _remove_segments_before(self, number: int) -> None:
-        needed = {segment for _, segment in self._segments(number)}
-        for _, segment in self._all_segments():
-            if segment not in needed:
+        # One that begins after this look is not among them.
+        segments = sorted(self._all_segments())
+        for (_, segment), (end, _) in pairwise(segments):
+            if end <= number:
                 segment.unlink(missing_ok=True)
 
     def _read_acknowledged(self) -> int:

@@ -94,7 +94,8 @@ def _flatten(path: str, value: object, *, depth: int) -> Iterator[tuple[str, obj
             value, f"is nested deeper than {_DEEPEST_NESTING} levels"
         )
     for key, member in fields.items():
-        name = str(key)
+        # A member of an enumeration that is text is found again by that text.
+        name = str.__str__(key) if isinstance(key, str) else str(key)
         yield from _flatten(f"{path}/{name}" if path else name, member, depth=depth + 1)
 
 

@@ -56,12 +56,13 @@ def perform(chosen: argparse.Namespace) -> int:
         # Once is enough.
         "SEAMARK_MONITOR": "no",
     }
-    try:
-        process = subprocess.Popen(program, env=environment)
-    except OSError as error:
-        tell(f"{program[0]}: {error.strerror}")
-        return _NOT_EXECUTABLE
-    with _signals_passed_on_to(process):
+    with _signals_passed_on() as processes:
+        try:
+            process = subprocess.Popen(program, env=environment)
+        except OSError as error:
+            tell(f"{program[0]}: {error.strerror}")
+            return _NOT_EXECUTABLE
+        processes.append(process)
         run = opened(replace(settings, watched=process.pid), chosen.tag)
         code = process.wait()
         failure = describe(code)
@@ -86,19 +87,25 @@ def describe(code: int) -> str | None:
 
 
 @contextmanager
-def _signals_passed_on_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Leave to the program what it does about signals, and wait for that."""
+def _signals_passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Leave to the programs in the list what they do about signals."""
+    programs: list[subprocess.Popen[bytes]] = []
 
     def pass_on(number: int, _: FrameType | None) -> None:
-        if process.poll() is None:
-            process.send_signal(number)
+        for program in programs:
+            if program.poll() is None:
+                program.send_signal(number)
 
     # Ctrl-C reaches the whole group, the program in it.
-    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, leave_alone)}
     for number in _PASSED_ON:
         before[number] = signal.signal(number, pass_on)
     try:
-        yield
+        yield programs
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def leave_alone(number: int, frame: FrameType | None) -> None:
+    """Do nothing; a signal that is ignored would be ignored by the program, too."""

@@ -220,6 +220,43 @@ for thread in threads: thread.join()
     assert sorted(tracker.steps("shared")) == list(range(6 * 3_000))
 
 
+def test_exceptions_out_of_signal_handlers_leave_nothing_behind(run_script, tracker):
+    script = """
+import signal, threading, time, agent
+class Stop(Exception): pass
+def stop(number, frame): raise Stop
+signal.signal(signal.SIGALRM, stop)
+run = agent.init("r", monitor=False)
+for round in range(300):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0003)
+        while True:
+            run["a"].append(1.0)
+            run.log({"b": 1.0, "c": 1.0})
+    except Stop:
+        pass
+while not run._session.is_all_written:
+    time.sleep(0.01)
+recorder = run._recorder
+free = []
+def log():
+    free.append(recorder._turn.acquire(timeout=5))
+    recorder._turn.release()
+    run["after"].append(1.0)
+thread = threading.Thread(target=log)
+thread.start()
+thread.join()
+print(free, recorder._is_busy, len(recorder.buffer._rows))
+"""
+    ended = run_script(script, seconds=60)
+
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "[True] False 0\n"
+    assert tracker.values("after") == [1.0]
+    steps = tracker.steps("a")
+    assert len(set(steps)) == len(steps)
+
+
 REENTRANT = """
 import gc, logging, signal, agent
 run = agent.init("r", monitor=False)

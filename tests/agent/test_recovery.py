@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import struct
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from agent import recovery
 from agent.grouping import encoded, payloads
 from agent.layouts import Layout
 from agent.notices import Notices
-from agent.recovery import points_left, recover
+from agent.recovery import points_left, recover, recover_all
 from agent.ring import DEFINITIONS, MARKS, RING_FILE, ROWS, Ring, create_ring
 from agent.spool import Spool, create_spool
 from agent.spool_reader import SpoolReader
@@ -53,7 +54,7 @@ class Process:
     def log(self, number: int) -> None:
         layout = self.layouts[number]
         values = [self.step] * len(layout.paths)
-        if self.ring.write(layout, 1_767_225_600 * 10**9, self.step, values):
+        if self.ring.write(layout, 1_767_225_600 * 10**6, self.step, values):
             self.logged.update((path, self.step) for path in layout.paths)
         self.step += 1
 
@@ -201,13 +202,72 @@ def test_each_row_is_delivered_once_whatever_happens(tmp_path_factory, data):
     assert recovered(process) == process.logged
 
 
-def test_a_run_that_crashed_did_so_when_it_last_logged(process: Process):
+@pytest.mark.parametrize("moved", [0, 1])
+def test_a_mark_that_was_made_twice_is_told_from_a_new_one(
+    process: Process, monkeypatch: pytest.MonkeyPatch, moved: int
+):
+    """As a writer leaves it that could not write at first, because the disk was full."""
     process.log(1)
+    if moved:
+        process.move(most_bytes=10**6)
+    process.log(2)
+    _, high = process.ring.read(process.layouts, most_bytes=10**6)
+    process.ring.announce(process.spool.written + 1, high)
+    process.move(most_bytes=10**6)
+    process.log(3)
+    process.end()
+
+    def killed(*arguments: object, **options: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", killed)
+        with pytest.raises(Killed):
+            recover(process.spool.folder, Notices())
+    recover(process.spool.folder, Notices())
+
+    assert stored(process.spool.folder) == process.logged
+
+
+@pytest.mark.parametrize(
+    ("logged_at", "expected"), [(1_700_000_000, 1_700_000_000), (0, 1_600_000_000)]
+)
+def test_a_run_that_crashed_did_so_when_it_was_last_heard_of(
+    process: Process, logged_at: int, expected: int
+):
+    process.ring.write(process.layouts[1], logged_at * 10**6, 0.0, (0.0,))
+    (segment,) = process.spool.folder.glob("*.frames")
+    os.utime(segment, (1_600_000_000, 1_600_000_000))
+
+    recovered(process)
+
+    assert max(process.spool.folder.glob("*.frames")).stat().st_mtime == expected
+
+
+def test_a_time_in_the_future_is_not_when_a_run_crashed(process: Process):
+    process.ring.write(process.layouts[1], 4_000_000_000 * 10**6, 0.0, (0.0,))
+
     recovered(process)
 
     latest = max(process.spool.folder.glob("*.frames"))
+    assert latest.stat().st_mtime <= time.time()
 
-    assert latest.stat().st_mtime == 1_767_225_600
+
+def test_what_dead_processes_left_is_written_to_disk_without_a_server(
+    tmp_path: Path, process: Process
+):
+    living = Process(tmp_path / "spools")
+    for one in (process, living):
+        one.log(2)
+    process.end()
+
+    recover_all(tmp_path / "spools", Notices())
+
+    assert stored(process.spool.folder) == process.logged
+    assert not process.ring.path.exists()
+    assert living.ring.path.exists()
+    living.end()
+    living.ring.remove()
 
 
 def test_memory_from_before_the_machine_started_again_is_not_believed(
@@ -283,12 +343,15 @@ def test_whatever_bytes_are_in_a_ring_nothing_is_raised(process: Process):
             segment.unlink()
 
 
-def test_a_spool_without_a_frame_stays_as_it_is(process: Process):
+def test_of_a_spool_whose_frames_are_out_of_sight_the_ring_stays(process: Process):
     process.log(1)
     process.end()
-    for segment in process.spool.folder.glob("*.frames"):
-        segment.unlink()
+    (segment,) = process.spool.folder.glob("*.frames")
+    aside = segment.rename(segment.with_suffix(".aside"))
 
     recover(process.spool.folder, Notices())
+    assert process.ring.path.exists()
+    aside.rename(segment)
+    recover(process.spool.folder, Notices())
 
-    assert list(process.spool.folder.glob("*.frames")) == []
+    assert stored(process.spool.folder) == process.logged

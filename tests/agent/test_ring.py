@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import shutil
 import struct
 from pathlib import Path
 
@@ -22,7 +23,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     memory.mkdir()
     monkeypatch.setattr(ring_module, "_SHARED_MEMORY", memory)
     monkeypatch.setattr(ring_module, "_file_system_of", lambda folder: "tmpfs")
-    monkeypatch.setattr(ring_module, "_SPARED_BYTES", 0)
     return memory / f"seamark-{os.geteuid()}"
 
 
@@ -57,7 +57,9 @@ def test_rows_come_back_as_they_were_written(ring: Ring):
     assert ring.write(layout, 2_999, 4.5, {"a": True, "b": -0.0}.values())
     rows, _ = ring.read({1: layout}, most_bytes=10_000)
 
-    assert [row[:3] for row in rows] == [(("a", "b"), 3, 1), (("a", "b"), 4.5, 2)]
+    assert [row[:3] for row in rows] == [
+        *((("a", "b"), 3, 1_000), (("a", "b"), 4.5, 2_999))
+    ]
     assert [numbers(row.values) for row in rows] == [(1.0, 0.1), (1.0, -0.0)]
     assert math.copysign(1, numbers(rows[1].values)[1]) == -1
 
@@ -143,26 +145,21 @@ def test_a_folder_that_somebody_else_made_is_not_used(place: Path, spool: Path):
     place.mkdir()
     place.chmod(0o777)
 
-    made = create_ring(spool)
-
-    assert made is not None
-    assert made.path.parent == spool
+    assert create_ring(spool) is None
+    assert [*place.iterdir(), *spool.iterdir()] == []
 
 
-def test_without_room_to_spare_it_lies_beside_the_spool(
+def test_data_loaders_are_left_their_memory(
     place: Path, spool: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(ring_module, "_SPARED_BYTES", 2**62)
+    monkeypatch.setattr(ring_module, "_SMALLEST_PART", 2**40)
 
-    made = create_ring(spool)
-
-    assert made is not None
-    assert made.path.parent == spool
+    assert create_ring(spool) is None
 
 
-@pytest.mark.parametrize("kind", ["nfs4", "fuse.sshfs", "btrfs", "lustre", ""])
-def test_no_file_is_mapped_that_might_lack_a_page(
-    spool: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+@pytest.mark.parametrize("kind", ["ext4", "overlay", "nfs4", "fuse.sshfs", ""])
+def test_no_disk_is_mapped_which_might_lack_a_page_or_be_waited_for(
+    place: Path, spool: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ):
     monkeypatch.setattr(ring_module, "_file_system_of", lambda folder: kind)
 
@@ -190,21 +187,66 @@ def test_without_knowing_when_the_machine_started_there_is_none(
     assert create_ring(spool) is None
 
 
-def test_rings_of_spools_that_are_gone_are_deleted(
-    ring: Ring, place: Path, spool: Path, tmp_path: Path
+@pytest.fixture
+def another(tmp_path: Path) -> Path:
+    folder = tmp_path / "spools" / "8f0d9f6e-0000-4000-8000-000000000001"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def names(place: Path) -> set[str]:
+    return {path.name for path in place.iterdir()}
+
+
+def test_rings_of_dead_processes_whose_spools_are_gone_are_deleted(
+    ring: Ring, place: Path, spool: Path, another: Path
 ):
     (place / "other.ring").write_bytes(b"not ours")
-    (spool / "ring.json").unlink()
-    spool.rmdir()
-    another = tmp_path / "spools" / "8f0d9f6e-0000-4000-8000-000000000001"
-    another.mkdir()
+    (place / "torn.ring").write_bytes(ring_module.MAGIC)
+    shutil.rmtree(spool)
+
+    ring.close()
+    made = create_ring(another)
+
+    assert made is not None
+    assert names(place) == {made.path.name, "other.ring", "torn.ring"}
+
+
+@pytest.mark.parametrize(
+    "what", ["its process lives", "its spool is there", "elsewhere"]
+)
+def test_others_are_left_alone(
+    ring: Ring, spool: Path, another: Path, monkeypatch: pytest.MonkeyPatch, what: str
+):
+    if what != "its process lives":
+        ring.close()
+    if what != "its spool is there":
+        shutil.rmtree(spool)
+    if what == "elsewhere":
+        # Of a container that shares this memory, and not its folders.
+        monkeypatch.setattr(ring_module, "_namespace", lambda: "mnt:[1]")
 
     made = create_ring(another)
 
     assert made is not None
-    assert sorted(p.name for p in place.iterdir()) == [made.path.name, "other.ring"]
-    # Its process may still live.
-    assert ring.write(layout_of(ring, "a"), 0, 0, (1.0,))
+    assert names(made.path.parent) == {made.path.name, ring.path.name}
+
+
+def test_what_was_forgotten_for_a_week_is_deleted_wherever_it_belongs(
+    ring: Ring, place: Path, another: Path, monkeypatch: pytest.MonkeyPatch
+):
+    ring.close()
+    os.utime(ring.path, (0, 0))
+
+    made = create_ring(another)
+
+    assert made is not None
+    assert names(place) == {made.path.name}
+
+
+def test_a_ring_in_use_can_be_closed(ring: Ring):
+    with memoryview(ring._memory):
+        ring.close()
 
 
 def test_the_file_system_of_a_real_folder_is_known():

@@ -5,6 +5,7 @@ import math
 import pickle
 import threading
 from datetime import datetime, timezone
+from enum import Enum
 
 import msgspec
 import numpy as np
@@ -386,3 +387,118 @@ def test_a_run_that_does_not_wait_for_delivery_is_written_to_its_end(spool_root)
     frames = SpoolReader(folder).frames_from(1, most_bytes=2**30)
     kinds = [m["t"] for frame in frames for m in msgspec.msgpack.decode(frame.payload)]
     assert kinds == ["open", "points", "close"]
+
+
+class Waiting:
+    """An array type of a framework that computes when it is asked for its number."""
+
+    def __init__(self, do):
+        self.do = do
+
+    def __float__(self):
+        return self.do()
+
+
+def test_ctrl_c_while_a_value_is_waited_for_reaches_the_script(tracker):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with init() as run:
+        run["a"].append(1.0)
+        run.log({"a": 1.0, "b": 1.0})
+        for log in (
+            lambda: run["a"].append(Waiting(interrupt)),
+            lambda: run.log({"a": 1.0, "b": Waiting(interrupt)}),
+        ):
+            with pytest.raises(KeyboardInterrupt):
+                log()
+        run["a"].append(2.0)
+
+    assert tracker.values("a") == [1.0, 1.0, 2.0]
+
+
+def test_a_run_can_end_while_another_thread_waits_for_a_value(tracker):
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def answer():
+        asked.set()
+        assert may_answer.wait(10)
+        return 1.0
+
+    run = init()
+    run["a"].append(1.0)
+    thread = threading.Thread(target=lambda: run["a"].append(Waiting(answer)))
+    thread.start()
+    assert asked.wait(10)
+
+    run.finish()
+    may_answer.set()
+    thread.join(10)
+
+    assert tracker.values("a") == [1.0]
+
+
+@pytest.mark.parametrize("time", [0, 1e10, 253_402_214_399])
+def test_any_time_up_to_the_year_9999_is_kept(tracker, time):
+    with init() as run:
+        run["a"].append(1.0, time=time)
+        run["a"].append(1.0, time=time)
+        run.log({"b": 1.0}, time=time)
+        run["c"].extend([1.0], times=[time])
+
+    assert tracker.times("a") == 2 * [round(time * 1e6)]
+    assert tracker.times("b") == tracker.times("c") == [round(time * 1e6)]
+
+
+@pytest.mark.parametrize(
+    "value", ["text", None, 1j, np.complex128(3 + 4j), np.zeros(2)]
+)
+def test_what_is_no_number_is_refused_also_where_there_was_one(tracker, value):
+    with init() as run:
+        for number in (1.0, value, 2.0):
+            run["a"].append(number)
+            run.log({"b": number, "c": number})
+
+    assert tracker.values("a") == tracker.values("b") == [1.0, 2.0]
+    # What is refused uses no step up.
+    assert tracker.steps("a") == tracker.steps("c") == [0, 1]
+
+
+def test_series_that_are_logged_alone_and_together_count_as_one(tracker):
+    with init() as run:
+        run.log({"a": 0, "b": 0})
+        run["a"].append(1)
+        run.log({"a": 2, "b": 1})
+        run.log({"b": 2, "c": 0}, step=10)
+        run.log({"a": 3, "b": 3})
+        run.log({"c": 1, "a": 4})
+
+    found = {
+        path: sorted(zip(tracker.steps(path), tracker.values(path), strict=True))
+        for path in "abc"
+    }
+    assert found == {
+        "a": [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)],
+        "b": [(0, 0), (1, 1), (10, 2), (11, 3)],
+        "c": [(10, 0), (11, 1)],
+    }
+
+
+def test_steps_of_numpy_are_steps(tracker):
+    with init() as run:
+        for step in np.arange(3):
+            run.log({"a": 1.0}, step=step)
+
+    assert tracker.steps("a") == [0, 1, 2]
+
+
+def test_keys_that_are_members_of_an_enumeration_of_text_are_that_text(tracker):
+    class Name(str, Enum):
+        LOSS = "loss"
+
+    with init() as run:
+        run.log({Name.LOSS: 1.0})
+        run.log({"loss": 2.0})
+        run.log({Name.LOSS: 3.0})
+
+    assert tracker.values("loss") == [1.0, 2.0, 3.0]

@@ -257,3 +257,22 @@ def test_a_segment_that_was_delivered_meanwhile_needs_no_sync(written):
     segment.unlink()
 
     written.sync()
+
+
+def test_a_segment_that_begins_while_others_are_removed_stays(written, monkeypatch):
+    reader = SpoolReader(written.folder)
+    look = SpoolReader._all_segments
+    begun = written.folder / f"{21:020}.frames"
+    looks = []
+
+    def look_and_begin(reader):
+        yield from list(look(reader))
+        # The process begins its next file just behind our back.
+        if not looks:
+            begun.touch()
+        looks.append(begun)
+
+    monkeypatch.setattr(SpoolReader, "_all_segments", look_and_begin)
+    reader.acknowledge(20)
+
+    assert begun.exists()

@@ -125,6 +125,13 @@ class TrackerDouble:
     def steps(self, path: str) -> list[float]:
         return [v for m in self._points(path) for v in doubles(m["steps"])]
 
+    def times(self, path: str) -> list[int]:
+        return [
+            time
+            for message in self._points(path)
+            for (time,) in struct.iter_unpack("<q", message["times"])
+        ]
+
     def attributes(self) -> dict[str, Any]:
         return {m["path"]: m["value"] for m in self.of_kind("set")}
 
