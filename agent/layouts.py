@@ -85,6 +85,10 @@ class Layouts:
         if len(paths) > MOST_VALUES:
             return None
         with self._adding:
+            # Another thread may have been quicker.
+            known = self._by_paths.get(paths)
+            if known is not None:
+                return known
             if len(paths) > 1:
                 if self._wide >= _MOST_WIDE_LAYOUTS:
                     return None
@@ -111,11 +115,9 @@ class Layouts:
                     coming = layout.coming_steps = count(layout.last_step + 1.0)
         return next(coming)
 
-    def note_step(self, layout: Layout, step: float) -> None:
-        """Remember the last step of a layout's series."""
-        layout.last_step = step
-        if layout.is_shared:
-            self._shared_steps.update(dict.fromkeys(layout.paths, step))
+    def share_step(self, layout: Layout, step: float) -> None:
+        """Remember the last step of series that are in other layouts, too."""
+        self._shared_steps.update(dict.fromkeys(layout.paths, step))
 
     def define_all(self) -> None:
         """Write down every layout there is, where they have been defined nowhere yet."""

@@ -113,7 +113,8 @@ class Recorder:
             # The common case. What is unusual about it, the long way finds.
             try:
                 number = value if type(value) in _PLAIN else to_number(value)
-                self._put(layout, step, _moment(time), (number,))
+                moment = time_ns() // 1_000 if time is None else _moment(time)
+                self._put(layout, step, moment, (number,))
             except _UNUSUAL:
                 layout = None
         # Not in the handler: what is raised there seems to follow from what was.
@@ -149,7 +150,7 @@ class Recorder:
         # No code but ours may run while a row is being written.
         if not _PLAIN.issuperset(map(type, values)):
             values = [to_number(value) for value in values]
-        moment = _moment(time)
+        moment = time_ns() // 1_000 if time is None else _moment(time)
         try:
             self._put(layout, step, moment, values)
         except StepsDiffer:
@@ -238,7 +239,9 @@ class Recorder:
             step = to_step(step)
         self._write(layout, moment, step, values)
         layout.coming_steps = None
-        self.layouts.note_step(layout, step)
+        layout.last_step = step
+        if layout.is_shared:
+            self.layouts.share_step(layout, step)
 
     def _put_next(self, layout: Layout, moment: int, values: Collection[float]) -> None:
         """Log a row with the step behind the last one."""
@@ -250,8 +253,9 @@ class Recorder:
             layout.coming_steps = None
             raise
         # Another thread may have used the next one meanwhile.
-        if step > layout.last_step or layout.is_shared:
-            self.layouts.note_step(layout, step)
+        layout.last_step = max(step, layout.last_step)
+        if layout.is_shared:
+            self.layouts.share_step(layout, step)
 
     def _write(
         self, layout: Layout, moment: int, step: float, values: Collection[float]

@@ -107,14 +107,15 @@ def test_a_script_with_the_agent_in_it_joins_the_run_and_measures_nothing(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_program_decides_what_a_signal_means(tracker, start, number):
+    # Not with print, which must not be interrupted by itself.
     script = """
-import signal, sys, time
+import os, signal, sys, time
 def leave(number, frame):
-    print("saved", flush=True)
+    os.write(1, b"saved\\n")
     sys.exit(0)
 signal.signal(signal.SIGTERM, leave)
 signal.signal(signal.SIGINT, leave)
-print("ready", flush=True)
+os.write(1, b"ready\\n")
 time.sleep(60)
 """
     process = start("run", "--", sys.executable, "-c", script, start_new_session=True)

@@ -502,3 +502,23 @@ def test_keys_that_are_members_of_an_enumeration_of_text_are_that_text(tracker):
         run.log({Name.LOSS: 3.0})
 
     assert tracker.values("loss") == [1.0, 2.0, 3.0]
+
+
+def test_threads_that_name_a_series_first_at_once_share_its_steps(tracker):
+    for attempt in range(20):
+        barrier = threading.Barrier(8)
+
+        def log(run, path, barrier=barrier):
+            barrier.wait(10)
+            for _ in range(5):
+                run[path].append(1.0)
+
+        run, path = init(), f"first/{attempt}"
+        threads = [threading.Thread(target=log, args=(run, path)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(10)
+        run.finish()
+
+        assert sorted(tracker.steps(path)) == list(range(40))
