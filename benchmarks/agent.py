@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 IMPORT_RUNS = 20
 STEPS = 3_000
@@ -53,9 +54,9 @@ def _measure_machine(folder: str) -> None:
     kept: list[object] = []
     file = os.open(f"{folder}/rows", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for name, call in {
-        "a dictionary put into a list": lambda: kept.append({"a": 0.5}),
-        "a row of 20 put into memory": lambda: row.pack_into(memory, 0, *numbers),
-        "a row of 20 put into a file": lambda: os.write(file, packed),
+        "a dictionary put into a list": partial(kept.append, {"a": 0.5}),
+        "a row of 20 put into memory": partial(row.pack_into, memory, 0, *numbers),
+        "a row of 20 put into a file": partial(os.write, file, packed),
     }.items():
         _say(name, _quantiles(_timed(call), 1))
     os.close(file)
@@ -69,13 +70,10 @@ def _measure_run() -> None:
     _say("init", f"{1000 * (time.perf_counter() - began):.1f} ms")
 
     for width in WIDTHS:
-        names = [f"logged/{width}/{number}" for number in range(width)]
-        step = iter(range(10 * STEPS))
-        times = _timed(lambda: run.log(dict.fromkeys(names, 0.5), next(step)))  # noqa: B023
+        data = {f"logged/{width}/{number}": 0.5 for number in range(width)}
+        times = _timed(partial(run.log, data, 1))
         _say(f"log, {width:,} per step", _quantiles(times, width))
-    one = run["appended"]
-    step = iter(range(10 * STEPS))
-    _say("append", _quantiles(_timed(lambda: one.append(0.5, next(step))), 1))
+    _say("append", _quantiles(_timed(partial(run["appended"].append, 0.5, 1)), 1))
     _measure_flood(run)
 
     session = run._session  # noqa: SLF001 - what the agent itself says is what is asked
