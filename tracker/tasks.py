@@ -26,6 +26,7 @@ from tracker.actions.work import (
     fail_work,
     finish_work,
     request_work,
+    request_works,
 )
 from tracker.embedded.sqlite.space import give_space_back
 from tracker.models import WorkKind
@@ -89,8 +90,9 @@ def mark_silent_processes() -> None:
 
 @shared_task(acks_late=True)
 def request_live_diagnoses() -> None:
-    for run_id in live_run_ids():
-        request_work(run_id, WorkKind.DIAGNOSE, delay_seconds=LIVE_DIAGNOSIS_SECONDS)
+    request_works(
+        live_run_ids(), WorkKind.DIAGNOSE, delay_seconds=LIVE_DIAGNOSIS_SECONDS
+    )
 
 
 @shared_task(acks_late=True)

@@ -7,6 +7,7 @@ try at once.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -26,6 +27,8 @@ FIRST_RETRY_SECONDS = 2.0
 LONGEST_RETRY_SECONDS = 600.0
 
 ERROR_LENGTH = 2_000
+# How many runs one question names.
+RUNS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,27 @@ def request_work(run_id: UUID, kind: WorkKind, *, delay_seconds: float = 0) -> N
         work = Work(run_id=run_id, kind=kind)
         Work.objects.bulk_create([work], ignore_conflicts=True)
         _set_due(run_id, kind, delay_seconds)
+
+
+def request_works(
+    run_ids: Iterable[UUID], kind: WorkKind, *, delay_seconds: float = 0
+) -> None:
+    """Do the same for many runs, most of which have asked for it before.
+
+    Of work that waits already nothing is written: whoever takes it up does so after
+    this request.
+    """
+    due_at = timezone.now() + timedelta(seconds=delay_seconds)
+    asked = list(run_ids)
+    for start in range(0, len(asked), RUNS_AT_ONCE):
+        some = asked[start : start + RUNS_AT_ONCE]
+        waiting = Work.objects.filter(
+            Q(due_at__lte=due_at) | Q(due_at__isnull=False) & ~Q(last_error=""),
+            run_id__in=some,
+            kind=kind,
+        )
+        for run_id in sorted({*some} - {*waiting.values_list("run_id", flat=True)}):
+            request_work(run_id, kind, delay_seconds=delay_seconds)
 
 
 def _set_due(run_id: UUID, kind: WorkKind, delay_seconds: float) -> int:

@@ -18,6 +18,7 @@ from tracker.actions.work import (
     fail_work,
     finish_work,
     request_work,
+    request_works,
 )
 from tracker.models import Work, WorkKind
 
@@ -230,3 +231,59 @@ def test_of_many_workers_at_once_exactly_one_gets_it(work_id):
 
     assert len(claims) == 8
     assert sum(claim is not None for claim in claims) == 1
+
+
+@pytest.fixture
+def many(member):
+    project = make_project(member, "many")
+    runs = [make_run(project, f"run-{number}").id for number in range(5)]
+    Work.objects.all().delete()
+    return runs
+
+
+def test_many_runs_are_asked_for_at_once(many):
+    request_works(many, WorkKind.COMPACT)
+
+    assert {work.run_id for work in Work.objects.filter(id__in=due_work_ids(10))} == {
+        *many
+    }
+
+
+def test_of_work_that_waits_already_nothing_is_written(
+    many, monkeypatch, django_assert_num_queries
+):
+    monkeypatch.setattr("tracker.actions.work.RUNS_AT_ONCE", 3)
+    request_works(many, WorkKind.DIAGNOSE, delay_seconds=5)
+
+    with django_assert_num_queries(2):
+        request_works(many, WorkKind.DIAGNOSE, delay_seconds=6)
+
+
+def test_work_under_way_is_asked_for_again_with_the_others(many):
+    request_works(many, WorkKind.COMPACT)
+    claim = claim_work(due_work_ids(1)[0])
+    assert claim is not None
+
+    request_works(many, WorkKind.COMPACT)
+    finish_work(claim)
+
+    assert len(due_work_ids(10)) == 5
+
+
+def test_the_earliest_of_several_requests_counts_for_each_of_many(many):
+    request_works(many, WorkKind.DIAGNOSE, delay_seconds=60)
+
+    request_works(many[:2], WorkKind.DIAGNOSE)
+
+    assert len(due_work_ids(10)) == 2
+
+
+def test_work_that_failed_waits_for_its_retry_whoever_else_is_asked_for(many):
+    request_works(many, WorkKind.COMPACT)
+    claim = claim_work(due_work_ids(1)[0])
+    assert claim is not None
+    fail_work(claim, ValueError("no"))
+
+    request_works(many, WorkKind.COMPACT)
+
+    assert len(due_work_ids(10)) == 4
