@@ -18,7 +18,6 @@ from itertools import count
 
 HEAD = struct.Struct("<QQqd")
 TAIL = struct.Struct("<Q")
-_WORD_BYTES = 8
 # Beyond these, a call with many values becomes rows of one value each.
 MOST_VALUES = 8_192
 _MOST_WIDE_LAYOUTS = 1_000

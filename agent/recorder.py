@@ -15,12 +15,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from agent.buffer import Buffer, Change, SetValue
-from agent.errors import (
-    AgentError,
-    TooManyAttributes,
-    TypeConflict,
-    shown,
-)
+from agent.errors import AgentError, TooManyAttributes, TypeConflict, shown
 from agent.layouts import Layout, Layouts, StepsDiffer
 from agent.notices import Notices
 from agent.path import clean_path
@@ -113,8 +108,7 @@ class Recorder:
             # The common case. What is unusual about it, the long way finds.
             try:
                 number = value if type(value) in _PLAIN else to_number(value)
-                moment = time_ns() // 1_000 if time is None else _moment(time)
-                self._put(layout, step, moment, (number,))
+                self._put(layout, step, _moment(time), (number,))
             except _UNUSUAL:
                 layout = None
         # Not in the handler: what is raised there seems to follow from what was.
@@ -150,7 +144,7 @@ class Recorder:
         # No code but ours may run while a row is being written.
         if not _PLAIN.issuperset(map(type, values)):
             values = [to_number(value) for value in values]
-        moment = time_ns() // 1_000 if time is None else _moment(time)
+        moment = _moment(time)
         try:
             self._put(layout, step, moment, values)
         except StepsDiffer:
@@ -170,7 +164,7 @@ class Recorder:
     def log_measured(self, measured: Mapping[str, float], step: float) -> None:
         """Log numbers that the agent itself has measured."""
         try:
-            for path in measured.keys() - self._kinds.keys():
+            for path in measured:
                 self.claim(path)
         except AgentError as error:
             self.refuse(error)
