@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import TypeVar
 
 from agent import messages
 from agent.buffer import Change, SetValue, TagChange
 from agent.notices import Notices
+from agent.path import is_encodable
 from agent.rows import Row
 
 # Well below the tracker's 4 MiB: a damaged frame then costs little.
@@ -21,6 +23,9 @@ _TICK_MICROSECONDS = 1_000
 
 # How many points a message holds, and what encodes it.
 Message = tuple[int, Callable[[], bytes]]
+# A path and its values.
+Column = tuple[str, bytes]
+Item = TypeVar("Item")
 
 
 def encoded(
@@ -45,7 +50,7 @@ def encoded(
 
 def payloads(encoded_messages: Iterable[bytes]) -> list[bytes]:
     """Return payloads of frames that hold the messages, in their order."""
-    return [messages.payload(group) for group in _fitting(encoded_messages)]
+    return [messages.payload(group) for group in _fitting(encoded_messages, len)]
 
 
 def _encoded(encode: Callable[[], bytes], notices: Notices) -> bytes | None:
@@ -75,7 +80,7 @@ def _messages_of_rows(rows: Iterable[Row]) -> Iterator[Message]:
             high = min(low + _TICKS_IN_MESSAGE, len(steps))
             part = slice(low * _VALUE_BYTES, high * _VALUE_BYTES)
             columns = [(path, data[part]) for each in some for path, data in each]
-            for fitting in _fitting_columns(columns):
+            for fitting in _fitting(columns, _size_of_column):
                 yield (
                     (high - low) * len(fitting),
                     partial(
@@ -97,7 +102,7 @@ class _Gathered:
         self.times: list[int] = []
         self.values: list[bytes] = []
 
-    def columns(self) -> list[tuple[str, bytes]]:
+    def columns(self) -> list[Column]:
         """Return the values of each path, one after the other."""
         data = b"".join(self.values)
         if len(self.paths) == 1:
@@ -137,12 +142,12 @@ def _gathered(rows: Iterable[Row]) -> list[_Gathered]:
 
 def _logged_together(
     groups: Iterable[_Gathered],
-) -> Iterator[tuple[list[float], list[int], list[list[tuple[str, bytes]]]]]:
+) -> Iterator[tuple[list[float], list[int], list[list[Column]]]]:
     """Yield steps, times, and the columns of all paths that have these."""
     together: dict[tuple[object, ...], list[_Gathered]] = {}
     for group in groups:
         # One that cannot be sent must not take others with it.
-        apart = () if all(map(_is_unicode, group.paths)) else group.paths
+        apart = () if all(map(is_encodable, group.paths)) else group.paths
         key = (apart, tuple(group.steps), tuple(group.times))
         together.setdefault(key, []).append(group)
     for some in together.values():
@@ -165,40 +170,23 @@ def _without_repeats(groups: Iterable[_Gathered]) -> Iterator[list[_Gathered]]:
         yield some
 
 
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False  # it holds half of a surrogate pair
-    return True
-
-
-def _fitting_columns(
-    columns: Sequence[tuple[str, bytes]],
-) -> Iterator[list[tuple[str, bytes]]]:
-    """Yield as many columns at a time as fit into a message."""
-    group: list[tuple[str, bytes]] = []
+def _fitting(
+    items: Iterable[Item], size_of: Callable[[Item], int]
+) -> Iterator[list[Item]]:
+    """Yield as many at a time as a payload should hold; at least one."""
+    group: list[Item] = []
     size = 0
-    for path, data in columns:
-        # A character takes up to four bytes.
-        cost = len(data) + 4 * len(path)
-        if group and size + cost > PAYLOAD_BYTES:
+    for item in items:
+        if group and size + size_of(item) > PAYLOAD_BYTES:
             yield group
             group, size = [], 0
-        group.append((path, data))
-        size += cost
+        group.append(item)
+        size += size_of(item)
     if group:
         yield group
 
 
-def _fitting(encoded_messages: Iterable[bytes]) -> Iterator[list[bytes]]:
-    group: list[bytes] = []
-    size = 0
-    for message in encoded_messages:
-        if group and size + len(message) > PAYLOAD_BYTES:
-            yield group
-            group, size = [], 0
-        group.append(message)
-        size += len(message)
-    if group:
-        yield group
+def _size_of_column(column: Column) -> int:
+    path, data = column
+    # A character takes up to four bytes.
+    return len(data) + 4 * len(path)
