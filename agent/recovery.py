@@ -7,7 +7,6 @@ soon as the last of their frames is, and the ring says which one that is.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import stat
 import time
@@ -34,9 +33,9 @@ from agent.ring import (
     ROW_BYTES,
     ROWS,
     START,
-    SUFFIX,
     Position,
     boot_id,
+    ring_path,
     sealed_mark,
 )
 from agent.rows import Row, intact_rows
@@ -59,15 +58,14 @@ def recover(folder: Path, notices: Notices) -> None:
 
     The spool's lock is held by the caller. Raises OSError where nothing can be written.
     """
-    path = _path_of_ring(folder)
-    with _opened(path, os.O_RDWR) as file:
-        if file is None or path is None:
+    with _opened(folder, os.O_RDWR) as file:
+        data = None if file is None else _read(file)
+        if file is None or data is None:
             return
-        data = _read(file)
-        if data is not None and not _move(data, file, folder, notices):
-            return
-    with contextlib.suppress(OSError):
-        path.unlink()
+        may_go = _move(data, file, folder, notices)
+    if may_go:
+        with contextlib.suppress(OSError):
+            ring_path(folder).unlink()
 
 
 def recover_all(root: Path, notices: Notices) -> None:
@@ -89,7 +87,7 @@ def recover_all(root: Path, notices: Notices) -> None:
 
 def points_left(folder: Path) -> int:
     """Return how many points of a killed process are in its ring alone."""
-    with _opened(_path_of_ring(folder), os.O_RDONLY) as file:
+    with _opened(folder, os.O_RDONLY) as file:
         data = None if file is None else _read(file)
     if data is None:
         return 0
@@ -134,25 +132,16 @@ def _mark_at(data: bytes, place: int) -> Mark | None:
     return Mark(frame, (*numbers[:2], 0), (*numbers[2:], 0))
 
 
-def _path_of_ring(folder: Path) -> Path | None:
-    try:
-        said = json.loads((folder / RING_FILE).read_text("utf-8"))
-        path, boot = Path(str(said["path"])), said["boot"]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-    # Of another machine, or from before it was started again.
-    if not boot or boot != boot_id() or path.name != f"{folder.name}{SUFFIX}":
-        return None
-    return path
-
-
 @contextlib.contextmanager
-def _opened(path: Path | None, mode: int) -> Iterator[int | None]:
-    """Open a ring that may be there, or be anything."""
+def _opened(folder: Path, mode: int) -> Iterator[int | None]:
+    """Open the ring of a spool; None where there is none that can be believed."""
     file = None
-    if path is not None:
-        with contextlib.suppress(OSError):
-            file = os.open(path, mode | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with contextlib.suppress(OSError, ValueError):
+        boot = (folder / RING_FILE).read_text("ascii")
+        # Memory of before the machine was started again is gone, whatever lies there.
+        if boot and boot == boot_id():
+            flags = mode | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            file = os.open(ring_path(folder), flags)
     try:
         yield file
     finally:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import stat
 import struct
@@ -42,8 +41,9 @@ ROW_BYTES = 2 * 1_024 * 1_024
 _OVERHANG_BYTES = 128 * 1_024
 RING_BYTES = ROWS + ROW_BYTES + _OVERHANG_BYTES
 
-RING_FILE = "ring.json"  # in the spool's folder; says where the ring is
-SUFFIX = ".ring"
+# In the spool's folder: the boot of the machine in whose memory its ring is.
+RING_FILE = "ring"
+_SUFFIX = ".ring"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _MOUNTS = Path("/proc/self/mountinfo")
 _SHARED_MEMORY = Path("/dev/shm")
@@ -156,22 +156,25 @@ class Ring:
 
 def create_ring(folder: Path) -> Ring | None:
     """Make the ring of a spool; None where there is no memory that can be relied on."""
-    boot, place = boot_id(), _own_folder()
-    if not boot or place is None:
+    boot, path = boot_id(), ring_path(folder)
+    if not boot or not _is_room_for_one() or not _is_ours(path.parent):
         return None
-    remove_orphans(place)
-    path = place / f"{folder.name}{SUFFIX}"
+    remove_orphans(path.parent)
     try:
         ring = _created(path, folder)
     except (OSError, ValueError):
         return None
-    said = {"path": str(path), "boot": boot}
     try:
-        (folder / RING_FILE).write_text(json.dumps(said), "utf-8")
+        (folder / RING_FILE).write_text(boot, "ascii")
     except OSError:
         ring.remove()
         return None
     return ring
+
+
+def ring_path(folder: Path) -> Path:
+    """Return where the ring of a spool is, if it has one."""
+    return _SHARED_MEMORY / f"seamark-{os.geteuid()}" / f"{folder.name}{_SUFFIX}"
 
 
 def sealed_mark(frame: int, low: Position, high: Position) -> bytes:
@@ -193,7 +196,7 @@ def boot_id() -> str:
 
 def remove_orphans(place: Path) -> None:
     """Delete rings whose spools are gone, and those that nobody will ever look for."""
-    for path in place.glob(f"*{SUFFIX}"):
+    for path in place.glob(f"*{_SUFFIX}"):
         with contextlib.suppress(OSError, ValueError, struct.error):
             _remove_orphan(path)
 
@@ -213,22 +216,26 @@ def _remove_orphan(path: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _own_folder() -> Path | None:
-    """Return our folder in shared memory, where anybody may have made one before us."""
+def _is_room_for_one() -> bool:
+    """Whether there is shared memory, and so much that nobody will miss ours."""
     try:
         space = os.statvfs(_SHARED_MEMORY)
-        if space.f_bavail * space.f_frsize < _SMALLEST_PART * RING_BYTES:
-            return None
-        if _file_system_of(_SHARED_MEMORY) != "tmpfs":
-            return None
-        place = _SHARED_MEMORY / f"seamark-{os.geteuid()}"
+    except OSError:
+        return False
+    is_enough = space.f_bavail * space.f_frsize >= _SMALLEST_PART * RING_BYTES
+    return is_enough and _file_system_of(_SHARED_MEMORY) == "tmpfs"
+
+
+def _is_ours(place: Path) -> bool:
+    """Make a folder that we alone may enter; False if somebody else was there before."""
+    try:
         with contextlib.suppress(FileExistsError):
             place.mkdir(mode=0o700)
         found = place.lstat()
     except OSError:
-        return None
+        return False
     is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-    return place if is_ours and not found.st_mode & 0o077 else None
+    return is_ours and not found.st_mode & 0o077
 
 
 def _file_system_of(folder: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import shutil
@@ -17,12 +16,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent import recovery
 from agent.grouping import encoded, payloads
 from agent.layouts import Layout
 from agent.notices import Notices
 from agent.recovery import points_left, recover, recover_all
-from agent.ring import DEFINITIONS, MARKS, RING_FILE, ROWS, Ring, create_ring
+from agent.ring import (
+    DEFINITIONS,
+    MARKS,
+    RING_BYTES,
+    RING_FILE,
+    ROWS,
+    Ring,
+    create_ring,
+)
 from agent.spool import Spool, create_spool
 from agent.spool_reader import SpoolReader
 from tests.agent.test_spool import ORIGIN
@@ -270,37 +276,26 @@ def test_what_dead_processes_left_is_written_to_disk_without_a_server(
     living.ring.remove()
 
 
-def test_memory_from_before_the_machine_started_again_is_not_believed(
-    process: Process, monkeypatch: pytest.MonkeyPatch
-):
+@pytest.mark.parametrize("said", ["", "another", "\0", "é" * 9])
+def test_what_is_not_of_this_boot_is_left_alone(process: Process, said: str):
     process.log(1)
     process.end()
-    monkeypatch.setattr(recovery, "boot_id", lambda: "another")
-
-    recover(process.spool.folder, Notices())
-
-    assert stored(process.spool.folder) == Counter()
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "",
-        "[]",
-        "{}",
-        '{"path": 1, "boot": 2}',
-        json.dumps({"path": "/etc/passwd", "boot": recovery.boot_id()}),
-    ],
-)
-def test_whatever_the_description_says_nothing_else_is_touched(
-    process: Process, said: str
-):
-    (process.spool.folder / RING_FILE).write_text(said)
+    (process.spool.folder / RING_FILE).write_text(said, "utf-8")
 
     recover(process.spool.folder, Notices())
 
     assert process.ring.path.exists()
-    assert Path("/etc/passwd").exists()
+    assert stored(process.spool.folder) == Counter()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a ring", bytes(RING_BYTES)])
+def test_what_is_no_ring_is_left_alone(process: Process, content: bytes):
+    process.end()
+    process.ring.path.write_bytes(content)
+
+    recover(process.spool.folder, Notices())
+
+    assert process.ring.path.read_bytes() == content
 
 
 def test_a_link_is_not_followed(process: Process, tmp_path: Path):
@@ -337,7 +332,6 @@ def test_whatever_bytes_are_in_a_ring_nothing_is_raised(process: Process):
         for _ in range(chance.choice([1, 30])):
             data[chance.randrange(low, high)] = chance.choice([0, 1, 255])
         process.ring.path.write_bytes(data)
-        (process.spool.folder / RING_FILE).touch()
         recover(process.spool.folder, Notices())
         for segment in sorted(process.spool.folder.glob("*.frames"))[1:]:
             segment.unlink()
