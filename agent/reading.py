@@ -14,11 +14,13 @@ import os
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, overload
 from urllib.parse import urlencode
+from uuid import UUID
 
 from agent.errors import CannotRead, InvalidSetting
 from agent.settings import Server, find_server
@@ -32,8 +34,9 @@ _SECONDS = 60.0
 _PAGE = 200
 _MOST_COLUMNS = 50
 _MOST_PATHS = 200
-# What reading fails with where there is no server, or something else in its place.
-_FAILURES = (OSError, HTTPException, ValueError)
+# What reading fails with where there is no server, or something else in its place, or
+# where an answer breaks off, which then says so in its last row.
+_FAILURES = (OSError, HTTPException, ValueError, KeyError, StopIteration, csv.Error)
 
 # Any: JSON.
 Json = dict[str, Any]
@@ -65,14 +68,12 @@ def read_runs(
 def read_run(name: str, *, project: str | None) -> StoredRun:
     """See `agent.open_run`."""
     found = _project(project)
-    cursor: str | None = ""
-    while cursor is not None:
-        page = found.ask("/runs", search=name, limit=_PAGE, cursor=cursor)
-        for row in page["runs"]:
-            if name in (row["name"], row["id"]):
-                return _stored_run(found, row)
-        cursor = page["next"]
     row = _run_by_id(found, name)
+    cursor: str | None = ""
+    while row is None and cursor is not None:
+        page = found.ask("/runs", search=name, limit=_PAGE, cursor=cursor)
+        row = next((row for row in page["runs"] if row["name"] == name), None)
+        cursor = page["next"]
     if row is None:
         raise CannotRead("not_found", f"{found} has no run {name!a}.")
     return _stored_run(found, row)
@@ -94,17 +95,11 @@ class StoredRun:
 
     def attributes(self, prefix: str = "") -> dict[str, object]:
         """Return the values below a prefix by path; of a series, its last value."""
-        answer = _ask(
-            self._project.server, f"/runs/{self.id}/attributes", prefix=prefix
-        )
-        return {row["path"]: _value(row) for row in answer["attributes"]}
+        return {row["path"]: _value(row) for row in self._attributes(prefix)}
 
     def series_paths(self, prefix: str = "") -> list[str]:
         """Return the paths of the run's series below a prefix."""
-        answer = _ask(
-            self._project.server, f"/runs/{self.id}/attributes", prefix=prefix
-        )
-        return [row["path"] for row in answer["attributes"] if "last_step" in row]
+        return [row["path"] for row in self._attributes(prefix) if "last_step" in row]
 
     def series(
         self,
@@ -152,6 +147,13 @@ class StoredRun:
         chosen = list(paths) or self.series_paths()
         return Points(self._project, self.id, chosen, _given(low=low, high=high))
 
+    def _attributes(self, prefix: str) -> list[Json]:
+        place = f"/runs/{self.id}/attributes"
+        found: list[Json] = _ask(self._project.server, place, prefix=prefix)[
+            "attributes"
+        ]
+        return found
+
 
 @dataclass(frozen=True)
 class Series:
@@ -184,29 +186,30 @@ class Points:
     ) -> None:
         self._project = project
         self._run_id = run_id
-        self._paths = paths
+        # Of a series that does not exist, a table still has its columns.
+        self._paths = paths or ["-"]
         self._given = given
 
     def __iter__(self) -> Iterator[tuple[str, float, datetime, float]]:
         """Yield the path, step, time and value of each point, path by path."""
-        for answer in self._answers("csv"):
-            text = io.TextIOWrapper(answer, "utf-8", newline="")
-            rows = csv.DictReader(text)
-            for row in rows:
-                yield (
-                    row["path"],
-                    float(row["step"]),
-                    _moment(row["time"]),
-                    float(row["value"]),
-                )
+        for paths, answer in self._answers("csv"):
+            # So a spreadsheet takes none of them for a formula.
+            quoted = {f"'{path}": path for path in paths}
+            with _told(self._project.server):
+                rows = csv.reader(io.TextIOWrapper(answer, "utf-8", newline=""))
+                next(rows)
+                for _, name, step, moment, value in rows:
+                    path = name if name in paths else quoted[name]
+                    yield path, float(step), _moment(moment), float(value)
 
     def to_arrow(self) -> pyarrow.Table:
         """Return a table with the columns run, path, step, time and value."""
         import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
 
-        tables = [
-            pa.ipc.open_stream(answer).read_all() for answer in self._answers("arrow")
-        ]
+        tables = []
+        for _, answer in self._answers("arrow"):
+            with _told(self._project.server):
+                tables.append(pa.ipc.open_stream(answer).read_all())
         return pa.concat_tables(tables)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -214,12 +217,13 @@ class Points:
         return self.to_arrow().to_pandas()
 
     # Any: what urllib opens.
-    def _answers(self, kind: str) -> Iterator[Any]:
+    def _answers(self, kind: str) -> Iterator[tuple[set[str], Any]]:
+        """Yield some of the paths, and the answer that holds their points."""
         for start in range(0, len(self._paths), _MOST_PATHS):
             paths = self._paths[start : start + _MOST_PATHS]
             asked = {"run": self._run_id, "path": paths, "format": kind, **self._given}
             with _opened(self._project.server, f"{self._project}/points", asked) as a:
-                yield a
+                yield {*paths}, a
 
 
 class Runs(Sequence[StoredRun]):
@@ -296,10 +300,10 @@ def _project(wanted: str | None) -> _Project:
 
 
 def _run_by_id(project: _Project, name: str) -> Json | None:
-    if len(name) != 36 or name.strip("0123456789abcdef-"):  # noqa: PLR2004 - a UUID's length
-        return None
     try:
-        return _ask(project.server, f"/runs/{name}")
+        return _ask(project.server, f"/runs/{UUID(name)}")
+    except ValueError:
+        return None  # it is no id
     except CannotRead as error:
         if error.code == "not_found":
             return None
@@ -321,13 +325,8 @@ def _stored_run(project: _Project, row: Json, columns: Sequence[str] = ()) -> St
 
 
 def _ask(server: Server, place: str, **query: object) -> Json:
-    with _opened(server, place, query) as answer:
-        try:
-            found: Json = json.loads(answer.read())
-        except _FAILURES as error:
-            raise CannotRead(
-                "no_answer", f"{server.url} broke off ({error})."
-            ) from error
+    with _opened(server, place, query) as answer, _told(server):
+        found: Json = json.loads(answer.read())
     return found
 
 
@@ -340,14 +339,21 @@ def _opened(server: Server, place: str, query: Mapping[str, object]) -> Any:
             "User-Agent": f"seamark-agent/{VERSION}",
         },
     )
-    try:
+    with _told(server):
         return _opener.open(request, timeout=_SECONDS)
+
+
+@contextmanager
+def _told(server: Server) -> Iterator[None]:
+    """Say what a server refused, and whatever else becomes of a question to it."""
+    try:
+        yield
     except urllib.error.HTTPError as error:
         with error:
             raise _refusal(server, error.code, error.read(65_536)) from None
     except _FAILURES as error:
         raise CannotRead(
-            "no_answer", f"{server.url} does not answer ({error})."
+            "no_answer", f"{server.url} does not answer, or broke off ({error})."
         ) from error
 
 

@@ -215,3 +215,37 @@ def test_the_example_of_the_documentation_reads(project, stored, capsys):
     exec(code, {})
 
     assert capsys.readouterr().out == "baseline finished 0.25\n"
+
+
+def test_names_that_spreadsheets_take_for_formulas_come_back_as_they_are(project):
+    run = make_run(project, "hostile")
+    for path in ("=1+1", "'quoted", 'a,"b"\nc'):
+        write_series(run, path, [1.0])
+
+    points = agent.open_run("hostile").points()
+
+    assert {point[0] for point in points} == {"=1+1", "'quoted", 'a,"b"\nc'}
+    assert {*points.to_arrow()["path"].to_pylist()} == {"=1+1", "'quoted", 'a,"b"\nc'}
+
+
+def test_an_answer_that_breaks_off_is_never_taken_for_a_whole_one(stored, monkeypatch):
+    def broken(*arguments, **options):
+        yield from ()
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr("tracker.api.v1.points.read_all_points", broken)
+    points = agent.open_run("baseline").points("train/loss")
+
+    for read in (list, lambda points: points.to_arrow()):
+        with pytest.raises(agent.CannotRead) as refused:
+            read(points)
+        assert refused.value.code == "no_answer"
+
+
+def test_a_run_without_series_has_no_points(project):
+    make_run(project, "empty")
+
+    points = agent.open_run("empty").points()
+
+    assert list(points) == []
+    assert points.to_arrow().num_rows == 0
