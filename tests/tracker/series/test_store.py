@@ -11,6 +11,7 @@ from django.db import connection
 from tests.builders import make_project, make_run, write_series
 from tests.tracker.series.examples import noise
 from tracker.errors import Unavailable
+from tracker.memory import Memory
 from tracker.models import Attribute, JournalEntry, SeriesChunk, SeriesTicks
 from tracker.queries.series import read_points
 from tracker.series.compaction import compact_run
@@ -171,3 +172,34 @@ def test_statements_name_a_bounded_number_of_ids():
 
     assert [len(part) for part in parts] == [IDS_IN_A_STATEMENT] * 2 + [1]
     assert list(batches([])) == []
+
+
+def test_overviews_are_read_once_while_they_are_remembered(
+    run, monkeypatch, django_assert_num_queries
+):
+    for first in (0, 9_000):
+        write_series(run, PATH, noise(9_000), steps=np.arange(first, first + 9_000))
+        compact_run(run.id)
+    ids = list(SeriesChunk.objects.values_list("id", flat=True))
+    found = read_overviews({run.id}, ids)
+
+    with django_assert_num_queries(0):
+        again = read_overviews({run.id}, ids)
+    monkeypatch.setattr("tracker.series.store._overviews", Memory(0))
+    anew = read_overviews({run.id}, ids)
+
+    assert again == found
+    assert len(ids) > 1
+    assert all(anew[i].maximum.tolist() == found[i].maximum.tolist() for i in ids)
+
+
+def test_of_damaged_overviews_nothing_is_remembered(run, caplog):
+    write_series(run, PATH, noise(9_000))
+    compact_run(run.id)
+    chunk_id = SeriesChunk.objects.values_list("id", flat=True)[0]
+    SeriesChunk.objects.filter(id=chunk_id).update(overview=b"damaged")
+
+    for _ in range(2):
+        caplog.clear()
+        read_overviews({run.id}, [chunk_id])
+        assert f"overview of chunk {chunk_id} is damaged" in caplog.text
