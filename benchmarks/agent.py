@@ -92,6 +92,8 @@ def _measure_flood(run) -> None:  # type: ignore[no-untyped-def]
     """Log without a pause, until all of it is in the spool."""
     data = {f"flood/{number}": 0.5 for number in range(20)}
     cpu, memory = time.process_time(), _most_mebibytes()
+    spool = run._session._spool  # noqa: SLF001 - as above
+    frames = spool.written
     began = time.perf_counter()
     for step in range(FLOOD_POINTS // len(data)):
         run.log(data, step)
@@ -105,6 +107,7 @@ def _measure_flood(run) -> None:  # type: ignore[no-untyped-def]
     _say(
         "  of memory", f"{_most_mebibytes() - memory:.1f} MiB for {million:.0f} million"
     )
+    _say("  in a frame", f"{FLOOD_POINTS // (spool.written - frames):,} points")
     _say("  dropped", f"{run._recorder.buffer.take_dropped():,} points")  # noqa: SLF001
 
 
