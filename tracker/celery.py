@@ -22,7 +22,7 @@ SOFT_SHUTDOWN_SECONDS = 3.0
 
 SEND_DUE_WORK_SECONDS = 2.0
 MARK_SILENT_SECONDS = 15.0
-DIAGNOSE_LIVE_SECONDS = 30.0
+DIAGNOSE_LIVE_SECONDS = 15.0
 CLEAR_AWAY_SECONDS = 60.0
 
 # Rows are claimed with leases of their own, so a message that a worker took and never
