@@ -70,6 +70,8 @@ class Leftovers:
         now = time.monotonic()
         if now < self._next_search:
             return False
+        # Before the search, so that another one can be asked for meanwhile.
+        self._next_search = now + _SEARCH_SECONDS
         for spool in self._deliverable(server, now):
             lock = locks.acquire(spool.folder)
             if lock is not None:
@@ -80,8 +82,8 @@ class Leftovers:
                 # Read again: its last owner may have gone on until now.
                 fresh = SpoolReader(spool.folder)
                 self._current = Delivery(fresh, transport, self._notices)
+                self.search_again()
                 return True
-        self._next_search = now + _SEARCH_SECONDS
         return False
 
     def _recovered(self, spool: SpoolReader, now: float) -> bool:

@@ -74,6 +74,10 @@ class Sender:
         self._not_before = time.monotonic() + wait
         return min(wait, _DRAINING_SECONDS) if self._draining.is_set() else wait
 
+    def search_leftovers(self) -> None:
+        """Look for spools of processes that are gone, though it was done lately."""
+        self._leftovers.search_again()
+
     def drain(self, seconds: float) -> bool:
         """Send what is left, for so long; return whether the tracker has everything."""
         self._draining.set()

@@ -135,6 +135,9 @@ class Session:
         if not self._is_tidied:
             self._is_tidied = True
             recover_all(self._spool.folder.parent, self._notices)
+            if self._sender is not None:
+                # It may have found one locked meanwhile.
+                self._sender.search_leftovers()
         # What cannot be written is told by the writer.
         with contextlib.suppress(OSError):
             self._spool.sync()
