@@ -115,6 +115,7 @@ def test_what_another_looked_at_for_a_moment_is_found_when_searched_again(
     leftovers.search_again()
     while not leftovers.send_some(server, transport).is_done:
         pass
+    transport.close()
 
     assert tracker.values("a") == [1.0]
     assert not abandoned.exists()
