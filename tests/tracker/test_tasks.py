@@ -122,7 +122,8 @@ def test_what_a_killed_worker_left_is_done_by_another(run, in_place):
     assert not JournalEntry.objects.exists()
 
 
-def test_one_call_does_all_that_is_due(member, in_place):
+def test_one_call_does_all_that_is_due(member, monkeypatch):
+    monkeypatch.setattr(tasks, "AWAKE_SECONDS", 60.0)
     project = make_project(member)
     runs = [make_run(project, f"r{number}") for number in range(tasks.LOOKED_AT + 3)]
     for run in runs:
