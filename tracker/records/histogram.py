@@ -62,6 +62,8 @@ def _check(form: int, edges: Floats, counts: Floats, most_bins: int) -> None:
         raise NotAHistogram("its edges and counts are not all finite")
     if (counts < 0).any():
         raise NotAHistogram("a count is below zero")
-    is_ascending = (edges[1:] > edges[:-1]).all() and np.isfinite(edges[-1] - edges[0])
-    if len(counts) and not is_ascending:
+    is_ascending = bool((edges[1:] > edges[:-1]).all())
+    # In Python, where infinity is no warning.
+    width = float(edges[-1]) - float(edges[0])
+    if len(counts) and not (is_ascending and np.isfinite(width)):
         raise NotAHistogram("its edges do not ascend")
