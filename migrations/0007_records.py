@@ -89,7 +89,7 @@ class Migration(migrations.Migration):
                 ("last_step", models.FloatField()),
                 ("first_time", models.BigIntegerField()),
                 ("last_time", models.BigIntegerField()),
-                ("size", models.PositiveIntegerField()),
+                ("value_bytes", models.PositiveIntegerField()),
                 ("level", models.PositiveSmallIntegerField(default=0)),
                 (
                     "run",

@@ -34,7 +34,7 @@ class RecordChunk(models.Model):
     first_time = models.BigIntegerField()
     last_time = models.BigIntegerField()
     # Of the values as they were sent, in bytes.
-    size = models.PositiveIntegerField()
+    value_bytes = models.PositiveIntegerField()
     # How often its records were joined with others; FULL_LEVEL once never again.
     level = models.PositiveSmallIntegerField(default=0)
     # Last, so that SQLite need not read it to find out what stands before it.

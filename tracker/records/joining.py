@@ -63,7 +63,7 @@ def _joinable(run_id: UUID, *, least: int) -> Iterator[list[Open]]:
     """Yield neighbours to be joined: of one level, or, after the run, of any."""
     series: dict[int, list[Open]] = defaultdict(list)
     rows = RecordChunk.objects.filter(run_id=run_id, level__lt=FULL_LEVEL)
-    fields = ("id", "series_id", "first", "count", "size", "level")
+    fields = ("id", "series_id", "first", "count", "value_bytes", "level")
     for row in rows.order_by("series_id", "first").values_list(*fields):
         series[row[1]].append(Open(*row))
     for chunks in series.values():

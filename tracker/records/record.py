@@ -63,7 +63,7 @@ class Records:
     def listed(self) -> list[bytes]:
         """Return the values one by one."""
         ends = self.ends().tolist()
-        starts = [0, *ends[:-1]]
+        starts = [0, *ends][:-1]
         return [self.values[start:end] for start, end in zip(starts, ends, strict=True)]
 
 

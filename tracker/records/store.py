@@ -30,7 +30,7 @@ CHUNKS_AT_ONCE = 8
 
 CHUNK_COLUMNS = (
     *("run_id", "series_id", "first", "count", "first_step", "last_step"),
-    *("first_time", "last_time", "size", "level", "data"),
+    *("first_time", "last_time", "value_bytes", "level", "data"),
 )
 INSERT_CHUNK = (
     f"INSERT INTO tracker_recordchunk ({', '.join(CHUNK_COLUMNS)})"
