@@ -82,11 +82,10 @@ def record_series(run: Run, path: str) -> RecordSeries:
     return _series(run, row)
 
 
-def list_record_series(run: Run, *kinds: Kind) -> list[RecordSeries]:
-    """Return the run's series of these kinds that hold anything, by path."""
-    rows = Attribute.objects.filter(run_id=run.id, kind__in=kinds, count__gt=0)
-    found = [_series(run, row) for row in rows]
-    return sorted(found, key=lambda series: series.path)
+def list_texts(run: Run) -> list[RecordSeries]:
+    """Return the run's series of texts that hold anything, by path."""
+    rows = Attribute.objects.filter(run_id=run.id, kind=Kind.TEXT_SERIES, count__gt=0)
+    return sorted((_series(run, row) for row in rows), key=lambda found: found.path)
 
 
 def has_texts(run: Run) -> bool:
@@ -147,6 +146,43 @@ def find_text(series: RecordSeries, text: str, first: int, limit: int) -> Found:
         end = max(end, last)
     whole = np.concatenate(positions) if positions else np.empty(0, np.int64)
     return Found(whole, end)
+
+
+def read_sample(series: RecordSeries, most: int, place: Place) -> tuple[Page, int]:
+    """Read so many records in a range, evenly chosen, the last one among them.
+
+    Also return how many there are in the range.
+    """
+    found = _positions_in(series, place)
+    count = len(found)
+    if count > most:
+        found = found[np.linspace(0, count - 1, most).round().astype(np.int64)]
+    positions: list[Integers] = [np.empty(0, np.int64)]
+    kept: list[Records] = []
+    while len(found):
+        part = next(_chunks_from(series, int(found[0])), None)
+        if part is None:
+            break
+        # Those of a damaged chunk are passed over.
+        low, high = np.searchsorted(found, [part.first, part.first + len(part.records)])
+        if low < high:
+            positions.append(found[low:high])
+            kept.append(_those(part.records, positions[-1] - part.first))
+        found = found[high:]
+    whole = np.concatenate(positions)
+    return Page(whole, one_after_the_other(kept), series.count), count
+
+
+def _positions_in(series: RecordSeries, place: Place) -> Integers:
+    if place.is_everywhere:
+        return np.arange(series.count)
+    parts = _parts(series, 0, place)
+    found = [part.first + np.flatnonzero(_mask(part.records, place)) for part in parts]
+    return np.concatenate([np.empty(0, np.int64), *found])
+
+
+def _chunks_from(series: RecordSeries, position: int) -> Iterator[Part]:
+    return read_parts(series.run.id, series.id, position, series.count, at_once=1)
 
 
 def _parts(series: RecordSeries, first: int, place: Place) -> Iterator[Part]:
