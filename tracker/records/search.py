@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def _places(values: bytes, ends: Integers, wanted: bytes) -> Integers:
     limits = ends.tolist()
     found = values.find(wanted)
     while found >= 0:
-        place = int(np.searchsorted(ends, found, side="right"))
+        place = bisect_right(limits, found)
         if found + len(wanted) <= limits[place]:
             places.append(place)
             # The others in it make no difference.
