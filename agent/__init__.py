@@ -20,12 +20,14 @@ from agent.errors import (
     TypeConflict,
     UnsupportedValue,
 )
+from agent.histogram import Histogram
 from agent.run import Run
 
 __all__ = [
     "AgentError",
     "Attribute",
     "CannotRead",
+    "Histogram",
     "InvalidPath",
     "InvalidSetting",
     "Run",

@@ -8,6 +8,7 @@ from time import time_ns
 
 from agent.errors import AgentError, UnsupportedValue
 from agent.recorder import Point, Recorder
+from agent.records import RECORDED
 from agent.values import to_microseconds, to_number, to_step
 
 
@@ -29,11 +30,13 @@ class Attribute:
         step: float | None = None,
         time: float | datetime | None = None,
     ) -> None:
-        """Append one point to the series.
+        """Append one point, text or histogram to the series.
 
         Args:
             value: Anything that is one number: a float, a NumPy or PyTorch
                 scalar, a boolean, a Decimal. NaN and infinities are kept.
+                Or a text, up to 65,536 characters of which are kept; or an
+                `agent.Histogram`. A series holds one of the three.
             step: Orders the points; by default one more than the last step.
             time: When it was measured, as seconds since 1970 or a datetime
                 with a time zone; by default now.
@@ -46,10 +49,17 @@ class Attribute:
         steps: Sequence[float] | None = None,
         times: Sequence[float | datetime] | None = None,
     ) -> None:
-        """Append many points; steps and times, where given, are as many as values."""
+        """Append many values; steps and times, where given, are as many as values."""
         try:
-            points = _points(list(values), steps, times)
-            self._recorder.extend(self.path, points)
+            listed = list(values)
+            _expect_as_long(listed, steps, times)
+            if any(isinstance(value, RECORDED) for value in listed):
+                for position, value in enumerate(listed):
+                    step = None if steps is None else steps[position]
+                    time = None if times is None else times[position]
+                    self._recorder.append(self.path, value, step, time)
+                return
+            self._recorder.extend(self.path, _points(listed, steps, times))
         except AgentError as error:
             self._recorder.refuse(error, self.path)
 
@@ -57,14 +67,20 @@ class Attribute:
         return f"<Attribute {self.path!a}>"
 
 
+def _expect_as_long(
+    values: list[object],
+    *columns: Sequence[float] | Sequence[float | datetime] | None,
+) -> None:
+    for column in columns:
+        if column is not None and len(column) != len(values):
+            raise UnsupportedValue(column, "must be as long as the values")
+
+
 def _points(
     values: list[object],
     steps: Sequence[float] | None,
     times: Sequence[float | datetime] | None,
 ) -> list[Point]:
-    for column in (steps, times):
-        if column is not None and len(column) != len(values):
-            raise UnsupportedValue(column, "must be as long as the values")
     now = time_ns() // 1_000
     return [
         (

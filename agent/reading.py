@@ -24,6 +24,7 @@ from uuid import UUID
 
 from agent.errors import CannotRead, InvalidSetting
 from agent.settings import Server, find_server
+from agent.stored_records import RECORD_KINDS, StoredRecords
 from agent.version import VERSION
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def read_run(name: str, *, project: str | None) -> StoredRun:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as it was when it was read."""
+    """A run as it was when it was read; `run[path]` is what it has there."""
 
     id: str
     name: str
@@ -98,8 +99,28 @@ class StoredRun:
         return {row["path"]: _value(row) for row in self._attributes(prefix)}
 
     def series_paths(self, prefix: str = "") -> list[str]:
-        """Return the paths of the run's series below a prefix."""
-        return [row["path"] for row in self._attributes(prefix) if "last_step" in row]
+        """Return the paths of the run's series of numbers below a prefix."""
+        rows = self._attributes(prefix)
+        return [row["path"] for row in rows if row["kind"] == "float_series"]
+
+    def __getitem__(self, path: str) -> Points | StoredRecords | object:
+        """Return what is at a path: a value, or the points or records of a series."""
+        row = next((r for r in self._attributes(path) if r["path"] == path), None)
+        if row is None:
+            raise CannotRead("not_found", f"Run {self.name!a} has nothing at {path!a}.")
+        if row["kind"] in RECORD_KINDS:
+            return self.records(path)
+        return self.points(path) if row["kind"] == "float_series" else _value(row)
+
+    def records(
+        self, path: str, *, low: float | None = None, high: float | None = None
+    ) -> StoredRecords:
+        """Return the texts or histograms of a series, in a range of steps."""
+
+        def ask(**query: object) -> Json:
+            return _ask(self._project.server, f"/runs/{self.id}/records", **query)
+
+        return StoredRecords(ask, path, _given(low=low, high=high))
 
     def series(
         self,

@@ -10,7 +10,7 @@ import struct
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from enum import Enum, auto
+from enum import Enum
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from agent.errors import AgentError, TooManyAttributes, TypeConflict, shown
 from agent.layouts import Layout, Layouts, StepsDiffer
 from agent.notices import Notices
 from agent.path import clean_path
+from agent.records import RECORDED, Recorded, Records
 from agent.values import flatten, to_microseconds, to_number, to_step, to_value
 
 if TYPE_CHECKING:
@@ -39,8 +40,10 @@ Point = tuple[float, float | None, int]
 class Kind(Enum):
     """What a path is used for; it never changes."""
 
-    VALUE = auto()
-    SERIES = auto()
+    VALUE = "a value"
+    SERIES = "a series of numbers"
+    TEXT = "a series of text"
+    HISTOGRAM = "a series of histograms"
 
 
 class _Asleep(Exception):
@@ -156,10 +159,24 @@ class Recorder:
             self._put_points({path: value}, None, moment)
 
     def extend(self, path: str, points: Sequence[Point]) -> None:
-        """Log points of one series."""
+        """Log points of one series of numbers."""
         self.claim(path)
         for value, step, moment in points:
             self._put_points({path: value}, step, moment)
+
+    def append_text(
+        self, path: str, text: str, step: float | None = None, moment: int | None = None
+    ) -> None:
+        """Log one text of a series of text; the path is clean, the time microseconds.
+
+        Nothing is waited for and no code but ours runs, so that what is printed can
+        be logged from within the call that prints it. Raises AgentError.
+        """
+        if not self.is_awake and not self._wake():
+            return
+        self._append_record(
+            path, text, step, _moment(None) if moment is None else moment
+        )
 
     def log_measured(self, measured: Mapping[str, float], step: float) -> None:
         """Log numbers that the agent itself has measured."""
@@ -194,7 +211,7 @@ class Recorder:
                 raise TooManyAttributes(LARGEST_RUN)
             self._kinds[path] = kind
         elif known is not kind:
-            raise TypeConflict(path, is_series=known is Kind.SERIES)
+            raise TypeConflict(path, held=known.value, meant=kind.value)
 
     def refuse(self, error: AgentError, path: object = "") -> None:
         """Say once why something is not stored; raise it if the run is strict."""
@@ -209,6 +226,7 @@ class Recorder:
     def _begin(self) -> None:
         self.buffer = Buffer()
         self.layouts = Layouts(self._define)
+        self._records = Records(self.notices)
         self._ring = None
         # A thread that is interrupted by its own signal handler may enter again.
         self._turn = threading.RLock()
@@ -291,6 +309,10 @@ class Recorder:
         if not self.is_awake and not self._wake():
             return
         try:
+            if isinstance(value, RECORDED):
+                step = None if step is None else to_step(step)
+                self._append_record(path, value, step, _moment(time))
+                return
             self.claim(path)
             number = to_number(value)
             step = None if step is None else to_step(step)
@@ -311,7 +333,7 @@ class Recorder:
         if not self.is_awake and not self._wake():
             return
         try:
-            leaves = list(flatten("", data))
+            leaves = list(flatten("", data, empty=None))
             step = None if step is None else to_step(step)
             moment = _moment(time)
         except AgentError as error:
@@ -321,6 +343,9 @@ class Recorder:
         for path, value in leaves:
             try:
                 cleaned = clean_path(path)
+                if isinstance(value, RECORDED):
+                    self._append_record(cleaned, value, step, moment)
+                    continue
                 self.claim(cleaned)
                 number = to_number(value)
             except AgentError as error:
@@ -355,6 +380,13 @@ class Recorder:
             self._put_anyhow(alone, step, moment, (value,))
         return layout
 
+    def _append_record(
+        self, path: str, value: Recorded, step: float | None, moment: int
+    ) -> None:
+        """Log a text or histogram, or raise AgentError and log nothing."""
+        self.claim(path, _kind_of(value))
+        self.buffer.put_record(self._records.made(path, value, step, moment))
+
     def _put_anyhow(
         self, layout: Layout, step: float | None, moment: int, values: Collection[float]
     ) -> None:
@@ -373,6 +405,10 @@ class Recorder:
             self.put(SetValue(cleaned, to_value(value)))
         except AgentError as error:
             self.refuse(error, path)
+
+
+def _kind_of(value: Recorded) -> Kind:
+    return Kind.TEXT if isinstance(value, str) else Kind.HISTOGRAM
 
 
 def _are_keys(paths: list[str], data: object) -> bool:

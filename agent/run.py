@@ -97,10 +97,10 @@ class Run:
         step: float | None = None,
         time: float | datetime | None = None,
     ) -> None:
-        """Append one point to each of several series.
+        """Append one point, text or histogram to each of several series.
 
         Args:
-            data: Paths and numbers; nested dictionaries are joined by slashes.
+            data: Paths and numbers, texts or histograms; nested dictionaries are joined by slashes.
             step: The same for all; by default each series' last step plus one.
             time: The same for all; by default now.
         """

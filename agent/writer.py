@@ -107,6 +107,7 @@ class Writer:
             *encoded(
                 [read_row(row, 0, self._layouts) for row in beside],
                 self._buffer.take_changes(),
+                self._buffer.take_records(_BYTES_AT_ONCE),
                 dropped=self._buffer.take_dropped(),
                 notices=self._notices,
             ),

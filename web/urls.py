@@ -16,6 +16,7 @@ from web.views import (
     run_attributes,
     run_charts,
     run_hardware,
+    run_logs,
     runs,
     trash,
 )
@@ -33,6 +34,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/", run.overview, name="run"),
     path("runs/<uuid:run_id>/header", run.header, name="run-header"),
     path("runs/<uuid:run_id>/charts", run_charts.charts, name="run-charts"),
+    path("runs/<uuid:run_id>/logs", run_logs.logs, name="run-logs"),
     path("runs/<uuid:run_id>/hardware", run_hardware.hardware, name="run-hardware"),
     path(
         "runs/<uuid:run_id>/attributes",
@@ -45,6 +47,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/pin", trash.pin_run, name="run-pin"),
     path("runs/<uuid:run_id>/unpin", trash.unpin_run, name="run-unpin"),
     path("runs/<uuid:run_id>/figures/series", figures.series, name="run-series"),
+    path(
+        "runs/<uuid:run_id>/figures/histograms",
+        figures.histograms,
+        name="run-histograms",
+    ),
     path("runs/<uuid:run_id>/figures/stages", figures.stages, name="run-stages"),
     path(
         "runs/<uuid:run_id>/figures/hardware",

@@ -89,7 +89,10 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
         "attributes_read_attributes": RUN_ID,
         "diagnoses_read_diagnosis": RUN_ID,
     },
-    "attributes_read_attributes": {"series_read_series": FIRST_PATH},
+    "attributes_read_attributes": {
+        "series_read_series": FIRST_PATH,
+        "records_read_records": FIRST_PATH,
+    },
     "ladders_read_ladders": {
         "ladders_read_one_ladder": {"ladder_id": "$response.body#/ladders/0/id"}
     },

@@ -14,10 +14,13 @@ class Limits:
     frame_bytes: int = 4 * MIB
     messages: int = 100_000
     points: int = 1_000_000
+    records: int = 1_000_000
     path_characters: int = 1_024
     # With a short text beside it, what an entry of PostgreSQL's indexes can hold.
     path_bytes: int = 2_048
     string_characters: int = 65_536
+    record_characters: int = 65_536
+    histogram_bins: int = 512
     set_strings: int = 1_000
     set_string_characters: int = 1_024
     attributes: int = 100_000

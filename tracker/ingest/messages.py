@@ -5,7 +5,7 @@ Whatever the bytes are, the only exception is Unacceptable.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
@@ -14,12 +14,12 @@ from msgspec import Meta, Struct
 
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.paths import BadPath, clean_path, read_paths
+from tracker.ingest.records import AddRecords, UnjudgedRecords, judged_records
 from tracker.ingest.refusal import Unacceptable
+from tracker.ingest.storable import LATEST_TIME
 from tracker.series.points import Floats
 
 NUMBER_BYTES = 8
-# Times are microseconds since 1970, up to the end of the year 9999.
-LATEST_TIME = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp()) * 1_000_000
 
 # MessagePack's empty array.
 NO_PATHS = b"\x90"
@@ -107,12 +107,20 @@ class Close(Struct, tag_field="t", tag="close", frozen=True):
 
 
 _Unjudged: TypeAlias = (
-    Open | _UnjudgedPoints | _UnjudgedValue | ChangeTags | Drop | Close
+    Open
+    | _UnjudgedPoints
+    | UnjudgedRecords
+    | _UnjudgedValue
+    | ChangeTags
+    | Drop
+    | Close
 )
-Content: TypeAlias = Open | AddPoints | SetValue | ChangeTags | Drop | Close
+Content: TypeAlias = (
+    Open | AddPoints | AddRecords | SetValue | ChangeTags | Drop | Close
+)
 # First bytes of MessagePack's extensions, of which timestamps are one.
 EXTENSIONS = frozenset({0xC7, 0xC8, 0xC9, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8})
-KINDS = frozenset({"open", "points", "set", "tags", "drop", "close"})
+KINDS = frozenset({"open", "points", "records", "set", "tags", "drop", "close"})
 
 
 class _AnyKind(Struct):
@@ -136,6 +144,8 @@ def read_message(raw: bytes | msgspec.Raw) -> Content:
     match content:
         case _UnjudgedPoints():
             return _judged_points(content)
+        case UnjudgedRecords():
+            return judged_records(content)
         case _UnjudgedValue():
             return SetValue(clean_path(content.path), _judged_value(content.value))
         case _:

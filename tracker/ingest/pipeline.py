@@ -14,9 +14,10 @@ from typing import TypeAlias
 import numpy as np
 
 from tracker.errors import FrameDiffers, OutOfOrder
-from tracker.ingest.batch import Batch, Reason, refuse_paths
+from tracker.ingest.batch import Batch, refuse_paths
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.messages import ChangeTags, Content, Drop, SetValue, Value
+from tracker.ingest.records import AddRecords, Reason
 from tracker.models import Kind
 
 # A number may be logged as 1 now and as 0.5 later.
@@ -118,6 +119,8 @@ def kind_of(content: Content) -> Kind:
             return kind_of_value(content.value)
         case ChangeTags():
             return Kind.STRING_SET
+        case AddRecords():
+            return Kind(f"{content.kind}_series")
         case _:
             return Kind.FLOAT_SERIES
 

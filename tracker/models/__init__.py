@@ -4,6 +4,7 @@ from tracker.models.attribute import Attribute, Kind
 from tracker.models.diagnosis import Diagnosis, Finding
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.project import Project
+from tracker.models.records import RecordChunk
 from tracker.models.run import Run, Spool, Stage, State
 from tracker.models.series import JournalEntry, SeriesChunk, SeriesTicks
 from tracker.models.token import SignInLink, Token
@@ -20,6 +21,7 @@ __all__ = [
     "Ladder",
     "Member",
     "Project",
+    "RecordChunk",
     "Role",
     "Run",
     "Rung",

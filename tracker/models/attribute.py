@@ -25,6 +25,9 @@ class Kind(models.TextChoices):
     DATETIME = "datetime"
     STRING_SET = "string_set"
     FLOAT_SERIES = "float_series"
+    # Series of records; see tracker/records.
+    TEXT_SERIES = "text_series"
+    HISTOGRAM_SERIES = "histogram_series"
 
 
 class Attribute(models.Model):
@@ -38,7 +41,7 @@ class Attribute(models.Model):
         Project, models.CASCADE, related_name="+", db_index=False
     )
     path = models.CharField(max_length=1024)
-    kind = models.CharField(max_length=12, choices=Kind.choices)
+    kind = models.CharField(max_length=16, choices=Kind.choices)
     updated_at = models.DateTimeField(auto_now=True)
 
     # float, integer, boolean (0 or 1), and a series' last value. SQLite stores

@@ -25,6 +25,8 @@ Value = float | int | bool | str | datetime | list[str]
 
 _READ_TEXT: dict[Kind, Callable[[str], Value]] = {
     Kind.STRING: str,
+    # The beginning of its last record.
+    Kind.TEXT_SERIES: str,
     Kind.INTEGER: int,
     Kind.DATETIME: datetime.fromisoformat,
 }

@@ -20,6 +20,7 @@ from tracker.freshness import fresh_answer, is_held, marked, not_modified
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.diagnoses import FindingView, StageDiagnosis, diagnoses_of
 from tracker.queries.hardware import measured_lines, stage_lines
+from tracker.queries.histograms import read_histograms
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.run import RunOverview, StageRow, may_go_on, run_overview
 from tracker.queries.series import read_line
@@ -27,6 +28,7 @@ from tracker.queries.versions import version_of
 from web.figure_columns import CONTENT_TYPE, packed
 from web.figures.evidence import evidence_rows
 from web.figures.hardware import Measurement, hardware_rows, is_drawn
+from web.figures.histogram import histogram_figure
 from web.figures.rows import Frame, TimeSpan, rows_figure
 from web.figures.series import NamedLine, series_figure
 from web.figures.stages import StageBar, stages_figure
@@ -37,6 +39,8 @@ from web.views.chart_options import read_number, read_options
 from web.views.cited_signals import cited_paths, cited_signals, share_limit
 
 MOST_BUCKETS = 500
+# Columns of a map, which few charts are wide enough for.
+MOST_HISTOGRAMS = 300
 MILLISECONDS = 1_000
 SEVERITIES = list(Severity)
 
@@ -112,6 +116,41 @@ def series(request: PageRequest, run_id: UUID) -> HttpResponse:
             smoothing=options.smoothing,
             low=options.low,
             high=options.high,
+        )
+        return sent_figure(request, figure, is_live=is_live)
+
+    return fresh_answer(request, version, draw)
+
+
+@require_safe
+@signed_in
+def histograms(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Draw the histograms of one series; of very many, evenly chosen ones."""
+    path = request.GET.get("path", "")
+    if not path or "\0" in path:
+        raise InvalidInput("path", "must name a series")
+    options = read_options(request.GET)
+
+    run = readable_run(request.actor, run_id)
+    is_live = may_go_on(run)
+    version = figure_version(request, [run], is_live=is_live)
+
+    def draw() -> HttpResponse:
+        found = read_histograms(
+            run,
+            path,
+            most=MOST_HISTOGRAMS,
+            axis=options.axis,
+            low=options.low,
+            high=options.high,
+        )
+        figure = histogram_figure(
+            found.x,
+            found.histograms,
+            axis=options.axis,
+            low=options.low,
+            high=options.high,
+            count=found.count,
         )
         return sent_figure(request, figure, is_live=is_live)
 

@@ -15,6 +15,8 @@ from tests.builders import (
     make_member,
     make_project,
     make_run,
+    records_message,
+    write,
     write_series,
     write_tags,
     write_values,
@@ -249,3 +251,48 @@ def test_a_run_without_series_has_no_points(project):
 
     assert list(points) == []
     assert points.to_arrow().num_rows == 0
+
+
+def test_texts_and_histograms_come_back_as_they_were_logged(stored, monkeypatch):
+    monkeypatch.setattr("agent.stored_records._PAGE", 2)
+    histogram = agent.Histogram([0.0, 1.0, 1.0, math.nan], bins=2).encoded()
+    write(
+        stored,
+        [
+            records_message("logs/stdout", ["one", "zwei €", "three"], steps=[0, 1, 5]),
+            records_message("grads", [histogram], kind="histogram"),
+        ],
+    )
+
+    run = agent.open_run("baseline")
+
+    first, *_, last = run["logs/stdout"]
+    assert first == (0.0, datetime.fromtimestamp(START / 1e6, UTC), "one")
+    assert (last[0], last[2]) == (5.0, "three")
+    frame = run["logs/stdout"].to_pandas()
+    assert list(frame.columns) == ["step", "time", "value"]
+    assert frame["value"].tolist() == ["one", "zwei €", "three"]
+    later = run.records("logs/stdout", low=1)
+    assert [value for _, _, value in later] == ["zwei €", "three"]
+    ((_, _, found),) = run["grads"]
+    assert (found.edges, found.counts, found.others) == ([0, 0.5, 1], [1, 2], 1)
+    assert run.attributes("logs/") == {"logs/stdout": "three"}
+    assert run.series_paths() == ["train/loss"]
+
+
+def test_a_path_says_what_a_run_has_there(stored):
+    run = agent.open_run("baseline")
+
+    assert run["params/lr"] == 0.1
+    assert [step for _, step, _, _ in run["train/loss"]] == [0.0, 1.0, 2.5]
+    with pytest.raises(agent.CannotRead, match="nothing at 'params'"):
+        run["params"]
+
+
+def test_a_series_of_no_records_makes_a_table_with_its_columns(stored):
+    write(stored, [records_message("logs/stdout", ["one"])])
+
+    frame = agent.open_run("baseline").records("logs/stdout", low=7).to_pandas()
+
+    assert frame.empty
+    assert list(frame.columns) == ["step", "time", "value"]

@@ -19,9 +19,12 @@ class LimitsOut(Schema):
     frame_bytes: int
     messages: int
     points: int
+    records: int
     path_characters: int
     path_bytes: int
     string_characters: int
+    record_characters: int
+    histogram_bins: int
     set_strings: int
     set_string_characters: int
     attributes: int
