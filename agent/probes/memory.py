@@ -6,13 +6,23 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
-from agent.probes.files import KernelFile, table
+from agent.probes.files import KernelFile, picked
 from agent.probes.probe import Facts, Probe, ProbeUnavailable, Sample
 from agent.probes.rates import Growth, Rates, known
 from agent.probes.reading import COARSE, Fact, Reading, Scope
 
 _KIBIBYTE = 1024
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_COUNTS = ("pswpin", "pswpout", "pgmajfault", "oom_kill")
+_AMOUNTS = (
+    "MemTotal",
+    "MemAvailable",
+    "Cached",
+    "Shmem",
+    "Dirty",
+    "SwapTotal",
+    "SwapFree",
+)
 _MEMINFO, _VMSTAT = "/proc/meminfo", "/proc/vmstat"
 
 
@@ -58,11 +68,11 @@ class MemoryProbe(Probe):
             raise ProbeUnavailable("no /proc/meminfo")
 
     def facts(self) -> Facts:
-        total = table(self._info.read() or "").get("MemTotal")
+        total = picked(self._info.read() or "", _AMOUNTS, ":").get("MemTotal")
         return {"facts/host_memory_bytes": total * _KIBIBYTE} if total else {}
 
     def sample(self, now: float) -> Sample:
-        counts = table(self._counts.read() or "")
+        counts = picked(self._counts.read() or "", _COUNTS, " ")
         rates = {
             "host/swap_in_bytes_per_second": counts.get("pswpin"),
             "host/swap_out_bytes_per_second": counts.get("pswpout"),
@@ -74,7 +84,9 @@ class MemoryProbe(Probe):
             pages = readings[path]
             readings[path] = None if pages is None else pages * _PAGE_BYTES
         readings["host/oom_kills"] = self._kills.of(counts.get("oom_kill"))
-        return known({**amounts(table(self._info.read() or "")), **readings})
+        return known(
+            {**amounts(picked(self._info.read() or "", _AMOUNTS, ":")), **readings}
+        )
 
 
 def amounts(info: dict[str, int]) -> dict[str, float | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import statistics
@@ -85,7 +86,8 @@ class Turns:
 
     def close(self) -> None:
         if self._probe is not None and self._asked_at is None:
-            self._probe.close()
+            with contextlib.suppress(Exception):
+                self._probe.close()
 
     def _sample(self, now: float) -> Mapping[str, float]:
         if self._probe is None:
@@ -110,8 +112,10 @@ class Turns:
         self._failures += 1
         if self._failures >= _FAILURES_BEFORE_REMAKING and self._probe is not None:
             self._failures = 0
-            self._probe.close()
-            self._probe = None
+            probe, self._probe = self._probe, None
+            # What it has opened may be gone already.
+            with contextlib.suppress(Exception):
+                probe.close()
 
     def _state(self, text: str) -> None:
         self._logbook.state({f"facts/probes/{self.name}": text})

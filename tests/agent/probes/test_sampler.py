@@ -29,6 +29,7 @@ def make_probe(said=None, **more):
     class TestProbe(Probe):
         name = "test"
         asked = 0
+        allowance = 1.0
 
         def facts(self):
             return {"facts/name": "x\ud800"}
@@ -149,7 +150,7 @@ def test_a_probe_that_fails_is_told_once_and_left_alone(bench, caplog):
 def test_a_probe_that_keeps_failing_is_made_anew(bench, monkeypatch):
     monkeypatch.setattr(turns, "_FAILED_INTERVAL_SECONDS", 0.0)
     closed = []
-    failing = make_probe(None, close=closed.append)
+    failing = make_probe(None, close=lambda self: closed.append(self))  # noqa: PLW0108
 
     bench(failing, interval=0.01).turn(6)
 
