@@ -75,7 +75,7 @@ class Session:
                 recorder,
                 notices,
                 agent_cpu_seconds=self.cpu_seconds,
-                job=Job(settings.watched, settings.dataset),
+                job=Job(settings.watched, settings.dataset, settings.local_rank),
                 interval=settings.sample_seconds,
             )
 

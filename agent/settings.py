@@ -21,6 +21,12 @@ from agent.path import is_encodable
 _LONGEST_NAME = 255  # characters
 # More often, counters of the kernel say nothing; more seldom, rules cannot judge.
 _SAMPLE_SECONDS = (0.5, 60.0)
+_LOCAL_RANK_VARIABLES = (
+    "LOCAL_RANK",
+    "SLURM_LOCALID",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID",
+)
 _RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
 Environment = Mapping[str, str]
@@ -49,6 +55,8 @@ class Settings:
     watched: int | None = None
     # How often the hardware is measured.
     sample_seconds: float = 1.0
+    # Which of the machine's processes of a distributed run this is, if it is one.
+    local_rank: int | None = None
     # The folder that training data are read from, where it was said.
     dataset: Path | None = None
     strict: bool = False
@@ -98,6 +106,7 @@ def read_settings(
         sample_seconds=_sample_seconds(
             environment.get("SEAMARK_SAMPLE_SECONDS") or "1"
         ),
+        local_rank=_local_rank(environment),
         dataset=_dataset(environment.get("SEAMARK_DATASET")),
         strict=strict,
         exit_seconds=_exit_seconds(environment.get("SEAMARK_EXIT_SECONDS") or "5"),
@@ -198,6 +207,12 @@ def _rank(rank: int | None, environment: Environment) -> int:
     if not isinstance(rank, int) or rank < 0:
         raise InvalidSetting("rank", "must be a number from 0")
     return rank
+
+
+def _local_rank(environment: Environment) -> int | None:
+    found = (environment.get(name, "") for name in _LOCAL_RANK_VARIABLES)
+    text = next(filter(None, found), "")
+    return int(text) if re.fullmatch(r"\d{1,7}", text) else None
 
 
 def _monitor(environment: Environment) -> bool:

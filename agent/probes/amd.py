@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from agent.background import importing
+from agent.probes.nvidia.driver import own_gpus
 from agent.probes.nvidia.users import Pids, Use, job_root, use_readings
 from agent.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
 from agent.probes.rates import Growth, Rates, known
@@ -91,6 +92,7 @@ class AmdProbe(Probe):
         library: Any = None,
         environment: Mapping[str, str] = os.environ,
         watched: int | None = None,
+        local_rank: int | None = None,
     ) -> None:
         self._library = library or _load()
         try:
@@ -99,24 +101,29 @@ class AmdProbe(Probe):
         except self._library.AmdSmiException as error:
             raise ProbeUnavailable(f"no AMD driver ({error})") from error
         pids = Pids(job_root(watched))
-        self._gpus = {
-            index: _Gpu(self._library, handle, pids)
+        visible = {
+            index: handle
             for index, handle in enumerate(handles)
             if _is_visible(index, environment)
+        }
+        self._visible = len(visible)
+        self._gpus = {
+            index: _Gpu(self._library, handle, pids)
+            for index, handle in own_gpus(visible, local_rank).items()
         }
         if not handles:
             raise ProbeUnavailable("no GPU of AMD")
 
     @classmethod
     def of(cls, job: Job) -> AmdProbe:
-        return cls(watched=job.watched)
+        return cls(watched=job.watched, local_rank=job.local_rank)
 
     @property
     def allowance(self) -> float:
         return _ALLOWANCE_OF_GPU * max(1, len(self._gpus))
 
     def facts(self) -> Facts:
-        facts: dict[str, Value] = {"facts/gpu_count": len(self._gpus)}
+        facts: dict[str, Value] = {"facts/gpu_count": self._visible}
         for index, gpu in self._gpus.items():
             facts.update({f"facts/gpu/{index}/{k}": v for k, v in gpu.facts().items()})
         return facts

@@ -27,6 +27,7 @@ class CgroupIoProbe(Probe):
     """Reads what the kernel counts for the group of a process."""
 
     name = "cgroup_io"
+    is_of_machine = True
     readings: ClassVar[tuple[Reading, ...]] = tuple(
         Reading(
             f"cgroup/{name}_per_second", unit, Scope.CONTAINER, "io.stat", COUNTED, text

@@ -40,6 +40,7 @@ class DisksProbe(Probe):
     """Reads what the kernel counts for each disk; network file systems are none."""
 
     name = "disks"
+    is_of_machine = True
     readings: ClassVar[tuple[Reading, ...]] = (
         _reading("disk_read_bytes_per_second", "B/s", COARSE),
         _reading("disk_write_bytes_per_second", "B/s", COARSE),

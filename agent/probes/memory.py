@@ -34,6 +34,7 @@ class MemoryProbe(Probe):
     """Reads what the kernel counts for the whole host."""
 
     name = "memory"
+    is_of_machine = True
     readings: ClassVar[tuple[Reading, ...]] = (
         _reading("memory_used_bytes", "B", _MEMINFO, "without page cache"),
         _reading("page_cache_bytes", "B", _MEMINFO, "files held in memory"),

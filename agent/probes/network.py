@@ -24,6 +24,7 @@ class NetworkProbe(Probe):
     """Reads what the kernel counts for all interfaces but the loopback."""
 
     name = "network"
+    is_of_machine = True
     readings: ClassVar[tuple[Reading, ...]] = (
         _reading("receive_bytes_per_second", "B/s"),
         _reading("send_bytes_per_second", "B/s"),

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from agent.probes.nvidia import catalogue, identity
-from agent.probes.nvidia.driver import GpuLost, begin, load_library, visible_gpus
+from agent.probes.nvidia.driver import (
+    GpuLost,
+    begin,
+    load_library,
+    own_gpus,
+    visible_gpus,
+)
 from agent.probes.nvidia.gpu import Gpu, Slice, slices_of
 from agent.probes.nvidia.users import Pids, job_root
 from agent.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
@@ -40,6 +46,7 @@ class NvmlProbe(Probe):
         library: Any = None,
         environment: Mapping[str, str] = os.environ,
         watched: int | None = None,
+        local_rank: int | None = None,
     ) -> None:
         self._library = library or load_library()
         begin(self._library)
@@ -48,6 +55,8 @@ class NvmlProbe(Probe):
             handles = visible_gpus(self._library, environment)
         except self._library.NVMLError as error:
             raise ProbeUnavailable(f"no NVIDIA driver ({error})") from error
+        self._visible = len(handles)
+        handles = own_gpus(handles, local_rank)
         self._gpus = {
             index: Gpu(self._library, handle, self._pids)
             for index, handle in handles.items()
@@ -62,7 +71,7 @@ class NvmlProbe(Probe):
 
     @classmethod
     def of(cls, job: Job) -> NvmlProbe:
-        return cls(watched=job.watched)
+        return cls(watched=job.watched, local_rank=job.local_rank)
 
     @property
     def allowance(self) -> float:
@@ -84,7 +93,7 @@ class NvmlProbe(Probe):
         }
 
     def facts(self) -> Facts:
-        facts: dict[str, Value] = {"facts/gpu_count": len(self._gpus)}
+        facts: dict[str, Value] = {"facts/gpu_count": self._visible}
         facts.update(identity.system_facts(self._library))
         for index, gpu in self._gpus.items():
             found = identity.identity(self._library, gpu.handle)

@@ -32,6 +32,7 @@ class NvmlEventsProbe(Probe):
     """Waits for events; the driver keeps those that come between two waits."""
 
     name = "nvml_events"
+    is_of_machine = True
     may_hang = True
     readings: ClassVar[tuple[Reading, ...]] = (
         Reading(

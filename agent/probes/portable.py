@@ -19,6 +19,7 @@ class PortableProbe(Probe):
     """Reads CPU, memory, disks and network of systems other than Linux."""
 
     name = "portable"
+    is_of_machine = True
     readings: ClassVar[tuple[Reading, ...]] = tuple(
         Reading(f"host/{name}", unit, Scope.HOST, _SOURCE, COARSE)
         for name, unit in (

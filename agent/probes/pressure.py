@@ -26,6 +26,7 @@ class PressureProbe(Probe):
     """Reads the group's counters where it has some, else those of the host."""
 
     name = "pressure"
+    is_of_machine = True
     readings: ClassVar[tuple[Reading, ...]] = tuple(
         Reading(
             f"pressure/{resource}_{kind}_share", "0–1", scope, source, quality, meaning

@@ -21,11 +21,13 @@ ALLOWANCE = 0.0005
 class Job:
     """What is measured: a process with its children, by default this one.
 
-    `data` is the folder that it reads its data from, where that is known.
+    `data` is the folder that it reads its data from, where that is known, and
+    `local_rank` its number among the machine's processes of a distributed run.
     """
 
     watched: int | None = None
     data: Path | None = None
+    local_rank: int | None = None
 
 
 class ProbeUnavailable(Exception):
@@ -40,6 +42,8 @@ class Probe:
     states: ClassVar[Sequence[Fact]] = ()
     # A driver or a network may keep it waiting, so it gets a thread of its own.
     may_hang: ClassVar[bool] = False
+    # What it reads is the same for all of a machine's processes: the first one reads it.
+    is_of_machine: ClassVar[bool] = False
 
     @classmethod
     def of(cls, job: Job) -> Probe:

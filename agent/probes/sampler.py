@@ -109,7 +109,10 @@ class Sampler:
     def _make(self) -> None:
         # In this thread: init() is not kept waiting.
         self._is_made = True
+        is_first = not self._job.local_rank
         for probe in self._probes():
+            if probe.is_of_machine and not is_first:
+                continue
             turns = Turns(probe, self._job, self._logbook, self._notices)
             if probe.may_hang:
                 self._threads.append(OwnThread(turns, self._logbook))

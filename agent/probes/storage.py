@@ -25,6 +25,7 @@ class StorageProbe(Probe):
     """Asks file systems how full they are, which those of a network may take long for."""
 
     name = "storage"
+    is_of_machine = True
     may_hang = True
     readings: ClassVar[tuple[Reading, ...]] = tuple(
         Reading(

@@ -105,6 +105,18 @@ def visible_gpus(library: Any, environment: Mapping[str, str]) -> dict[int, Any]
     }
 
 
+def own_gpus(gpus: Mapping[int, Any], local_rank: int | None) -> dict[int, Any]:
+    """Return what this process reads of the GPUs that it may use.
+
+    The machine's first process reads all, each other one that of its own number: so
+    every rank has its GPU, and a driver is not asked for each by all of them.
+    """
+    if not local_rank or len(gpus) <= 1:
+        return dict(gpus)
+    own = sorted(gpus)[local_rank : local_rank + 1]
+    return {index: gpus[index] for index in own}
+
+
 def _is_listed(library: Any, index: int, handle: Any, listed: str) -> bool:
     # An id may be shortened, as long as it stays unique.
     uuid = as_text(library.nvmlDeviceGetUUID(handle))

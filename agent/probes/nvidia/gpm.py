@@ -58,12 +58,15 @@ class Gpm:
     def __init__(self, library: Any, take: Take) -> None:
         self._library = library
         self._take = take
-        self._ids = {
-            name: number
-            for name in _METRICS
-            if (number := getattr(library, f"NVML_GPM_METRIC_{name}", None)) is not None
+        ids = {
+            name: getattr(library, f"NVML_GPM_METRIC_{name}", None) for name in _METRICS
         }
+        self._names = [name for name, number in ids.items() if number is not None]
         self._request = library.c_nvmlGpmMetricsGet_t()
+        self._request.version = library.NVML_GPM_METRICS_GET_VERSION
+        self._request.numMetrics = len(self._names)
+        for name, metric in zip(self._names, self._request.metrics, strict=False):
+            metric.metricId = ids[name]
         self._samples = [library.nvmlGpmSampleAlloc() for _ in range(2)]
         self._taken_at: float | None = None
 
@@ -84,17 +87,13 @@ class Gpm:
             self._library.nvmlGpmSampleFree(sample)
 
     def _compare(self, older: Any, newer: Any) -> dict[str, float]:
-        request, names = self._request, list(self._ids)
-        request.version = self._library.NVML_GPM_METRICS_GET_VERSION
+        request = self._request
         request.sample1, request.sample2 = older, newer
-        request.numMetrics = len(names)
-        for place, name in enumerate(names):
-            request.metrics[place].metricId = self._ids[name]
         self._library.nvmlGpmMetricsGet(request)
         return {
-            name: request.metrics[place].value
-            for place, name in enumerate(names)
-            if request.metrics[place].nvmlReturn == 0
+            name: metric.value
+            for name, metric in zip(self._names, request.metrics, strict=False)
+            if metric.nvmlReturn == 0
         }
 
 
