@@ -131,7 +131,7 @@ GPUS = Group(
     (
         _GPU_UTILIZATION,
         _of_gpus(
-            "Utilization within ticks, lowest 5 %",
+            "GPU utilization at its lowest (5th percentile)",
             "%",
             "utilization_p5_percent",
             top=100.0,
