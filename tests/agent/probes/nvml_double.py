@@ -8,7 +8,7 @@ calls with pointers is answered here as a driver of 2026 would for cards of thre
 from __future__ import annotations
 
 import ctypes
-import time
+import threading
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -54,7 +54,7 @@ class NvmlDouble:
     def __init__(self, *cards: Card):
         self.cards = list(cards)
         self.calls: list[str] = []
-        self.seconds = 0.0  # how long every call blocks
+        self.blocked: threading.Event | None = None  # until it is set, calls hang
         self.events: list[tuple[int, int]] = []
         self.has_driver = True
         self._gpm_samples: dict[int, ctypes.c_uint] = {}
@@ -78,8 +78,8 @@ class NvmlDouble:
 
     def _answer(self, name, answer, *arguments):
         self.calls.append(name)
-        if self.seconds:
-            time.sleep(self.seconds)
+        if self.blocked is not None:
+            self.blocked.wait(60)
         card = self._card(arguments[0]) if arguments else None
         if card is not None:
             if card.fails.get("all"):

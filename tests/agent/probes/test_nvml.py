@@ -360,3 +360,24 @@ def test_pcie_is_never_measured_by_the_call_that_blocks(driver):
     make().sample(0.0)
 
     assert "nvmlDeviceGetPcieThroughput" not in library.calls
+
+
+@pytest.mark.parametrize(
+    ("local_rank", "visible", "read"),
+    [
+        (None, None, {0, 1}),
+        (0, None, {0, 1}),
+        (1, None, {1}),
+        (5, None, set()),
+        (1, "0", {0}),
+    ],
+)
+def test_each_further_rank_of_a_machine_reads_its_own_gpu(
+    driver, local_rank, visible, read
+):
+    driver(Card(), Card())
+    environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
+    probe = NvmlProbe(pynvml, environment, local_rank=local_rank)
+
+    assert {int(path.split("/")[1]) for path in probe.sample(0.0)} == read
+    assert probe.facts()["facts/gpu_count"] == (2 if visible is None else 1)

@@ -15,7 +15,7 @@ from agent import background
 from agent.notices import Notices
 from agent.probes import PROBES, documentation, sampler, turns
 from agent.probes.listing import probe_classes
-from agent.probes.probe import Probe, ProbeUnavailable
+from agent.probes.probe import Job, Probe, ProbeUnavailable
 from agent.probes.reading import Reading, Scope
 from agent.probes.sampler import Sampler
 from agent.recorder import Recorder
@@ -60,7 +60,7 @@ class Taken(NamedTuple):
 class Bench:
     """A sampler with given probes, and what it logs."""
 
-    def __init__(self, *probes, interval=1.0):
+    def __init__(self, *probes, interval=1.0, job=None):
         self.interval = interval
         self.recorder = Recorder(Notices(), wake=lambda: False, strict=False)
         self.recorder.begin(None)
@@ -70,6 +70,7 @@ class Bench:
             Notices(),
             agent_cpu_seconds=lambda: 0.5,
             interval=interval,
+            job=job,
             probes=lambda: list(probes),
         )
         self.facts = {}
@@ -312,6 +313,16 @@ def test_a_driver_that_takes_its_time_keeps_no_process_from_forking(bench):
     assert is_free
     background._importing.release()
     done.set()
+
+
+def test_what_belongs_to_the_machine_is_measured_by_its_first_rank(bench):
+    machine = make_probe({"m": 1.0}, is_of_machine=True)
+    own = make_probe({"o": 1.0})
+
+    taken = bench(machine, own, job=Job(local_rank=1)).turn()
+
+    assert taken.values("m/o") == [1.0]
+    assert machine.asked == 0
 
 
 def test_the_interval_is_a_setting(tracker, monkeypatch):

@@ -36,7 +36,8 @@ def test_shares_are_shown_as_percentages():
 
 def test_a_slice_of_a_gpu_is_a_line_beside_it():
     measures = [
-        measured(f"gpu/{place}/gpm/sm_active_percent") for place in ("1/mig/0", "0", "1")
+        measured(f"gpu/{place}/gpm/sm_active_percent")
+        for place in ("1/mig/0", "0", "1")
     ]
 
     (row,) = hardware_rows(measures, {}, GPUS).rows
