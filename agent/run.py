@@ -210,6 +210,8 @@ class Run:
         handle = asdict(self.settings)
         handle["mode"] = self.settings.mode.value
         handle["spool"] = str(self.settings.spool)
+        # Of no use to who does not measure.
+        handle["dataset"] = None
         return attach, (handle,)
 
     def __repr__(self) -> str:

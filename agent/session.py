@@ -8,13 +8,13 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from agent.background import Background
 from agent.messages import Origin
 from agent.notices import Notices
-from agent.probes.sampler import Sampler, make_probes
+from agent.probes.probe import Job
+from agent.probes.sampler import Sampler
 from agent.recorder import Recorder
 from agent.recovery import recover_all
 from agent.ring import Ring, create_ring
@@ -75,7 +75,8 @@ class Session:
                 recorder,
                 notices,
                 agent_cpu_seconds=self.cpu_seconds,
-                probes=partial(make_probes, watched=settings.watched),
+                job=Job(settings.watched, settings.dataset, settings.local_rank),
+                interval=settings.sample_seconds,
             )
 
     @property
@@ -96,7 +97,7 @@ class Session:
         """End the spool and deliver it; what is left of it after so long is returned."""
         deadline = time.monotonic() + seconds
         if self._sampler is not None:
-            self._sampler.background.stop(min(seconds, _SAMPLE_SECONDS))
+            self._sampler.stop(min(seconds, _SAMPLE_SECONDS))
         # However short the wait for delivery: what is not written is lost, and a run
         # whose end is not written counts as crashed.
         is_written = self._writer.finish(failure=failure, seconds=_WRITE_SECONDS)
@@ -151,9 +152,10 @@ class Session:
 
     def cpu_seconds(self) -> float:
         """CPU time of the agent's own threads."""
-        parts = (self._writer, self._sender, self._sampler)
+        parts = (self._writer, self._sender)
         threads = [part.background for part in parts if part is not None]
-        return sum(thread.cpu_seconds for thread in (*threads, self._syncer))
+        sampling = 0.0 if self._sampler is None else self._sampler.cpu_seconds
+        return sampling + sum(each.cpu_seconds for each in (*threads, self._syncer))
 
 
 def open_session(

@@ -22,11 +22,13 @@ known_names: set[str] = set()
 AGENT_NAMES = {
     f"SEAMARK_{name}"
     for name in (
+        "DATASET",
         "EXIT_SECONDS",
         "MONITOR",
         "MODE",
         "PROJECT",
         "RUN",
+        "SAMPLE_SECONDS",
         "SPOOL",
         "STAGE",
         "TOKEN",

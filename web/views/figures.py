@@ -29,6 +29,7 @@ from web.figure_columns import CONTENT_TYPE, packed
 from web.figures.evidence import evidence_rows
 from web.figures.hardware import Measurement, hardware_rows, is_drawn
 from web.figures.histogram import histogram_figure
+from web.figures.hardware_kinds import GROUPS, Group
 from web.figures.rows import Frame, TimeSpan, rows_figure
 from web.figures.series import NamedLine, series_figure
 from web.figures.stages import StageBar, stages_figure
@@ -172,12 +173,18 @@ def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
     overview = run_overview(run)
     shown = chosen_stages(overview, request.GET.get("stage", ""))
+    group = chosen_group(request.GET.get("group", ""))
     measured = measured_lines(
-        run, [stage.name for stage in shown], is_drawn, low=low, high=high
+        run,
+        [stage.name for stage in shown],
+        lambda measure: is_drawn(measure, group),
+        low=low,
+        high=high,
     )
     drawn = hardware_rows(
         [Measurement(found.measure, found.rank, found.line) for found in measured],
         numeric_facts(overview, shown),
+        group,
     )
     frame = Frame(
         spans=stage_spans(shown),
@@ -233,6 +240,14 @@ def chosen_stages(overview: RunOverview, name: str) -> list[StageRow]:
     if name and not stages:
         raise NotFound("stage")
     return stages
+
+
+def chosen_group(name: str) -> Group:
+    """Return the group of rows of this name; without a name, the overview."""
+    for group in GROUPS:
+        if group.name == name:
+            return group
+    raise NotFound("group")
 
 
 def stage_spans(stages: list[StageRow]) -> list[TimeSpan]:
