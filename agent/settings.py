@@ -14,6 +14,7 @@ from enum import Enum
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from agent.capture.choice import chosen
 from agent.errors import InvalidSetting
 from agent.naming import readable_name
 from agent.path import is_encodable
@@ -43,6 +44,8 @@ class Settings:
     mode: Mode
     spool: Path
     monitor: bool = True
+    # What the agent stores besides what it is told; see agent/capture/choice.py.
+    capture: frozenset[str] = frozenset()
     # The process that is measured with its children, if it is not this one.
     watched: int | None = None
     strict: bool = False
@@ -74,6 +77,7 @@ def read_settings(
     monitor: bool | None,
     strict: bool,
     environment: Environment,
+    capture: object = None,
 ) -> Settings:
     """Return the settings of this process, or refuse what cannot be meant."""
     url = environment.get("SEAMARK_URL")
@@ -89,6 +93,7 @@ def read_settings(
         mode=_mode(mode or environment.get("SEAMARK_MODE") or "online"),
         spool=spool_root(environment),
         monitor=_monitor(environment) if monitor is None else monitor,
+        capture=chosen(capture, environment.get("SEAMARK_CAPTURE")),
         strict=strict,
         exit_seconds=_exit_seconds(environment.get("SEAMARK_EXIT_SECONDS") or "5"),
     )

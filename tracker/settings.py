@@ -22,6 +22,7 @@ known_names: set[str] = set()
 AGENT_NAMES = {
     f"SEAMARK_{name}"
     for name in (
+        "CAPTURE",
         "EXIT_SECONDS",
         "MONITOR",
         "MODE",

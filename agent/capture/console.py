@@ -1,0 +1,130 @@
+"""Standard output and error of this process, as two series of text."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from agent.background import Background
+from agent.capture.allowance import Allowance
+from agent.capture.screen import Line, Screen
+from agent.capture.tee import Pending, Taken, Tee, attach
+from agent.capture.texts import storable
+from agent.redaction import MARK
+
+INTERVAL_SECONDS = 0.25
+STREAMS = ("stdout", "stderr")
+_KEY_BEGIN, _KEY_END = "-----BEGIN ", "-----END "
+_LONGEST_KEY = 100  # lines
+
+# A series' name, a line, and its time in microseconds since 1970.
+Sink = Callable[[str, str, int], None]
+
+
+class Console:
+    """Both streams, and the thread that makes lines of what is written to them."""
+
+    def __init__(self, sink: Sink, redact: Callable[[str], str]) -> None:
+        self._readers = {name: _Reader(name, sink, redact) for name in STREAMS}
+        self._tees: list[tuple[Tee, Pending]] = []
+        self.background = Background("seamark-console", self.turn)
+
+    def attach(self) -> list[str]:
+        """Begin to see what is written; return the streams for which that fails."""
+        failed = []
+        seen: set[int] = set()
+        for name, reader in self._readers.items():
+            stream = getattr(sys, name, None)
+            # In some places both are the same object, and in some there is none.
+            if stream is None or id(stream) in seen:
+                continue
+            seen.add(id(stream))
+            tee = attach(stream, reader.pending)
+            if tee is None:
+                failed.append(name)
+            else:
+                self._tees.append((tee, reader.pending))
+        return failed
+
+    def detach(self) -> None:
+        """See nothing more, and leave the streams as they were."""
+        for tee, pending in self._tees:
+            tee.remove(pending)
+        self._tees.clear()
+
+    def forget(self) -> None:
+        """In a forked child, whose lines nobody would take."""
+        for tee, _ in self._tees:
+            tee.forget_takers()
+        self._tees.clear()
+
+    def turn(self) -> float:
+        """Make lines of what was written."""
+        self._read(is_end=False)
+        return INTERVAL_SECONDS
+
+    def finish(self, seconds: float) -> None:
+        """Store what is left, if the thread ends in time."""
+        self.detach()
+        if self.background.stop(seconds):
+            self._read(is_end=True)
+
+    def _read(self, *, is_end: bool) -> None:
+        now = time.monotonic()
+        for reader in self._readers.values():
+            reader.read(now, is_end=is_end)
+
+
+class _Reader:
+    """Turns what is written to one stream into stored lines."""
+
+    def __init__(self, name: str, sink: Sink, redact: Callable[[str], str]) -> None:
+        self.pending = Pending()
+        self._name = name
+        self._sink = sink
+        self._redact = redact
+        self._screen = Screen()
+        self._allowance = Allowance(time.monotonic())
+        self._key_lines = 0  # still to come, at most
+
+    def read(self, now: float, *, is_end: bool) -> None:
+        taken = self.pending.take()
+        lines = [*self._lines(taken, now, is_end=is_end)]
+        if not lines:
+            return
+        first, missing, last = self._allowance.kept(lines, now)
+        for line in first:
+            self._store(line)
+        if missing:
+            text = f"… {missing:,} lines are not stored: too many at once"
+            self._store(Line(lines[len(first)].time, text))
+        for line in last:
+            self._store(line)
+
+    def _lines(self, taken: Taken, now: float, *, is_end: bool) -> Iterator[Line]:
+        for moment, text in taken.head:
+            self._screen.write(text, moment)
+        if taken.dropped:
+            # Whatever line was begun, its end is missing.
+            yield from self._screen.take(now, is_end=True)
+            moment = taken.tail[0].time if taken.tail else time.time_ns()
+            said = f"… {taken.dropped:,} characters are not stored: too many at once"
+            yield Line(moment, said)
+        for moment, text in taken.tail:
+            self._screen.write(text, moment)
+        yield from self._screen.take(now, is_end=is_end)
+
+    def _store(self, line: Line) -> None:
+        self._sink(
+            self._name, storable(self._without_secrets(line.text)), line.time // 1_000
+        )
+
+    def _without_secrets(self, text: str) -> str:
+        """A private key has many lines, and only the first says what they are."""
+        if self._key_lines:
+            self._key_lines = 0 if _KEY_END in text else self._key_lines - 1
+            return MARK
+        if _KEY_BEGIN in text and "PRIVATE KEY" in text and _KEY_END not in text:
+            self._key_lines = _LONGEST_KEY
+        return self._redact(text)
