@@ -14,6 +14,7 @@ from agent.buffer import SetValue
 from agent.capture.choice import OF_FIRST_RANK
 from agent.capture.console import Console
 from agent.capture.facts import Facts
+from agent.capture.script import find_script
 from agent.capture.signals import Signals
 from agent.capture.sources import make_sources
 from agent.capture.texts import cut
@@ -43,6 +44,7 @@ class Capture:
         self._notices = notices
         wanted = settings.capture
         self._wanted = wanted - OF_FIRST_RANK if settings.rank else wanted
+        self._script = find_script()
         self._redact = _Redaction()
         self._console: Console | None = None
         if "console" in wanted:
@@ -110,7 +112,7 @@ class Capture:
         return _FOR_EVER_SECONDS if self._signals is None else _SIGNAL_SECONDS
 
     def _gather(self) -> None:
-        for name, (prefix, facts_of) in make_sources().items():
+        for name, (prefix, facts_of) in make_sources(self._script).items():
             if name in self._wanted and self._recorder.is_awake:
                 self._store(prefix, self._facts(name, facts_of))
 

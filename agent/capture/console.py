@@ -108,7 +108,7 @@ class _Reader:
         if taken.dropped:
             # Whatever line was begun, its end is missing.
             yield from self._screen.take(now, is_end=True)
-            moment = taken.tail[0].time if taken.tail else time.time_ns()
+            moment = taken.tail[0][0] if taken.tail else time.time_ns()
             said = f"… {taken.dropped:,} characters are not stored: too many at once"
             yield Line(moment, said)
         for moment, text in taken.tail:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from agent.background import importing
 from agent.capture.facts import Facts
-from agent.capture.source import script_path
+from agent.capture.script import Script
 from agent.values import LARGEST_SET, LONGEST_SET_STRING
 
 # All of git's answers together; what has not come by then is not waited for.
@@ -75,11 +75,10 @@ class NotKnown(Exception):
     """Git has no answer; the message says why."""
 
 
-def facts(environment: Mapping[str, str] = os.environ) -> Facts:
+def facts(script: Script, environment: Mapping[str, str] = os.environ) -> Facts:
     """Return what git knows of the script's folder, or why it knows nothing."""
-    git = Git(_folder(), environment)
     try:
-        return dict(_facts(git))
+        return _facts(Git(_folder(script), environment))
     except NotKnown as reason:
         return {"absent": str(reason)}
 
@@ -133,7 +132,12 @@ def _changes(git: Git) -> Facts:
     if diff:
         found["diff"] = diff
     names = git.output(
-        "ls-files", "--others", "--exclude-standard", "--directory", "-z"
+        "ls-files",
+        "--others",
+        "--exclude-standard",
+        "--directory",
+        "--no-empty-directory",
+        "-z",
     )
     untracked = [name for name in (names or "").split("\0") if name]
     if untracked:
@@ -154,12 +158,11 @@ def _remote(git: Git, branch: str | None) -> str | None:
     return None
 
 
-def _folder() -> Path:
-    script = script_path()
-    try:
-        return (script.parent if script else Path.cwd()).resolve()
-    except OSError:
-        raise NotKnown("The working directory is gone.") from None
+def _folder(script: Script) -> Path:
+    folder = script.path.parent if script.path else script.folder
+    if folder is None:
+        raise NotKnown("The working directory is gone.")
+    return folder.resolve()
 
 
 class Git:

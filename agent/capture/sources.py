@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from agent.background import importing
 from agent.capture.facts import Facts
+from agent.capture.script import Script
 
 
-def make_sources() -> dict[str, tuple[str, Callable[[], Facts]]]:
+def make_sources(script: Script) -> dict[str, tuple[str, Callable[[], Facts]]]:
     """Return the sources by their names, each with what its paths begin with."""
     # Imported here, in the thread that asks them: init() is not kept waiting.
     with importing():
@@ -20,9 +22,9 @@ def make_sources() -> dict[str, tuple[str, Callable[[], Facts]]]:
             source,
         )
     return {
-        "source": ("source", source.facts),
+        "source": ("source", partial(source.facts, script)),
         "host": ("facts", host.facts),
         "environment": ("environment", environment.facts),
-        "git": ("git", git.facts),
+        "git": ("git", partial(git.facts, script)),
         "packages": ("packages", packages.facts),
     }

@@ -24,11 +24,8 @@ _TAIL_PIECES = 64
 _TAIL_CHARACTERS = 2_048
 
 
-class Piece(NamedTuple):
-    """What one call wrote."""
-
-    time: int  # nanoseconds since 1970
-    text: str
+# What one call wrote, and when: nanoseconds since 1970. No class, for its cost.
+Piece = tuple[int, str]
 
 
 class Taken(NamedTuple):
@@ -51,16 +48,17 @@ class Pending:
 
     def put(self, text: str) -> None:
         """Keep the text, or else count it. Never waits, never raises."""
-        if type(text) is not str:
-            text = str.__str__(text)
-        size = len(text)
-        if self._size + size <= CAPACITY and len(self._head) < _MOST_PIECES:
-            self._size += size
-            self._head.append(Piece(time_ns(), text))
+        size = self._size + len(text)
+        # Behind a gap nothing is kept as if it stood before it.
+        is_room = size <= CAPACITY and len(self._head) < _MOST_PIECES
+        if is_room and not self._dropped:
+            self._size = size
+            self._head.append((time_ns(), text))
             return
-        kept = text[-_TAIL_CHARACTERS:]
-        self._tail.append(Piece(time_ns(), kept))
-        self._dropped += size
+        self._dropped += len(text)
+        if len(text) > _TAIL_CHARACTERS:
+            text = text[-_TAIL_CHARACTERS:]
+        self._tail.append((time_ns(), text))
 
     def take(self) -> Taken:
         """Remove and return what is there."""
@@ -68,7 +66,7 @@ class Pending:
         dropped, self._dropped = self._dropped, 0
         tail = [self._tail.popleft() for _ in range(len(self._tail))]
         self._size = 0
-        missing = dropped - sum(len(piece.text) for piece in tail)
+        missing = dropped - sum(len(text) for _, text in tail)
         return Taken(head, max(0, missing), tail)
 
 
@@ -91,9 +89,12 @@ class Tee:
         # What our threads say about sending must not be sent, and said again.
         if self._takers and get_ident() not in own_threads:
             text = args[0] if args else None
-            if isinstance(text, str):
-                for pending in self._takers:
-                    pending.put(text)
+            if type(text) is not str:
+                if not isinstance(text, str):
+                    return written
+                text = str.__str__(text)
+            for pending in self._takers:
+                pending.put(text)
         return written
 
     def add(self, pending: Pending) -> None:

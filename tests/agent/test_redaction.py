@@ -45,7 +45,11 @@ def test_what_the_environment_holds_under_a_secrets_name_is_known_by_its_value()
 
 
 def test_values_that_are_no_secrets_are_not_searched_for():
-    environment = {"TOKEN": "none", "API_KEY": "short", "SECRET_FILE": "/run/secret.txt"}
+    environment = {
+        "TOKEN": "none",
+        "API_KEY": "short",
+        "SECRET_FILE": "/run/secret.txt",
+    }
 
     assert Redactor(secret_values(environment))("none short /run/secret.txt") == (
         "none short /run/secret.txt"

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def everything_is_captured(clean_environment, monkeypatch):
+    monkeypatch.delenv("SEAMARK_CAPTURE")
+    monkeypatch.setenv("SEAMARK_MONITOR", "no")
