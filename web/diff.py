@@ -38,7 +38,7 @@ class DiffFile:
 
 def diff_files(diff: str) -> list[DiffFile]:
     """Return the files of a diff; what belongs to none comes first, without a name."""
-    groups = list(_groups(diff.split("\n")))
+    groups = list(_groups(diff.removesuffix("\n").split("\n")))
     is_short = sum(len(lines) for lines in groups) <= OPEN_AT_MOST
     return [
         DiffFile(_name(lines), tuple(_lines(lines)), is_open=is_short)

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 # How long the end of a script waits for what takes long; most have it by then.
 _FACTS_SECONDS = 2.0
-_CONSOLE_SECONDS = 1.0
+_CONSOLE_SECONDS = 2.0
 _SIGNAL_SECONDS = 0.25
 _FOR_EVER_SECONDS = 86_400.0
 

@@ -10,8 +10,7 @@ from agent.background import Background
 from agent.capture.allowance import Allowance
 from agent.capture.screen import Line, Screen
 from agent.capture.tee import Pending, Taken, Tee, attach
-from agent.capture.texts import storable
-from agent.redaction import MARK
+from agent.capture.texts import REDACTED, storable
 
 INTERVAL_SECONDS = 0.25
 STREAMS = ("stdout", "stderr")
@@ -91,9 +90,8 @@ class _Reader:
     def read(self, now: float, *, is_end: bool) -> None:
         taken = self.pending.take()
         lines = [*self._lines(taken, now, is_end=is_end)]
-        if not lines:
-            return
         first, missing, last = self._allowance.kept(lines, now)
+        self.pending.expect(is_flood=bool(taken.dropped or missing))
         for line in first:
             self._store(line)
         if missing:
@@ -124,7 +122,7 @@ class _Reader:
         """A private key has many lines, and only the first says what they are."""
         if self._key_lines:
             self._key_lines = 0 if _KEY_END in text else self._key_lines - 1
-            return MARK
+            return REDACTED
         if _KEY_BEGIN in text and "PRIVATE KEY" in text and _KEY_END not in text:
             self._key_lines = _LONGEST_KEY
         return self._redact(text)

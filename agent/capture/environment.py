@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping
 
 from agent.capture.facts import Facts
-from agent.redaction import MARK, is_secret_name
+from agent.capture.texts import REDACTED
+from agent.redaction import is_secret_name
 
 # docs/how-to/what-is-captured.md has the same list. Each is a name, or with a star
 # what names begin with.
@@ -132,5 +133,5 @@ def facts(environment: Mapping[str, str] = os.environ) -> Facts:
             break
         if _PATTERN.fullmatch(name):
             value = environment[name]
-            found[name] = MARK if is_secret_name(name) else value[:_LONGEST_VALUE]
+            found[name] = REDACTED if is_secret_name(name) else value[:_LONGEST_VALUE]
     return found

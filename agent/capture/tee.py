@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 
 from agent.background import own_threads
 
-# Of one stream between two looks at it: a flood beyond it is counted, not kept.
-CAPACITY = 256 * 1024  # characters
+# Of one stream between two looks at it: a flood beyond it is counted, not kept. Much at
+# once, as when a model is printed; little while a flood lasts, whose reading costs, too.
+CAPACITY = 1024 * 1024  # characters
+_FLOODED_CAPACITY = 32 * 1024  # characters
 _MOST_PIECES = 20_000
 # The newest of a flood, because what is said last matters most.
 _TAIL_PIECES = 64
@@ -40,6 +42,7 @@ class Pending:
     """What was written and is not yet looked at."""
 
     def __init__(self) -> None:
+        self._capacity = CAPACITY
         self._head: deque[Piece] = deque()
         # About; threads may overwrite each other's sums, and each look corrects it.
         self._size = 0
@@ -50,7 +53,7 @@ class Pending:
         """Keep the text, or else count it. Never waits, never raises."""
         size = self._size + len(text)
         # Behind a gap nothing is kept as if it stood before it.
-        is_room = size <= CAPACITY and len(self._head) < _MOST_PIECES
+        is_room = size <= self._capacity and len(self._head) < _MOST_PIECES
         if is_room and not self._dropped:
             self._size = size
             self._head.append((time_ns(), text))
@@ -68,6 +71,13 @@ class Pending:
         self._size = 0
         missing = dropped - sum(len(text) for _, text in tail)
         return Taken(head, max(0, missing), tail)
+
+    def expect(self, *, is_flood: bool) -> None:
+        """Keep less at the next look, or more again."""
+        if is_flood:
+            self._capacity = max(_FLOODED_CAPACITY, self._capacity // 4)
+        else:
+            self._capacity = min(CAPACITY, self._capacity * 2)
 
 
 class Tee:

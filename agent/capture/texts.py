@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from agent.values import LONGEST_TEXT
 
+# What stands in place of a secret. Here, because expressions that find them load slowly.
+REDACTED = "[redacted]"
+
 _MARK = "\n… {:,} more characters are not stored"
 # Room for the mark with any number in it.
 _ROOM = 80

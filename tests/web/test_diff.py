@@ -57,7 +57,7 @@ def test_nothing_has_no_files():
 
 @given(st.text("+-@ ab/\n\t", max_size=200))
 def test_within_a_hunk_every_line_is_shown(text):
-    (file,) = diff_files(f"diff --git a/a b/a\n@@\n{text}")
+    (file,) = diff_files(f"diff --git a/a b/a\n@@\n{text}\n")
 
     assert "\n".join(line.text for line in file.lines) == f"@@\n{text}"
 

@@ -246,6 +246,13 @@ print("the very end")
     assert any("not stored: too many at once" in line for line in stored)
 
 
+def test_a_printed_model_is_stored_whole(tracker, run_script):
+    script = f"{INIT}print('\\n'.join(f'(layer{{n}}): Linear(768, 768)' for n in range(3000)))"
+    run_script(script)
+
+    assert len(tracker.texts(OUT)) == 3000
+
+
 def test_a_flood_keeps_memory(tracker, run_script):
     script = f"""
 import resource
