@@ -48,6 +48,8 @@ class Settings:
     capture: frozenset[str] = frozenset()
     # The process that is measured with its children, if it is not this one.
     watched: int | None = None
+    # Where the files ended that it writes to, if it was started from here.
+    followed: Mapping[str, int] = field(default_factory=dict)
     strict: bool = False
     # How long the end of the script waits for delivery.
     exit_seconds: float = 5.0

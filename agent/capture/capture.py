@@ -44,7 +44,8 @@ class Capture:
         self._notices = notices
         wanted = settings.capture
         self._wanted = wanted - OF_FIRST_RANK if settings.rank else wanted
-        self._script = find_script()
+        self._settings = settings
+        self._script = find_script(is_watching=settings.watched is not None)
         self._redact = _Redaction()
         self._console: Console | None = None
         if "console" in wanted:
@@ -62,7 +63,9 @@ class Capture:
         """Begin; what takes time is left to threads."""
         if self._signals is not None and not self._signals.open():
             self._signals = None
-        if self._console is not None:
+        if self._console is not None and self._settings.watched is not None:
+            self._console.follow(self._settings.followed)
+        elif self._console is not None:
             for name in self._console.attach():
                 self._notices.inform(f"console {name}", f"sys.{name} is not captured")
         self.keep_alive()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from agent.background import Background
 from agent.capture.allowance import Allowance
 from agent.capture.screen import Line, Screen
+from agent.capture.tail import Tail, tail_of
 from agent.capture.tee import Pending, Taken, Tee, attach
 from agent.capture.texts import REDACTED, storable
 
@@ -27,6 +28,7 @@ class Console:
     def __init__(self, sink: Sink, redact: Callable[[str], str]) -> None:
         self._readers = {name: _Reader(name, sink, redact) for name in STREAMS}
         self._tees: list[tuple[Tee, Pending]] = []
+        self._tails: list[Tail] = []
         self.background = Background("seamark-console", self.turn)
 
     def attach(self) -> list[str]:
@@ -45,6 +47,13 @@ class Console:
             else:
                 self._tees.append((tee, reader.pending))
         return failed
+
+    def follow(self, positions: Mapping[str, int]) -> None:
+        """Begin to see what a program writes to files it has from us."""
+        for name, position in positions.items():
+            tail = tail_of(name, position, self._readers[name].pending)
+            if tail is not None:
+                self._tails.append(tail)
 
     def detach(self) -> None:
         """See nothing more, and leave the streams as they were."""
@@ -68,9 +77,13 @@ class Console:
         self.detach()
         if self.background.stop(seconds):
             self._read(is_end=True)
+            for tail in self._tails:
+                tail.close()
 
     def _read(self, *, is_end: bool) -> None:
         now = time.monotonic()
+        for tail in self._tails:
+            tail.read()
         for reader in self._readers.values():
             reader.read(now, is_end=is_end)
 

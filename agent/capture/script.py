@@ -24,9 +24,9 @@ class Script:
     notebook: str | None = None  # the kind of notebook it is a part of
 
 
-def find_script() -> Script:
-    """Return what this process runs."""
-    main = sys.modules.get("__main__")
+def find_script(*, is_watching: bool = False) -> Script:
+    """Return what this process runs; of one that watches another, only where."""
+    main = None if is_watching else sys.modules.get("__main__")
     named = getattr(main, "__file__", None)
     module = getattr(getattr(main, "__spec__", None), "name", None)
     notebook = _find_notebook()

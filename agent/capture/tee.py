@@ -63,6 +63,10 @@ class Pending:
             text = text[-_TAIL_CHARACTERS:]
         self._tail.append((time_ns(), text))
 
+    def skip(self, size: int) -> None:
+        """Count so many characters as dropped."""
+        self._dropped += size
+
     def take(self) -> Taken:
         """Remove and return what is there."""
         head = [self._head.popleft() for _ in range(len(self._head))]
