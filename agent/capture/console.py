@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from agent.background import Background
 from agent.capture.allowance import Allowance
 from agent.capture.screen import Line, Screen
 from agent.capture.tail import Tail, tail_of
-from agent.capture.tee import Pending, Taken, Tee, attach
+from agent.capture.tee import Pending, Taken, Tee, attach, tee_of
 from agent.capture.texts import REDACTED, storable
 
 INTERVAL_SECONDS = 0.25
@@ -27,25 +29,19 @@ class Console:
 
     def __init__(self, sink: Sink, redact: Callable[[str], str]) -> None:
         self._readers = {name: _Reader(name, sink, redact) for name in STREAMS}
-        self._tees: list[tuple[Tee, Pending]] = []
+        self._tees: dict[str, Tee] = {}
+        self._shell: Any = None  # IPython's
         self._tails: list[Tail] = []
         self.background = Background("seamark-console", self.turn)
 
     def attach(self) -> list[str]:
         """Begin to see what is written; return the streams for which that fails."""
-        failed = []
-        seen: set[int] = set()
-        for name, reader in self._readers.items():
-            stream = getattr(sys, name, None)
-            # In some places both are the same object, and in some there is none.
-            if stream is None or id(stream) in seen:
-                continue
-            seen.add(id(stream))
-            tee = attach(stream, reader.pending)
-            if tee is None:
-                failed.append(name)
-            else:
-                self._tees.append((tee, reader.pending))
+        failed = self._attach()
+        # It has the streams' methods back as they were before a cell, at its end.
+        shell = find_shell()
+        if shell is not None:
+            self._shell = shell
+            shell.events.register("pre_run_cell", self._begin_cell)
         return failed
 
     def follow(self, positions: Mapping[str, int]) -> None:
@@ -57,13 +53,16 @@ class Console:
 
     def detach(self) -> None:
         """See nothing more, and leave the streams as they were."""
-        for tee, pending in self._tees:
-            tee.remove(pending)
+        if self._shell is not None:
+            with contextlib.suppress(ValueError):
+                self._shell.events.unregister("pre_run_cell", self._begin_cell)
+        for name, tee in self._tees.items():
+            tee.remove(self._readers[name].pending)
         self._tees.clear()
 
     def forget(self) -> None:
         """In a forked child, whose lines nobody would take."""
-        for tee, _ in self._tees:
+        for tee in self._tees.values():
             tee.forget_takers()
         self._tees.clear()
 
@@ -80,12 +79,45 @@ class Console:
             for tail in self._tails:
                 tail.close()
 
+    def _attach(self) -> list[str]:
+        failed = []
+        seen: set[int] = set()
+        for name, reader in self._readers.items():
+            stream = getattr(sys, name, None)
+            # In some places both are the same object, and in some there is none.
+            if stream is None or id(stream) in seen:
+                continue
+            seen.add(id(stream))
+            known = self._tees.get(name)
+            if known is not None and known is tee_of(stream):
+                continue
+            if known is not None:
+                known.remove(reader.pending)
+            tee = attach(stream, reader.pending)
+            if tee is None:
+                failed.append(name)
+            else:
+                self._tees[name] = tee
+        return failed
+
+    def _begin_cell(self, *_: object) -> None:
+        self._attach()
+
     def _read(self, *, is_end: bool) -> None:
         now = time.monotonic()
         for tail in self._tails:
             tail.read()
         for reader in self._readers.values():
             reader.read(now, is_end=is_end)
+
+
+# Any: whatever version of IPython is loaded.
+def find_shell() -> Any:
+    """Return the IPython shell that this process belongs to; None if to none."""
+    # Whoever runs in one has loaded this.
+    ipython = sys.modules.get("IPython")
+    shell = getattr(ipython, "get_ipython", lambda: None)()
+    return shell if hasattr(shell, "events") else None
 
 
 class _Reader:

@@ -117,7 +117,7 @@ class Tee:
     def remove(self, pending: Pending) -> None:
         """Forget a taker; with the last one, leave the stream as it was."""
         self._takers = tuple(p for p in self._takers if p is not pending)
-        if self._takers or _tee_of(self._stream) is not self:
+        if self._takers or tee_of(self._stream) is not self:
             return  # somebody came after us, and goes on calling us
         if self._own is not None:
             self._stream.write = self._own
@@ -131,7 +131,7 @@ class Tee:
 
 def attach(stream: object, pending: Pending) -> Tee | None:
     """Have what is written to a stream put there, too; None where it cannot be seen."""
-    tee = _tee_of(stream)
+    tee = tee_of(stream)
     if tee is None:
         try:
             tee = Tee(stream)
@@ -143,7 +143,8 @@ def attach(stream: object, pending: Pending) -> Tee | None:
     return tee
 
 
-def _tee_of(stream: object) -> Tee | None:
+def tee_of(stream: object) -> Tee | None:
+    """Return what stands before the stream's `write`, if it is ours."""
     write = getattr(stream, "__dict__", {}).get("write")
     owner = getattr(write, "__self__", None)
     return owner if isinstance(owner, Tee) else None
