@@ -134,8 +134,9 @@ class Run:
     def fail(self, error: BaseException | str) -> None:
         """Say that the run failed, and finish it."""
         if isinstance(error, BaseException):
-            error = hooks.describe(type(error), error, error.__traceback__)
-        self.note_failure(error)
+            self.note_exception(type(error), error, error.__traceback__)
+        else:
+            self.note_failure(hooks.without_secrets(error))
         self.finish()
 
     def finish(self, timeout: float | None = None) -> None:
@@ -150,14 +151,18 @@ class Run:
             return
         self._is_finished = True
         hooks.remove_open_run(self)
-        self._recorder.end()
         session, self._session = self._session, None
         if session is None:
+            self._recorder.end()
             return
         seconds = self.settings.exit_seconds if timeout is None else timeout
         remainder = None
         folder = session.folder
         try:
+            try:
+                session.end_capture(seconds)
+            finally:
+                self._recorder.end()
             remainder = session.finish(failure=self._failure, seconds=seconds)
         except KeyboardInterrupt:
             self._tell_what_is_left(folder)
@@ -175,7 +180,7 @@ class Run:
         trace: TracebackType | None,
     ) -> None:
         if error is not None and not hooks.is_orderly_exit(error):
-            self.note_failure(hooks.describe(kind, error, trace))
+            self.note_exception(kind, error, trace)
         self.finish()
 
     def end(self) -> None:
@@ -190,14 +195,28 @@ class Run:
         """Remember why the run will not finish well; called by the agent itself."""
         self._failure = failure
 
+    def note_exception(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Remember which exception ends it; called by the agent itself."""
+        self.note_failure(hooks.describe(kind, error, trace))
+        if self._session is not None:
+            self._session.note_exception(kind, error, trace)
+
     def start_anew_in_child(self) -> None:
         """Leave everything to the parent process; called by the agent itself."""
         # Locks are copied in whatever state the parent's threads left them.
         self._starting = threading.Lock()
         self._recorder.start_anew()
         session, self._session = self._session, None
-        # The parent measures its process tree, this child included.
-        self.settings = replace(self.settings, monitor=False)
+        # The parent measures its process tree, this child included, and has said
+        # what there is to say about the machine and the script.
+        self.settings = replace(
+            self.settings, monitor=False, capture=self.settings.capture & {"failure"}
+        )
         if session is not None:
             session.forget()
 
@@ -259,9 +278,9 @@ class Run:
             )
 
     def _end_child(self, earlier: BaseException | None) -> None:
-        failure = hooks.describe_in_flight(earlier)
-        if failure is not None:
-            self.note_failure(failure)
+        error = hooks.in_flight(earlier)
+        if error is not None:
+            self.note_exception(type(error), error, error.__traceback__)
         self.end()
 
     def _tell_what_is_left(self, folder: Path, *, is_written: bool = True) -> None:
@@ -286,6 +305,7 @@ def attach(handle: dict[str, Any]) -> Run:
             "spool": Path(handle["spool"]),
             # The process that made the run measures the machine.
             "monitor": False,
+            "capture": frozenset(),
         }
     )
     known = hooks.find_open_run(settings)

@@ -9,8 +9,10 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 from agent.background import Background
+from agent.capture.capture import Capture
 from agent.messages import Origin
 from agent.notices import Notices
 from agent.probes.probe import Job
@@ -79,6 +81,8 @@ class Session:
                 interval=settings.sample_seconds,
             )
 
+        self._capture = Capture(settings, recorder, notices)
+
     @property
     def folder(self) -> Path:
         return self._spool.folder
@@ -92,6 +96,20 @@ class Session:
         """Start the threads."""
         self._writer.background.ensure()
         self._keep_alive()
+        self._capture.start()
+
+    def note_exception(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Store which exception ends the process."""
+        self._capture.note_exception(kind, error, trace)
+
+    def end_capture(self, seconds: float) -> None:
+        """Store what was captured last, and leave streams as they were."""
+        self._capture.finish(seconds)
 
     def finish(self, *, failure: str | None, seconds: float) -> Remainder | None:
         """End the spool and deliver it; what is left of it after so long is returned."""
@@ -113,6 +131,7 @@ class Session:
     def forget(self) -> None:
         """Let go of the parent's session in a forked child, and touch nothing of it."""
         self._spool.forget()
+        self._capture.forget()
         if self.ring is not None:
             self.ring.close()
 
@@ -146,6 +165,7 @@ class Session:
 
     def _keep_alive(self) -> None:
         self._syncer.ensure()
+        self._capture.keep_alive()
         for part in (self._sender, self._sampler):
             if part is not None:
                 part.background.ensure()
@@ -154,8 +174,9 @@ class Session:
         """CPU time of the agent's own threads."""
         parts = (self._writer, self._sender)
         threads = [part.background for part in parts if part is not None]
+        threads += [self._syncer, *self._capture.threads]
         sampling = 0.0 if self._sampler is None else self._sampler.cpu_seconds
-        return sampling + sum(each.cpu_seconds for each in (*threads, self._syncer))
+        return sampling + sum(thread.cpu_seconds for thread in threads)
 
 
 def open_session(

@@ -14,6 +14,7 @@ from enum import Enum
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from agent.capture.choice import chosen
 from agent.errors import InvalidSetting
 from agent.naming import readable_name
 from agent.path import is_encodable
@@ -51,6 +52,8 @@ class Settings:
     mode: Mode
     spool: Path
     monitor: bool = True
+    # What the agent stores besides what it is told; see agent/capture/choice.py.
+    capture: frozenset[str] = frozenset()
     # The process that is measured with its children, if it is not this one.
     watched: int | None = None
     # How often the hardware is measured.
@@ -59,6 +62,8 @@ class Settings:
     local_rank: int | None = None
     # The folder that training data are read from, where it was said.
     dataset: Path | None = None
+    # Where the files ended that it writes to, if it was started from here.
+    followed: Mapping[str, int] = field(default_factory=dict)
     strict: bool = False
     # How long the end of the script waits for delivery.
     exit_seconds: float = 5.0
@@ -88,6 +93,7 @@ def read_settings(
     monitor: bool | None,
     strict: bool,
     environment: Environment,
+    capture: object = None,
 ) -> Settings:
     """Return the settings of this process, or refuse what cannot be meant."""
     url = environment.get("SEAMARK_URL")
@@ -108,6 +114,7 @@ def read_settings(
         ),
         local_rank=_local_rank(environment),
         dataset=_dataset(environment.get("SEAMARK_DATASET")),
+        capture=chosen(capture, environment.get("SEAMARK_CAPTURE")),
         strict=strict,
         exit_seconds=_exit_seconds(environment.get("SEAMARK_EXIT_SECONDS") or "5"),
     )

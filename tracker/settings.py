@@ -23,6 +23,7 @@ AGENT_NAMES = {
     f"SEAMARK_{name}"
     for name in (
         "DATASET",
+        "CAPTURE",
         "EXIT_SECONDS",
         "MONITOR",
         "MODE",

@@ -17,6 +17,7 @@ from web.views import (
     run_charts,
     run_hardware,
     run_logs,
+    run_source,
     runs,
     trash,
 )
@@ -41,6 +42,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
         run_attributes.attributes,
         name="run-attributes",
     ),
+    path("runs/<uuid:run_id>/source", run_source.source, name="run-source"),
     path("runs/<uuid:run_id>/trash", trash.move, name="run-trash"),
     path("runs/<uuid:run_id>/restore", trash.put_back, name="run-restore"),
     path("runs/<uuid:run_id>/delete", trash.delete, name="run-delete"),

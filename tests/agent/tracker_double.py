@@ -132,6 +132,16 @@ class TrackerDouble:
             for (time,) in struct.iter_unpack("<q", message["times"])
         ]
 
+    def texts(self, path: str) -> list[str]:
+        found: list[str] = []
+        for message in self.of_kind("records"):
+            if message["path"] == path and message["kind"] == "text":
+                values, sizes = message["values"], message["sizes"]
+                for (size,) in struct.iter_unpack("<I", sizes):
+                    found.append(values[:size].decode())
+                    values = values[size:]
+        return found
+
     def attributes(self) -> dict[str, Any]:
         return {m["path"]: m["value"] for m in self.of_kind("set")}
 

@@ -28,8 +28,8 @@ from tracker.queries.versions import version_of
 from web.figure_columns import CONTENT_TYPE, packed
 from web.figures.evidence import evidence_rows
 from web.figures.hardware import Measurement, hardware_rows, is_drawn
-from web.figures.histogram import histogram_figure
 from web.figures.hardware_kinds import GROUPS, Group
+from web.figures.histogram import histogram_figure
 from web.figures.rows import Frame, TimeSpan, rows_figure
 from web.figures.series import NamedLine, series_figure
 from web.figures.stages import StageBar, stages_figure
