@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from threading import Lock
 
 from tracker.errors import Busy
-from tracker.processes import BLOCKING_THREADS
+from tracker.processes import THREADS
 
 # In points of the journal, some 8 bytes each.
 BEHIND_POINTS = 50_000_000
@@ -27,8 +27,8 @@ HALF_LIFE_SECONDS = 10.0
 FORGOTTEN = 1.0
 # Of the threads of a server process. Once batches have kept so many busy for so long,
 # those who send the most get half of them, and pages are left the rest.
-CROWDED = BLOCKING_THREADS - 2
-UNDISTURBED = BLOCKING_THREADS // 2
+CROWDED = THREADS - 2
+UNDISTURBED = THREADS // 2
 PATIENCE_SECONDS = 0.5
 FLOOD_SECONDS = 5.0
 RETRY_SECONDS = (5, 15)

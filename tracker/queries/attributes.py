@@ -27,6 +27,7 @@ _READ_TEXT: dict[Kind, Callable[[str], Value]] = {
     Kind.STRING: str,
     Kind.INTEGER: int,
     Kind.DATETIME: datetime.fromisoformat,
+    Kind.FILE: str,
 }
 _READ_NUMBER: dict[Kind, Callable[[float], Value]] = {
     Kind.INTEGER: int,
