@@ -26,6 +26,16 @@ class SetValue(NamedTuple):
     value: Value
 
 
+class SetFile(NamedTuple):
+    """What a path holds is a file, whose content lies in the spool."""
+
+    path: str
+    digest: str
+    size: int  # bytes
+    media_type: str
+    name: str
+
+
 class TagChange(NamedTuple):
     """Tags to add and to remove."""
 
@@ -33,7 +43,7 @@ class TagChange(NamedTuple):
     remove: frozenset[str]
 
 
-Change = SetValue | TagChange
+Change = SetValue | SetFile | TagChange
 
 
 class Buffer:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, overload
 from urllib.parse import urlencode
 from uuid import UUID
 
+from agent.downloads import StoredFile, StoredFiles
 from agent.errors import CannotRead, InvalidSetting
 from agent.settings import Server, find_server
 from agent.version import VERSION
@@ -34,6 +35,7 @@ _SECONDS = 60.0
 _PAGE = 200
 _MOST_COLUMNS = 50
 _MOST_PATHS = 200
+_MOST_FILES = 1_000
 # What reading fails with where there is no server, or something else in its place, or
 # where an answer breaks off, which then says so in its last row.
 _FAILURES = (OSError, HTTPException, ValueError, KeyError, StopIteration, csv.Error)
@@ -93,6 +95,26 @@ class StoredRun:
     values: Mapping[str, object]
     _project: _Project = field(repr=False)
 
+    def __getitem__(self, path: str) -> StoredFiles:
+        """Return what to download: the file at a path, or all below it."""
+        return StoredFiles(path.strip("/"), list_files=self.files, read=self._open)
+
+    def files(self, prefix: str = "") -> list[StoredFile]:
+        """Return the files whose paths begin so."""
+        found: list[StoredFile] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = _ask(
+                self._project.server,
+                f"/runs/{self.id}/files",
+                prefix=prefix,
+                cursor=cursor,
+                limit=_MOST_FILES,
+            )
+            found += map(_stored_file, page["files"])
+            cursor = page["next"] or None
+        return found
+
     def attributes(self, prefix: str = "") -> dict[str, object]:
         """Return the values below a prefix by path; of a series, its last value."""
         return {row["path"]: _value(row) for row in self._attributes(prefix)}
@@ -147,12 +169,28 @@ class StoredRun:
         chosen = list(paths) or self.series_paths()
         return Points(self._project, self.id, chosen, _given(low=low, high=high))
 
+    def _open(self, file: StoredFile) -> Any:  # what urllib opens
+        place = f"/runs/{self.id}/files/content"
+        asked = {"path": file.path, "digest": file.digest}
+        return _opened(self._project.server, place, asked)
+
     def _attributes(self, prefix: str) -> list[Json]:
         place = f"/runs/{self.id}/attributes"
         found: list[Json] = _ask(self._project.server, place, prefix=prefix)[
             "attributes"
         ]
         return found
+
+
+def _stored_file(row: Json) -> StoredFile:
+    return StoredFile(
+        path=str(row["path"]),
+        name=str(row["name"]),
+        size=int(row["size"]),
+        media_type=str(row["type"]),
+        digest=str(row["digest"]),
+        is_stored=bool(row["is_stored"]),
+    )
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ AGENT_NAMES = {
         "PROJECT",
         "RUN",
         "SPOOL",
+        "SPOOL_GIB",
         "STAGE",
         "TOKEN",
     )
