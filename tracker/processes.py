@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # A thread that waits for the database, or for a slow body, must not stop the others.
 THREADS = 8
 # Besides, for the contents of files, however slowly they come and go.
-UPLOADS_AT_ONCE, DOWNLOADS_AT_ONCE = 2, 2
+UPLOADS_AT_ONCE, DOWNLOADS_AT_ONCE = 2, 4
 BLOCKING_THREADS = THREADS + UPLOADS_AT_ONCE + DOWNLOADS_AT_ONCE
 # Connections that each web process keeps; each agent has one, and each browser some.
 MOST_CONNECTIONS = 4_096

@@ -22,3 +22,13 @@ def environment(url: str, token: str) -> str:
 
 def agent_file(url: str, token: str) -> str:
     return json.dumps({"url": url, "token": token}, indent=2)
+
+
+def download_file(run: str, project: str, path: str) -> str:
+    # JSON's strings are Python's, and they escape what could end the line.
+    name, slug, place = map(json.dumps, (run, project, path))
+    return (
+        "import agent\n\n"
+        f"run = agent.open_run({name}, project={slug})\n"
+        f'run[{place}].download("there/")'
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
 
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Blob, File, Run
@@ -42,12 +42,7 @@ def list_files(
     run: Run, *, prefix: str = "", cursor: str = "", limit: int = PAGE
 ) -> FilePage:
     """Return files whose paths begin so, by path, and no more than the limit."""
-    rows = list(_after(_beginning(run, prefix), cursor)[: limit + 1])
-    shown = rows[:limit]
-    last = shown[-1] if len(rows) > limit else None
-    return FilePage(
-        tuple(map(_row, shown)), "" if last is None else f"{last.pk}:{last.path}"
-    )
+    return _page(list(_after(_beginning(run, prefix), cursor)[: limit + 1]), limit)
 
 
 def every_file(run: Run, prefix: str = "") -> Iterator[FileRow]:
@@ -85,8 +80,37 @@ def file_paths(run: Run, prefix: str = "") -> list[str]:
     return sorted({*_beginning(run, prefix).values_list("path", flat=True)})
 
 
-def file_count(run: Run) -> int:
-    return File.objects.filter(run_id=run.id).count()
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many files there are, how many of them have not arrived, and their bytes."""
+
+    count: int
+    absent: int
+    bytes: int
+
+
+def file_totals(run: Run) -> Totals:
+    rows = _with_contents(File.objects.filter(run_id=run.id))
+    total = rows.aggregate(
+        count=Count("id"), stored=Count("stored_size"), bytes=Sum("stored_size")
+    )
+    return Totals(total["count"], total["count"] - total["stored"], total["bytes"] or 0)
+
+
+def picture_candidates(run: Run, *, cursor: str, limit: int) -> FilePage:
+    """Return files that have arrived and say that they are pictures; some may be none."""
+    rows = _after(File.objects.filter(run_id=run.id), cursor).filter(
+        Q(media_type__startswith="image/"), Q(stored_size__isnull=False)
+    )
+    return _page(list(rows[: limit + 1]), limit)
+
+
+def _page(rows: list[File], limit: int) -> FilePage:
+    shown = rows[:limit]
+    last = shown[-1] if len(rows) > limit else None
+    return FilePage(
+        tuple(map(_row, shown)), "" if last is None else f"{last.pk}:{last.path}"
+    )
 
 
 def _beginning(run: Run, prefix: str) -> QuerySet[File]:
@@ -110,10 +134,7 @@ def _with_contents(rows: QuerySet[File]) -> QuerySet[File]:
     contents = Blob.objects.filter(
         workspace_id=OuterRef("workspace_id"), digest=OuterRef("digest")
     )
-    return rows.annotate(
-        stored_size=Subquery(contents.values("size")[:1]),
-        workspace_key=F("workspace_id"),
-    )
+    return rows.annotate(stored_size=Subquery(contents.values("size")[:1]))
 
 
 # Any: the row has what was annotated.

@@ -11,10 +11,10 @@ from django.http.response import HttpResponseBase
 from ninja import Query, Router, Schema
 
 from tracker.access import readable_run
-from tracker.api import downloads
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.params import LONGEST_CURSOR, LONGEST_TEXT, NO_NUL, Prefix
+from tracker.files import downloads
 from tracker.queries.files import FileRow, every_file, list_files, read_file
 
 router = Router(tags=["files"], auth=ReaderAuth())

@@ -8,6 +8,7 @@ const BEHAVIOURS = {
   "comparison-table": () => import("./behaviours/comparison_table.js"),
   "confirm": () => import("./behaviours/confirm.js"),
   "copy": () => import("./behaviours/copy.js"),
+  "file-figure": () => import("./charts/file_figure.js"),
   "local-time": () => import("./behaviours/local_time.js"),
   "query-field": () => import("./behaviours/query_field.js"),
   "runs-grid": () => import("./behaviours/runs_grid.js"),
