@@ -11,6 +11,11 @@ run = agent.init("my-first-run", project="{project}")
 run["train/loss"].append(0.42)
 run.finish()"""
 
+FIRST_FILES = """\
+run["model/best"].upload("best.pt")
+run["plots/confusion"].upload(figure)
+run["checkpoints"].upload_files("checkpoints/*.pt")"""
+
 
 def first_run(project: str) -> str:
     return FIRST_RUN.format(project=project)

@@ -34,7 +34,7 @@ from web.previews import (
     preview,
 )
 from web.session import PageRequest, signed_in
-from web.snippets import download_file
+from web.snippets import FIRST_FILES, download_file
 from web.views.run_frame import run_frame
 
 PICTURES_ON_PAGE = 60
@@ -78,7 +78,7 @@ def files(request: PageRequest, run_id: UUID) -> HttpResponse:
     if request.htmx:
         return render(request, "run/files_level.html", context)
     path = _plain(request, "path")
-    context["totals"] = file_totals(run)
+    context |= {"totals": file_totals(run), "first_files": FIRST_FILES}
     context["shown"] = _shown(read_file(run, path)) if path else None
     context |= run_frame(request, run_id, "files")
     context["snippet"] = _snippet(run, path) if path else ""
@@ -135,6 +135,7 @@ def _gallery(request: PageRequest, run_id: UUID, run: Any) -> HttpResponse:
         if page.next
         else "",
         "totals": file_totals(run),
+        "first_files": FIRST_FILES,
         "is_gallery": True,
     }
     context |= run_frame(request, run_id, "files")

@@ -12,6 +12,7 @@ const BEHAVIOURS = {
   "local-time": () => import("./behaviours/local_time.js"),
   "query-field": () => import("./behaviours/query_field.js"),
   "runs-grid": () => import("./behaviours/runs_grid.js"),
+  "show-when-filled": () => import("./behaviours/show_when_filled.js"),
   "submit-on-change": () => import("./behaviours/submit_on_change.js"),
   "tab-keys": () => import("./behaviours/tab_keys.js"),
   "theme": () => import("./behaviours/theme.js"),
