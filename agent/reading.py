@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +37,7 @@ _PAGE = 200
 _MOST_COLUMNS = 50
 _MOST_PATHS = 200
 _MOST_FILES = 1_000
+_BUSY_ATTEMPTS, _BUSY_SECONDS = 30, 2.0
 # What reading fails with where there is no server, or something else in its place, or
 # where an answer breaks off, which then says so in its last row.
 _FAILURES = (OSError, HTTPException, ValueError, KeyError, StopIteration, csv.Error)
@@ -172,6 +174,14 @@ class StoredRun:
     def _open(self, file: StoredFile) -> Any:  # what urllib opens
         place = f"/runs/{self.id}/files/content"
         asked = {"path": file.path, "digest": file.digest}
+        for _ in range(_BUSY_ATTEMPTS):
+            try:
+                return _opened(self._project.server, place, asked)
+            except CannotRead as error:
+                # Others are just reading as many as the server sends at once.
+                if error.code != "unavailable":
+                    raise
+            time.sleep(_BUSY_SECONDS)
         return _opened(self._project.server, place, asked)
 
     def _attributes(self, prefix: str) -> list[Json]:
