@@ -10,6 +10,7 @@ for batch in run.loader(batches):
 
 from agent.api import init, open_run, runs
 from agent.attribute import Attribute
+from agent.contents import File
 from agent.errors import (
     AgentError,
     CannotRead,
@@ -27,6 +28,7 @@ __all__ = [
     "AgentError",
     "Attribute",
     "CannotRead",
+    "File",
     "Histogram",
     "InvalidPath",
     "InvalidSetting",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from os import PathLike, fspath
 from time import time_ns
 
 from agent.errors import AgentError, UnsupportedValue
@@ -62,6 +63,47 @@ class Attribute:
             self._recorder.extend(self.path, _points(listed, steps, times))
         except AgentError as error:
             self._recorder.refuse(error, self.path)
+
+    def upload(
+        self,
+        content: object,
+        *,
+        name: str | None = None,
+        media_type: str | None = None,
+        wait: bool = False,
+    ) -> None:
+        """Store a file here.
+
+        A file of the disk is opened now and copied soon after, by another thread; if
+        it is written to in place meanwhile, what counts is what it holds when it is
+        copied. One that is replaced or deleted is still the one it was. Figures, images,
+        arrays and bytes are as they are now.
+
+        Args:
+            content: A path, bytes, something to read from, a Matplotlib or Plotly
+                figure, a PIL image, or an array of pixels: fractions between 0 and 1,
+                or whole numbers up to 255.
+            name: What it is called when it is downloaded.
+            media_type: What it holds; by default the name says it.
+            wait: Return only when it is copied and survives the process. Delivery
+                is not waited for.
+        """
+        self._recorder.upload(
+            self.path, content, name=name, media_type=media_type, wait=wait
+        )
+
+    def upload_files(self, pattern: str | PathLike[str], *, wait: bool = False) -> None:
+        """Store all files that a pattern names, or that lie in a folder, below here.
+
+        Each is an attribute of its own, named as below the folder: of
+        `run["model"].upload_files("checkpoints/*.pt")`, `model/last.pt`.
+
+        Args:
+            pattern: A folder, or a pattern with `*`, `?`, `[abc]` and `**`; looked for
+                soon after the call.
+            wait: Return only when all are copied.
+        """
+        self._recorder.upload_files(self.path, fspath(pattern), wait=wait)
 
     def __repr__(self) -> str:
         return f"<Attribute {self.path!a}>"

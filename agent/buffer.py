@@ -31,6 +31,16 @@ class SetValue(NamedTuple):
     value: Value
 
 
+class SetFile(NamedTuple):
+    """What a path holds is a file, whose content lies in the spool."""
+
+    path: str
+    digest: str
+    size: int  # bytes
+    media_type: str
+    name: str
+
+
 class TagChange(NamedTuple):
     """Tags to add and to remove."""
 
@@ -38,7 +48,7 @@ class TagChange(NamedTuple):
     remove: frozenset[str]
 
 
-Change = SetValue | TagChange
+Change = SetValue | SetFile | TagChange
 
 
 class Buffer:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from agent import messages
-from agent.buffer import Change, SetValue, TagChange
+from agent.buffer import Change, SetFile, SetValue, TagChange
 from agent.notices import Notices
 from agent.path import is_encodable
 from agent.records import Record, grouped
@@ -71,15 +71,18 @@ def _encoded(encode: Callable[[], bytes], notices: Notices) -> bytes | None:
 
 
 def _messages_of_changes(changes: Iterable[Change]) -> Iterator[Message]:
-    values: dict[str, SetValue] = {}
+    values: dict[str, SetValue | SetFile] = {}
     for change in changes:
         if isinstance(change, TagChange):
             yield 0, partial(messages.change_tags, change.add, change.remove)
         else:
             # Only the last of several values was ever to be seen.
             values[change.path] = change
-    for path, value in values.values():
-        yield 0, partial(messages.set_value, path, value)
+    for change in values.values():
+        encode = (
+            messages.set_file if isinstance(change, SetFile) else messages.set_value
+        )
+        yield 0, partial(encode, *change)
 
 
 def _messages_of_records(records: Iterable[Record]) -> Iterator[Message]:

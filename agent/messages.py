@@ -110,6 +110,20 @@ def set_value(path: str, value: Value) -> bytes:
     return _encode({"t": "set", "path": path, "value": stored})
 
 
+def set_file(path: str, digest: str, size: int, media_type: str, name: str) -> bytes:
+    """What an attribute that is a file holds; the content travels by itself."""
+    return _encode(
+        {
+            "t": "file",
+            "path": path,
+            "digest": digest,
+            "size": size,
+            "type": media_type,
+            "name": name,
+        }
+    )
+
+
 def change_tags(add: Iterable[str], remove: Iterable[str]) -> bytes:
     """Tags the run gains and loses."""
     return _encode({"t": "tags", "add": sorted(add), "remove": sorted(remove)})

@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, overload
 from urllib.parse import urlencode
 from uuid import UUID
 
+from agent.downloads import StoredFile, StoredFiles
 from agent.errors import CannotRead, InvalidSetting
 from agent.settings import Server, find_server
 from agent.stored_records import RECORD_KINDS, StoredRecords
@@ -35,6 +37,8 @@ _SECONDS = 60.0
 _PAGE = 200
 _MOST_COLUMNS = 50
 _MOST_PATHS = 200
+_MOST_FILES = 1_000
+_BUSY_ATTEMPTS, _BUSY_SECONDS = 30, 2.0
 # What reading fails with where there is no server, or something else in its place, or
 # where an answer breaks off, which then says so in its last row.
 _FAILURES = (OSError, HTTPException, ValueError, KeyError, StopIteration, csv.Error)
@@ -94,6 +98,22 @@ class StoredRun:
     values: Mapping[str, object]
     _project: _Project = field(repr=False)
 
+    def files(self, prefix: str = "") -> list[StoredFile]:
+        """Return the files whose paths begin so."""
+        found: list[StoredFile] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = _ask(
+                self._project.server,
+                f"/runs/{self.id}/files",
+                prefix=prefix,
+                cursor=cursor,
+                limit=_MOST_FILES,
+            )
+            found += map(_stored_file, page["files"])
+            cursor = page["next"] or None
+        return found
+
     def attributes(self, prefix: str = "") -> dict[str, object]:
         """Return the values below a prefix by path; of a series, its last value."""
         return {row["path"]: _value(row) for row in self._attributes(prefix)}
@@ -103,14 +123,22 @@ class StoredRun:
         rows = self._attributes(prefix)
         return [row["path"] for row in rows if row["kind"] == "float_series"]
 
-    def __getitem__(self, path: str) -> Points | StoredRecords | object:
-        """Return what is at a path: a value, or the points or records of a series."""
-        row = next((r for r in self._attributes(path) if r["path"] == path), None)
+    def __getitem__(self, path: str) -> Points | StoredRecords | StoredFiles | object:
+        """Return what is at a path: a value, a series, a file, or all files below it."""
+        path = path.strip("/")
+        rows = self._attributes(path)
+        row = next((row for row in rows if row["path"] == path), None)
+        kind = "" if row is None else row["kind"]
+        below = f"{path}/" if path else ""
+        if kind == "file" or any(
+            row["kind"] == "file" and row["path"].startswith(below) for row in rows
+        ):
+            return StoredFiles(path, list_files=self.files, read=self._open)
         if row is None:
             raise CannotRead("not_found", f"Run {self.name!a} has nothing at {path!a}.")
-        if row["kind"] in RECORD_KINDS:
+        if kind in RECORD_KINDS:
             return self.records(path)
-        return self.points(path) if row["kind"] == "float_series" else _value(row)
+        return self.points(path) if kind == "float_series" else _value(row)
 
     def records(
         self, path: str, *, low: float | None = None, high: float | None = None
@@ -168,12 +196,36 @@ class StoredRun:
         chosen = list(paths) or self.series_paths()
         return Points(self._project, self.id, chosen, _given(low=low, high=high))
 
+    def _open(self, file: StoredFile) -> Any:  # what urllib opens
+        place = f"/runs/{self.id}/files/content"
+        asked = {"path": file.path, "digest": file.digest}
+        for _ in range(_BUSY_ATTEMPTS):
+            try:
+                return _opened(self._project.server, place, asked)
+            except CannotRead as error:
+                # Others are just reading as many as the server sends at once.
+                if error.code != "unavailable":
+                    raise
+            time.sleep(_BUSY_SECONDS)
+        return _opened(self._project.server, place, asked)
+
     def _attributes(self, prefix: str) -> list[Json]:
         place = f"/runs/{self.id}/attributes"
         found: list[Json] = _ask(self._project.server, place, prefix=prefix)[
             "attributes"
         ]
         return found
+
+
+def _stored_file(row: Json) -> StoredFile:
+    return StoredFile(
+        path=str(row["path"]),
+        name=str(row["name"]),
+        size=int(row["size"]),
+        media_type=str(row["type"]),
+        digest=str(row["digest"]),
+        is_stored=bool(row["is_stored"]),
+    )
 
 
 @dataclass(frozen=True)

@@ -251,7 +251,7 @@ class Run:
                 self._session = self._open_session()
                 self._register_end()
                 if self._session is not None:
-                    self._recorder.begin(self._session.ring)
+                    self._recorder.begin(self._session.ring, self._session.files)
                     self._session.start()
             if self._session is None:
                 # Nowhere to write: said once, and not tried at every step.

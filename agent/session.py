@@ -13,6 +13,7 @@ from types import TracebackType
 
 from agent.background import Background
 from agent.capture.capture import Capture
+from agent.files import Files
 from agent.messages import Origin
 from agent.notices import Notices
 from agent.probes.probe import Job
@@ -57,6 +58,13 @@ class Session:
         self.ring = ring
         self._writer = Writer(
             recorder, ring, spool, notices, after_turn=self._keep_alive
+        )
+        self.files = Files(
+            recorder,
+            spool.folder,
+            notices,
+            write=self._writer.flush,
+            most_bytes=settings.spool_files_bytes,
         )
         # A thread of its own: a disk may take its time, and nothing else must wait.
         self._syncer = Background("seamark-syncer", self._sync)
@@ -113,11 +121,13 @@ class Session:
 
     def finish(self, *, failure: str | None, seconds: float) -> Remainder | None:
         """End the spool and deliver it; what is left of it after so long is returned."""
-        deadline = time.monotonic() + seconds
         if self._sampler is not None:
             self._sampler.stop(min(seconds, _SAMPLE_SECONDS))
+        # What is not copied now is lost, so this may take as long as it moves.
+        self.files.finish()
         # However short the wait for delivery: what is not written is lost, and a run
         # whose end is not written counts as crashed.
+        deadline = time.monotonic() + seconds
         is_written = self._writer.finish(failure=failure, seconds=_WRITE_SECONDS)
         remainder: Remainder | None = Remainder(self._spool.folder, is_written)
         try:
@@ -174,7 +184,7 @@ class Session:
         """CPU time of the agent's own threads."""
         parts = (self._writer, self._sender)
         threads = [part.background for part in parts if part is not None]
-        threads += [self._syncer, *self._capture.threads]
+        threads += [self._syncer, self.files.background, *self._capture.threads]
         sampling = 0.0 if self._sampler is None else self._sampler.cpu_seconds
         return sampling + sum(thread.cpu_seconds for thread in threads)
 

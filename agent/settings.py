@@ -67,6 +67,8 @@ class Settings:
     strict: bool = False
     # How long the end of the script waits for delivery.
     exit_seconds: float = 5.0
+    # How much of files may wait in the spool for delivery.
+    spool_files_bytes: int = 50 * 2**30
 
     @property
     def namespace(self) -> str:
@@ -117,6 +119,9 @@ def read_settings(
         capture=chosen(capture, environment.get("SEAMARK_CAPTURE")),
         strict=strict,
         exit_seconds=_exit_seconds(environment.get("SEAMARK_EXIT_SECONDS") or "5"),
+        spool_files_bytes=_spool_files_bytes(
+            environment.get("SEAMARK_SPOOL_GIB") or "50"
+        ),
     )
 
 
@@ -251,6 +256,12 @@ def _sample_seconds(text: str) -> float:
 
 def _dataset(text: str | None) -> Path | None:
     return Path(text).absolute() if text else None
+
+
+def _spool_files_bytes(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,6}", text):
+        raise InvalidSetting("SEAMARK_SPOOL_GIB", "must be a whole number of GiB")
+    return int(text) * 2**30
 
 
 def _exit_seconds(text: str) -> float:

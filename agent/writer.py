@@ -55,6 +55,11 @@ class Writer:
         self._after_turn()
         return _BURST_SECONDS if is_burst else _INTERVAL_SECONDS
 
+    def flush(self) -> None:
+        """Write what is there now; for other threads than the writer's own."""
+        with self._writing:
+            self._write_some()
+
     def finish(self, *, failure: str | None, seconds: float) -> bool:
         """Write everything and the end of the spool; return whether it was possible."""
         deadline = time.monotonic() + seconds

@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from tracker.actions.compactions import request_compactions
 from tracker.actions.diagnoses import diagnose_run, runs_to_diagnose
+from tracker.actions.files import SHARDS, collect, remove_strays
 from tracker.actions.purging import purge_run
 from tracker.actions.states import has_unjudged_stage, mark_silent
 from tracker.actions.trash import delete_expired, move_silent_to_trash, request_purges
@@ -40,6 +41,9 @@ logger = logging.getLogger(__name__)
 # Deleting and giving space back go on for so long, well within a worker's lease.
 PURGE_SECONDS = 20.0
 SPACE_SECONDS = 20.0
+COLLECT_SECONDS = 20.0
+# A shard of the stored files is looked through in each.
+STRAY_SECONDS = 600
 
 # Wake-up calls at a time, a worker's thread each: whoever is awake does what is due for
 # a while. Those nobody took by the time of the next are not needed.
@@ -119,6 +123,13 @@ def clear_away() -> None:
     delete_expired()
     request_purges()
     give_space_back(SPACE_SECONDS)
+
+
+@shared_task(acks_late=True)
+def collect_files() -> None:
+    """Delete contents of files that nobody refers to any more."""
+    collect(seconds=COLLECT_SECONDS)
+    remove_strays(int(time.time()) // STRAY_SECONDS % SHARDS)
 
 
 def compact(run_id: UUID) -> None:

@@ -10,7 +10,9 @@ from tracker.api.errors import use_our_errors
 from tracker.api.strict_json import StrictParser
 from tracker.api.v1 import (
     attributes,
+    blobs,
     diagnoses,
+    files,
     ingest,
     ladders,
     limits,
@@ -43,6 +45,7 @@ for router in (
     projects.router,
     runs.router,
     attributes.router,
+    files.router,
     series.router,
     points.router,
     records.router,
@@ -55,5 +58,6 @@ for router in (
 
 urlpatterns = [
     path("v1/ingest/<uuid:spool_id>", ingest.receive_batch, name="ingest"),
+    path("v1/blobs/<str:digest>", blobs.receive_part, name="blob"),
     path("v1/", v1.urls),
 ]

@@ -17,7 +17,7 @@ from threading import Lock
 
 from tracker.errors import Busy
 from tracker.ingest.crowd import Crowd
-from tracker.processes import BLOCKING_THREADS
+from tracker.processes import THREADS
 
 # In points of the journal, some 8 bytes each.
 BEHIND_POINTS = 50_000_000
@@ -28,8 +28,8 @@ HALF_LIFE_SECONDS = 10.0
 FORGOTTEN = 1.0
 # Of the threads of a server process: once batches want so many, those who send the
 # most get half of them, and pages are left the rest.
-CROWDED = BLOCKING_THREADS - 2
-UNDISTURBED = BLOCKING_THREADS // 2
+CROWDED = THREADS - 2
+UNDISTURBED = THREADS // 2
 RETRY_SECONDS = (5, 15)
 
 

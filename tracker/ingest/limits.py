@@ -24,6 +24,8 @@ class Limits:
     set_strings: int = 1_000
     set_string_characters: int = 1_024
     attributes: int = 100_000
+    # Of one part of a file.
+    part_bytes: int = 16 * MIB
 
 
 LIMITS = Limits()

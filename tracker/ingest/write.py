@@ -1,6 +1,6 @@
 """Stores a batch in one transaction: as a whole or not at all, and once.
 
-A batch touches rows in one order: spool, attributes, records, journal, run, work.
+A batch touches rows in one order: spool, attributes, files, records, journal, run, work.
 Everybody who writes to more than one of them keeps to it, so that nobody waits for
 somebody who waits for them.
 """
@@ -143,7 +143,7 @@ def _listed(refusal: Refusal) -> Refusal:
 
 
 def _opened_spool(actor: Actor, spool_id: UUID, batch: Batch) -> LockedSpool:
-    workspace = _writable_workspace(actor)
+    workspace = writable_workspace(actor)
     if batch.opening is None:
         raise OutOfOrder(1)
     open_spool(workspace, spool_id, batch.opening)
@@ -153,7 +153,7 @@ def _opened_spool(actor: Actor, spool_id: UUID, batch: Batch) -> LockedSpool:
     return spool
 
 
-def _writable_workspace(actor: Actor) -> Workspace:
+def writable_workspace(actor: Actor) -> Workspace:
     if actor.workspace_id is None or not actor.may_ingest:
         raise NotAllowed("write runs")
     workspace = Workspace.objects.filter(

@@ -2,6 +2,7 @@
 
 from tracker.models.attribute import Attribute, Kind
 from tracker.models.diagnosis import Diagnosis, Finding
+from tracker.models.file import Blob, File
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.project import Project
 from tracker.models.records import RecordChunk
@@ -14,7 +15,9 @@ from tracker.models.workspace import Member, Role, Workspace
 
 __all__ = [
     "Attribute",
+    "Blob",
     "Diagnosis",
+    "File",
     "Finding",
     "JournalEntry",
     "Kind",

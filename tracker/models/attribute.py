@@ -28,6 +28,7 @@ class Kind(models.TextChoices):
     # Series of records; see tracker/records.
     TEXT_SERIES = "text_series"
     HISTOGRAM_SERIES = "histogram_series"
+    FILE = "file"
 
 
 class Attribute(models.Model):
@@ -48,7 +49,8 @@ class Attribute(models.Model):
     # NaN as NULL, so NaN is a flag of its own on both databases.
     number = models.FloatField(null=True)
     is_nan = models.BooleanField(default=False)
-    # string; an integer too large for a float, exactly; datetime as ISO 8601 in UTC.
+    # string; an integer too large for a float, exactly; datetime as ISO 8601 in UTC;
+    # of a file its digest.
     text = models.TextField(null=True)
     # string_set, sorted.
     items = models.JSONField(null=True)

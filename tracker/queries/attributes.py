@@ -29,6 +29,7 @@ _READ_TEXT: dict[Kind, Callable[[str], Value]] = {
     Kind.TEXT_SERIES: str,
     Kind.INTEGER: int,
     Kind.DATETIME: datetime.fromisoformat,
+    Kind.FILE: str,
 }
 _READ_NUMBER: dict[Kind, Callable[[float], Value]] = {
     Kind.INTEGER: int,

@@ -21,6 +21,7 @@ from tests.builders import (
     write_tags,
     write_values,
 )
+from tests.tracker.api.v1.test_files import add
 from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.models import State
@@ -64,6 +65,21 @@ def stored(project):
     # Its summaries are known from then on.
     compact_run(run.id)
     return run
+
+
+def test_files_are_downloaded_and_checked(stored, settings, tmp_path):
+    settings.DATA_FOLDER = tmp_path / "data"
+    add(stored, "model/best", b"weights" * 500_000, name="best.pt")
+    add(stored, "model/deep/notes", b"hello", name="notes.txt")
+    run = agent.open_run("baseline")
+
+    assert run["model/best"].download(tmp_path) == [tmp_path / "best.pt"]
+    assert (tmp_path / "best.pt").read_bytes() == b"weights" * 500_000
+    found = run["model"].download(tmp_path / "all")
+    assert found == [tmp_path / "all/best.pt", tmp_path / "all/deep/notes.txt"]
+    assert [file.path for file in run.files()] == ["model/best", "model/deep/notes"]
+    with pytest.raises(agent.CannotRead, match="no file"):
+        run["other"].download(tmp_path)
 
 
 def test_runs_come_with_what_was_asked_for(project, stored):

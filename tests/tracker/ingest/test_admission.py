@@ -12,7 +12,7 @@ from tracker.ingest.admission import (
     Admission,
 )
 from tracker.ingest.crowd import WINDOW_SECONDS
-from tracker.processes import BLOCKING_THREADS
+from tracker.processes import THREADS
 
 
 class World:
@@ -121,7 +121,7 @@ def test_many_batches_at_one_moment_are_all_let_in(crowd):
     admission = admission_in(world)
     admission.note("job", 1_000)
 
-    crowd(admission, "job", BLOCKING_THREADS)
+    crowd(admission, "job", THREADS)
     world.seconds += WINDOW_SECONDS
 
     assert is_admitted(admission, "job")
@@ -132,7 +132,7 @@ def test_batches_without_a_pause_leave_threads_to_others(crowd):
     admission = admission_in(world)
     admission.note("flood", 1_000_000)
     admission.note("light", 1_000)
-    crowd(admission, "flood", BLOCKING_THREADS)
+    crowd(admission, "flood", THREADS)
     world.seconds += 3 * WINDOW_SECONDS
 
     assert not is_admitted(admission, "flood")
@@ -175,7 +175,7 @@ def test_what_the_threads_can_do_is_let_in_even_after_a_stall():
     admission = admission_in(world)
     admission.note("flood", 10**12)
     with ExitStack() as stalled:
-        for _ in range(BLOCKING_THREADS):
+        for _ in range(THREADS):
             stalled.enter_context(admission.admitted("flood"))
         world.seconds += 2 * WINDOW_SECONDS
         assert not is_admitted(admission, "flood")
