@@ -78,7 +78,7 @@ def test_files_are_downloaded_and_checked(stored, settings, tmp_path):
     found = run["model"].download(tmp_path / "all")
     assert found == [tmp_path / "all/best.pt", tmp_path / "all/deep/notes.txt"]
     assert [file.path for file in run.files()] == ["model/best", "model/deep/notes"]
-    with pytest.raises(agent.CannotRead, match="no file"):
+    with pytest.raises(agent.CannotRead, match="nothing at"):
         run["other"].download(tmp_path)
 
 
