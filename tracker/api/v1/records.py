@@ -15,7 +15,6 @@ from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.params import LONGEST_TEXT, NO_NUL, High, Low
 from tracker.api.tables import Export
 from tracker.freshness import fresh_answer
-from tracker.ingest.limits import LIMITS
 from tracker.queries.records import (
     Page,
     Place,
@@ -201,7 +200,7 @@ def values_answer(kind: str, values: Sequence[bytes]) -> list[Any]:
 
 def _histogram(value: bytes) -> dict[str, object] | None:
     try:
-        histogram = read_histogram(value, LIMITS.histogram_bins)
+        histogram = read_histogram(value)
     except NotAHistogram:
         return None
     return {
