@@ -134,8 +134,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     assert run_script(script).returncode == -9
 
-    assert run_script("import agent; agent.init('other').finish(20)").returncode == 0
-    wait_until(lambda: len(texts(tracker, "logs/stdout")) >= 1000)
+    sync = "import sys; from agent.commands import main; sys.exit(main(['sync']))"
+    assert run_script(sync, seconds=60).returncode == 0
     assert texts(tracker, "logs/stdout") == [
         (line, f"line {line}") for line in range(1000)
     ]

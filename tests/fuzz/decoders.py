@@ -168,7 +168,7 @@ DECODERS = {
     ),
     "chunk of records": Decoder(records_codec.decode, CHUNKS_OF_RECORDS),
     "histogram": Decoder(
-        partial(read_histogram, most_bins=512),
+        read_histogram,
         (
             Histogram([0.0, 1.0, 5.0, float("nan")], bins=7).encoded(),
             Histogram(edges=[0, 1, 10], counts=[3, 0.5]).encoded(),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tracker.records.histogram import MOST_BINS
+
 MIB = 1024 * 1024
 
 
@@ -20,7 +22,7 @@ class Limits:
     path_bytes: int = 2_048
     string_characters: int = 65_536
     record_characters: int = 65_536
-    histogram_bins: int = 512
+    histogram_bins: int = MOST_BINS
     set_strings: int = 1_000
     set_string_characters: int = 1_024
     attributes: int = 100_000

@@ -133,7 +133,7 @@ def _are_histograms(records: Records) -> Flags:
 
 def _is_histogram(data: bytes) -> bool:
     try:
-        read_histogram(data, LIMITS.histogram_bins)
+        read_histogram(data)
     except NotAHistogram:
         return False
     return True

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracker.errors import NotFound
-from tracker.ingest.limits import LIMITS
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.records import Place, read_sample, record_series
 from tracker.queries.series import Axis, start_of
@@ -59,7 +58,7 @@ def read_histograms(
     good = np.ones(len(records), np.bool_)
     for number, value in enumerate(records.listed()):
         try:
-            kept.append(read_histogram(value, LIMITS.histogram_bins))
+            kept.append(read_histogram(value))
         except NotAHistogram:  # noqa: PERF203 - texts may be asked for, too
             good[number] = False
     return Histograms(np.asarray(x, np.float64)[good], kept, count)

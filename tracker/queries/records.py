@@ -19,8 +19,8 @@ from tracker.series.points import Integers
 RECORD_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES)
 # Of the values of one answer, but for a single larger one.
 MOST_BYTES = 4 * 1024 * 1024
-# What one answer looks through; a few tenths of a second.
-SEARCHED_RECORDS = 2_000_000
+# What one answer looks through; about a second.
+SEARCHED_BYTES = 256 * 1024 * 1024
 
 RecordAxis: TypeAlias = Literal["step", "time"]
 
@@ -129,9 +129,8 @@ def read_page(
 def find_text(series: RecordSeries, text: str, first: int, limit: int) -> Found:
     """Find records that hold a text, whatever the case of its letters."""
     positions: list[Integers] = []
-    found, end = 0, first
-    last = min(series.count, first + SEARCHED_RECORDS)
-    for part in read_parts(series.run.id, series.id, first, last):
+    found, end, searched = 0, first, 0
+    for part in read_parts(series.run.id, series.id, first, series.count):
         places = places_of(part.records, text)
         end = part.first + len(part.records)
         if found + len(places) > limit:
@@ -140,10 +139,11 @@ def find_text(series: RecordSeries, text: str, first: int, limit: int) -> Found:
             end = part.first + (int(places[-1]) + 1 if len(places) else 0)
         positions.append(places + part.first)
         found += len(places)
-        if found >= limit:
+        searched += len(part.records.values)
+        if found >= limit or searched >= SEARCHED_BYTES:
             break
     else:
-        end = max(end, last)
+        end = max(end, series.count)
     whole = np.concatenate(positions) if positions else np.empty(0, np.int64)
     return Found(whole, end)
 
@@ -176,9 +176,17 @@ def read_sample(series: RecordSeries, most: int, place: Place) -> tuple[Page, in
 def _positions_in(series: RecordSeries, place: Place) -> Integers:
     if place.is_everywhere:
         return np.arange(series.count)
-    parts = _parts(series, 0, place)
-    found = [part.first + np.flatnonzero(_mask(part.records, place)) for part in parts]
-    return np.concatenate([np.empty(0, np.int64), *found])
+    found = [np.empty(0, np.int64)]
+    for room in read_rooms(series.run.id, series.id, 0, series.count):
+        end = room.first + room.count
+        if _is_inside(room, place):
+            found.append(np.arange(room.first, end))
+        elif _may_hold(room, place):
+            found += [
+                part.first + np.flatnonzero(_mask(part.records, place))
+                for part in read_parts(series.run.id, series.id, room.first, end)
+            ]
+    return np.concatenate(found)
 
 
 def _chunks_from(series: RecordSeries, position: int) -> Iterator[Part]:
@@ -198,11 +206,21 @@ def _parts(series: RecordSeries, first: int, place: Place) -> Iterator[Part]:
 
 
 def _may_hold(room: Room, place: Place) -> bool:
-    is_step = place.axis == "step"
-    first = room.first_step if is_step else room.first_time / 1_000
-    last = room.last_step if is_step else room.last_time / 1_000
+    first, last = _ends(room, place)
     is_above = place.low is None or last >= place.low
     return is_above and (place.high is None or first <= place.high)
+
+
+def _is_inside(room: Room, place: Place) -> bool:
+    first, last = _ends(room, place)
+    is_above = place.low is None or first >= place.low
+    return is_above and (place.high is None or last <= place.high)
+
+
+def _ends(room: Room, place: Place) -> tuple[float, float]:
+    if place.axis == "step":
+        return room.first_step, room.last_step
+    return room.first_time / 1_000, room.last_time / 1_000
 
 
 def _mask(records: Records, place: Place) -> np.ndarray:

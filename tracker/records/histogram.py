@@ -11,6 +11,8 @@ from tracker.series.points import Floats
 
 _HEAD = struct.Struct("<Bd")
 _NUMBER_BYTES = 8
+# More than a chart has rows for.
+MOST_BINS = 512
 EXPLICIT, EVEN = 0, 1
 
 
@@ -28,7 +30,7 @@ class Histogram:
     others: float
 
 
-def read_histogram(data: bytes, most_bins: int) -> Histogram:
+def read_histogram(data: bytes) -> Histogram:
     """Read a histogram; raise NotAHistogram for any bytes that are none."""
     size = len(data) - _HEAD.size
     if size < 0 or size % _NUMBER_BYTES:
@@ -42,7 +44,7 @@ def read_histogram(data: bytes, most_bins: int) -> Histogram:
         edges, counts = numbers[: bins + 1], numbers[bins + 1 :]
     else:
         raise NotAHistogram("it is of no known form")
-    _check(form, edges, counts, most_bins)
+    _check(form, edges, counts)
     if not np.isfinite(others) or others < 0:
         raise NotAHistogram("values without a bin are a number from 0 on")
     if not len(counts):
@@ -52,12 +54,12 @@ def read_histogram(data: bytes, most_bins: int) -> Histogram:
     return Histogram(edges, counts, others)
 
 
-def _check(form: int, edges: Floats, counts: Floats, most_bins: int) -> None:
+def _check(form: int, edges: Floats, counts: Floats) -> None:
     expected = 2 if form == EVEN else len(counts) + 1
     if len(edges) != expected or (form == EXPLICIT and not len(counts)):
         raise NotAHistogram("it has as many edges as no histogram has")
-    if len(counts) > most_bins:
-        raise NotAHistogram(f"it has more than {most_bins} bins")
+    if len(counts) > MOST_BINS:
+        raise NotAHistogram(f"it has more than {MOST_BINS} bins")
     if not (np.isfinite(edges).all() and np.isfinite(counts).all()):
         raise NotAHistogram("its edges and counts are not all finite")
     if (counts < 0).any():

@@ -93,7 +93,8 @@ def _neighbours(
 
 def _leave(run_id: UUID, ids: Sequence[int]) -> None:
     """Never join these."""
-    by_id(RecordChunk, {run_id}, ids).update(level=FULL_LEVEL)
+    with transaction.atomic():
+        by_id(RecordChunk, {run_id}, ids).update(level=FULL_LEVEL)
 
 
 def _portions(chunks: Sequence[Open]) -> Iterator[list[Open]]:
@@ -112,10 +113,18 @@ def _portions(chunks: Sequence[Open]) -> Iterator[list[Open]]:
 
 def _join(run_id: UUID, chunks: Sequence[Open]) -> int:
     """Replace chunks by fewer; return how many were replaced."""
-    ids = sorted(chunk.id for chunk in chunks)
+    records = _read(run_id, chunks)
+    if records is None or not _put(run_id, chunks, records):
+        return 0
+    return len(chunks)
+
+
+def _read(run_id: UUID, chunks: Sequence[Open]) -> Records | None:
+    """Read chunks as one; None where they are not all there any more, or damaged."""
+    ids = [chunk.id for chunk in chunks]
     data = dict(by_id(RecordChunk, {run_id}, ids).values_list("id", "data"))
-    if sorted(data) != ids:
-        return 0  # another worker joined these chunks
+    if len(data) != len(ids):
+        return None  # another worker joined these chunks
     parts: list[Records] = []
     damaged: list[int] = []
     for chunk in chunks:
@@ -128,18 +137,22 @@ def _join(run_id: UUID, chunks: Sequence[Open]) -> int:
     if damaged:
         # The others are joined without them the next time.
         _leave(run_id, damaged)
-        return 0
+        return None
+    return one_after_the_other(parts)
 
+
+def _put(run_id: UUID, chunks: Sequence[Open], records: Records) -> bool:
+    """Put records in the place of their chunks; False if these are there no more."""
     first, level = chunks[0], min(max(c.level for c in chunks) + 1, FULL_LEVEL - 1)
-    whole = one_after_the_other(parts)
-    rows = chunk_rows(run_id, first.series_id, first.first, whole, level)
+    rows = chunk_rows(run_id, first.series_id, first.first, records, level)
+    ids = sorted(chunk.id for chunk in chunks)
     try:
         with transaction.atomic():
             _replace(run_id, ids, rows)
     except (Overtaken, IntegrityError) as error:
         logger.info("joining starts again: %r", error)
-        return 0
-    return len(chunks)
+        return False
+    return True
 
 
 def _replace(run_id: UUID, ids: list[int], rows: Sequence[ChunkRow]) -> None:

@@ -312,3 +312,21 @@ def test_a_series_of_no_records_makes_a_table_with_its_columns(stored):
 
     assert frame.empty
     assert list(frame.columns) == ["step", "time", "value"]
+
+
+def test_what_an_agent_logs_is_what_it_reads_back(project, monkeypatch, tmp_path):
+    member = project.workspace.members.get()
+    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "both", Scope.FULL))
+    monkeypatch.setenv("SEAMARK_SPOOL", str(tmp_path / "spool"))
+    with agent.init("live", monitor=False) as run:
+        for number in range(300):
+            run.log({"loss": 1.0, "logs/stdout": f"line {number} – größe"})
+        run["grads"].append(agent.Histogram(edges=[0, 1, 10], counts=[3, 0.5]), step=7)
+
+    stored = agent.open_run("live")
+
+    lines = [(step, text) for step, _, text in stored["logs/stdout"]]
+    assert lines == [(number, f"line {number} – größe") for number in range(300)]
+    ((step, _, histogram),) = stored["grads"]
+    assert (step, histogram.edges, histogram.counts) == (7, [0, 1, 10], [3, 0.5])
+    assert stored.series("loss").count == 300

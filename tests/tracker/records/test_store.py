@@ -13,11 +13,13 @@ from tests.builders import (
     make_project,
     records_message,
 )
+from tests.tracker.ingest.test_store_model import cut_off, every_statement
 from tracker.ingest.write import store_batch
+from tracker.integrity.run import RunWalk, Seen
 from tracker.models import Attribute, Kind, RecordChunk, Work
 from tracker.models.records import FULL_LEVEL
 from tracker.queries.records import Place, find_text, read_page, record_series
-from tracker.records import codec
+from tracker.records import codec, joining
 from tracker.records.joining import join_records
 from tracker.records.store import FAN_IN
 
@@ -121,6 +123,20 @@ def test_small_chunks_are_joined_while_the_run_lives(process):
     assert texts(run, first=10, limit=5) == logged[10:15]
 
 
+def test_who_joins_what_another_has_joined_changes_nothing(process):
+    logged = log(process, *(lines(2, 2 * n) for n in range(5)))
+    process.send([close_message(time=START)])
+    run_id = process.run.id
+    (group,) = joining._joinable(run_id, least=2)
+    data = joining._read(run_id, group)
+    assert join_records(run_id) == 5
+
+    assert joining._join(run_id, group) == 0
+    assert joining._put(run_id, group, data) is False
+
+    assert texts(process.run) == logged
+
+
 def test_after_the_run_all_is_joined_and_may_be_joined_again(process):
     logged = log(process, *(lines(2, 2 * n) for n in range(5)))
     process.send([close_message(time=START)])
@@ -186,12 +202,55 @@ def test_a_page_of_large_texts_is_small(process, monkeypatch):
     assert ends == [1, 2, 3, 4]
 
 
-def test_text_is_found_across_chunks(process):
+def test_text_is_found_across_chunks(process, monkeypatch):
     log(process, lines(10), lines(10, 10))
     series = record_series(process.run, "logs/stdout")
 
     found = find_text(series, "LINE 1", 0, 100)
     assert (found.positions.tolist(), found.end) == ([1, *range(10, 20)], 20)
+    monkeypatch.setattr("tracker.queries.records.SEARCHED_BYTES", 1)
+    found = find_text(series, "line 1", 0, 100)
+    assert (found.positions.tolist(), found.end) == ([1], 10)
+    monkeypatch.undo()
     found = find_text(series, "line 1", 0, 3)
     assert (found.positions.tolist(), found.end) == ([1, 10, 11], 12)
     assert find_text(series, "line 1", 12, 3).positions.tolist() == [12, 13, 14]
+
+
+def test_a_batch_cut_off_at_any_statement_is_stored_as_a_whole_or_not_at_all(process):
+    expected = []
+
+    def store_at(statement, is_done):
+        line = f"line {len(expected)}"
+        message = records_message("logs/stdout", [line])
+        other = records_message(f"logs/{len(expected)}", [line])
+        body = frames([[message, other]], first=process.next_number)
+        was_cut = cut_off(
+            lambda: store_batch(process.actor, process.spool_id, body),
+            statement,
+            is_done=is_done,
+        )
+        # Sent again, as an agent does, until it is acknowledged.
+        store_batch(process.actor, process.spool_id, body)
+        process.next_number += 1
+        expected.append(line)
+        assert texts(process.run) == expected
+        assert texts(process.run, f"logs/{len(expected) - 1}") == [line]
+        return was_cut
+
+    assert every_statement(store_at) > 3
+
+
+def test_a_joining_cut_off_at_any_statement_loses_and_doubles_nothing(process):
+    expected = []
+
+    def join_at(statement, is_done):
+        for _ in range(FAN_IN):
+            expected.extend(log(process, lines(2, len(expected))))
+        run = process.run
+        was_cut = cut_off(lambda: join_records(run.id), statement, is_done=is_done)
+        assert texts(run) == expected
+        return was_cut
+
+    assert every_statement(join_at) > 3
+    assert list(RunWalk(process.run, Seen()).problems()) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -13,8 +13,8 @@ from tracker.access import readable_run
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.params import LONGEST_TEXT, NO_NUL, High, Low
+from tracker.api.tables import Export
 from tracker.freshness import fresh_answer
-from tracker.ingest.limits import LIMITS
 from tracker.queries.records import (
     Page,
     Place,
@@ -170,7 +170,7 @@ def download_text(request: ApiRequest, *, run_id: UUID, path: Path) -> HttpRespo
     """All texts of a series, a line for each, without colours; sent while it is read."""
     run = readable_run(request.auth, run_id)
     series = record_series(run, path)
-    response = StreamingHttpResponse(_lines(series), content_type="text/plain")
+    response = StreamingHttpResponse(Export(_lines(series)), content_type="text/plain")
     # Shown by no browser: whatever a log holds, it is nobody's page.
     response["Content-Disposition"] = 'attachment; filename="log.txt"'
     response["X-Content-Type-Options"] = "nosniff"
@@ -200,7 +200,7 @@ def values_answer(kind: str, values: Sequence[bytes]) -> list[Any]:
 
 def _histogram(value: bytes) -> dict[str, object] | None:
     try:
-        histogram = read_histogram(value, LIMITS.histogram_bins)
+        histogram = read_histogram(value)
     except NotAHistogram:
         return None
     return {
@@ -210,7 +210,7 @@ def _histogram(value: bytes) -> dict[str, object] | None:
     }
 
 
-def _lines(series: RecordSeries) -> Iterator[bytes]:
+def _lines(series: RecordSeries) -> Generator[bytes]:
     position = 0
     while position < series.count:
         page = read_page(series, position, MOST_RECORDS)
