@@ -272,10 +272,9 @@ class _Gpu:
         }
 
     def _users(self, now: float) -> dict[str, float | None]:
-        del now
         found = self._library.amdsmi_get_gpu_process_list(self._handle)
         uses = [Use(int(p["pid"]), _whole(p.get("mem"))) for p in found]
-        own = self._pids.own()
+        own = self._pids.own(now)
         self._pids.compare([use.pid for use in uses], own)
         return {**use_readings(uses, own if self._pids.is_comparable else None)}
 

@@ -34,7 +34,7 @@ class PortableProbe(Probe):
 
     def __init__(self) -> None:
         if psutil.LINUX:
-            raise ProbeUnavailable("Linux tells more, and is asked itself")
+            raise ProbeUnavailable  # Linux tells more, and is asked itself
         self._busy = Rate()
         self._rates = Rates()
         self._cores = psutil.cpu_count() or 0

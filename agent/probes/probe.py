@@ -31,7 +31,10 @@ class Job:
 
 
 class ProbeUnavailable(Exception):
-    """This machine does not offer what the probe reads; the message says what."""
+    """This machine does not offer what the probe reads; the message says what.
+
+    Without a message, nobody need know: another probe reads it.
+    """
 
 
 class Probe:

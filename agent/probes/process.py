@@ -26,7 +26,7 @@ from agent.probes.summary import mean
 
 # Finding grandchildren and the children of other threads takes a look at every
 # thread; children of the main thread are seen at every sample.
-_RESCAN_SECONDS = 2.0
+_RESCAN_SECONDS = 5.0
 _FILES_SECONDS = 10.0
 # A helper of multiprocessing that loads nothing.
 _RESOURCE_TRACKER = "multiprocessing.resource_tracker"

@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_INTERVAL_SECONDS = 32.0
 _FAILED_INTERVAL_SECONDS = 30.0
-# One turn may be slow by chance, and the first always is.
-_COSTS, _FEWEST_COSTS = 5, 3
+# Turns are of different lengths: some look at more than others.
+_COSTS = 10
 # No call that answers takes as long.
 HANGING_SECONDS = 10.0
 # After so many failures in a row, what a probe has opened is opened anew.
@@ -45,6 +45,7 @@ class Turns:
         self._asked_at: float | None = None
         self._not_before = float("-inf")
         self._costs: deque[float] = deque(maxlen=_COSTS)
+        self._has_taken_turns = False
         self._failures = 0
 
     def take(self, now: float, number: int) -> None:
@@ -58,8 +59,10 @@ class Turns:
             readings = self._sample(now)
         except ProbeUnavailable as reason:
             self._is_done = True
-            self._state(f"not here: {reason}")
-            self._notices.inform(f"probe {self.name}", f"not measured here: {reason}")
+            # Without a reason, nothing is missing.
+            if str(reason):
+                self._state(f"not here: {reason}")
+                self._notices.inform(f"probe {self.name}", f"not measured: {reason}")
         except Exception as error:
             # The rim of a probe: drivers fail in ways that nobody has listed,
             # and the other probes go on.
@@ -68,7 +71,10 @@ class Turns:
         else:
             self._failures = 0
             self.seconds = time.monotonic() - now
-            self._costs.append(time.thread_time() - cpu)
+            # The first turn makes the probe, and says nothing of the others.
+            if self._has_taken_turns:
+                self._costs.append(time.thread_time() - cpu)
+            self._has_taken_turns = True
             self._not_before = now + self._interval()
             self._log(readings, number)
         finally:
@@ -123,9 +129,9 @@ class Turns:
     def _interval(self) -> float:
         """Return how long to wait, so that the probe keeps to what it may take."""
         base = self._logbook.interval
-        if len(self._costs) < _FEWEST_COSTS or self._probe is None:
+        if not self._costs or self._probe is None:
             return base
-        wanted = statistics.median(self._costs) / self._probe.allowance
+        wanted = statistics.fmean(self._costs) / self._probe.allowance
         longest = max(base, _LONGEST_INTERVAL_SECONDS)
         return min(longest, base * max(1, math.ceil(wanted / base)))
 

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from agent.probes.descendants import descendants
 from agent.probes.nvidia.driver import NOT_FOUND, code_of
 
+# Looking at the children of every thread of every process takes milliseconds.
+_FOUND_SECONDS = 4.0
 # The number of the first namespace of process numbers, since there are any.
 _FIRST_NAMESPACE = "pid:[4026531836]"
 
@@ -32,10 +34,16 @@ class Pids:
         self, root: int, find: Callable[[int], list[int]] = descendants
     ) -> None:
         self._root, self._find = root, find
+        self._own: frozenset[int] = frozenset()
+        self._found_until = float("-inf")
         self.is_comparable: bool | None = True if _is_first_namespace() else None
 
-    def own(self) -> frozenset[int]:
-        return frozenset((self._root, *self._find(self._root)))
+    def own(self, now: float) -> frozenset[int]:
+        """Return the job's processes; looked for once for all GPUs."""
+        if now >= self._found_until:
+            self._found_until = now + _FOUND_SECONDS
+            self._own = frozenset((self._root, *self._find(self._root)))
+        return self._own
 
     def compare(self, seen: Collection[int], own: Collection[int]) -> None:
         """Learn from the driver's numbers whether they are those of this namespace."""
@@ -50,10 +58,9 @@ class Users:
         self._library, self._gpu, self._pids = library, gpu, pids
 
     def __call__(self, now: float) -> dict[str, float]:
-        del now  # at the moment
         found = self._library.nvmlDeviceGetComputeRunningProcesses(self._gpu)
         uses = [Use(process.pid, process.usedGpuMemory) for process in found]
-        own = self._pids.own()
+        own = self._pids.own(now)
         self._pids.compare([use.pid for use in uses], own)
         return use_readings(uses, own if self._pids.is_comparable else None)
 
@@ -83,7 +90,6 @@ class Shares:
         self._last_seen = 0
 
     def __call__(self, now: float) -> dict[str, float]:
-        del now  # samples have times of their own
         is_first = self._last_seen == 0
         try:
             samples = self._library.nvmlDeviceGetProcessUtilization(
@@ -101,7 +107,7 @@ class Shares:
             # From before anybody asked.
             return {}
         latest = {sample.pid: float(sample.smUtil) for sample in fresh}
-        own = self._pids.own()
+        own = self._pids.own(now)
         self._pids.compare(latest, own)
         return share_readings(latest, own if self._pids.is_comparable else None)
 

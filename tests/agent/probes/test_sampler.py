@@ -183,8 +183,8 @@ def test_a_probe_that_costs_too_much_is_asked_less_often(bench):
 
     tested.turn(60)
 
-    # The first turns teach what it costs; by then, an interval is over 2 ms long.
-    assert 3 <= costly.asked <= 6
+    # The first turns teach what it costs; by then, an interval is 4 s long.
+    assert 2 <= costly.asked <= 4
 
 
 def test_a_probe_that_hangs_leaves_the_others(bench, monkeypatch, caplog):

@@ -21,9 +21,9 @@ def test_in_the_hosts_namespace_numbers_are_ours(monkeypatch):
 def test_in_a_container_numbers_are_ours_once_one_of_them_is(monkeypatch):
     found = pids(monkeypatch, is_first=False, children=[11])
 
-    found.compare([4000, 4001], found.own())
+    found.compare([4000, 4001], found.own(0.0))
     before = found.is_comparable
-    found.compare([4000, 11], found.own())
+    found.compare([4000, 11], found.own(0.0))
 
     assert before is None
     assert found.is_comparable
