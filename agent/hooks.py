@@ -29,7 +29,7 @@ class OpenRun(Protocol):
     def end(self) -> None:
         """Finish, because the process ends."""
 
-    def note_failure(self, failure: str) -> None:
+    def note_failure(self, failure: str, error: BaseException | None = None) -> None:
         """Remember why the process will end."""
 
     def start_anew_in_child(self) -> None:
@@ -49,6 +49,11 @@ def identity(settings: Settings) -> Identity:
 def find_open_run(settings: Settings) -> OpenRun | None:
     """Return the open run of this process with these names."""
     return _open_runs.get(identity(settings))
+
+
+def open_runs() -> list[OpenRun]:
+    """Return the open runs of this process, in the order of their opening."""
+    return list(_open_runs.values())
 
 
 def add_open_run(run: OpenRun) -> None:
@@ -107,7 +112,7 @@ def _note_uncaught(
     try:
         failure = describe(kind, error, trace)
         for run in list(_open_runs.values()):
-            run.note_failure(failure)
+            run.note_failure(failure, error)
     finally:
         _previous_excepthook(kind, error, trace)
 

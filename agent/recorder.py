@@ -161,15 +161,17 @@ class Recorder:
         for value, step, moment in points:
             self._put_points({path: value}, step, moment)
 
-    def log_measured(self, measured: Mapping[str, float], step: float) -> None:
-        """Log numbers that the agent itself has measured."""
+    def log_measured(
+        self, measured: Mapping[str, float], step: float, moment: int | None = None
+    ) -> None:
+        """Log numbers that the agent itself has measured, by default now."""
         try:
             for path in measured:
                 self.claim(path)
         except AgentError as error:
             self.refuse(error)
             return
-        self._put_points(measured, step, _moment(None))
+        self._put_points(measured, step, _moment(None) if moment is None else moment)
 
     def put(self, change: Change) -> None:
         """Queue a change of attributes or tags."""

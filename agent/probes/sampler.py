@@ -36,12 +36,14 @@ def make_probes(notices: Notices, *, watched: int | None = None) -> list[Probe]:
         from agent.probes.host import HostProbe  # noqa: PLC0415
         from agent.probes.nvml import NvmlProbe  # noqa: PLC0415
         from agent.probes.process import ProcessProbe  # noqa: PLC0415
+        from agent.probes.torch_allocator import TorchAllocatorProbe  # noqa: PLC0415
 
     makers: list[Callable[[], Probe]] = [
         HostProbe,
         partial(ProcessProbe, watched),
         partial(CgroupProbe, watched),
         NvmlProbe,
+        TorchAllocatorProbe,
     ]
     # No longer importing: a driver may take its time, and forks must not wait for it.
     made = [_made(make, notices) for make in makers]
