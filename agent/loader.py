@@ -29,11 +29,7 @@ class Loader(Generic[Batch]):
     ) -> None:
         self._steps = steps
         self._batches = batches
-        self._batch_size = _first_count(
-            batch_size,
-            getattr(batches, "batch_size", None),
-            getattr(getattr(batches, "batch_sampler", None), "batch_size", None),
-        )
+        self._batch_size = _first_count(batch_size, find_batch_size(batches))
         self._workers = _first_count(workers, getattr(batches, "num_workers", None))
 
     def __len__(self) -> int:
@@ -65,12 +61,12 @@ class Loader(Generic[Batch]):
             del batch
 
     def _facts(self) -> dict[str, object]:
-        facts: dict[str, object] = {"framework": find_framework()}
+        facts = loader_facts(self._batches)
         if self._batch_size is not None:
             facts["batch_size"] = self._batch_size
         if self._workers is not None:
             facts["loader_workers"] = self._workers
-        return facts | loader_options(self._batches)
+        return facts
 
 
 class _End:
@@ -123,6 +119,29 @@ def _length(value: object) -> int | None:
         return len(value)  # type: ignore[arg-type]
     except TypeError:
         return None
+
+
+def find_batch_size(loader: object) -> int | None:
+    """Return how many examples a full batch has, where the loader says so."""
+    return _first_count(
+        getattr(loader, "batch_size", None),
+        getattr(getattr(loader, "batch_sampler", None), "batch_size", None),
+    )
+
+
+def loader_facts(loader: object) -> dict[str, object]:
+    """Return all that a loader says of itself."""
+    facts: dict[str, object] = {"framework": find_framework()}
+    try:
+        batch_size = find_batch_size(loader)
+        workers = _first_count(getattr(loader, "num_workers", None))
+    except Exception:  # noqa: BLE001 - foreign code
+        return facts
+    if batch_size is not None:
+        facts["batch_size"] = batch_size
+    if workers is not None:
+        facts["loader_workers"] = workers
+    return facts | loader_options(loader)
 
 
 def loader_options(loader: object) -> dict[str, object]:

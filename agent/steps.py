@@ -42,6 +42,11 @@ class Steps:
         self._device: DeviceTimes | None = None
         self._has_failed = False
 
+    @property
+    def is_looping(self) -> bool:
+        """Whether a loop is being timed."""
+        return self._loop_thread is not None
+
     def begin(self) -> bool:
         """Start timing a loop; False within another one, whose step it is part of."""
         if self._loop_thread is not None:
@@ -223,12 +228,19 @@ class StepClock:
     A step lasts from one batch's arrival to the next; the wait is its end.
     """
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: Steps, *, is_waiting: bool = True) -> None:
         # Of the batch that arrived last.
         self.examples: int | None = None
         self._steps = steps
+        # Some loops have all data from the beginning: their wait is not 0, it is none.
+        self._is_waiting = is_waiting
         self._asked = 0.0
         self._arrived: float | None = None
+
+    @property
+    def is_in_step(self) -> bool:
+        """Whether a batch has arrived, and its step has not ended."""
+        return self._arrived is not None
 
     def ask(self) -> None:
         """The next batch is asked for; if it was already, that was no wait."""
@@ -240,7 +252,7 @@ class StepClock:
         if self._arrived is not None:
             self._steps.record(
                 seconds=now - self._arrived,
-                wait_seconds=now - self._asked,
+                wait_seconds=now - self._asked if self._is_waiting else None,
                 examples=self.examples,
             )
         self._arrived = now

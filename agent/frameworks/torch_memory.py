@@ -148,7 +148,12 @@ def _largest(holdings: list[_Holding]) -> str:
         counts.items(), key=lambda entry: entry[0][0] * entry[1], reverse=True
     )
     return "\n".join(
-        f"{count * size / 2**20:,.1f} MiB  {label}"
-        + (f"  × {count}" if count > 1 else "")
+        f"{_size(count * size)}  {label}" + (f"  × {count}" if count > 1 else "")
         for ((size, label), count) in ranked[:_MOST_LISTED]
     )
+
+
+def _size(size_bytes: int) -> str:
+    if size_bytes < 2**20:
+        return f"{size_bytes / 2**10:,.1f} KiB"
+    return f"{size_bytes / 2**20:,.1f} MiB"
