@@ -15,6 +15,7 @@ from typing import Any
 
 from accelerate.tracking import GeneralTracker, on_main_process
 
+from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
 from agent.run import Run
 
@@ -36,6 +37,7 @@ class SeamarkTracker(GeneralTracker):
         self._run: Run | None = run if isinstance(run, Run) else None
 
     @on_main_process
+    @quiet
     def start(self) -> None:
         """Open the run, now that processes know their ranks."""
         self._opened()
@@ -46,12 +48,14 @@ class SeamarkTracker(GeneralTracker):
         return self._run
 
     @on_main_process
+    @quiet
     def store_init_configuration(self, values: Mapping[str, Any]) -> None:
         """Log parameters, nested as they like, below `params/`."""
         if values:
             self._opened()["params"] = values
 
     @on_main_process
+    @quiet
     def log(
         self, values: Mapping[str, Any], step: int | None = None, **options: Any
     ) -> None:
@@ -66,6 +70,7 @@ class SeamarkTracker(GeneralTracker):
             self._opened().log(numbers, step=step)
 
     @on_main_process
+    @quiet
     def finish(self) -> None:
         """Finish the run, unless whoever gave it goes on with it."""
         if self._run is not None and not isinstance(self._given, Run):

@@ -12,6 +12,7 @@ from typing import Any
 
 import keras
 
+from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
 from agent.run import Run
 from agent.steps import StepClock
@@ -35,6 +36,7 @@ class SeamarkCallback(keras.callbacks.Callback):
         self._run: Run | None = None
         self._clock: StepClock | None = None
 
+    @quiet
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
         """The loop begins."""
         self._run = run = run_for(self._given)
@@ -48,6 +50,7 @@ class SeamarkCallback(keras.callbacks.Callback):
         self._clock = StepClock(run.steps) if run.steps.begin() else None
         run.steps.state_facts(_facts(self.model))
 
+    @quiet
     def on_train_batch_begin(
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
@@ -55,6 +58,7 @@ class SeamarkCallback(keras.callbacks.Callback):
         if self._clock is not None:
             self._clock.arrive()
 
+    @quiet
     def on_train_batch_end(
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
@@ -62,11 +66,13 @@ class SeamarkCallback(keras.callbacks.Callback):
         if self._clock is not None:
             self._clock.ask()
 
+    @quiet
     def on_test_begin(self, logs: Mapping[str, Any] | None = None) -> None:
         """Validation is no part of a step."""
         if self._clock is not None:
             self._clock.stop()
 
+    @quiet
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
         """Log the epoch's metrics: `loss` as `train/loss`, `val_loss` as `val/loss`."""
         if self._clock is not None:
@@ -74,6 +80,7 @@ class SeamarkCallback(keras.callbacks.Callback):
         if self._run is not None and logs:
             self._run.log({_path(n): v for n, v in logs.items()}, step=epoch)
 
+    @quiet
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
         """The loop is over; the run goes on, and ends with the script."""
         if self._clock is not None and self._run is not None:

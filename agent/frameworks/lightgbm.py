@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
 from agent.run import Run
 from agent.steps import StepClock
@@ -32,6 +33,7 @@ class SeamarkCallback:
         self._rounds: StepClock | None = None
 
     # Any: the environment's type is LightGBM's own.
+    @quiet
     def __call__(self, env: Any) -> None:
         """Log a round."""
         if env.iteration == env.begin_iteration:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent.frameworks.lightning_profiler import StepProfiler
+from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
 from agent.frameworks.torch import model_facts
 from agent.loader import count_examples, find_batch_size, loader_facts
@@ -86,6 +87,7 @@ class SeamarkLogger(Logger):
         return self._save_dir
 
     @rank_zero_only
+    @quiet
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Log one point of each metric."""
         if self._prefix:
@@ -93,6 +95,7 @@ class SeamarkLogger(Logger):
         self.run.log(metrics, step=step)
 
     @rank_zero_only
+    @quiet
     def log_hyperparams(
         self, params: Mapping[str, Any] | Namespace, *_args: Any, **_options: Any
     ) -> None:
@@ -102,6 +105,7 @@ class SeamarkLogger(Logger):
             self.run["params"] = values
 
     @rank_zero_only
+    @quiet
     def after_save_checkpoint(self, checkpoint_callback: Any) -> None:
         """Log where the best checkpoint lies."""
         path = getattr(checkpoint_callback, "best_model_path", "")
@@ -131,6 +135,7 @@ class SeamarkCallback(Callback):
         self._batch_size: int | None = None
         self._is_told_actions = False
 
+    @quiet
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Put a profiler in place, unless the user has chosen one."""
         if stage != "fit":
@@ -146,6 +151,7 @@ class SeamarkCallback(Callback):
             trainer.profiler = self._profiler
         self._is_told_actions = is_free
 
+    @quiet
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """The loop begins."""
         if self._profiler is None:
@@ -161,6 +167,7 @@ class SeamarkCallback(Callback):
         self._batch_size = find_batch_size(loader)
         steps.state_facts(facts | loader_facts(loader))
 
+    @quiet
     def on_train_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int
     ) -> None:
@@ -170,6 +177,7 @@ class SeamarkCallback(Callback):
                 self._profiler.clock.arrive()
             self._profiler.clock.examples = count_examples(batch, self._batch_size)
 
+    @quiet
     def on_train_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
@@ -177,21 +185,25 @@ class SeamarkCallback(Callback):
         if self._profiler is not None and not self._is_told_actions:
             self._profiler.clock.ask()
 
+    @quiet
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
         """Validation is no part of a step."""
         if self._profiler is not None:
             self._profiler.clock.stop()
 
+    @quiet
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """The last step of an epoch waits for nothing."""
         if self._profiler is not None:
             self._profiler.clock.stop()
 
+    @quiet
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         """The loop is over."""
         if self._profiler is not None:
             self._profiler.end()
 
+    @quiet
     def on_exception(
         self, trainer: Any, pl_module: Any, exception: BaseException
     ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from agent.frameworks.quiet import quiet
 from agent.run import Run
 from agent.steps import Phase, StepClock
 
@@ -45,6 +46,7 @@ class StepProfiler(Profiler):
             self.run.steps.end()
         self._is_timing = False
 
+    @quiet
     def start(self, action_name: str) -> None:
         """An action begins."""
         kind = self._kind(action_name)
@@ -57,6 +59,7 @@ class StepProfiler(Profiler):
             phase = self._open[action_name] = self.run.phase(kind)
             phase.__enter__()
 
+    @quiet
     def stop(self, action_name: str) -> None:
         """An action ends."""
         kind = self._kind(action_name)

@@ -22,6 +22,7 @@ from optuna.exceptions import TrialPruned
 from optuna.trial import TrialState
 
 import agent
+from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
 from agent.run import Run
 
@@ -41,6 +42,7 @@ class SeamarkCallback:
         self._namespace = namespace
 
     # Any: what a study and a trial offer differs between versions.
+    @quiet
     def __call__(self, study: Any, trial: Any) -> None:
         """Log a trial that has ended, however it did."""
         points: dict[str, object] = {

@@ -12,6 +12,7 @@ from typing import Any
 
 from transformers import TrainerCallback
 
+from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
 from agent.frameworks.torch import model_facts
 from agent.loader import loader_facts
@@ -38,6 +39,7 @@ class SeamarkCallback(TrainerCallback):
         self._examples: int | None = None
         self._optimizer_phase: Phase | None = None
 
+    @quiet
     def on_train_begin(
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
@@ -57,6 +59,7 @@ class SeamarkCallback(TrainerCallback):
         )
         run.steps.state_facts(_facts(args, context))
 
+    @quiet
     def on_step_begin(
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
@@ -65,6 +68,7 @@ class SeamarkCallback(TrainerCallback):
             self._clock.arrive()
             self._clock.examples = self._examples
 
+    @quiet
     def on_pre_optimizer_step(
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
@@ -73,6 +77,7 @@ class SeamarkCallback(TrainerCallback):
             self._optimizer_phase = self._run.phase("optimizer")
             self._optimizer_phase.__enter__()
 
+    @quiet
     def on_optimizer_step(
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
@@ -81,20 +86,24 @@ class SeamarkCallback(TrainerCallback):
         if phase is not None:
             phase.__exit__(None, None, None)
 
+    @quiet
     def on_step_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
         """From here on the next mini-batches are waited for, unless something follows."""
         self._ask()
 
+    @quiet
     def on_save(self, args: Any, state: Any, control: Any, **context: Any) -> None:
         """A checkpoint is written."""
         self._ask()
 
+    @quiet
     def on_evaluate(
         self, args: Any, state: Any, control: Any, metrics: Any = None, **context: Any
     ) -> None:
         """An evaluation is over; its metrics come by `on_log`."""
         self._ask()
 
+    @quiet
     def on_log(
         self,
         args: Any,
@@ -105,15 +114,25 @@ class SeamarkCallback(TrainerCallback):
     ) -> None:
         """Log metrics: `loss` as `train/loss`, `eval_loss` as `eval/loss`."""
         if state.is_world_process_zero and logs:
-            metrics = {_path(name): value for name, value in logs.items()}
-            self._run_of(args).log(metrics, step=state.global_step)
+            run = self._run_of(args)
+            metrics: dict[str, Any] = {}
+            for name, value in logs.items():
+                if name.startswith("train_"):
+                    # Of the whole training, and told once.
+                    run[f"train/summary/{name.removeprefix('train_')}"] = value
+                else:
+                    metrics[_path(name)] = value
+            if metrics:
+                run.log(metrics, step=state.global_step)
         self._ask()
 
+    @quiet
     def on_epoch_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
         """The last step of an epoch waits for nothing."""
         if self._clock is not None:
             self._clock.stop()
 
+    @quiet
     def on_train_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
         """The loop is over; the run goes on, and ends with the script."""
         if self._clock is not None and self._run is not None:
@@ -153,4 +172,4 @@ def _path(name: str) -> str:
     for beginning in ("eval", "test", "predict"):
         if name.startswith(f"{beginning}_"):
             return f"{beginning}/{name[len(beginning) + 1 :]}"
-    return f"train/{name.removeprefix('train_')}"
+    return f"train/{name}"

@@ -12,6 +12,7 @@ from typing import Any
 
 from xgboost.callback import TrainingCallback
 
+from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
 from agent.run import Run
 from agent.steps import StepClock
@@ -31,16 +32,7 @@ class SeamarkCallback(TrainingCallback):
 
     def before_training(self, model: Any) -> Any:
         """Log what the booster is set to."""
-        steps = self._run.steps
-        # Within a loop that is timed, the rounds are part of its steps.
-        if not steps.is_looping:
-            self._rounds = StepClock(steps, is_waiting=False)
-        if hasattr(model, "save_config"):
-            settings = json.loads(model.save_config())["learner"]
-            self._run["params/booster"] = settings.get("gradient_booster", {})
-            self._run["params/objective"] = settings.get("objective", {}).get(
-                "name", ""
-            )
+        self._begin(model)
         return model
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
@@ -51,6 +43,32 @@ class SeamarkCallback(TrainingCallback):
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Log a round; of cross-validation the mean and its deviation."""
+        self._log(epoch, evals_log)
+        return False
+
+    def after_training(self, model: Any) -> Any:
+        """Log the best round, where training looked for one."""
+        if self._rounds is not None:
+            self._rounds.stop()
+        self._log_best(model)
+        return model
+
+    @quiet
+    def _begin(self, model: Any) -> None:
+        # Within a loop that is timed, the rounds are part of its steps.
+        is_apart = not self._run.steps.is_looping
+        self._rounds = (
+            StepClock(self._run.steps, is_waiting=False) if is_apart else None
+        )
+        if hasattr(model, "save_config"):
+            settings = json.loads(model.save_config())["learner"]
+            self._run["params/booster"] = settings.get("gradient_booster", {})
+            self._run["params/objective"] = settings.get("objective", {}).get(
+                "name", ""
+            )
+
+    @quiet
+    def _log(self, epoch: int, evals_log: Any) -> None:
         metrics: dict[str, float] = {}
         for data, names in evals_log.items():
             for name, history in names.items():
@@ -61,18 +79,13 @@ class SeamarkCallback(TrainingCallback):
                 metrics[f"{data}/{name}"] = last
         if metrics:
             self._run.log(metrics, step=epoch)
-        return False
 
-    def after_training(self, model: Any) -> Any:
-        """Log the best round, where training looked for one."""
-        if self._rounds is not None:
-            self._rounds.stop()
-        self._rounds = None
-        # Only early stopping knows it.
+    @quiet
+    def _log_best(self, model: Any) -> None:
         for name in ("best_iteration", "best_score"):
             try:
                 value = getattr(model, name)
-            except AttributeError:
+            except (AttributeError, TypeError):
+                # Only early stopping knows it.
                 continue
             self._run[f"best/{name.removeprefix('best_')}"] = value
-        return model
