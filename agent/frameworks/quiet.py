@@ -24,7 +24,7 @@ def quiet(method: Callable[Given, None]) -> Callable[Given, None]:
         except AgentError:
             # Settings that cannot be meant, or a run whose user wants to be told.
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - foreign code
             # The rim of a callback: frameworks change what they pass, and training
             # goes on without us.
             kind = type(error).__name__

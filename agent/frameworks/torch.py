@@ -7,7 +7,7 @@
         ...
 
 Settings, loader, phases on the GPU and allocator are read without a call: see
-docs/how-to/pytorch.md.
+docs/how-to/train-with-pytorch.md.
 """
 
 from __future__ import annotations
