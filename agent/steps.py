@@ -24,6 +24,7 @@ _FRAMEWORKS = (("torch", "pytorch"), ("tensorflow", "tensorflow"), ("jax", "jax"
 # Phases of the first steps are asked whether they ran under autocast; later ones do
 # what these did.
 _STEPS_ASKED = 3
+_MOST_PATHS_KEPT = 1_000
 
 
 class Steps:
@@ -37,6 +38,7 @@ class Steps:
         self._phases: dict[str, float] = {}
         self._phase_counts: dict[str, int] = {}
         self._open = _OpenPhases()
+        self._paths: dict[str, str] = {}
         self._stated: dict[str, object] = {}
         self._torch: TorchLoop | None = None
         self._device: DeviceTimes | None = None
@@ -128,10 +130,19 @@ class Steps:
     def _put(
         self, measured: Mapping[str, float], step: float, moment: int | None = None
     ) -> None:
+        paths = self._paths
         named = {
-            f"{self._namespace}/step/{name}": value for name, value in measured.items()
+            paths.get(name) or self._path(name): value
+            for name, value in measured.items()
         }
         self._recorder.log_measured(named, step, moment)
+
+    def _path(self, name: str) -> str:
+        path = f"{self._namespace}/step/{name}"
+        # Names of phases may be made up at each step; they are not kept for ever.
+        if len(self._paths) < _MOST_PATHS_KEPT:
+            self._paths[name] = path
+        return path
 
     def _ask_framework(self) -> None:
         """Learn what PyTorch is set to, where it was imported; it never is for this."""
