@@ -23,7 +23,8 @@ def run_for(
         run = opened[-1] if opened else None
     if run is None:
         return init(given if isinstance(given, str) else name, rank=rank)
-    if rank is None or rank == run.rank:
+    # Rank 0 says little: a process that a scheduler numbers may train by itself.
+    if not rank or rank == run.rank:
         return run
     return run_of_rank(run, rank)
 

@@ -262,6 +262,40 @@ def test_spawned_processes_time_their_own_steps(tracker, run, tmp_path):
     assert tracker.attributes()[f"{FACTS}/distributed/world_size"] == 2
 
 
+LAUNCHING = """
+from lightning.pytorch import Trainer
+from lightning.pytorch.demos.boring_classes import BoringModel
+
+import agent
+from agent.frameworks.lightning import SeamarkCallback, SeamarkLogger
+
+run = agent.init("r", stage="train", monitor=False)
+trainer = Trainer(
+    logger=SeamarkLogger(run), callbacks=[SeamarkCallback()], strategy="ddp", devices=2,
+    accelerator="cpu", max_steps=2, limit_val_batches=0, log_every_n_steps=1,
+    enable_progress_bar=False, enable_model_summary=False, enable_checkpointing=False,
+)
+trainer.fit(BoringModel())
+run.finish()
+"""
+
+
+@pytest.mark.timeout(300)
+def test_processes_that_lightning_launches_know_their_ranks(
+    run_script, tracker, tmp_path
+):
+    (tmp_path / "train.py").write_text(LAUNCHING)
+    ended = run_script(
+        "import runpy, sys; sys.argv = ['train.py']; runpy.run_path('train.py')",
+        seconds=250,
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert sorted(message["rank"] for message in tracker.of_kind("open")) == [0, 1]
+    assert tracker.steps(f"{STEP}/seconds") == [0, 1]
+    assert tracker.steps("monitoring/train/rank-1/step/seconds") == [0, 1]
+
+
 def test_the_best_checkpoint_is_named(tracker, run, tmp_path):
     logger = SeamarkLogger(run, save_dir=str(tmp_path))
     make_trainer(tmp_path, logger).fit(Logging())
