@@ -57,6 +57,11 @@ def find_open_run(settings: Settings) -> OpenRun | None:
     return _open_runs.get(identity(settings))
 
 
+def open_runs() -> list[OpenRun]:
+    """Return the open runs of this process, in the order of their opening."""
+    return list(_open_runs.values())
+
+
 def add_open_run(run: OpenRun) -> None:
     """Have the run finished when the process ends."""
     _install()

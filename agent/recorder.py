@@ -184,15 +184,34 @@ class Recorder:
             path, text, step, _moment(None) if moment is None else moment
         )
 
-    def log_measured(self, measured: Mapping[str, float], step: float) -> None:
-        """Log numbers that the agent itself has measured."""
+    def log_measured(
+        self, measured: Mapping[str, float], step: float, moment: int | None = None
+    ) -> None:
+        """Log numbers that the agent itself has measured, by default now."""
+        if moment is None:
+            moment = _moment(None)
+        layout = self.layouts.by_key.get(tuple(measured))
+        if layout is not None:
+            # The common case, as in `log`.
+            try:
+                self._put(layout, step, moment, measured.values())
+            except _UNUSUAL:
+                layout = None
+        if layout is None:
+            self._log_measured_slowly(measured, step, moment)
+
+    def _log_measured_slowly(
+        self, measured: Mapping[str, float], step: float, moment: int
+    ) -> None:
         try:
             for path in measured:
                 self.claim(path)
         except AgentError as error:
             self.refuse(error)
             return
-        self._put_points(measured, step, _moment(None))
+        layout = self._put_points(measured, step, moment)
+        if layout is not None:
+            self.layouts.remember(tuple(measured), layout)
 
     def put(self, change: Change) -> None:
         """Queue a change of attributes or tags."""

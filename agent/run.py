@@ -16,11 +16,13 @@ from agent import hooks
 from agent.attribute import Attribute
 from agent.background import importing
 from agent.errors import AgentError, RunFinished
+from agent.loader import Loader
 from agent.notices import Notices
 from agent.path import clean_path
+from agent.post_mortem import examine
 from agent.recorder import LARGEST_RUN, Recorder
 from agent.settings import Mode, Settings
-from agent.steps import Loader, Phase, Steps
+from agent.steps import Phase, Steps
 from agent.tags import Tags
 
 if TYPE_CHECKING:
@@ -43,7 +45,8 @@ class Run:
             self._notices, wake=self._wake, strict=settings.strict
         )
         self._attributes: dict[str, Attribute] = {}
-        self._steps = Steps(self._recorder, settings.namespace)
+        # For what integrates frameworks; scripts have `loader` and `phase`.
+        self.steps = Steps(self._recorder, settings.namespace)
         self._session: Session | None = None
         self._starting = threading.Lock()
         self._failure: str | None = None
@@ -112,7 +115,7 @@ class Run:
 
     def phase(self, name: str) -> Phase:
         """Time a part of the step: `with run.phase("forward"): ...`."""
-        return Phase(self._steps, str(name))
+        return Phase(self.steps, str(name))
 
     def loader(
         self,
@@ -129,7 +132,7 @@ class Run:
             batch_size: The number of examples in a full batch.
             workers: The number of loader processes; 0 if there are none.
         """
-        return Loader(self._steps, batches, batch_size=batch_size, workers=workers)
+        return Loader(self.steps, batches, batch_size=batch_size, workers=workers)
 
     def fail(self, error: BaseException | str) -> None:
         """Say that the run failed, and finish it."""
@@ -203,6 +206,8 @@ class Run:
     ) -> None:
         """Remember which exception ends it; called by the agent itself."""
         self.note_failure(hooks.describe(kind, error, trace))
+        if error is not None and not self._is_finished:
+            examine(error, self.steps)
         if self._session is not None:
             self._session.note_exception(kind, error, trace)
 
@@ -211,6 +216,7 @@ class Run:
         # Locks are copied in whatever state the parent's threads left them.
         self._starting = threading.Lock()
         self._recorder.start_anew()
+        self.steps.start_anew_in_child()
         session, self._session = self._session, None
         # The parent measures its process tree, this child included, and has said
         # what there is to say about the machine and the script.

@@ -212,7 +212,11 @@ def _stage(stage: object) -> str:
 
 def _rank(rank: int | None, environment: Environment) -> int:
     if rank is None:
-        found = (environment.get(name, "") for name in _RANK_VARIABLES)
+        variables: tuple[str, ...] = _RANK_VARIABLES
+        if environment.get("NODE_RANK", "0") == "0":
+            # All that Lightning's launcher says; on the first node it is the rank.
+            variables = (*variables, "LOCAL_RANK")
+        found = (environment.get(name, "") for name in variables)
         text = next(filter(None, found), "0")
         # Some launchers leave such variables unset as "" or "-1".
         return int(text) if re.fullmatch(r"\d{1,7}", text) else 0

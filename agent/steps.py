@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING
 
+from agent.background import importing
+from agent.device_times import DeviceTimes, Span
 from agent.recorder import Recorder
 
-Batch = TypeVar("Batch")
+if TYPE_CHECKING:
+    from agent.frameworks.torch_loop import TorchLoop
+
+logger = logging.getLogger(__name__)
 
 # In this order: a framework brings the ones behind it along.
 _FRAMEWORKS = (("torch", "pytorch"), ("tensorflow", "tensorflow"), ("jax", "jax"))
+# Phases of the first steps are asked whether they ran under autocast; later ones do
+# what these did.
+_STEPS_ASKED = 3
+_MOST_PATHS_KEPT = 1_000
 
 
 class Steps:
@@ -28,6 +38,16 @@ class Steps:
         self._phases: dict[str, float] = {}
         self._phase_counts: dict[str, int] = {}
         self._open = _OpenPhases()
+        self._paths: dict[str, str] = {}
+        self._stated: dict[str, object] = {}
+        self._torch: TorchLoop | None = None
+        self._device: DeviceTimes | None = None
+        self._has_failed = False
+
+    @property
+    def is_looping(self) -> bool:
+        """Whether a loop is being timed."""
+        return self._loop_thread is not None
 
     def begin(self) -> bool:
         """Start timing a loop; False within another one, whose step it is part of."""
@@ -35,36 +55,65 @@ class Steps:
             return False
         self._loop_thread = threading.get_ident()
         self._phases.clear()
+        self._look_at_framework()
         return True
 
     def end(self) -> None:
         """Stop timing."""
         self._loop_thread = None
+        if self._device is not None:
+            self._put_device_times()
 
     def record(
-        self, *, seconds: float, wait_seconds: float, examples: int | None
+        self, *, seconds: float, wait_seconds: float | None, examples: int | None
     ) -> None:
         """Log the step that has just ended."""
-        measured = {"seconds": seconds, "data_wait_seconds": wait_seconds}
+        measured = {"seconds": seconds}
+        if wait_seconds is not None:
+            measured["data_wait_seconds"] = wait_seconds
         if examples is not None:
             measured["examples"] = float(examples)
         for name, spent in self._phases.items():
             measured[f"phase/{name}_seconds"] = spent
         self._phases.clear()
-        self._put(measured, float(self._steps))
+        moment = time.time_ns() // 1_000
+        self._put(measured, float(self._steps), moment)
+        if self._device is not None:
+            self._device.end_step(self._steps, moment)
+            self._put_device_times()
+        elif self._torch is not None and self._steps < _STEPS_ASKED:
+            # Some scripts touch the GPU in their first step.
+            self._look_at_framework()
         self._steps += 1
 
     def state_facts(self, facts: Mapping[str, object]) -> None:
         """Log what is known about the loop before it starts."""
         for name, value in facts.items():
-            self._recorder.set_value(f"{self._namespace}/facts/{name}", value)
+            if name not in self._stated or self._stated[name] != value:
+                self._stated[name] = value
+                self._recorder.set_value(f"{self._namespace}/facts/{name}", value)
+
+    def state(self, path: str, value: object) -> None:
+        """Log a value, or from nested dictionaries many, about this process."""
+        self._recorder.set_value(f"{self._namespace}/{path}", value)
+
+    def start_anew_in_child(self) -> None:
+        """Leave the device to the parent process: a fork cannot use it."""
+        self._torch = self._device = None
 
     def opened(self, phase: Phase) -> None:
         """A phase begins, perhaps within another."""
         self._open.phases.append(phase)
+        if self._device is not None and self._loop_thread == threading.get_ident():
+            try:
+                phase.span = self._device.open(phase.name)
+            except Exception:  # noqa: BLE001 - foreign code
+                self._give_up()
 
     def closed(self, phase: Phase, seconds: float) -> None:
         """A phase has ended; its time counts for no phase around it."""
+        if phase.span is not None or self._is_asking_phases:
+            self._close_for_framework(phase)
         if phase in self._open.phases:
             self._open.phases.remove(phase)
         if self._open.phases:
@@ -78,11 +127,78 @@ class Steps:
             self._phase_counts[phase.name] = count + 1
             self._put({f"phase/{phase.name}_seconds": own}, float(count))
 
-    def _put(self, measured: Mapping[str, float], step: float) -> None:
+    def _put(
+        self, measured: Mapping[str, float], step: float, moment: int | None = None
+    ) -> None:
+        paths = self._paths
         named = {
-            f"{self._namespace}/step/{name}": value for name, value in measured.items()
+            paths.get(name) or self._path(name): value
+            for name, value in measured.items()
         }
-        self._recorder.log_measured(named, step)
+        self._recorder.log_measured(named, step, moment)
+
+    def _path(self, name: str) -> str:
+        path = f"{self._namespace}/step/{name}"
+        # Names of phases may be made up at each step; they are not kept for ever.
+        if len(self._paths) < _MOST_PATHS_KEPT:
+            self._paths[name] = path
+        return path
+
+    def _ask_framework(self) -> None:
+        """Learn what PyTorch is set to, where it was imported; it never is for this."""
+        if self._has_failed:
+            return
+        if self._torch is None and "torch" in sys.modules:
+            with importing():
+                from agent.frameworks.torch_loop import TorchLoop  # noqa: PLC0415
+            self._torch = TorchLoop()
+        if self._torch is None:
+            return
+        self.state_facts(self._torch.facts())
+        if self._device is None:
+            self._device = self._torch.device_times()
+        else:
+            self._device.forget_step()
+
+    def _look_at_framework(self) -> None:
+        try:
+            self._ask_framework()
+        except Exception:  # noqa: BLE001 - foreign code
+            self._give_up()
+
+    @property
+    def _is_asking_phases(self) -> bool:
+        return (
+            self._torch is not None
+            and self._steps < _STEPS_ASKED
+            and self._loop_thread == threading.get_ident()
+        )
+
+    def _close_for_framework(self, phase: Phase) -> None:
+        try:
+            if phase.span is not None and self._device is not None:
+                self._device.close(phase.span)
+            if self._torch is not None and self._is_asking_phases:
+                self.state_facts(self._torch.autocast_facts())
+        except Exception:  # noqa: BLE001 - foreign code
+            self._give_up()
+
+    def _put_device_times(self) -> None:
+        """Log the steps that the device is done with; the others wait."""
+        if self._device is None:
+            return
+        try:
+            for step, moment, seconds in self._device.take():
+                measured = {f"device/{name}_seconds": s for name, s in seconds.items()}
+                self._put(measured, float(step), moment)
+        except Exception:  # noqa: BLE001 - foreign code
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Ask the framework no more: a device that fails fails in the user's calls."""
+        logger.debug("the framework cannot be asked", exc_info=True)
+        self._torch = self._device = None
+        self._has_failed = True
 
 
 class _OpenPhases(threading.local):
@@ -98,11 +214,13 @@ class Phase:
     def __init__(self, steps: Steps, name: str) -> None:
         self.name = name
         self.seconds_of_others = 0.0
+        self.span: Span | None = None
         self._steps = steps
         self._began = 0.0
 
     def __enter__(self) -> None:
         self.seconds_of_others = 0.0
+        self.span = None
         self._steps.opened(self)
         self._began = time.perf_counter()
 
@@ -115,74 +233,47 @@ class Phase:
         self._steps.closed(self, time.perf_counter() - self._began)
 
 
-class Loader(Generic[Batch]):
-    """Yields the batches of an iterable and measures how long each was waited for."""
+class StepClock:
+    """Makes steps of the moments at which batches are asked for and arrive.
 
-    def __init__(
-        self,
-        steps: Steps,
-        batches: Iterable[Batch],
-        *,
-        batch_size: int | None,
-        workers: int | None,
-    ) -> None:
+    A step lasts from one batch's arrival to the next; the wait is its end.
+    """
+
+    def __init__(self, steps: Steps, *, is_waiting: bool = True) -> None:
+        # Of the batch that arrived last.
+        self.examples: int | None = None
         self._steps = steps
-        self._batches = batches
-        self._batch_size = _first_count(
-            batch_size,
-            getattr(batches, "batch_size", None),
-            getattr(getattr(batches, "batch_sampler", None), "batch_size", None),
-        )
-        self._workers = _first_count(workers, getattr(batches, "num_workers", None))
+        # Some loops have all data from the beginning: their wait is not 0, it is none.
+        self._is_waiting = is_waiting
+        self._asked = 0.0
+        self._arrived: float | None = None
 
-    def __len__(self) -> int:
-        # Any iterable may be given; progress bars ask and accept the TypeError.
-        return len(self._batches)  # type: ignore[arg-type]
+    @property
+    def is_in_step(self) -> bool:
+        """Whether a batch has arrived, and its step has not ended."""
+        return self._arrived is not None
 
-    def __iter__(self) -> Iterator[Batch]:
-        if not self._steps.begin():
-            yield from self._batches
-            return
-        try:
-            self._steps.state_facts(self._facts())
-            yield from self._timed()
-        finally:
-            self._steps.end()
+    def ask(self) -> None:
+        """The next batch is asked for; if it was already, that was no wait."""
+        self._asked = time.perf_counter()
 
-    def _timed(self) -> Iterator[Batch]:
-        batches = iter(self._batches)
-        arrived: float | None = None
-        examples: int | None = None
-        while True:
-            asked = time.perf_counter()
-            batch = next(batches, _END)
-            now = time.perf_counter()
-            if arrived is not None:
-                self._steps.record(
-                    seconds=now - arrived, wait_seconds=now - asked, examples=examples
-                )
-            if isinstance(batch, _End):
-                return
-            arrived = now
-            examples = count_examples(batch, self._batch_size)
-            yield batch
-            # Not held while the next one is made: batches may fill the memory.
-            del batch
+    def arrive(self) -> None:
+        """The next batch is there, or none is left: a step has ended."""
+        now = time.perf_counter()
+        if self._arrived is not None:
+            self._steps.record(
+                seconds=now - self._arrived,
+                wait_seconds=now - self._asked if self._is_waiting else None,
+                examples=self.examples,
+            )
+        self._arrived = now
 
-    def _facts(self) -> dict[str, object]:
-        facts: dict[str, object] = {"framework": find_framework()}
-        if self._batch_size is not None:
-            facts["batch_size"] = self._batch_size
-        if self._workers is not None:
-            facts["loader_workers"] = self._workers
-        return facts
-
-
-class _End:
-    """What `next` returns behind the last batch."""
-
-
-_END = _End()
+    def stop(self) -> None:
+        """The loop is over, and nothing was waited for."""
+        if self._arrived is not None:
+            self.ask()
+            self.arrive()
+        self._arrived = None
 
 
 def find_framework() -> str:
@@ -191,55 +282,3 @@ def find_framework() -> str:
         if module in sys.modules:
             return name
     return "plain"
-
-
-def count_examples(batch: object, batch_size: int | None) -> int | None:
-    """Return how many examples a batch holds, where that can be seen cheaply."""
-    try:
-        candidates = list(_counts(batch))
-    except Exception:  # noqa: BLE001 - foreign code
-        # The batch's own code ran: it may raise whatever it likes.
-        return None
-    if batch_size in candidates:
-        return batch_size
-    # The last batch may be smaller, none is larger.
-    fitting = (c for c in candidates if batch_size is None or c <= batch_size)
-    return next(fitting, None)
-
-
-def _counts(batch: object) -> Iterator[int]:
-    """What may be the number of examples, the likeliest first."""
-    members = batch
-    if isinstance(batch, Mapping):
-        members = list(batch.values())
-    elif (rows := _length(batch)) is not None and not isinstance(batch, (tuple, list)):
-        yield rows
-        return
-    if not isinstance(members, (tuple, list)) or not members:
-        return
-    # Inputs and targets side by side, or else a list of examples.
-    first = _length(members[0])
-    if first is not None:
-        yield first
-    if members is batch:
-        yield len(members)
-
-
-def _length(value: object) -> int | None:
-    shape = getattr(value, "shape", None)
-    if shape is not None:
-        return int(shape[0]) if len(shape) else None
-    # One example, whatever its length.
-    if isinstance(value, (str, bytes, Mapping)):
-        return None
-    try:
-        return len(value)  # type: ignore[arg-type]
-    except TypeError:
-        return None
-
-
-def _first_count(*candidates: object) -> int | None:
-    for candidate in candidates:
-        if isinstance(candidate, int) and candidate >= 0:
-            return int(candidate)
-    return None

@@ -1,6 +1,8 @@
 """What `python3 manage.py test` does: the checks, then all tests on both databases.
 
-With arguments it hands them to pytest and does nothing else.
+With `--frameworks` it runs the tests against PyTorch and its kind instead, in an
+environment of their own. With other arguments it hands them to pytest and does nothing
+else.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
 from tests.chromium import find_chromium, install_chromium
 from tests.services import PostgreSQL
+from tracker.embedded.environment import Environment
 
 ROOT = Path(__file__).resolve().parents[1]
 # As many test processes at once; the machine that this must be quick on has two cores.
@@ -33,6 +37,17 @@ CHECKS = {
     ],
     "migrations": ["manage.py", "makemigrations", "--check", "--dry-run"],
 }
+
+
+FRAMEWORKS = "--frameworks"
+# Several hundred megabytes, and gigabytes where PyTorch brings CUDA along.
+FRAMEWORK_REQUIREMENTS = ("requirements-frameworks.txt",)
+FRAMEWORK_TESTS = (
+    "tests/frameworks",
+    "tests/recordings",
+    "tests/examples",
+    "tests/documentation",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +69,8 @@ class Outcome:
 
 def main(arguments: Sequence[str]) -> int:
     os.chdir(ROOT)
+    if arguments and arguments[0] == FRAMEWORKS:
+        return run_framework_tests(arguments[1:])
     if arguments:
         return subprocess.call([sys.executable, "-m", "pytest", *arguments])
 
@@ -72,6 +89,8 @@ def main(arguments: Sequence[str]) -> int:
     print(*outcomes, sep="\n")
     if not has_browser:
         print("NOT RUN: tests in a browser. Install chromium, or name one in $CHROME.")
+    if find_spec("torch") is None:
+        print(f"NOT RUN: tests with PyTorch and its kind: test {FRAMEWORKS}.")
     checks = f"{', '.join(failed_checks)} FAILED" if failed_checks else "ok"
     print(f"checks       {checks}")
     print(f"coverage     {coverage} %")
@@ -79,6 +98,14 @@ def main(arguments: Sequence[str]) -> int:
     passed = not failed_checks and all(outcome.passed_all for outcome in outcomes)
     print("PASSED" if passed else "FAILED")
     return 0 if passed else 1
+
+
+def run_framework_tests(arguments: Sequence[str]) -> int:
+    environment = Environment(ROOT, ".venv-frameworks")
+    if not environment.is_ready(FRAMEWORK_REQUIREMENTS):
+        environment.make(FRAMEWORK_REQUIREMENTS)
+    chosen = arguments or FRAMEWORK_TESTS
+    return subprocess.call([str(environment.python), "-m", "pytest", *chosen])
 
 
 def isolated(folder: Path) -> dict[str, str]:

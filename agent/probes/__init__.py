@@ -15,4 +15,5 @@ PROBES = (
     ("nvml", "NvmlProbe"),
     ("nvml_events", "NvmlEventsProbe"),
     ("amd", "AmdProbe"),
+    ("torch_allocator", "TorchAllocatorProbe"),
 )

@@ -20,7 +20,7 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("SEAMARK_", "SLURM_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"):
+    for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "LOCAL_RANK", "NODE_RANK"):
         monkeypatch.delenv(name, raising=False)
     # Tests of what is captured say so; the others count what they logged.
     monkeypatch.setenv("SEAMARK_CAPTURE", "no")

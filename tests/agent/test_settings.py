@@ -38,6 +38,20 @@ def test_the_environment_comes_before_defaults():
     assert settings.namespace == "monitoring/s/rank-3"
 
 
+@pytest.mark.parametrize(
+    ("variables", "rank"),
+    [
+        ({"LOCAL_RANK": "1"}, 1),
+        ({"LOCAL_RANK": "1", "NODE_RANK": "0"}, 1),
+        # Of another node it says too little.
+        ({"LOCAL_RANK": "1", "NODE_RANK": "2"}, 0),
+        ({"LOCAL_RANK": "1", "RANK": "9"}, 9),
+    ],
+)
+def test_a_local_rank_is_the_rank_on_the_first_node(variables, rank):
+    assert read("r", variables).rank == rank
+
+
 @pytest.mark.parametrize("value", ["", "-1", "many", "99999999999"])
 def test_an_odd_rank_variable_is_rank_zero(value):
     assert read("r", {"RANK": value}).rank == 0

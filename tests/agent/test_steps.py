@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import agent
-from agent.steps import count_examples
+from agent.loader import count_examples
 
 
 @pytest.fixture

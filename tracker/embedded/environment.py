@@ -33,9 +33,9 @@ PIP = ("-m", "pip", "install", "--no-input", "--retries", "2")
 
 
 class Environment:
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, name: str = ".venv") -> None:
         self.root = root
-        self.folder = root / ".venv"
+        self.folder = root / name
         self.python = self.folder / "bin/python"
         # Holds the digests of the requirements that have been installed.
         self.stamp = self.folder / "seamark-installed"
@@ -56,7 +56,7 @@ class Environment:
             if self.is_ready(requirements):
                 return
             if not works(self.python):
-                step("Making an environment in .venv", self.create)
+                step(f"Making an environment in {self.folder.name}", self.create)
             step("Installing packages", lambda: self.install(requirements))
             files = [
                 file for name in requirements for file in included(self.root / name)

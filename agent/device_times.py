@@ -1,0 +1,118 @@
+"""Times phases on a device by events that it passes, without ever waiting for it.
+
+An event is recorded where a phase begins and where it ends, and read in some later
+step, when the device has passed both.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+# A device that is further behind than that is told no more about: unknown, not 0.
+MOST_STEPS_WAITING = 64
+_MILLISECONDS = 1000.0
+
+
+class Event(Protocol):
+    """As PyTorch's events are."""
+
+    def record(self) -> object:
+        """Put the event behind all work that was given to the device so far."""
+
+    def query(self) -> bool:
+        """Return whether the device has passed it."""
+
+    # Any other kind of event is refused by the event itself.
+    def elapsed_time(self, end_event: Event) -> float:
+        """Return the milliseconds from this event to another."""
+
+
+@dataclass(eq=False)
+class Span:
+    """One phase on the device, and the phases within it."""
+
+    name: str
+    began: Event
+    ended: Event | None = None
+    parts: list[Span] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Step:
+    number: int
+    moment: int  # microseconds since 1970
+    spans: list[Span]
+
+
+class DeviceTimes:
+    """Collects the spans of steps, and hands out their times once they are known."""
+
+    def __init__(self, new_event: Callable[[], Event | None]) -> None:
+        # None where nothing may be recorded just now.
+        self._new_event = new_event
+        self._open: list[Span] = []
+        self._spans: list[Span] = []
+        self._waiting: deque[_Step] = deque(maxlen=MOST_STEPS_WAITING)
+
+    def open(self, name: str) -> Span | None:
+        """A phase begins."""
+        began = self._new_event()
+        if began is None:
+            return None
+        began.record()
+        span = Span(name, began)
+        around = self._open[-1].parts if self._open else self._spans
+        around.append(span)
+        self._open.append(span)
+        return span
+
+    def close(self, span: Span) -> None:
+        """A phase ends."""
+        if span in self._open:
+            self._open.remove(span)
+        ended = self._new_event()
+        if ended is not None:
+            ended.record()
+            span.ended = ended
+
+    def end_step(self, number: int, moment: int) -> None:
+        """The step is over; what the device makes of it is still to come."""
+        # A phase that is open across steps belongs to none.
+        if self._spans and not self._open:
+            self._waiting.append(_Step(number, moment, self._spans))
+        self.forget_step()
+
+    def forget_step(self) -> None:
+        """What was collected belongs to a step that never ended."""
+        self._spans = []
+        self._open = []
+
+    def take(self) -> Iterator[tuple[int, int, dict[str, float]]]:
+        """Yield number, moment and seconds per phase of steps that have passed."""
+        while self._waiting and all(map(_is_passed, self._waiting[0].spans)):
+            step = self._waiting.popleft()
+            seconds: dict[str, float] = {}
+            for span in step.spans:
+                _add(span, seconds)
+            if seconds:
+                yield step.number, step.moment, seconds
+
+
+def _is_passed(span: Span) -> bool:
+    return (span.ended is None or span.ended.query()) and all(
+        map(_is_passed, span.parts)
+    )
+
+
+def _add(span: Span, seconds: dict[str, float]) -> float:
+    """Add each phase's own time by name; return that of the whole span."""
+    of_parts = sum(_add(part, seconds) for part in span.parts)
+    if span.ended is None:
+        return of_parts
+    whole = span.began.elapsed_time(span.ended) / _MILLISECONDS
+    own = max(0.0, whole - of_parts)
+    seconds[span.name] = seconds.get(span.name, 0.0) + own
+    return whole

@@ -1,0 +1,82 @@
+"""Accelerate: a tracker for its Accelerator.
+
+from agent.frameworks.accelerate import SeamarkTracker
+
+accelerator = Accelerator(log_with=SeamarkTracker(run))
+accelerator.init_trackers("digits", config={"learning_rate": 0.1})
+for batch in run.loader(accelerator.prepare(loader)):
+    ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from accelerate.tracking import GeneralTracker, on_main_process
+
+from agent.frameworks.quiet import quiet
+from agent.frameworks.runs import run_for
+from agent.run import Run
+
+
+class SeamarkTracker(GeneralTracker):
+    """Logs what `accelerator.log` is given, from the main process alone.
+
+    Args:
+        run: The run to log into, or its name; by default the one that is open.
+    """
+
+    name = "seamark"
+    requires_logging_directory = False
+    main_process_only = True
+
+    def __init__(self, run: Run | str | None = None) -> None:
+        super().__init__()
+        self._given = run
+        self._run: Run | None = run if isinstance(run, Run) else None
+
+    @on_main_process
+    @quiet
+    def start(self) -> None:
+        """Open the run, now that processes know their ranks."""
+        self._opened()
+
+    @property
+    def tracker(self) -> Run | None:
+        """The run, as `accelerator.get_tracker("seamark").tracker`."""
+        return self._run
+
+    @on_main_process
+    @quiet
+    def store_init_configuration(self, values: Mapping[str, Any]) -> None:
+        """Log parameters, nested as they like, below `params/`."""
+        if values:
+            self._opened()["params"] = values
+
+    @on_main_process
+    @quiet
+    def log(
+        self, values: Mapping[str, Any], step: int | None = None, **options: Any
+    ) -> None:
+        """Log numbers as series, and anything else as a value."""
+        numbers: dict[str, Any] = {}
+        for name, value in values.items():
+            if isinstance(value, str):
+                self._opened()[name] = value
+            else:
+                numbers[name] = value
+        if numbers:
+            self._opened().log(numbers, step=step)
+
+    @on_main_process
+    @quiet
+    def finish(self) -> None:
+        """Finish the run, unless whoever gave it goes on with it."""
+        if self._run is not None and not isinstance(self._given, Run):
+            self._run.finish()
+
+    def _opened(self) -> Run:
+        if self._run is None:
+            self._run = run_for(self._given)
+        return self._run

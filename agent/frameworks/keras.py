@@ -1,0 +1,113 @@
+"""Keras 3, whatever computes for it: a callback for `fit`.
+
+from agent.frameworks.keras import SeamarkCallback
+
+model.fit(x, y, callbacks=[SeamarkCallback(run)])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+
+from agent.frameworks.quiet import quiet
+from agent.frameworks.runs import run_for
+from agent.run import Run
+from agent.steps import StepClock
+
+_FRAMEWORKS = {"torch": "pytorch", "numpy": "plain"}
+
+
+class SeamarkCallback(keras.callbacks.Callback):
+    """Logs the metrics of epochs, and times steps and their wait for data.
+
+    Args:
+        run: The run to log into, or its name; by default the one that is open.
+    """
+
+    # Metrics are read at the end of an epoch alone, so that no step waits for them.
+    async_safe = True
+
+    def __init__(self, run: Run | str | None = None) -> None:
+        super().__init__()
+        self._given = run
+        self._run: Run | None = None
+        self._clock: StepClock | None = None
+
+    @quiet
+    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
+        """The loop begins."""
+        self._run = run = run_for(self._given)
+        if self.params:
+            run["params/fit"] = {
+                k: v for k, v in self.params.items() if isinstance(v, (int, float))
+            }
+        if self._clock is not None:
+            # An earlier loop ended by an error, of which callbacks are not told.
+            run.steps.end()
+        self._clock = StepClock(run.steps) if run.steps.begin() else None
+        run.steps.state_facts(_facts(self.model))
+
+    @quiet
+    def on_train_batch_begin(
+        self, batch: int, logs: Mapping[str, Any] | None = None
+    ) -> None:
+        """A mini-batch is there."""
+        if self._clock is not None:
+            self._clock.arrive()
+
+    @quiet
+    def on_train_batch_end(
+        self, batch: int, logs: Mapping[str, Any] | None = None
+    ) -> None:
+        """From here on the next one is waited for."""
+        if self._clock is not None:
+            self._clock.ask()
+
+    @quiet
+    def on_test_begin(self, logs: Mapping[str, Any] | None = None) -> None:
+        """Validation is no part of a step."""
+        if self._clock is not None:
+            self._clock.stop()
+
+    @quiet
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Log the epoch's metrics: `loss` as `train/loss`, `val_loss` as `val/loss`."""
+        if self._clock is not None:
+            self._clock.stop()
+        if self._run is not None and logs:
+            self._run.log({_path(n): v for n, v in logs.items()}, step=epoch)
+
+    @quiet
+    def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
+        """The loop is over; the run goes on, and ends with the script."""
+        if self._clock is not None and self._run is not None:
+            self._clock.stop()
+            self._run.steps.end()
+        self._clock = None
+
+
+def _facts(model: Any) -> dict[str, object]:
+    backend = keras.backend.backend()
+    optimizer = getattr(model, "optimizer", None)
+    facts: dict[str, object] = {
+        "framework": _FRAMEWORKS.get(backend, backend),
+        "keras/version": keras.__version__,
+        "keras/backend": backend,
+        "keras/precision": keras.config.dtype_policy().name,
+        "model/class": type(model).__name__,
+        "model/compiled": bool(getattr(model, "jit_compile", False)),
+    }
+    if model.built:
+        facts["model/parameters"] = model.count_params()
+    if optimizer is not None:
+        facts["optimizer/class"] = type(optimizer).__name__
+    return facts
+
+
+def _path(name: str) -> str:
+    if name.startswith("val_"):
+        return f"val/{name.removeprefix('val_')}"
+    return f"train/{name}"

@@ -1,0 +1,222 @@
+"""Lightning: a logger for metrics, and a callback that times steps and their phases.
+
+from agent.frameworks.lightning import SeamarkCallback, SeamarkLogger
+
+trainer = Trainer(logger=SeamarkLogger(run), callbacks=[SeamarkCallback()])
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any
+
+from agent.frameworks.lightning_profiler import StepProfiler
+from agent.frameworks.quiet import quiet
+from agent.frameworks.runs import run_for
+from agent.frameworks.torch import model_facts
+from agent.loader import count_examples, find_batch_size, loader_facts
+from agent.run import Run
+
+# Both distributions are in use; the classes of one are refused by the other.
+if "lightning" in sys.modules or "pytorch_lightning" not in sys.modules:
+    from lightning.pytorch.callbacks import Callback
+    from lightning.pytorch.loggers.logger import Logger, rank_zero_experiment
+    from lightning.pytorch.profilers import PassThroughProfiler
+    from lightning.pytorch.utilities import rank_zero_only
+else:
+    from pytorch_lightning.callbacks import Callback
+    from pytorch_lightning.loggers.logger import Logger, rank_zero_experiment
+    from pytorch_lightning.profilers import PassThroughProfiler
+    from pytorch_lightning.utilities import rank_zero_only
+
+_AUTOCAST = {"bf16-mixed": "bfloat16", "16-mixed": "float16"}
+
+
+class SeamarkLogger(Logger):
+    """Logs metrics and hyperparameters, from the first process alone.
+
+    The run stays open behind `fit`, for `test` or another `fit`; it ends with the
+    script, or with `run.finish()`.
+
+    Args:
+        run: The run to log into, or its name; by default the one that is open.
+        prefix: A namespace for the metrics.
+        save_dir: Where Lightning puts its checkpoints.
+    """
+
+    def __init__(
+        self,
+        run: Run | str | None = None,
+        *,
+        prefix: str = "",
+        save_dir: str | None = None,
+    ) -> None:
+        super().__init__()
+        self._run = run
+        self._prefix = prefix
+        self._save_dir = save_dir
+
+    @property
+    @rank_zero_experiment
+    def experiment(self) -> Run:
+        """The run; in processes of rank 1 and above something that does nothing."""
+        return self.run
+
+    @property
+    def run(self) -> Run:
+        """The run that is logged into."""
+        if not isinstance(self._run, Run):
+            self._run = run_for(self._run)
+        return self._run
+
+    @property
+    def name(self) -> str:
+        """The project's name, which Lightning takes for a folder of checkpoints."""
+        return self.run.project
+
+    @property
+    def version(self) -> str:
+        """The run's name, likewise."""
+        return self.run.name
+
+    @property
+    def save_dir(self) -> str | None:
+        """Where Lightning puts checkpoints; by default the trainer's own folder."""
+        return self._save_dir
+
+    @rank_zero_only
+    @quiet
+    def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        """Log one point of each metric."""
+        if self._prefix:
+            metrics = {f"{self._prefix}/{name}": v for name, v in metrics.items()}
+        self.run.log(metrics, step=step)
+
+    @rank_zero_only
+    @quiet
+    def log_hyperparams(
+        self, params: Mapping[str, Any] | Namespace, *_args: Any, **_options: Any
+    ) -> None:
+        """Log parameters, nested as they like, below `params/`."""
+        values = vars(params) if isinstance(params, Namespace) else params
+        if values:
+            self.run["params"] = values
+
+    @rank_zero_only
+    @quiet
+    def after_save_checkpoint(self, checkpoint_callback: Any) -> None:
+        """Log where the best checkpoint lies."""
+        path = getattr(checkpoint_callback, "best_model_path", "")
+        score = getattr(checkpoint_callback, "best_model_score", None)
+        if path:
+            self.run["checkpoint/best_path"] = path
+        if score is not None:
+            self.run["checkpoint/best_score"] = score
+
+    def finalize(self, status: str) -> None:
+        """Leave the run open: there may be another `fit`, and errors end it."""
+
+
+class SeamarkCallback(Callback):
+    """Times steps, the wait for data and phases, and tells how training is set up.
+
+    In every process: those of rank 1 and above have series of their own.
+
+    Args:
+        run: The run, or its name; by default that of the trainer's SeamarkLogger.
+    """
+
+    def __init__(self, run: Run | str | None = None) -> None:
+        super().__init__()
+        self._given = run
+        self._profiler: StepProfiler | None = None
+        self._batch_size: int | None = None
+        self._is_told_actions = False
+
+    @quiet
+    def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+        """Put a profiler in place, unless the user has chosen one."""
+        if stage != "fit":
+            return
+        given = self._given
+        if given is None:
+            loggers = [n for n in trainer.loggers if isinstance(n, SeamarkLogger)]
+            given = loggers[0].run if loggers else None
+        # Of a trainer that fits again the profiler is an earlier one of ours.
+        is_free = isinstance(trainer.profiler, (PassThroughProfiler, StepProfiler))
+        self._profiler = StepProfiler(run_for(given, rank=trainer.global_rank))
+        if is_free:
+            trainer.profiler = self._profiler
+        self._is_told_actions = is_free
+
+    @quiet
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """The loop begins."""
+        if self._profiler is None:
+            return
+        steps = self._profiler.run.steps
+        self._profiler.begin()
+        facts = {f"lightning/{k}": v for k, v in _trainer_facts(trainer).items()}
+        facts |= {f"model/{k}": v for k, v in model_facts(pl_module).items()}
+        if trainer.optimizers:
+            facts["optimizer/class"] = type(trainer.optimizers[0]).__name__
+        facts["torch/autocast"] = _AUTOCAST.get(str(trainer.precision), "off")
+        loader = trainer.train_dataloader
+        self._batch_size = find_batch_size(loader)
+        steps.state_facts(facts | loader_facts(loader))
+
+    @quiet
+    def on_train_batch_start(
+        self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """A batch is about to be trained on."""
+        if self._profiler is not None:
+            if not self._is_told_actions:
+                self._profiler.clock.arrive()
+            self._profiler.clock.examples = count_examples(batch, self._batch_size)
+
+    @quiet
+    def on_train_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Beside a profiler of the user's, what follows counts as the wait."""
+        if self._profiler is not None and not self._is_told_actions:
+            self._profiler.clock.ask()
+
+    @quiet
+    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        """Validation is no part of a step."""
+        if self._profiler is not None:
+            self._profiler.clock.stop()
+
+    @quiet
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """The last step of an epoch waits for nothing."""
+        if self._profiler is not None:
+            self._profiler.clock.stop()
+
+    @quiet
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        """The loop is over."""
+        if self._profiler is not None:
+            self._profiler.end()
+
+    @quiet
+    def on_exception(
+        self, trainer: Any, pl_module: Any, exception: BaseException
+    ) -> None:
+        """The loop has failed; the run learns of it when the error ends the script."""
+        if self._profiler is not None:
+            self._profiler.end()
+
+
+def _trainer_facts(trainer: Any) -> dict[str, object]:
+    return {
+        "precision": str(trainer.precision),
+        "strategy": type(trainer.strategy).__name__,
+        "devices": trainer.num_devices,
+        "nodes": trainer.num_nodes,
+        "accumulated_batches": trainer.accumulate_grad_batches,
+    }

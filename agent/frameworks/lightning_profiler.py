@@ -1,0 +1,84 @@
+"""Makes steps and phases of the actions that Lightning tells its profiler."""
+
+from __future__ import annotations
+
+import sys
+
+from agent.frameworks.quiet import quiet
+from agent.run import Run
+from agent.steps import Phase, StepClock
+
+if "lightning" in sys.modules or "pytorch_lightning" not in sys.modules:
+    from lightning.pytorch.profilers import Profiler
+else:
+    from pytorch_lightning.profilers import Profiler
+
+_FETCH = "fetch"
+# The end of an action's name, and its beginning: the names of strategies vary.
+_ACTIONS = {
+    (".train_dataloader_next", "["): _FETCH,
+    (".batch_to_device", "[Strategy]"): "copy",
+    (".training_step", "[Strategy]"): "forward",
+    (".backward", "[Strategy]"): "backward",
+    (".optimizer_step", "[LightningModule]"): "optimizer",
+}
+
+
+class StepProfiler(Profiler):
+    """Times training alone: what validation does belongs to no step."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__()
+        self.run = run
+        self.clock = StepClock(run.steps)
+        self._is_timing = False
+        self._kinds: dict[str, str | None] = {}
+        self._open: dict[str, Phase] = {}
+
+    def begin(self) -> None:
+        """The training loop begins."""
+        self._is_timing = self.run.steps.begin()
+
+    def end(self) -> None:
+        """The training loop is over, or has failed."""
+        if self._is_timing:
+            self.clock.stop()
+            self.run.steps.end()
+        self._is_timing = False
+
+    @quiet
+    def start(self, action_name: str) -> None:
+        """An action begins."""
+        kind = self._kind(action_name)
+        if kind is None or not self._is_timing:
+            return
+        if kind is _FETCH:
+            self.clock.ask()
+        # Validation copies its batches too, outside of any step.
+        elif self.clock.is_in_step and action_name not in self._open:
+            phase = self._open[action_name] = self.run.phase(kind)
+            phase.__enter__()
+
+    @quiet
+    def stop(self, action_name: str) -> None:
+        """An action ends."""
+        kind = self._kind(action_name)
+        if kind is None:
+            return
+        if kind is _FETCH:
+            if self._is_timing:
+                self.clock.arrive()
+        elif (phase := self._open.pop(action_name, None)) is not None:
+            phase.__exit__(None, None, None)
+
+    def _kind(self, action_name: str) -> str | None:
+        if action_name not in self._kinds:
+            self._kinds[action_name] = next(
+                (
+                    kind
+                    for (end, beginning), kind in _ACTIONS.items()
+                    if action_name.endswith(end) and action_name.startswith(beginning)
+                ),
+                None,
+            )
+        return self._kinds[action_name]

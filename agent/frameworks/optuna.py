@@ -1,0 +1,116 @@
+"""Optuna: a callback that logs a study's trials, and runs for single trials.
+
+    from agent.frameworks.optuna import SeamarkCallback, trial_run
+
+    study.optimize(objective, n_trials=100, callbacks=[SeamarkCallback(run)])
+
+A study is one run: its trials are points of series. Where each trial trains for long,
+give each a run of its own beside it:
+
+    def objective(trial):
+        with trial_run(trial) as run:
+            ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from optuna.exceptions import TrialPruned
+from optuna.trial import TrialState
+
+import agent
+from agent.frameworks.quiet import quiet
+from agent.frameworks.runs import run_for
+from agent.run import Run
+
+
+class SeamarkCallback:
+    """Logs values, parameters and duration of each trial, by its number.
+
+    Args:
+        run: The run to log into, or its name; by default the one that is open.
+        namespace: Where the series lie.
+    """
+
+    def __init__(
+        self, run: Run | str | None = None, *, namespace: str = "trials"
+    ) -> None:
+        self._run = run_for(run)
+        self._namespace = namespace
+
+    # Any: what a study and a trial offer differs between versions.
+    @quiet
+    def __call__(self, study: Any, trial: Any) -> None:
+        """Log a trial that has ended, however it did."""
+        points: dict[str, object] = {
+            "is_complete": trial.state == TrialState.COMPLETE,
+            "is_pruned": trial.state == TrialState.PRUNED,
+        }
+        points |= _values(study, trial)
+        if trial.duration is not None:
+            points["seconds"] = trial.duration.total_seconds()
+        for name, value in trial.params.items():
+            # A choice of texts is no number; the trial's own record has it.
+            if isinstance(value, (int, float)):
+                points[f"params/{name}"] = value
+        named = {f"{self._namespace}/{name}": v for name, v in points.items()}
+        self._run.log(named, step=trial.number)
+        self._log_best(study)
+
+    def _log_best(self, study: Any) -> None:
+        self._run["study/name"] = study.study_name
+        self._run["study/directions"] = [d.name.lower() for d in study.directions]
+        if len(study.directions) > 1:
+            return
+        try:
+            best = study.best_trial
+        except ValueError:
+            # No trial is complete yet.
+            return
+        self._run["study/best"] = {
+            "trial": best.number,
+            "value": best.value,
+            "params": dict(best.params),
+        }
+
+
+@contextmanager
+def trial_run(trial: Any, **options: Any) -> Iterator[Run]:
+    """Open a run for one trial, and finish it with what the trial has chosen.
+
+    A pruned trial is no failed run; it has the tag `pruned`.
+
+    Args:
+        trial: What Optuna gives to the objective.
+        options: As for `agent.init`; by default the run is named by study and trial.
+    """
+    options.setdefault("run", f"{trial.study.study_name}-{trial.number}")
+    run = agent.init(**options)
+    run.add_tags("trial")
+    pruned = None
+    with run:
+        try:
+            yield run
+        except TrialPruned as error:
+            run.add_tags("pruned")
+            pruned = error
+        finally:
+            if trial.params:
+                run["params"] = dict(trial.params)
+            run["study"] = {"name": trial.study.study_name, "trial": trial.number}
+    if pruned is not None:
+        raise pruned
+
+
+def _values(study: Any, trial: Any) -> dict[str, object]:
+    if not trial.values:
+        return {}
+    if len(trial.values) == 1:
+        return {"value": trial.values[0]}
+    names = study.metric_names or [str(n) for n in range(len(trial.values))]
+    return {
+        f"value/{name}": value for name, value in zip(names, trial.values, strict=True)
+    }

@@ -1,0 +1,102 @@
+"""PyTorch: what a model and its optimizer are, for whoever reads the run.
+
+    from agent.frameworks.torch import describe
+
+    describe(run, model=model, optimizer=optimizer)
+    for inputs, labels in run.loader(loader):
+        ...
+
+Settings, loader, phases on the GPU and allocator are read without a call: see
+docs/how-to/train-with-pytorch.md.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from agent.frameworks.torch_loop import TorchLoop, type_name
+from agent.run import Run
+
+logger = logging.getLogger(__name__)
+
+# Wrappers that hold the model in `module`; FSDP of the second kind is a base class.
+_WRAPPERS = ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel")
+
+
+def describe(
+    run: Run,
+    *,
+    model: torch.nn.Module | None = None,
+    optimizer: torch.optim.Optimizer | None = None,
+) -> None:
+    """Log sizes, types, wrappers and settings; call it once both are ready.
+
+    Args:
+        run: The run to log into.
+        model: As it is trained: compiled, wrapped for several processes, ...
+        optimizer: The one that updates it.
+    """
+    try:
+        facts = TorchLoop().facts()
+        if model is not None:
+            facts |= {f"model/{k}": v for k, v in model_facts(model).items()}
+        if optimizer is not None:
+            facts |= {f"optimizer/{k}": v for k, v in _optimizer_facts(optimizer)}
+    except Exception:
+        # The rim of foreign code: a model may be any object, in any state.
+        logger.debug("the model cannot be described", exc_info=True)
+        return
+    run.steps.state_facts(facts)
+
+
+def model_facts(model: torch.nn.Module) -> dict[str, object]:
+    """Return what is known of a model without running it."""
+    inner, wrapper, is_compiled = _unwrapped(model)
+    parameters = list(inner.parameters())
+    facts: dict[str, object] = {
+        "class": type(inner).__name__,
+        "compiled": is_compiled,
+        "types": {type_name(p.dtype) for p in parameters},
+        "devices": {str(p.device) for p in parameters},
+    }
+    if wrapper is not None:
+        facts["wrapper"] = wrapper
+    # The size of lazy ones is known after the first batch.
+    if not any(torch.nn.parameter.is_lazy(p) for p in parameters):
+        facts["parameters"] = sum(p.numel() for p in parameters)
+        facts["trainable_parameters"] = sum(
+            p.numel() for p in parameters if p.requires_grad
+        )
+        facts["parameter_bytes"] = sum(p.numel() * p.element_size() for p in parameters)
+    return facts
+
+
+def _unwrapped(model: torch.nn.Module) -> tuple[torch.nn.Module, str | None, bool]:
+    """Return the model itself, who spreads it over processes, whether it is compiled."""
+    wrapper, is_compiled = None, False
+    while True:
+        name = type(model).__name__
+        is_compiled |= getattr(model, "_compiled_call_impl", None) is not None
+        if name == "OptimizedModule":
+            model, is_compiled = model._orig_mod, True  # noqa: SLF001 - torch.compile's
+        elif name in _WRAPPERS:
+            model, wrapper = model.module, name
+        else:
+            break
+    if any(base.__name__ == "FSDPModule" for base in type(model).__mro__):
+        wrapper = "FSDPModule"
+    return model, wrapper, is_compiled
+
+
+def _optimizer_facts(optimizer: torch.optim.Optimizer) -> Iterator[tuple[str, Any]]:
+    # Accelerate and others wrap the real one.
+    optimizer = getattr(optimizer, "optimizer", optimizer)
+    yield "class", type(optimizer).__name__
+    for option in ("fused", "foreach"):
+        chosen = optimizer.defaults.get(option)
+        if chosen is not None:
+            yield option, bool(chosen)

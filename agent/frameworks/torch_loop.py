@@ -1,0 +1,92 @@
+"""What a loop says by itself where PyTorch was imported: settings and device events.
+
+Everything is read, nothing is set, and CUDA is never initialised for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from agent.device_times import DeviceTimes, Event
+
+
+class TorchLoop:
+    """The side of PyTorch that the agent asks, in the thread of the loop."""
+
+    def facts(self) -> dict[str, object]:
+        """Return the settings that decide about speed, below `torch/`."""
+        facts: dict[str, object] = {}
+        for name, read in _SETTINGS.items():
+            # Some cannot be read on every build, or beside others that were set.
+            with contextlib.suppress(Exception):
+                facts[f"torch/{name}"] = read()
+        facts.update(_distributed_facts())
+        return {name: value for name, value in facts.items() if value is not None}
+
+    def autocast_facts(self) -> dict[str, object]:
+        """Return autocast's type while it is on; outside of it nothing is known."""
+        device = "cuda" if torch.cuda.is_initialized() else "cpu"
+        if not torch.is_autocast_enabled(device):
+            return {}
+        return {"torch/autocast": type_name(torch.get_autocast_dtype(device))}
+
+    def device_times(self) -> DeviceTimes | None:
+        """Return what times phases on the GPU; None where none is in use."""
+        if not torch.cuda.is_initialized():
+            return None
+        return DeviceTimes(_new_event)
+
+
+def type_name(dtype: Any) -> str:
+    """Return `bfloat16` of `torch.bfloat16`."""
+    return str(dtype).removeprefix("torch.")
+
+
+def _new_event() -> Event | None:
+    # In a graph that is being captured an event would be a part of the graph.
+    if torch.cuda.is_current_stream_capturing():
+        return None
+    event: Event = torch.cuda.Event(enable_timing=True)
+    return event
+
+
+def _distributed_facts() -> dict[str, object]:
+    distributed = torch.distributed
+    if not (distributed.is_available() and distributed.is_initialized()):
+        return {}
+    return {
+        "distributed/backend": distributed.get_backend(),
+        "distributed/world_size": distributed.get_world_size(),
+    }
+
+
+def _device_count() -> int | None:
+    # Asked without CUDA's help it may start the driver.
+    return torch.cuda.device_count() if torch.cuda.is_initialized() else None
+
+
+def _cudnn_version() -> int | None:
+    version: int | None = (
+        torch.backends.cudnn.version() if torch.cuda.is_initialized() else None
+    )
+    return version
+
+
+# Any: PyTorch's types are known only where it is installed.
+_SETTINGS: dict[str, Callable[[], Any]] = {
+    "version": lambda: str(torch.__version__),
+    "cuda": lambda: torch.version.cuda,
+    "cudnn": _cudnn_version,
+    "cudnn_benchmark": lambda: torch.backends.cudnn.benchmark,
+    "deterministic": torch.are_deterministic_algorithms_enabled,
+    "matmul_precision": torch.get_float32_matmul_precision,
+    "tf32_matmul": lambda: torch.backends.cuda.matmul.allow_tf32,
+    "tf32_cudnn": lambda: torch.backends.cudnn.allow_tf32,
+    "default_dtype": lambda: type_name(torch.get_default_dtype()),
+    "threads": torch.get_num_threads,
+    "device_count": _device_count,
+}

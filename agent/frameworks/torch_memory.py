@@ -1,0 +1,159 @@
+"""What PyTorch's memory was full of when no more of it could be had.
+
+Read once, when the process is about to end: nothing here is meant to be quick.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from agent.frameworks.torch_loop import type_name
+
+# A failure of the allocator for the CPU has no type of its own.
+_CPU_MESSAGE = "DefaultCPUAllocator"
+_REQUESTED = re.compile(
+    r"allocate ([\d.]+) ?(bytes|KiB|MiB|GiB|TiB)|allocate (\d+) bytes"
+)
+_UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_GPU = re.compile(r"\bGPU (\d{1,4})\b")
+_MOST_LISTED = 10
+
+PARAMETERS, GRADIENTS, OPTIMIZER, OTHER = (
+    "parameters",
+    "gradients",
+    "optimizer",
+    "other tensors",
+)
+
+
+@dataclass(frozen=True)
+class _Holding:
+    """Memory that a tensor holds; tensors that share it are one."""
+
+    kind: str
+    size_bytes: int
+    label: str
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an allocator refused, of a GPU or of the CPU."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and _CPU_MESSAGE in str(error)
+
+
+def report(error: BaseException) -> dict[str, object]:
+    """Return where the memory of the device is, as far as Python can see."""
+    device = _device_of(error)
+    facts: dict[str, object] = {"device": device}
+    requested = _requested_bytes(str(error))
+    if requested is not None:
+        facts["requested_bytes"] = requested
+
+    holdings = list(_holdings(device))
+    sizes = dict.fromkeys((PARAMETERS, GRADIENTS, OPTIMIZER, OTHER), 0)
+    for holding in holdings:
+        sizes[holding.kind] += holding.size_bytes
+    for kind, size in sizes.items():
+        facts[f"{kind.replace(' ', '_')}_bytes"] = size
+    facts["largest"] = _largest(holdings)
+    if device.startswith("cuda"):
+        facts |= _allocator(device, seen=sum(sizes.values()))
+    return facts
+
+
+def _device_of(error: BaseException) -> str:
+    if not isinstance(error, torch.OutOfMemoryError):
+        return "cpu"
+    named = _GPU.search(str(error))
+    return f"cuda:{named[1] if named else torch.cuda.current_device()}"
+
+
+def _requested_bytes(message: str) -> int | None:
+    found = _REQUESTED.search(message)
+    return round(float(found[1]) * _UNITS[found[2]]) if found else None
+
+
+def _allocator(device: str, *, seen: int) -> dict[str, object]:
+    facts: dict[str, object] = {}
+    with contextlib.suppress(Exception):
+        stats = torch.cuda.memory_stats(device)
+        allocated = stats["allocated_bytes.all.current"]
+        facts["allocated_bytes"] = allocated
+        facts["reserved_bytes"] = stats["reserved_bytes.all.current"]
+        facts["peak_allocated_bytes"] = stats["allocated_bytes.all.peak"]
+        facts["allocator_retries"] = stats["num_alloc_retries"]
+        # What autograd keeps for the backward pass is seen by no Python object.
+        facts["activations_bytes"] = max(0, allocated - seen)
+        facts["summary"] = torch.cuda.memory_summary(device, abbreviated=True)
+    return facts
+
+
+def _holdings(device: str) -> Iterator[_Holding]:
+    """Yield each piece of the device's memory once, by its most telling owner."""
+    objects = gc.get_objects()
+    # Asked of the type: an object's own code must not run.
+    optimizers = [o for o in objects if issubclass(type(o), torch.optim.Optimizer)]
+    tensors = [o for o in objects if issubclass(type(o), torch.Tensor)]
+    parameters = [t for t in tensors if issubclass(type(t), torch.nn.Parameter)]
+    gradients = [p.grad for p in parameters if p.is_leaf and p.grad is not None]
+    states = [
+        value
+        for optimizer in optimizers
+        for state in list(optimizer.state.values())
+        for value in list(state.values())
+        if issubclass(type(value), torch.Tensor)
+    ]
+    known: set[int] = set()
+    for kind, members in (
+        (PARAMETERS, parameters),
+        (GRADIENTS, gradients),
+        (OPTIMIZER, states),
+        (OTHER, tensors),
+    ):
+        for tensor in members:
+            holding = None
+            # Sparse, fake and functional tensors have no storage to speak of.
+            with contextlib.suppress(Exception):
+                holding = _holding(kind, tensor, device, known)
+            if holding is not None:
+                yield holding
+
+
+# Any: PyTorch's types are known only where it is installed.
+def _holding(kind: str, tensor: Any, device: str, known: set[int]) -> _Holding | None:
+    storage = tensor.untyped_storage()
+    place, size = storage.data_ptr(), storage.nbytes()
+    if str(tensor.device) != device or not size or place in known:
+        return None
+    known.add(place)
+    shape = "×".join(map(str, tensor.shape)) or "scalar"
+    return _Holding(kind, size, f"{kind}: {type_name(tensor.dtype)} {shape}")
+
+
+def _largest(holdings: list[_Holding]) -> str:
+    """Return a line for each of the largest holdings; equal ones share a line."""
+    counts: dict[tuple[int, str], int] = {}
+    for holding in holdings:
+        key = (holding.size_bytes, holding.label)
+        counts[key] = counts.get(key, 0) + 1
+    ranked = sorted(
+        counts.items(), key=lambda entry: entry[0][0] * entry[1], reverse=True
+    )
+    return "\n".join(
+        f"{_size(count * size)}  {label}" + (f"  × {count}" if count > 1 else "")
+        for ((size, label), count) in ranked[:_MOST_LISTED]
+    )
+
+
+def _size(size_bytes: int) -> str:
+    if size_bytes < 2**20:
+        return f"{size_bytes / 2**10:,.1f} KiB"
+    return f"{size_bytes / 2**20:,.1f} MiB"

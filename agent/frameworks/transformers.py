@@ -1,0 +1,175 @@
+"""Hugging Face Transformers: a callback for its Trainer.
+
+from agent.frameworks.transformers import SeamarkCallback
+
+trainer = Trainer(model, args, train_dataset=data, callbacks=[SeamarkCallback(run)])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformers import TrainerCallback
+
+from agent.frameworks.quiet import quiet
+from agent.frameworks.runs import run_for
+from agent.frameworks.torch import model_facts
+from agent.loader import loader_facts
+from agent.run import Run
+from agent.steps import Phase, StepClock
+
+
+class SeamarkCallback(TrainerCallback):
+    """Logs metrics and arguments, and times steps: one update of the weights each.
+
+    Every process times its own steps; metrics are those of the first one. Logging,
+    evaluation and saving between two steps belong to the earlier one, and not to the
+    wait for data.
+
+    Args:
+        run: The run to log into, or its name; by default the one that is open, or a
+            new one that is named as the arguments say.
+    """
+
+    def __init__(self, run: Run | str | None = None) -> None:
+        self._given = run
+        self._run: Run | None = None
+        self._clock: StepClock | None = None
+        self._examples: int | None = None
+        self._optimizer_phase: Phase | None = None
+
+    @quiet
+    def on_train_begin(
+        self, args: Any, state: Any, control: Any, **context: Any
+    ) -> None:
+        """The loop begins."""
+        run = self._run_of(args)
+        if state.is_world_process_zero:
+            run["params"] = args.to_sanitized_dict()
+            config: Any = getattr(context.get("model"), "config", None)
+            if hasattr(config, "to_dict"):
+                run["params/model"] = config.to_dict()
+        if self._clock is not None:
+            # An earlier loop ended by an error, of which callbacks are not told.
+            run.steps.end()
+        self._clock = StepClock(run.steps) if run.steps.begin() else None
+        self._examples = args.per_device_train_batch_size * (
+            args.gradient_accumulation_steps
+        )
+        run.steps.state_facts(_facts(args, context))
+
+    @quiet
+    def on_step_begin(
+        self, args: Any, state: Any, control: Any, **context: Any
+    ) -> None:
+        """The mini-batches of an update are there."""
+        if self._clock is not None:
+            self._clock.arrive()
+            self._clock.examples = self._examples
+
+    @quiet
+    def on_pre_optimizer_step(
+        self, args: Any, state: Any, control: Any, **context: Any
+    ) -> None:
+        """Gradients are complete."""
+        if self._clock is not None and self._run is not None:
+            self._optimizer_phase = self._run.phase("optimizer")
+            self._optimizer_phase.__enter__()
+
+    @quiet
+    def on_optimizer_step(
+        self, args: Any, state: Any, control: Any, **context: Any
+    ) -> None:
+        """Weights are updated."""
+        phase, self._optimizer_phase = self._optimizer_phase, None
+        if phase is not None:
+            phase.__exit__(None, None, None)
+
+    @quiet
+    def on_step_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
+        """From here on the next mini-batches are waited for, unless something follows."""
+        self._ask()
+
+    @quiet
+    def on_save(self, args: Any, state: Any, control: Any, **context: Any) -> None:
+        """A checkpoint is written."""
+        self._ask()
+
+    @quiet
+    def on_evaluate(
+        self, args: Any, state: Any, control: Any, metrics: Any = None, **context: Any
+    ) -> None:
+        """An evaluation is over; its metrics come by `on_log`."""
+        self._ask()
+
+    @quiet
+    def on_log(
+        self,
+        args: Any,
+        state: Any,
+        control: Any,
+        logs: Mapping[str, Any] | None = None,
+        **context: Any,
+    ) -> None:
+        """Log metrics: `loss` as `train/loss`, `eval_loss` as `eval/loss`."""
+        if state.is_world_process_zero and logs:
+            run = self._run_of(args)
+            metrics: dict[str, Any] = {}
+            for name, value in logs.items():
+                if name.startswith("train_"):
+                    # Of the whole training, and told once.
+                    run[f"train/summary/{name.removeprefix('train_')}"] = value
+                else:
+                    metrics[_path(name)] = value
+            if metrics:
+                run.log(metrics, step=state.global_step)
+        self._ask()
+
+    @quiet
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
+        """The last step of an epoch waits for nothing."""
+        if self._clock is not None:
+            self._clock.stop()
+
+    @quiet
+    def on_train_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
+        """The loop is over; the run goes on, and ends with the script."""
+        if self._clock is not None and self._run is not None:
+            self._clock.stop()
+            self._run.steps.end()
+        self._clock = None
+
+    def _run_of(self, args: Any) -> Run:
+        if self._run is None:
+            name = getattr(args, "run_name", None)
+            self._run = run_for(self._given, rank=args.process_index, name=name)
+        return self._run
+
+    def _ask(self) -> None:
+        if self._clock is not None:
+            self._clock.ask()
+
+
+def _facts(args: Any, context: Mapping[str, Any]) -> dict[str, object]:
+    facts = loader_facts(context.get("train_dataloader"))
+    model, optimizer = context.get("model"), context.get("optimizer")
+    if model is not None:
+        facts |= {f"model/{name}": value for name, value in model_facts(model).items()}
+    if optimizer is not None:
+        inner = getattr(optimizer, "optimizer", optimizer)
+        facts["optimizer/class"] = type(inner).__name__
+    types = {"bf16": "bfloat16", "fp16": "float16"}
+    chosen = [name for flag, name in types.items() if getattr(args, flag, False)]
+    facts["torch/autocast"] = chosen[0] if chosen else "off"
+    facts["transformers/accumulated_batches"] = args.gradient_accumulation_steps
+    facts["transformers/gradient_checkpointing"] = args.gradient_checkpointing
+    facts["transformers/torch_compile"] = args.torch_compile
+    return facts
+
+
+def _path(name: str) -> str:
+    for beginning in ("eval", "test", "predict"):
+        if name.startswith(f"{beginning}_"):
+            return f"{beginning}/{name[len(beginning) + 1 :]}"
+    return f"train/{name}"

@@ -1,0 +1,91 @@
+"""XGBoost: a callback for `train`, `cv` and the scikit-learn classes.
+
+from agent.frameworks.xgboost import SeamarkCallback
+
+xgboost.train(params, data, evals=[(data, "train")], callbacks=[SeamarkCallback(run)])
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from xgboost.callback import TrainingCallback
+
+from agent.frameworks.quiet import quiet
+from agent.frameworks.runs import run_for
+from agent.run import Run
+from agent.steps import StepClock
+
+
+class SeamarkCallback(TrainingCallback):
+    """Logs each round's metrics, and how long it took.
+
+    Args:
+        run: The run to log into, or its name; by default the one that is open.
+    """
+
+    def __init__(self, run: Run | str | None = None) -> None:
+        super().__init__()
+        self._run = run_for(run)
+        self._rounds: StepClock | None = None
+
+    def before_training(self, model: Any) -> Any:
+        """Log what the booster is set to."""
+        self._begin(model)
+        return model
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """A round begins."""
+        if self._rounds is not None:
+            self._rounds.arrive()
+        return False
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Log a round; of cross-validation the mean and its deviation."""
+        self._log(epoch, evals_log)
+        return False
+
+    def after_training(self, model: Any) -> Any:
+        """Log the best round, where training looked for one."""
+        if self._rounds is not None:
+            self._rounds.stop()
+        self._log_best(model)
+        return model
+
+    @quiet
+    def _begin(self, model: Any) -> None:
+        # Within a loop that is timed, the rounds are part of its steps.
+        is_apart = not self._run.steps.is_looping
+        self._rounds = (
+            StepClock(self._run.steps, is_waiting=False) if is_apart else None
+        )
+        if hasattr(model, "save_config"):
+            settings = json.loads(model.save_config())["learner"]
+            self._run["params/booster"] = settings.get("gradient_booster", {})
+            self._run["params/objective"] = settings.get("objective", {}).get(
+                "name", ""
+            )
+
+    @quiet
+    def _log(self, epoch: int, evals_log: Any) -> None:
+        metrics: dict[str, float] = {}
+        for data, names in evals_log.items():
+            for name, history in names.items():
+                last = history[-1]
+                if isinstance(last, tuple):
+                    metrics[f"{data}/{name}_deviation"] = last[1]
+                    last = last[0]
+                metrics[f"{data}/{name}"] = last
+        if metrics:
+            self._run.log(metrics, step=epoch)
+
+    @quiet
+    def _log_best(self, model: Any) -> None:
+        for name in ("best_iteration", "best_score"):
+            try:
+                value = getattr(model, name)
+            except (AttributeError, TypeError):
+                # Only early stopping knows it.
+                continue
+            self._run[f"best/{name.removeprefix('best_')}"] = value

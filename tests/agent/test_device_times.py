@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import pytest
+
+import agent
+from agent.device_times import MOST_STEPS_WAITING, DeviceTimes
+
+
+class Device:
+    """Passes events only when it is told to, and never waits."""
+
+    def __init__(self):
+        self.milliseconds = 0.0
+        self.passed = 0
+        self.recorded = 0
+
+    def new_event(self):
+        return DeviceEvent(self)
+
+
+class DeviceEvent:
+    def __init__(self, device):
+        self.device = device
+        self.at = None
+
+    def record(self):
+        self.device.recorded += 1
+        self.number = self.device.recorded
+        self.at = self.device.milliseconds
+
+    def query(self):
+        return self.number <= self.device.passed
+
+    def elapsed_time(self, end):
+        assert self.query(), "nothing is read before the device has passed it"
+        assert end.query()
+        return end.at - self.at
+
+
+@pytest.fixture
+def device():
+    return Device()
+
+
+@pytest.fixture
+def times(device):
+    return DeviceTimes(device.new_event)
+
+
+def spend(times, device, name, milliseconds):
+    span = times.open(name)
+    device.milliseconds += milliseconds
+    times.close(span)
+
+
+def test_a_step_is_told_once_the_device_has_passed_it(times, device):
+    spend(times, device, "forward", 20)
+    spend(times, device, "backward", 40)
+    times.end_step(7, 123)
+    assert list(times.take()) == []
+
+    device.passed = device.recorded
+    assert list(times.take()) == [(7, 123, {"forward": 0.02, "backward": 0.04})]
+    assert list(times.take()) == []
+
+
+def test_phases_within_phases_count_once_and_equal_names_are_summed(times, device):
+    outer = times.open("outer")
+    spend(times, device, "inner", 10)
+    spend(times, device, "inner", 10)
+    device.milliseconds += 5
+    times.close(outer)
+    times.end_step(0, 0)
+    device.passed = device.recorded
+
+    [(_, _, seconds)] = times.take()
+    assert seconds == pytest.approx({"inner": 0.02, "outer": 0.005})
+
+
+def test_a_device_that_is_far_behind_costs_little_memory(times, device):
+    for step in range(MOST_STEPS_WAITING + 10):
+        spend(times, device, "forward", 1)
+        times.end_step(step, 0)
+    device.passed = device.recorded
+
+    steps = [step for step, _, _ in times.take()]
+    assert steps == list(range(10, MOST_STEPS_WAITING + 10))
+
+
+def test_where_nothing_may_be_recorded_nothing_is(device):
+    times = DeviceTimes(lambda: None)
+
+    assert times.open("forward") is None
+    times.end_step(0, 0)
+    assert list(times.take()) == []
+
+
+def test_a_step_that_never_ended_is_not_told(times, device):
+    spend(times, device, "forward", 1)
+    times.forget_step()
+    times.end_step(0, 0)
+    device.passed = device.recorded
+
+    assert list(times.take()) == []
+
+
+class Framework:
+    """What the loop asks, with a device of its own."""
+
+    def __init__(self, device):
+        self.device = device
+
+    def facts(self):
+        return {"torch/version": "0"}
+
+    def autocast_facts(self):
+        return {}
+
+    def device_times(self):
+        return DeviceTimes(self.device.new_event)
+
+
+def train(run, device, steps):
+    for _ in run.loader(range(steps)):
+        with run.phase("forward"):
+            device.milliseconds += 20
+        device.passed = max(0, device.recorded - 2)
+
+
+def test_phases_of_a_loop_are_logged_with_their_steps(tracker, device):
+    run = agent.init("r", stage="train", monitor=False)
+    run.steps._torch = Framework(device)
+    train(run, device, 4)
+    # The last one is told when the device has come so far.
+    device.passed = device.recorded
+    train(run, device, 1)
+    run.finish()
+
+    told = "monitoring/train/step/device/forward_seconds"
+    assert tracker.steps(told)[:4] == [0, 1, 2, 3]
+    assert set(tracker.values(told)) == {0.02}
+
+
+def test_a_device_that_fails_is_asked_no_more_and_training_goes_on(tracker, device):
+    class Broken(Framework):
+        def device_times(self):
+            def fail():
+                raise RuntimeError("an illegal memory access was encountered")
+
+            return DeviceTimes(fail)
+
+    run = agent.init("r", stage="train", monitor=False)
+    run.steps._torch = Broken(device)
+    train(run, device, 3)
+    run.finish()
+
+    assert len(tracker.values("monitoring/train/step/seconds")) == 3
+    assert len(tracker.values("monitoring/train/step/phase/forward_seconds")) == 3
+
+
+def test_a_forked_child_leaves_the_device_alone(tracker, device):
+    run = agent.init("r", stage="train", monitor=False)
+    run.steps._torch = Framework(device)
+    run.steps.begin()
+    recorded = device.recorded
+    run.start_anew_in_child()
+    with run.phase("forward"):
+        pass
+
+    assert device.recorded == recorded

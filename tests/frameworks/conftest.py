@@ -1,0 +1,34 @@
+"""Fixtures for tests against the real frameworks, which have an environment apart.
+
+`python3 manage.py test --frameworks` makes it and runs these tests; elsewhere those
+whose framework is missing are skipped, and say so.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import agent
+from tests.agent.conftest import (  # noqa: F401 - fixtures
+    clean_environment,
+    finished_runs,
+    run_script,
+    spool_root,
+    tracker,
+)
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            # Frameworks warn about each other.
+            item.add_marker(pytest.mark.filterwarnings("default"))
+
+
+@pytest.fixture
+def run(tracker):  # noqa: F811 - the fixture
+    return agent.init("r", project="p", stage="train", monitor=False, strict=True)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import agent
+from tests.frameworks.requiring import framework
+
+torch = framework("torch")
+accelerate = framework("accelerate")
+
+from agent.frameworks.accelerate import SeamarkTracker  # noqa: E402
+from agent.frameworks.torch import describe  # noqa: E402
+
+
+def test_a_loop_logs_through_its_accelerator(tracker, run):
+    accelerator = accelerate.Accelerator(log_with=SeamarkTracker(run), cpu=True)
+    accelerator.init_trackers("digits", config={"lr": 0.1, "net": {"depth": 2}})
+    examples = torch.utils.data.TensorDataset(torch.randn(8, 3))
+    model, optimizer, loader = accelerator.prepare(
+        torch.nn.Linear(3, 1),
+        torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))]),
+        torch.utils.data.DataLoader(examples, batch_size=4),
+    )
+    describe(run, model=model, optimizer=optimizer)
+    for step, (inputs,) in enumerate(run.loader(loader)):
+        loss = model(inputs).mean()
+        accelerator.backward(loss)
+        accelerator.log({"loss": loss, "note": "text"}, step=step)
+    assert accelerator.get_tracker("seamark", unwrap=True) is run
+    accelerator.end_training()
+    run["after"].append(1)
+    run.finish()
+
+    facts = tracker.attributes()
+    assert tracker.steps("loss") == [0, 1]
+    assert facts["note"] == "text"
+    assert facts["params/net/depth"] == 2
+    assert facts["monitoring/train/facts/batch_size"] == 4
+    assert facts["monitoring/train/facts/optimizer/class"] == "SGD"
+    # Whoever opened the run ends it.
+    assert tracker.values("after") == [1]
+
+
+def test_a_run_that_the_tracker_opened_ends_with_the_training(tracker):
+    accelerator = accelerate.Accelerator(log_with=SeamarkTracker("mine"), cpu=True)
+    accelerator.init_trackers("digits")
+    accelerator.log({"loss": 1.0})
+    accelerator.end_training()
+
+    (closed,) = tracker.of_kind("close")
+    assert closed["state"] == "finished"
+    assert tracker.values("loss") == [1.0]
+    assert not agent.hooks.open_runs()

@@ -1,0 +1,350 @@
+"""Lightning's own tests of loggers are not in its distribution; these ask the same."""
+
+from __future__ import annotations
+
+import pickle
+from argparse import Namespace
+
+import pytest
+
+import agent
+from tests.frameworks.requiring import framework
+
+torch = framework("torch")
+framework("lightning")
+
+from lightning.pytorch import Callback, Trainer  # noqa: E402
+from lightning.pytorch.demos.boring_classes import BoringModel  # noqa: E402
+from lightning.pytorch.loggers.logger import DummyExperiment  # noqa: E402
+from lightning.pytorch.profilers import SimpleProfiler  # noqa: E402
+from lightning.pytorch.tuner.tuning import Tuner  # noqa: E402
+from lightning.pytorch.utilities import rank_zero_only  # noqa: E402
+
+from agent.frameworks.lightning import SeamarkCallback, SeamarkLogger  # noqa: E402
+
+STEP = "monitoring/train/step"
+FACTS = "monitoring/train/facts"
+
+
+class Logging(BoringModel):
+    def training_step(self, batch, batch_idx):
+        loss = self.step(batch)
+        self.log("train_some_val", loss)
+        return {"loss": loss}
+
+    def on_validation_epoch_end(self):
+        self.log_dict({"early_stop_on": torch.tensor(1), "val_loss": torch.tensor(0.5)})
+
+    def on_test_epoch_end(self):
+        self.log("test_loss", torch.tensor(2.0))
+
+
+def make_trainer(tmp_path, logger, **options):
+    return Trainer(
+        **{
+            "max_epochs": 1,
+            "limit_train_batches": 4,
+            "limit_val_batches": 1,
+            "log_every_n_steps": 1,
+            "enable_progress_bar": False,
+            "enable_model_summary": False,
+            "accelerator": "cpu",
+            "default_root_dir": str(tmp_path),
+            "logger": logger,
+            **options,
+        }
+    )
+
+
+def test_fit_and_test_log_metrics_at_the_trainers_steps(tracker, run, tmp_path):
+    trainer = make_trainer(tmp_path, SeamarkLogger(run), limit_train_batches=1)
+    trainer.fit(Logging())
+    trainer.test(Logging(), verbose=False)
+    run.finish()
+
+    for metric, step in {
+        "train_some_val": 0,
+        "val_loss": 0,
+        "early_stop_on": 0,
+        "test_loss": 1,
+    }.items():
+        assert tracker.steps(metric) == [step], metric
+    assert tracker.values("val_loss") == [0.5]
+    assert tracker.values("epoch") != []
+
+
+def test_steps_and_their_phases_are_timed(tracker, run, tmp_path):
+    callbacks = [SeamarkCallback()]
+    make_trainer(tmp_path, SeamarkLogger(run), callbacks=callbacks).fit(Logging())
+    run.finish()
+
+    seconds = tracker.values(f"{STEP}/seconds")
+    phases = ("copy", "forward", "backward", "optimizer")
+    spent = [tracker.values(f"{STEP}/phase/{phase}_seconds") for phase in phases]
+    waits = tracker.values(f"{STEP}/data_wait_seconds")
+    assert len(seconds) == len(waits) == 4
+    for step, parts in enumerate(zip(*spent, waits, strict=True)):
+        assert min(parts[:-1]) > 0
+        assert sum(parts) <= seconds[step]
+    assert waits[-1] < waits[0]
+    assert tracker.values(f"{STEP}/examples") == [1, 1, 1, 1]
+
+
+def test_validation_is_part_of_no_step(tracker, run, tmp_path):
+    class Slow(Logging):
+        def validation_step(self, batch, batch_idx):
+            import time
+
+            time.sleep(0.3)
+            return super().validation_step(batch, batch_idx)
+
+    trainer = make_trainer(
+        tmp_path,
+        SeamarkLogger(run),
+        callbacks=[SeamarkCallback()],
+        max_epochs=2,
+        val_check_interval=2,
+    )
+    trainer.fit(Slow())
+    run.finish()
+
+    seconds = tracker.values(f"{STEP}/seconds")
+    assert len(seconds) == 8
+    assert max(seconds) < 0.3
+
+
+@pytest.mark.parametrize("profiler", [None, SimpleProfiler()])
+def test_a_profiler_of_the_users_stays_and_steps_are_timed_without_it(
+    tracker, run, tmp_path, profiler
+):
+    trainer = make_trainer(
+        tmp_path, SeamarkLogger(run), callbacks=[SeamarkCallback()], profiler=profiler
+    )
+    trainer.fit(Logging())
+    run.finish()
+
+    assert profiler is None or trainer.profiler is profiler
+    assert len(tracker.values(f"{STEP}/data_wait_seconds")) == 4
+
+
+def test_how_training_is_set_up_is_stated(tracker, run, tmp_path):
+    trainer = make_trainer(
+        tmp_path,
+        SeamarkLogger(run),
+        callbacks=[SeamarkCallback()],
+        precision="bf16-mixed",
+        accumulate_grad_batches=2,
+    )
+    trainer.fit(Logging())
+    run.finish()
+
+    facts = tracker.attributes()
+    assert facts[f"{FACTS}/framework"] == "pytorch"
+    assert facts[f"{FACTS}/loader_workers"] == 0
+    assert facts[f"{FACTS}/lightning/precision"] == "bf16-mixed"
+    assert facts[f"{FACTS}/lightning/accumulated_batches"] == 2
+    assert facts[f"{FACTS}/torch/autocast"] == "bfloat16"
+    assert facts[f"{FACTS}/model/parameters"] == 66
+    assert facts[f"{FACTS}/optimizer/class"] == "SGD"
+
+
+def test_an_iterable_of_unknown_length_is_timed_too(tracker, run, tmp_path):
+    class Stream(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            return iter([torch.randn(32)] * 6)
+
+    trainer = make_trainer(
+        tmp_path,
+        SeamarkLogger(run),
+        callbacks=[SeamarkCallback()],
+        limit_train_batches=None,
+    )
+    trainer.fit(Logging(), torch.utils.data.DataLoader(Stream(), batch_size=2))
+    run.finish()
+
+    assert len(tracker.values(f"{STEP}/seconds")) == 3
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"lr": 0.1, "net": {"depth": 2}},
+        Namespace(lr=0.1, net=Namespace(depth=2)),
+    ],
+)
+def test_hyperparameters_are_logged_as_they_are_nested(tracker, run, params):
+    logger = SeamarkLogger(run)
+    logger.log_hyperparams(params)
+    logger.log_hyperparams({})
+    run.finish()
+
+    assert tracker.attributes()["params/lr"] == 0.1
+    assert tracker.attributes()["params/net/depth"] == 2
+
+
+def test_what_a_module_saves_is_logged(tracker, run, tmp_path):
+    class Saving(Logging):
+        def __init__(self, width=3, activation=torch.relu):
+            super().__init__()
+            self.save_hyperparameters()
+
+    make_trainer(tmp_path, SeamarkLogger(run)).fit(Saving())
+    run.finish()
+
+    assert tracker.attributes()["params/width"] == 3
+
+
+def test_the_logger_travels_to_another_process(tracker, run, tmp_path):
+    logger = SeamarkLogger(run, save_dir=str(tmp_path))
+    logger.log_metrics({"a": 1})
+    logger.save()
+    trainer = make_trainer(tmp_path, logger, callbacks=[SeamarkCallback()])
+
+    copy = pickle.loads(pickle.dumps(trainer))
+    copy.logger.log_metrics({"acc": 1.0})
+    run.finish()
+
+    assert copy.logger.name == logger.name == "p"
+    assert copy.logger.version == logger.version == "r"
+    assert copy.logger.save_dir == str(tmp_path)
+    assert tracker.values("acc") == [1.0]
+
+
+def test_metrics_get_a_namespace(tracker, run):
+    SeamarkLogger(run, prefix="tmp").log_metrics({"test": 1.0}, step=0)
+    run.finish()
+
+    assert tracker.values("tmp/test") == [1.0]
+
+
+def test_only_the_first_process_logs(tracker, run, monkeypatch):
+    logger = SeamarkLogger(run)
+    monkeypatch.setattr(rank_zero_only, "rank", 1)
+    logger.log_metrics({"a": 1.0})
+    logger.log_hyperparams({"b": 1})
+    assert isinstance(logger.experiment, DummyExperiment)
+    assert logger.experiment.something(foo="bar") is None
+
+    monkeypatch.setattr(rank_zero_only, "rank", 0)
+    assert logger.experiment is run
+    run.finish()
+    assert tracker.values("a") == []
+    assert "params/b" not in tracker.attributes()
+
+
+class RunIsThere(Callback):
+    """What Lightning's own tests ask of every logger, in each process."""
+
+    def setup(self, trainer, pl_module, stage=None):
+        assert isinstance(trainer.logger, SeamarkLogger)
+
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        is_dummy = isinstance(trainer.logger.experiment, DummyExperiment)
+        assert is_dummy == (not trainer.is_global_zero)
+        assert trainer.is_global_zero or pl_module.logger.experiment.a(b="c") is None
+
+
+def test_spawned_processes_time_their_own_steps(tracker, run, tmp_path):
+    trainer = make_trainer(
+        tmp_path,
+        SeamarkLogger(run),
+        strategy="ddp_spawn",
+        devices=2,
+        max_steps=2,
+        callbacks=[RunIsThere(), SeamarkCallback()],
+    )
+    trainer.fit(Logging())
+    run.finish()
+
+    assert len(tracker.values(f"{STEP}/seconds")) == 2
+    assert len(tracker.values("monitoring/train/rank-1/step/seconds")) == 2
+    assert tracker.steps("train_some_val") == [0, 1]
+    assert tracker.attributes()[f"{FACTS}/distributed/world_size"] == 2
+
+
+LAUNCHING = """
+from lightning.pytorch import Trainer
+from lightning.pytorch.demos.boring_classes import BoringModel
+
+import agent
+from agent.frameworks.lightning import SeamarkCallback, SeamarkLogger
+
+run = agent.init("r", stage="train", monitor=False)
+trainer = Trainer(
+    logger=SeamarkLogger(run), callbacks=[SeamarkCallback()], strategy="ddp", devices=2,
+    accelerator="cpu", max_steps=2, limit_val_batches=0, log_every_n_steps=1,
+    enable_progress_bar=False, enable_model_summary=False, enable_checkpointing=False,
+)
+trainer.fit(BoringModel())
+run.finish()
+"""
+
+
+@pytest.mark.timeout(300)
+def test_processes_that_lightning_launches_know_their_ranks(
+    run_script, tracker, tmp_path
+):
+    (tmp_path / "train.py").write_text(LAUNCHING)
+    ended = run_script(
+        "import runpy, sys; sys.argv = ['train.py']; runpy.run_path('train.py')",
+        seconds=250,
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert sorted(message["rank"] for message in tracker.of_kind("open")) == [0, 1]
+    assert tracker.steps(f"{STEP}/seconds") == [0, 1]
+    assert tracker.steps("monitoring/train/rank-1/step/seconds") == [0, 1]
+
+
+def test_the_best_checkpoint_is_named(tracker, run, tmp_path):
+    logger = SeamarkLogger(run, save_dir=str(tmp_path))
+    make_trainer(tmp_path, logger).fit(Logging())
+    run.finish()
+
+    path = tracker.attributes()["checkpoint/best_path"]
+    assert path.startswith(f"{tmp_path}/p/r/checkpoints/")
+
+
+def test_a_failure_in_fit_is_the_runs(tracker, run, tmp_path):
+    class Failing(Logging):
+        def training_step(self, batch, batch_idx):
+            raise ZeroDivisionError("by design")
+
+    trainer = make_trainer(tmp_path, SeamarkLogger(run), callbacks=[SeamarkCallback()])
+    with pytest.raises(ZeroDivisionError), run:
+        trainer.fit(Failing())
+
+    (closed,) = tracker.of_kind("close")
+    assert closed["state"] == "failed"
+    assert "by design" in closed["failure"]
+
+
+def test_one_callback_serves_several_trainers(tracker, run, tmp_path):
+    callback = SeamarkCallback(run)
+    for _ in range(2):
+        make_trainer(tmp_path, False, callbacks=[callback]).fit(Logging())
+    run.finish()
+
+    assert tracker.steps(f"{STEP}/seconds") == list(range(8))
+
+
+def test_the_tuner_leaves_the_logger_as_it_is(tracker, run, tmp_path):
+    class Tuned(BoringModel):
+        def __init__(self, lr=0.1, batch_size=1):
+            super().__init__()
+            self.save_hyperparameters()
+
+    logger = SeamarkLogger(run)
+    trainer = make_trainer(tmp_path, logger, limit_train_batches=None)
+    Tuner(trainer).lr_find(Tuned(), num_training=5)
+
+    assert trainer.logger is logger
+
+
+def test_a_logger_by_name_opens_its_run_when_it_is_first_used(tracker):
+    logger = SeamarkLogger("by-name")
+    logger.log_metrics({"a": 1.0})
+
+    assert logger.version == "by-name"
+    agent.init("by-name").finish()
+    assert tracker.values("a") == [1.0]

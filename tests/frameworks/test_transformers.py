@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import pytest
+
+import agent
+from tests.frameworks.requiring import framework
+
+torch = framework("torch")
+transformers = framework("transformers")
+
+from agent.frameworks.transformers import SeamarkCallback  # noqa: E402
+
+STEP = "monitoring/train/step"
+FACTS = "monitoring/train/facts"
+
+
+class Texts(torch.utils.data.Dataset):
+    def __len__(self):
+        return 32
+
+    def __getitem__(self, index):
+        tokens = torch.randint(0, 50, (8,))
+        return {"input_ids": tokens, "labels": tokens}
+
+
+def make_trainer(tmp_path, callback, **options):
+    config = transformers.GPT2Config(
+        vocab_size=50, n_positions=8, n_embd=8, n_layer=1, n_head=1
+    )
+    arguments = transformers.TrainingArguments(
+        output_dir=str(tmp_path),
+        **{
+            "per_device_train_batch_size": 2,
+            "gradient_accumulation_steps": 2,
+            "num_train_epochs": 2,
+            "logging_steps": 2,
+            "eval_strategy": "epoch",
+            "save_strategy": "no",
+            "report_to": [],
+            "use_cpu": True,
+            "disable_tqdm": True,
+            **options,
+        },
+    )
+    return transformers.Trainer(
+        model=transformers.GPT2LMHeadModel(config),
+        args=arguments,
+        train_dataset=Texts(),
+        eval_dataset=Texts(),
+        callbacks=[callback],
+    )
+
+
+def test_metrics_are_logged_at_the_trainers_steps(tracker, run, tmp_path):
+    make_trainer(tmp_path, SeamarkCallback(run)).train()
+    run.finish()
+
+    assert tracker.steps("train/loss") == [2, 4, 6, 8, 10, 12, 14, 16]
+    assert tracker.steps("eval/loss") == [8, 16]
+    assert tracker.attributes()["train/summary/runtime"] > 0
+
+
+def test_updates_are_timed_as_steps(tracker, run, tmp_path):
+    make_trainer(tmp_path, SeamarkCallback(run)).train()
+    run.finish()
+
+    seconds = tracker.values(f"{STEP}/seconds")
+    waits = tracker.values(f"{STEP}/data_wait_seconds")
+    assert len(seconds) == len(waits) == 16
+    assert all(wait < whole for wait, whole in zip(waits, seconds, strict=True))
+    assert set(tracker.values(f"{STEP}/examples")) == {4}
+    assert min(tracker.values(f"{STEP}/phase/optimizer_seconds")) > 0
+
+
+def test_a_slow_loader_is_seen_as_a_wait(tracker, run, tmp_path):
+    trainer = make_trainer(tmp_path, SeamarkCallback(run), num_train_epochs=1)
+    trainer.train_dataset = Slow()
+    trainer.train()
+    run.finish()
+
+    waits = tracker.values(f"{STEP}/data_wait_seconds")
+    # The loader is a mini-batch ahead, so that some updates wait for fewer.
+    assert sorted(waits)[len(waits) // 2] >= 4 * 0.01
+
+
+class Slow(Texts):
+    def __getitem__(self, index):
+        import time
+
+        time.sleep(0.01)
+        return super().__getitem__(index)
+
+
+def test_how_training_is_set_up_is_stated(tracker, run, tmp_path):
+    make_trainer(tmp_path, SeamarkCallback(run), bf16=True).train()
+    run.finish()
+
+    facts = tracker.attributes()
+    assert facts[f"{FACTS}/framework"] == "pytorch"
+    assert facts[f"{FACTS}/batch_size"] == 2
+    assert facts[f"{FACTS}/loader_workers"] == 0
+    assert facts[f"{FACTS}/torch/autocast"] == "bfloat16"
+    assert facts[f"{FACTS}/transformers/accumulated_batches"] == 2
+    assert facts[f"{FACTS}/model/class"] == "GPT2LMHeadModel"
+    assert facts["params/learning_rate"] == 5e-5
+    assert facts["params/model/n_layer"] == 1
+
+
+def test_without_a_run_one_is_opened_with_the_name_of_the_arguments(tracker, tmp_path):
+    make_trainer(
+        tmp_path, SeamarkCallback(), run_name="named", num_train_epochs=1
+    ).train()
+    agent.init("named").finish()
+
+    assert tracker.of_kind("open")[0]["run"] == "named"
+    assert tracker.values("train/loss") != []
+
+
+def test_after_a_failure_the_next_training_is_timed_again(tracker, run, tmp_path):
+    callback = SeamarkCallback(run)
+    failing = make_trainer(tmp_path, callback)
+    failing.train_dataset = None
+    failing.get_train_dataloader = lambda: iter(())
+    with pytest.raises(Exception):  # noqa: B017, PT011 - whatever it makes of this
+        failing.train()
+
+    make_trainer(tmp_path, callback, num_train_epochs=1).train()
+    run.finish()
+    assert len(tracker.values(f"{STEP}/seconds")) == 8
