@@ -59,7 +59,11 @@ _SENTENCES: tuple[tuple[type[BaseException], str], ...] = (
         "NO_PROXY) in between?",
     ),
     (
-        http.client.BadStatusLine,  # also of those that hang up without a word
+        http.client.RemoteDisconnected,
+        "{where} hangs up without a word; is it just being started, or is it https://?",
+    ),
+    (
+        http.client.BadStatusLine,
         "what listens at {where} does not speak HTTP; is it https:// instead?",
     ),
 )

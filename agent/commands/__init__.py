@@ -24,7 +24,7 @@ from agent.commands import (
 )
 from agent.commands.output import MISUSED, Refusal, say_json, tell
 from agent.commands.parsing import Command, parse
-from agent.errors import AgentError, InvalidSetting
+from agent.errors import AgentError, CannotRead, InvalidSetting
 
 # A new command is one file and one entry here.
 COMMANDS: dict[str, Command] = {
@@ -42,6 +42,14 @@ COMMANDS: dict[str, Command] = {
 }
 # Beside 0, 1 and those of a program that was run; docs/commands.md lists them.
 _INTERRUPTED, _READER_GONE = 130, 141
+
+
+_ADVICE = {
+    "not_authenticated": "Make a token on the server's page Tokens and say "
+    "`seamark login`.",
+    "not_allowed": "Make a token of scope read or full on the server's page Tokens and "
+    "say `seamark login`.",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,7 +84,9 @@ def _performed(words: Sequence[str]) -> int:
         code = MISUSED if isinstance(error, InvalidSetting) else 1
         if isinstance(error, Refusal):
             code = error.exit_code
-        return _refused(words, error.code, str(error), code)
+        told = error.code in _ADVICE and isinstance(error, CannotRead)
+        message = f"{error} {_ADVICE[error.code]}" if told else str(error)
+        return _refused(words, error.code, message, code)
     except OSError as error:
         return _refused(words, "failed", str(error), 1)
     except Exception as error:

@@ -92,11 +92,13 @@ def completions(words: Sequence[str]) -> list[str]:
     """Return what the last word may become, after the words before it."""
     *before, current = words
     found = sorted(set(_candidates(before, current)))
-    # A name that the shell would have to quote could be made to run something.
+    is_option = current.startswith("-")
+    # A name that the shell would have to quote could be made to run something, and one
+    # that begins with a dash to be an option.
     return [
-        w
-        for w in found
-        if w.startswith(current) and (w[0] == "-" or _PLAIN.fullmatch(w))
+        word
+        for word in found
+        if word.startswith(current) and (is_option or _PLAIN.fullmatch(word))
     ]
 
 

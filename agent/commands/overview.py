@@ -6,7 +6,14 @@ import argparse
 import os
 from collections.abc import Mapping
 
-from agent.commands.output import aligned, painted, say, say_json
+from agent.commands.output import (
+    aligned,
+    broken,
+    painted,
+    say,
+    say_json,
+    terminal_width,
+)
 from agent.commands.parsing import GENERAL, Command
 from agent.commands.status import Waiting, find_waiting
 from agent.settings import find_server, find_url, spool_root
@@ -18,6 +25,7 @@ _FIRST = (
     ("seamark doctor", "see whether points would arrive;"),
     ("seamark run -- python train.py", "measure a program as it is."),
 )
+_MORE = "`seamark COMMAND --help` explains one; docs/commands.md explains all."
 
 
 def perform(chosen: argparse.Namespace, commands: Mapping[str, Command]) -> int:
@@ -51,7 +59,8 @@ def perform(chosen: argparse.Namespace, commands: Mapping[str, Command]) -> int:
     _section("Commands", [(name, command.HELP) for name, command in commands.items()])
     _section("Options", list(GENERAL.items()))
     say()
-    say("`seamark COMMAND --help` explains one; docs/commands.md explains all.")
+    for line in broken(_MORE, terminal_width()):
+        say(line)
     return 0
 
 

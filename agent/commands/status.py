@@ -54,7 +54,7 @@ def perform(chosen: argparse.Namespace) -> int:
         pending = f"{spool.pending_bytes:,} bytes"
         points = spool.points_in_memory
         more = f"  and {points:,} points in memory" if points else ""
-        say(f"{spool.id}  {state:<11}  {pending:>20}  run {clean(spool.run)}{more}")
+        say(f"{spool.id}  {state:<11}  {pending:>20}  run '{clean(spool.run)}'{more}")
     return 0
 
 

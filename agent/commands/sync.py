@@ -57,7 +57,9 @@ def perform(chosen: argparse.Namespace) -> int:
         say_json({"folder": str(root), "left": spools})
     else:
         for spool in left:
-            say(f"{spool.id} is not delivered: {spool.reason} (run {clean(spool.run)})")
+            say(
+                f"{spool.id} is not delivered: {spool.reason} (run '{clean(spool.run)}')"
+            )
         if not left:
             say("Everything is delivered.")
     return 1 if left else 0
