@@ -8,43 +8,37 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import os
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, overload
-from urllib.parse import urlencode
 from uuid import UUID
 
+from agent.asking import Json, ask, opened, told
 from agent.downloads import StoredFile, StoredFiles
 from agent.errors import CannotRead, InvalidSetting
 from agent.settings import Server, find_server
 from agent.stored_records import RECORD_KINDS, StoredRecords
-from agent.version import VERSION
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-_SECONDS = 60.0
 _PAGE = 200
+_MOST_NAMED = 10
 _MOST_COLUMNS = 50
 _MOST_PATHS = 200
 _MOST_FILES = 1_000
 _BUSY_ATTEMPTS, _BUSY_SECONDS = 30, 2.0
-# What reading fails with where there is no server, or something else in its place, or
-# where an answer breaks off, which then says so in its last row.
-_FAILURES = (OSError, HTTPException, ValueError, KeyError, StopIteration, csv.Error)
 
-# Any: JSON.
-Json = dict[str, Any]
+
+def read_projects() -> list[Json]:
+    """Return the projects that the token may read, as the API answers them."""
+    found: list[Json] = ask(_server(), "/projects")["projects"]
+    return found
 
 
 def read_runs(
@@ -103,30 +97,25 @@ class StoredRun:
         found: list[StoredFile] = []
         cursor: str | None = ""
         while cursor is not None:
-            page = _ask(
-                self._project.server,
-                f"/runs/{self.id}/files",
-                prefix=prefix,
-                cursor=cursor,
-                limit=_MOST_FILES,
-            )
+            asked = {"prefix": prefix, "cursor": cursor, "limit": _MOST_FILES}
+            page = ask(self._project.server, f"/runs/{self.id}/files", asked)
             found += map(_stored_file, page["files"])
             cursor = page["next"] or None
         return found
 
     def attributes(self, prefix: str = "") -> dict[str, object]:
         """Return the values below a prefix by path; of a series, its last value."""
-        return {row["path"]: _value(row) for row in self._attributes(prefix)}
+        return {row["path"]: _value(row) for row in self.attribute_rows(prefix)}
 
     def series_paths(self, prefix: str = "") -> list[str]:
         """Return the paths of the run's series of numbers below a prefix."""
-        rows = self._attributes(prefix)
+        rows = self.attribute_rows(prefix)
         return [row["path"] for row in rows if row["kind"] == "float_series"]
 
     def __getitem__(self, path: str) -> Points | StoredRecords | StoredFiles | object:
         """Return what is at a path: a value, a series, a file, or all files below it."""
         path = path.strip("/")
-        rows = self._attributes(path)
+        rows = self.attribute_rows(path)
         row = next((row for row in rows if row["path"] == path), None)
         kind = "" if row is None else row["kind"]
         below = f"{path}/" if path else ""
@@ -145,10 +134,10 @@ class StoredRun:
     ) -> StoredRecords:
         """Return the texts or histograms of a series, in a range of steps."""
 
-        def ask(**query: object) -> Json:
-            return _ask(self._project.server, f"/runs/{self.id}/records", **query)
+        def page(**query: object) -> Json:
+            return ask(self._project.server, f"/runs/{self.id}/records", query)
 
-        return StoredRecords(ask, path, _given(low=low, high=high))
+        return StoredRecords(page, path, _given(low=low, high=high))
 
     def series(
         self,
@@ -194,24 +183,39 @@ class StoredRun:
     ) -> Points:
         """Return every point of series, by default of all, in a range of steps."""
         chosen = list(paths) or self.series_paths()
-        return Points(self._project, self.id, chosen, _given(low=low, high=high))
+        return self.points_of(chosen, low=low, high=high)
 
     def _open(self, file: StoredFile) -> Any:  # what urllib opens
         place = f"/runs/{self.id}/files/content"
         asked = {"path": file.path, "digest": file.digest}
         for _ in range(_BUSY_ATTEMPTS):
             try:
-                return _opened(self._project.server, place, asked)
+                return opened(self._project.server, place, asked)
             except CannotRead as error:
                 # Others are just reading as many as the server sends at once.
                 if error.code != "unavailable":
                     raise
             time.sleep(_BUSY_SECONDS)
-        return _opened(self._project.server, place, asked)
+        return opened(self._project.server, place, asked)
 
-    def _attributes(self, prefix: str) -> list[Json]:
+    def points_of(
+        self,
+        paths: Sequence[str],
+        *,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> Points:
+        """Return every point of exactly these series, which may be none."""
+        return Points(self._project, self.id, paths, _given(low=low, high=high))
+
+    def last_seen_at(self) -> str:
+        """Return when something of the run has arrived for the last time, as text."""
+        return str(ask(self._project.server, f"/runs/{self.id}")["last_seen_at"])
+
+    def attribute_rows(self, prefix: str = "") -> list[Json]:
+        """Return what is known below a prefix, as the API answers it."""
         place = f"/runs/{self.id}/attributes"
-        found: list[Json] = _ask(self._project.server, place, prefix=prefix)[
+        found: list[Json] = ask(self._project.server, place, {"prefix": prefix})[
             "attributes"
         ]
         return found
@@ -268,7 +272,7 @@ class Points:
         for paths, answer in self._answers("csv"):
             # So a spreadsheet takes none of them for a formula.
             quoted = {f"'{path}": path for path in paths}
-            with _told(self._project.server):
+            with told(self._project.server.url):
                 rows = csv.reader(io.TextIOWrapper(answer, "utf-8", newline=""))
                 next(rows)
                 for _, name, step, moment, value in rows:
@@ -281,9 +285,17 @@ class Points:
 
         tables = []
         for _, answer in self._answers("arrow"):
-            with _told(self._project.server):
+            with told(self._project.server.url):
                 tables.append(pa.ipc.open_stream(answer).read_all())
         return pa.concat_tables(tables)
+
+    def batches(self) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of that table while they arrive; all names are as logged."""
+        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+
+        for _, answer in self._answers("arrow"):
+            with told(self._project.server.url):
+                yield from pa.ipc.open_stream(answer)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the same as a data frame; needs pandas and pyarrow."""
@@ -295,7 +307,7 @@ class Points:
         for start in range(0, len(self._paths), _MOST_PATHS):
             paths = self._paths[start : start + _MOST_PATHS]
             asked = {"run": self._run_id, "path": paths, "format": kind, **self._given}
-            with _opened(self._project.server, f"{self._project}/points", asked) as a:
+            with opened(self._project.server, f"{self._project}/points", asked) as a:
                 yield {*paths}, a
 
 
@@ -348,24 +360,33 @@ class _Project:
         return f"/projects/{self.workspace}/{self.slug}"
 
     def ask(self, place: str, **query: object) -> Json:
-        return _ask(self.server, f"{self}{place}", **query)
+        return ask(self.server, f"{self}{place}", query)
 
 
-def _project(wanted: str | None) -> _Project:
+def _server() -> Server:
     server = find_server(os.environ)
     if server is None:
         raise InvalidSetting(
             "SEAMARK_URL",
-            "and SEAMARK_TOKEN must be set, or a server run on this machine",
+            "and SEAMARK_TOKEN must be set (or say `seamark login`), or a server run "
+            "on this machine",
         )
+    return server
+
+
+def _project(wanted: str | None) -> _Project:
+    server = _server()
     name = wanted or os.environ.get("SEAMARK_PROJECT") or "default"
+    rows = ask(server, "/projects")["projects"]
     found = [
         _Project(server, row["workspace"], row["slug"])
-        for row in _ask(server, "/projects")["projects"]
+        for row in rows
         if name in (row["name"], row["slug"], f"{row['workspace']}/{row['slug']}")
     ]
     if not found:
-        raise CannotRead("not_found", f"{server.url} has no project {name!a}.")
+        there = ", ".join(row["slug"] for row in rows[:_MOST_NAMED])
+        more = f"; there are: {there}" if there else ""
+        raise CannotRead("not_found", f"{server.url} has no project {name!a}{more}.")
     if len(found) > 1:
         names = ", ".join(f"{one.workspace}/{one.slug}" for one in found)
         raise CannotRead("ambiguous", f"There are several: {names}.")
@@ -374,7 +395,7 @@ def _project(wanted: str | None) -> _Project:
 
 def _run_by_id(project: _Project, name: str) -> Json | None:
     try:
-        return _ask(project.server, f"/runs/{UUID(name)}")
+        return ask(project.server, f"/runs/{UUID(name)}")
     except ValueError:
         return None  # it is no id
     except CannotRead as error:
@@ -395,56 +416,6 @@ def _stored_run(project: _Project, row: Json, columns: Sequence[str] = ()) -> St
         values=dict(zip(columns, values, strict=False)),
         _project=project,
     )
-
-
-def _ask(server: Server, place: str, **query: object) -> Json:
-    with _opened(server, place, query) as answer, _told(server):
-        found: Json = json.loads(answer.read())
-    return found
-
-
-# Any: what urllib opens.
-def _opened(server: Server, place: str, query: Mapping[str, object]) -> Any:
-    request = urllib.request.Request(
-        f"{server.url}/api/v1{place}?{urlencode(query, doseq=True)}",
-        headers={
-            "Authorization": f"Bearer {server.token}",
-            "User-Agent": f"seamark-agent/{VERSION}",
-        },
-    )
-    with _told(server):
-        return _opener.open(request, timeout=_SECONDS)
-
-
-@contextmanager
-def _told(server: Server) -> Iterator[None]:
-    """Say what a server refused, and whatever else becomes of a question to it."""
-    try:
-        yield
-    except urllib.error.HTTPError as error:
-        with error:
-            raise _refusal(server, error.code, error.read(65_536)) from None
-    except _FAILURES as error:
-        raise CannotRead(
-            "no_answer", f"{server.url} does not answer, or broke off ({error})."
-        ) from error
-
-
-def _refusal(server: Server, status: int, body: bytes) -> CannotRead:
-    try:
-        said = json.loads(body)["error"]
-        return CannotRead(str(said["code"]), str(said["message"]))
-    except (ValueError, TypeError, KeyError):
-        return CannotRead("no_answer", f"{server.url} answers {status}.")
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    # Any: as urllib declares it.
-    def redirect_request(self, *_: Any) -> None:
-        """Follow none: the token is for the server of the settings alone."""
-
-
-_opener = urllib.request.build_opener(_NoRedirects)
 
 
 def _given(**options: float | None) -> Json:

@@ -26,6 +26,7 @@ import msgspec
 
 from agent.frames import Frame
 from agent.layouts import HEAD, TAIL, Layout
+from agent.mounts import file_system_of
 from agent.rows import Row, read_row
 
 MAGIC = b"SMRING\x01\x00"
@@ -45,8 +46,7 @@ RING_BYTES = ROWS + ROW_BYTES + _OVERHANG_BYTES
 RING_FILE = "ring"
 _SUFFIX = ".ring"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-_MOUNTS = Path("/proc/self/mountinfo")
-_SHARED_MEMORY = Path("/dev/shm")
+SHARED_MEMORY = Path("/dev/shm")
 # Of what is free no larger part is taken: data loaders die where it runs out.
 _SMALLEST_PART = 16
 # Where processes see other files than we do, they say when they were last used.
@@ -157,7 +157,7 @@ class Ring:
 def create_ring(folder: Path) -> Ring | None:
     """Make the ring of a spool; None where there is no memory that can be relied on."""
     boot, path = boot_id(), ring_path(folder)
-    if not boot or not _is_room_for_one() or not _is_ours(path.parent):
+    if not boot or shared_memory_problem() or not _is_ours(path.parent):
         return None
     remove_orphans(path.parent)
     try:
@@ -174,7 +174,7 @@ def create_ring(folder: Path) -> Ring | None:
 
 def ring_path(folder: Path) -> Path:
     """Return where the ring of a spool is, if it has one."""
-    return _SHARED_MEMORY / f"seamark-{os.geteuid()}" / f"{folder.name}{_SUFFIX}"
+    return SHARED_MEMORY / f"seamark-{os.geteuid()}" / f"{folder.name}{_SUFFIX}"
 
 
 def sealed_mark(frame: int, low: Position, high: Position) -> bytes:
@@ -216,14 +216,18 @@ def _remove_orphan(path: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _is_room_for_one() -> bool:
-    """Whether there is shared memory, and so much that nobody will miss ours."""
+def shared_memory_problem() -> str:
+    """Return why there is no shared memory that nobody will miss; "" if there is."""
     try:
-        space = os.statvfs(_SHARED_MEMORY)
+        space = os.statvfs(SHARED_MEMORY)
     except OSError:
-        return False
-    is_enough = space.f_bavail * space.f_frsize >= _SMALLEST_PART * RING_BYTES
-    return is_enough and _file_system_of(_SHARED_MEMORY) == "tmpfs"
+        return "this machine has no such shared memory"
+    if file_system_of(SHARED_MEMORY) != "tmpfs":
+        return "it is not in memory"
+    free, wanted = space.f_bavail * space.f_frsize, _SMALLEST_PART * RING_BYTES
+    if free < wanted:
+        return f"{free >> 20:,} MiB are free, and {wanted >> 20:,} MiB are wanted"
+    return ""
 
 
 def _is_ours(place: Path) -> bool:
@@ -236,22 +240,6 @@ def _is_ours(place: Path) -> bool:
         return False
     is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
     return is_ours and not found.st_mode & 0o077
-
-
-def _file_system_of(folder: Path) -> str:
-    """Return the kind of file system that a folder lies on, "" if nobody knows."""
-    try:
-        device = folder.stat().st_dev
-        lines = _MOUNTS.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return ""
-    wanted = f"{os.major(device)}:{os.minor(device)}"
-    for line in lines:
-        # … major:minor root mount-point options … - kind source options
-        before, _, after = line.partition(" - ")
-        if before.split(" ")[2:3] == [wanted]:
-            return after.split(" ")[0]
-    return ""
 
 
 def _created(path: Path, folder: Path) -> Ring:

@@ -13,7 +13,7 @@ from agent.blobs import Blobs
 from agent.delivery import Delivery, Outcome
 from agent.leftovers import Leftovers
 from agent.notices import Notices
-from agent.settings import Server, find_server
+from agent.settings import Server, find_servers
 from agent.spool import Spool
 from agent.spool_reader import SpoolReader
 from agent.transport import HttpTransport, Transport
@@ -47,6 +47,11 @@ class Sender:
         self._notices = notices
         self._after_turn = after_turn
         self._server: Server | None = None
+        # The server that was used last, all that were known then, and when it may be
+        # asked again that accepted nothing.
+        self._last: Server | None = None
+        self._known: list[Server] = []
+        self._retry_at = float("-inf")
         self._delivery: Delivery | None = None
         self._transport: HttpTransport | None = None
         self._not_before = float("-inf")
@@ -116,6 +121,14 @@ class Sender:
         if outcome.is_held:
             # The next try looks the address and the token up again.
             self._server = None
+            self._retry_at = time.monotonic() + outcome.wait_seconds
+            return Outcome(
+                wait_seconds=min(outcome.wait_seconds, _UNKNOWN_SERVER_SECONDS),
+                is_held=True,
+            )
+        if not outcome.is_answered and find_servers(os.environ) != self._known:
+            # Somebody has put the address right.
+            self._server = None
         return outcome
 
     def _send_files(self, transport: Transport) -> Outcome:
@@ -144,9 +157,11 @@ class Sender:
         """The delivery to the server of the settings, as they are now."""
         if self._server is not None and self._delivery is not None:
             return self._delivery
-        self._server = find_server(os.environ)
+        known = find_servers(os.environ)
+        self._server = self._chosen(known)
         if self._server is None:
             return None
+        self._last, self._known = self._server, known
         self._close()
         self._transport = HttpTransport(self._server)
         if self._delivery is None:
@@ -158,6 +173,19 @@ class Sender:
             )
         self._delivery.transport = self._transport
         return self._delivery
+
+    def _chosen(self, known: list[Server]) -> Server | None:
+        """Which server to use now; None: none, or the one that refused a moment ago."""
+        # A token that is new is what somebody has done about it.
+        fresh = [server for server in known if server not in self._known]
+        if fresh:
+            return fresh[0]
+        is_too_early = time.monotonic() < self._retry_at
+        if is_too_early and not self._draining.is_set():
+            return None
+        if self._last in known:
+            return self._last
+        return known[0] if known else None
 
     def _close(self) -> None:
         self._leftovers.let_go()

@@ -200,8 +200,8 @@ def open_session(
         notices.warn(
             "no server",
             "no server is known; everything is kept in "
-            f"{spool.folder} until SEAMARK_URL and SEAMARK_TOKEN are set "
-            "or a server on this machine has been started",
+            f"{spool.folder} until `seamark login` was said or a server on this "
+            "machine has been started (or set SEAMARK_URL and SEAMARK_TOKEN)",
         )
     return Session(settings, recorder, notices, spool, create_ring(spool.folder))
 

@@ -7,7 +7,9 @@ that a new token reaches a process that runs already.
 from __future__ import annotations
 
 import json
+import os
 import re
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -100,7 +102,7 @@ def read_settings(
     """Return the settings of this process, or refuse what cannot be meant."""
     url = environment.get("SEAMARK_URL")
     if url:
-        _check_url(url)
+        check_url(url)
     return Settings(
         project=_name(
             "project", project or environment.get("SEAMARK_PROJECT") or "default"
@@ -127,20 +129,66 @@ def read_settings(
 
 def find_server(environment: Environment) -> Server | None:
     """Return the server to send to, or None as long as none is known."""
-    stored_url, stored_token = _read_file(environment)
+    return next(iter(find_servers(environment)), None)
+
+
+def find_servers(environment: Environment) -> list[Server]:
+    """Return the server with each token that is known for it, the one to use first.
+
+    The environment of a process is as old as the process, so a token that was stored
+    meanwhile may be the one that still holds.
+    """
+    stored_url, stored_token = read_agent_file(environment)
     url = environment.get("SEAMARK_URL") or stored_url
-    token = environment.get("SEAMARK_TOKEN")
+    if not url or origin(url) is None:
+        return []
     # A token goes only to the server it was stored with.
-    if not token and url and stored_url and origin(url) == origin(stored_url):
-        token = stored_token
-    if not url or not token or origin(url) is None:
-        return None
-    return Server(url.rstrip("/"), token)
+    is_its_own = stored_url is not None and origin(url) == origin(stored_url)
+    found = [environment.get("SEAMARK_TOKEN"), stored_token if is_its_own else None]
+    return [Server(url.rstrip("/"), token) for token in found if token]
 
 
 def find_url(environment: Environment) -> str | None:
     """Return the server's address, whether or not there is a token for it."""
-    return environment.get("SEAMARK_URL") or _read_file(environment)[0]
+    return environment.get("SEAMARK_URL") or read_agent_file(environment)[0]
+
+
+def agent_file(environment: Environment) -> Path:
+    """Return where the address and token are stored."""
+    chosen = environment.get("SEAMARK_CONFIG")
+    folder = _user_folder(environment, "XDG_CONFIG_HOME", ".config")
+    return Path(chosen) if chosen else folder / "agent.json"
+
+
+def read_agent_file(environment: Environment) -> tuple[str | None, str | None]:
+    """Return the stored address and token, each None where there is none."""
+    try:
+        stored = json.loads(agent_file(environment).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None, None
+    if not isinstance(stored, dict):
+        return None, None
+    url, token = stored.get("url"), stored.get("token")
+    return (
+        url if isinstance(url, str) else None,
+        token if isinstance(token, str) else None,
+    )
+
+
+def store_server(path: Path, server: Server) -> None:
+    """Replace the file as a whole; only its owner may read it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # mkstemp makes files of mode 0600.
+    descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(json.dumps({"url": server.url, "token": server.token}))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(aside).replace(path)
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise
 
 
 def spool_root(environment: Environment) -> Path:
@@ -163,23 +211,6 @@ def origin(url: str) -> tuple[str, str, int] | None:
     return parts.scheme, parts.hostname, port
 
 
-def _read_file(environment: Environment) -> tuple[str | None, str | None]:
-    chosen = environment.get("SEAMARK_CONFIG")
-    folder = _user_folder(environment, "XDG_CONFIG_HOME", ".config")
-    try:
-        text = Path(chosen or folder / "agent.json").read_text("utf-8")
-        stored = json.loads(text)
-    except (OSError, ValueError):
-        return None, None
-    if not isinstance(stored, dict):
-        return None, None
-    url, token = stored.get("url"), stored.get("token")
-    return (
-        url if isinstance(url, str) else None,
-        token if isinstance(token, str) else None,
-    )
-
-
 def _user_folder(environment: Environment, variable: str, default: str) -> Path:
     chosen = environment.get(variable, "")
     # The XDG specification has relative paths ignored.
@@ -189,7 +220,8 @@ def _user_folder(environment: Environment, variable: str, default: str) -> Path:
     return Path(home).expanduser() / default / "seamark"
 
 
-def _check_url(url: str) -> None:
+def check_url(url: str) -> None:
+    """Refuse what is not the address of a server."""
     if origin(url) is None or "@" in urlsplit(url).netloc:
         raise InvalidSetting("SEAMARK_URL", "must look like http://host:port")
 

@@ -15,6 +15,7 @@ import zstandard
 
 from agent.answers import Reply
 from agent.errors import NoAnswer
+from agent.failures import explain
 from agent.settings import Server
 from agent.version import VERSION
 
@@ -83,18 +84,22 @@ class HttpTransport:
             self.close()
             # A kept connection may have been closed by the other side since.
             if not was_kept or isinstance(error, TimeoutError):
-                raise NoAnswer(f"{type(error).__name__}: {error}") from error
+                raise self._no_answer(error) from error
         try:
             return self._exchange(place, body, headers)
         except _FAILURES as error:
             self.close()
-            raise NoAnswer(f"{type(error).__name__}: {error}") from error
+            raise self._no_answer(error) from error
 
     def close(self) -> None:
         """Close the connection; the next batch opens another."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def _no_answer(self, error: Exception) -> NoAnswer:
+        proxy = _proxy_for(self._base)
+        return NoAnswer(explain(error, self.server.url, proxy=proxy and proxy.hostname))
 
     def _exchange(self, place: str, body: bytes, headers: dict[str, str]) -> Reply:
         connection = self._connection or self._connect()

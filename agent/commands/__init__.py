@@ -2,49 +2,112 @@
 
 from __future__ import annotations
 
-import argparse
+import contextlib
+import io
+import os
 import sys
 from collections.abc import Sequence
-from typing import Protocol
 
-from agent.commands import run, status, sync, watch
-
-
-class Command(Protocol):
-    """What each module of this package offers."""
-
-    HELP: str
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Say what can be chosen."""
-
-    def perform(self, chosen: argparse.Namespace) -> int:
-        """Do it, and return the exit code."""
-
+from agent.commands import (
+    completion,
+    doctor,
+    export,
+    login,
+    logout,
+    ls,
+    overview,
+    run,
+    status,
+    sync,
+    up,
+    watch,
+)
+from agent.commands.output import MISUSED, Refusal, say_json, tell
+from agent.commands.parsing import Command, parse
+from agent.errors import AgentError, CannotRead, InvalidSetting
 
 # A new command is one file and one entry here.
 COMMANDS: dict[str, Command] = {
+    "up": up,
+    "login": login,
+    "logout": logout,
     "run": run,
     "watch": watch,
-    "sync": sync,
     "status": status,
+    "sync": sync,
+    "doctor": doctor,
+    "ls": ls,
+    "export": export,
+    "completion": completion,
+}
+# Beside 0, 1 and those of a program that was run; docs/commands.md lists them.
+_INTERRUPTED, _READER_GONE = 130, 141
+
+
+_ADVICE = {
+    "not_authenticated": "Make a token on the server's page Tokens and say "
+    "`seamark login`.",
+    "not_allowed": "Make a token of scope read or full on the server's page Tokens and "
+    "say `seamark login`.",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command and return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="seamark",
-        description="Measure programs that nobody may change, and look after what "
-        "agents have not delivered.",
-    )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, command in COMMANDS.items():
-        command.add_arguments(
-            commands.add_parser(name, help=command.HELP, description=command.__doc__)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    # Names that the terminal cannot show are shown as what they are made of.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _performed(words)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Or Python would complain once more when it ends.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _READER_GONE
+    return code
+
+
+def _performed(words: Sequence[str]) -> int:
+    try:
+        name, chosen = parse(words, COMMANDS)
+        if name is None:
+            return overview.perform(chosen, COMMANDS)
+        return COMMANDS[name].perform(chosen)
+    except BrokenPipeError:
+        raise
+    except AgentError as error:
+        code = MISUSED if isinstance(error, InvalidSetting) else 1
+        if isinstance(error, Refusal):
+            code = error.exit_code
+        told = error.code in _ADVICE and isinstance(error, CannotRead)
+        message = f"{error} {_ADVICE[error.code]}" if told else str(error)
+        return _refused(words, error.code, message, code)
+    except OSError as error:
+        return _refused(words, "failed", str(error), 1)
+    except Exception as error:
+        # The rim: whatever it is, nobody is shown a traceback.
+        if sys.flags.dev_mode:
+            raise
+        return _refused(
+            words,
+            "unexpected",
+            f"This should not happen ({type(error).__name__}: {error}). The same with "
+            "`python -X dev -m agent` instead of `seamark` says where it did; please "
+            "report that.",
+            1,
         )
-    chosen = parser.parse_args(sys.argv[1:] if arguments is None else arguments)
-    if chosen.command is None:
-        parser.print_help()
-        return 0
-    return COMMANDS[chosen.command].perform(chosen)
+
+
+def _refused(words: Sequence[str], code: str, message: str, exit_code: int) -> int:
+    # Behind -- they are the program's own.
+    ours = words[: words.index("--")] if "--" in words else words
+    if "--json" in ours:
+        say_json({"error": {"code": code, "message": message}})
+    else:
+        tell(message)
+    return exit_code

@@ -2,6 +2,7 @@
 
 Everything behind -- is the program and its arguments. Its input, output and exit code
 are as they would be without this. A script that uses the agent joins the same run.
+With --json, the last line of standard error says which run it was.
 """
 
 from __future__ import annotations
@@ -18,12 +19,17 @@ from dataclasses import replace
 from types import FrameType
 
 from agent.capture.tail import find_followed
-from agent.commands.watched import add_names, opened, settings_of, tell
+from agent.commands.output import MISUSED, Refusal
+from agent.commands.watched import add_names, opened, settings_of, tell_json
 from agent.redaction import redacted_arguments
 from agent.run import Run
 from agent.settings import Settings
 
-HELP = "run a program and measure it: seamark run -- python train.py"
+HELP = "run a program and measure it"
+EXAMPLES = (
+    "seamark run -- python train.py --epochs 3",
+    "seamark run --project digits --run baseline --stage train -- ./train.sh",
+)
 
 # As shells say it.
 _NOT_FOUND, _NOT_EXECUTABLE, _KILLED = 127, 126, 128
@@ -43,16 +49,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def perform(chosen: argparse.Namespace) -> int:
     program = chosen.program[1:] if chosen.program[:1] == ["--"] else chosen.program
     if not program:
-        tell(
-            "nothing to run; for example: seamark run --stage train -- python train.py"
+        raise Refusal(
+            "invalid_usage",
+            "There is nothing to run; for example: "
+            "seamark run --stage train -- python train.py",
+            MISUSED,
         )
-        return 2
     settings = settings_of(chosen)
-    if settings is None:
-        return 2
     if shutil.which(program[0]) is None:
-        tell(f"{program[0]}: not found")
-        return _NOT_FOUND
+        raise Refusal("not_found", f"{program[0]}: not found", _NOT_FOUND)
     followed = find_followed()
     environment = {
         **os.environ,
@@ -67,8 +72,8 @@ def perform(chosen: argparse.Namespace) -> int:
         try:
             process = subprocess.Popen(program, env=environment)
         except OSError as error:
-            tell(f"{program[0]}: {error.strerror}")
-            return _NOT_EXECUTABLE
+            message = f"{program[0]}: {error.strerror}"
+            raise Refusal("not_executable", message, _NOT_EXECUTABLE) from error
         processes.append(process)
         run = opened(watching(settings, process.pid, followed), chosen.tag)
         if "source" in settings.capture:
@@ -79,7 +84,10 @@ def perform(chosen: argparse.Namespace) -> int:
             run.finish()
         else:
             run.fail(failure)
-    return code if code >= 0 else _KILLED - code
+    code = code if code >= 0 else _KILLED - code
+    if chosen.json:
+        tell_json(settings, exit_code=code, failure=failure)
+    return code
 
 
 def describe(code: int) -> str | None:

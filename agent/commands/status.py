@@ -1,18 +1,39 @@
-"""Says what is not delivered yet."""
+"""Lists what is not delivered yet.
+
+Each line is a spool: what one process has logged. One that is in use belongs to a
+process that lives and delivers it itself; what is left behind is delivered by the next
+process that logs, by the server on this machine, or by `seamark sync`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
+import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agent import locks
+from agent.commands.output import clean, say, say_json
 from agent.recovery import points_left
 from agent.settings import spool_root
 from agent.spool_reader import find_spools
 
 HELP = "list what is not delivered"
+EXAMPLES = ("seamark status", "seamark status --json")
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What of one spool is not delivered."""
+
+    id: str
+    run: str
+    is_in_use: bool
+    pending_bytes: int
+    # That no file holds yet; of a process that lives they are on their way.
+    points_in_memory: int
+    seconds_since_written: float | None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,18 +43,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def perform(chosen: argparse.Namespace) -> int:
     """List the spools and how much of each is not delivered."""
     root = chosen.spool or spool_root(os.environ)
-    spools = find_spools(root)
-    if not spools:
-        _say(f"Everything is delivered; {root} holds no spools.")
-    for spool in spools:
-        state = "in use" if locks.is_held(spool.folder) else "left behind"
-        pending = f"{spool.pending_bytes():,} bytes"
-        # Of a process that lives they are on their way.
-        points = 0 if state == "in use" else points_left(spool.folder)
+    waiting = find_waiting(root)
+    if chosen.json:
+        say_json({"folder": str(root), "spools": [asdict(spool) for spool in waiting]})
+        return 0
+    if not waiting:
+        say(f"Everything is delivered; {root} holds no spools.")
+    for spool in waiting:
+        state = "in use" if spool.is_in_use else "left behind"
+        pending = f"{spool.pending_bytes:,} bytes"
+        points = spool.points_in_memory
         more = f"  and {points:,} points in memory" if points else ""
-        _say(f"{spool.id}  {state:<11}  {pending:>20}  run {spool.run!a}{more}")
+        say(f"{spool.id}  {state:<11}  {pending:>20}  run '{clean(spool.run)}'{more}")
     return 0
 
 
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
+def find_waiting(root: Path) -> list[Waiting]:
+    """Return what waits below a folder, the oldest first."""
+    found = []
+    for spool in find_spools(root):
+        is_in_use = locks.is_held(spool.folder)
+        found.append(
+            Waiting(
+                id=spool.id,
+                run=str(spool.run),
+                is_in_use=is_in_use,
+                pending_bytes=spool.pending_bytes(),
+                points_in_memory=0 if is_in_use else points_left(spool.folder),
+                seconds_since_written=_age(spool.folder),
+            )
+        )
+    return found
+
+
+def _age(folder: Path) -> float | None:
+    try:
+        written = [entry.stat().st_mtime for entry in folder.iterdir()]
+    except OSError:
+        return None
+    return round(max(0.0, time.time() - max(written)), 1) if written else None

@@ -1,4 +1,7 @@
-"""Measures a program that runs already, until it ends or Ctrl-C is pressed."""
+"""Measures a program that runs already, until it ends or Ctrl-C is pressed.
+
+With --json, the last line of standard error says which run it was.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from dataclasses import replace
 
 import psutil
 
-from agent.commands.watched import add_names, opened, settings_of, tell
+from agent.commands.output import Refusal, tell
+from agent.commands.watched import add_names, opened, settings_of, tell_json
 
-HELP = "measure a program that runs already: seamark watch --pid 4711"
+HELP = "measure a program that runs already"
+EXAMPLES = ("seamark watch --pid 4711 --stage train",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,15 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def perform(chosen: argparse.Namespace) -> int:
     settings = settings_of(chosen)
-    if settings is None:
-        return 2
     try:
         process = psutil.Process(chosen.pid)
         # Another user's may be seen, but not measured.
         process.cpu_times()
     except (psutil.Error, ValueError, OverflowError) as error:
-        tell(f"the process {chosen.pid} cannot be measured ({error})")
-        return 1
+        message = f"The process {chosen.pid} cannot be measured ({error})."
+        raise Refusal("cannot_measure", message) from error
     # Of a program of somebody else no more is known than where it runs.
     seen = settings.capture & {"host"}
     watching = replace(settings, watched=process.pid, capture=seen)
@@ -40,4 +43,6 @@ def perform(chosen: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         tell(f"the process {chosen.pid} is left alone")
     run.finish()
+    if chosen.json:
+        tell_json(settings)
     return 0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 
-from agent.errors import InvalidSetting
 from agent.run import Run
 from agent.settings import Settings, read_settings
 
@@ -20,22 +20,18 @@ def add_names(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def settings_of(chosen: argparse.Namespace) -> Settings | None:
-    """Return what was chosen; None, and a line that says why, if it cannot be meant."""
-    try:
-        return read_settings(
-            chosen.run,
-            project=chosen.project,
-            stage=chosen.stage,
-            rank=None,
-            mode=None,
-            monitor=True,
-            strict=False,
-            environment=os.environ,
-        )
-    except InvalidSetting as error:
-        tell(str(error))
-        return None
+def settings_of(chosen: argparse.Namespace) -> Settings:
+    """Return what was chosen, or raise InvalidSetting if it cannot be meant."""
+    return read_settings(
+        chosen.run,
+        project=chosen.project,
+        stage=chosen.stage,
+        rank=None,
+        mode=None,
+        monitor=True,
+        strict=False,
+        environment=os.environ,
+    )
 
 
 def opened(settings: Settings, tags: list[str]) -> Run:
@@ -47,6 +43,11 @@ def opened(settings: Settings, tags: list[str]) -> Run:
     return run
 
 
-def tell(line: str) -> None:
-    # Standard output is the program's own.
-    sys.stderr.write(f"seamark: {line}\n")
+def tell_json(settings: Settings, **more: object) -> None:
+    """Say which run it was, where the program's own output does not go."""
+    names = {
+        "run": settings.run,
+        "project": settings.project,
+        "stage": settings.stage,
+    }
+    sys.stderr.write(f"{json.dumps({**names, **more})}\n")

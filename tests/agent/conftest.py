@@ -73,6 +73,42 @@ def run_script(
     return run
 
 
+@pytest.fixture
+def start(tmp_path):
+    """Start the command in a process of its own."""
+    started = []
+
+    def run(*arguments, **options):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "agent", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def perform(start):
+    """Run the command to its end."""
+
+    def run(*arguments, said=None):
+        process = start(*arguments, stdin=subprocess.PIPE)
+        output, errors = process.communicate(said, timeout=60)
+        return process.returncode, output, errors
+
+    return run
+
+
 def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():

@@ -13,6 +13,7 @@ import pytest
 
 from agent import ring as ring_module
 from agent.layouts import Layout
+from agent.mounts import file_system_of
 from agent.ring import RING_BYTES, ROW_BYTES, Ring, create_ring
 
 
@@ -21,8 +22,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stand in for shared memory, on whatever file system this is."""
     memory = tmp_path / "memory"
     memory.mkdir()
-    monkeypatch.setattr(ring_module, "_SHARED_MEMORY", memory)
-    monkeypatch.setattr(ring_module, "_file_system_of", lambda folder: "tmpfs")
+    monkeypatch.setattr(ring_module, "SHARED_MEMORY", memory)
+    monkeypatch.setattr(ring_module, "file_system_of", lambda folder: "tmpfs")
     return memory / f"seamark-{os.geteuid()}"
 
 
@@ -161,7 +162,7 @@ def test_data_loaders_are_left_their_memory(
 def test_no_disk_is_mapped_which_might_lack_a_page_or_be_waited_for(
     place: Path, spool: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ):
-    monkeypatch.setattr(ring_module, "_file_system_of", lambda folder: kind)
+    monkeypatch.setattr(ring_module, "file_system_of", lambda folder: kind)
 
     assert create_ring(spool) is None
     assert list(spool.iterdir()) == []
@@ -250,5 +251,5 @@ def test_a_ring_in_use_can_be_closed(ring: Ring):
 
 
 def test_the_file_system_of_a_real_folder_is_known():
-    assert ring_module._file_system_of(Path("/proc")) == "proc"
-    assert ring_module._file_system_of(Path("/nowhere/at/all")) == ""
+    assert file_system_of(Path("/proc")) == "proc"
+    assert file_system_of(Path("/nowhere/at/all")) == ""

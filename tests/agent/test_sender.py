@@ -9,7 +9,7 @@ import pytest
 
 import agent
 from agent import delivery, sender
-from agent.settings import find_server
+from agent.settings import Server, find_server, store_server
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 
@@ -35,6 +35,65 @@ def test_a_new_token_is_used_without_a_restart(tracker, monkeypatch):
 
     wait_until(lambda: tracker.values("a") == [1.0])
     run.finish()
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Store an address and a token, as `seamark login` does."""
+
+    def write(url, token):
+        path = tmp_path / "config" / "seamark" / "agent.json"
+        store_server(path, Server(url, token))
+
+    return write
+
+
+def test_a_stored_token_takes_the_place_of_a_refused_one_of_the_environment(
+    tracker, monkeypatch, store
+):
+    monkeypatch.setattr(sender, "_UNKNOWN_SERVER_SECONDS", 0.1)
+    tracker.token = "smk_new"
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+    wait_until(lambda: tracker.requests)
+
+    store(tracker.url, "smk_new")
+
+    # Long before a minute is over.
+    wait_until(lambda: tracker.values("a") == [1.0])
+    run.finish()
+    assert tracker.of_kind("close")
+
+
+def test_a_stored_token_that_was_there_before_is_left_alone(
+    tracker, monkeypatch, store
+):
+    monkeypatch.setattr(sender, "_UNKNOWN_SERVER_SECONDS", 0.01)
+    store(tracker.url, "smk_new")
+    tracker.token = "smk_new"
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+    wait_until(lambda: tracker.requests)
+    time.sleep(0.5)
+
+    # Nobody has said that it is for this run, and nobody asks more often than told.
+    assert len(tracker.requests) == 1
+    assert tracker.messages() == []
+    run.finish(timeout=0)
+
+
+def test_an_address_that_is_put_right_is_used_without_a_restart(store):
+    double = TrackerDouble()
+    store("http://127.0.0.1:9", TOKEN)
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+    time.sleep(0.5)
+
+    store(double.url, TOKEN)
+
+    wait_until(lambda: double.values("a") == [1.0])
+    run.finish()
+    double.stop()
 
 
 def test_a_server_that_is_started_later_gets_everything(tmp_path, monkeypatch):

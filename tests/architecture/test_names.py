@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
 import agent
+from agent.version import VERSION
+from tracker import version
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(
@@ -39,6 +42,13 @@ def test_every_public_name_of_the_agent_explains_itself(name):
     thing = getattr(agent, name)
 
     assert isinstance(thing, str) or (thing.__doc__ or "").strip()
+
+
+def test_agent_server_and_distribution_say_the_same_version():
+    text = (ROOT / "pyproject.toml").read_text()
+    (distribution,) = re.findall(r'^version = "(.*)"$', text, re.M)
+
+    assert {VERSION, version.VERSION} == {distribution}
 
 
 def test_every_module_says_what_lives_in_it():

@@ -8,6 +8,7 @@ from ninja import Router, Schema
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, CallerAuth
 from tracker.queries.members import memberships
+from tracker.version import VERSION
 
 router = Router(tags=["account"])
 
@@ -19,6 +20,7 @@ class WorkspaceOut(Schema):
 
 
 class MeOut(Schema):
+    version: str
     user: str
     scope: str
     workspaces: list[WorkspaceOut]
@@ -30,6 +32,7 @@ def read_caller(request: ApiRequest) -> HttpResponse:
     found = memberships(request.auth)
     return json_response(
         {
+            "version": VERSION,
             "user": found[0].user if found else "",
             "scope": request.auth.scope,
             "workspaces": [

@@ -1,10 +1,13 @@
 import pytest
 
+from tracker.version import VERSION
+
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 def test_says_who_calls_and_what_they_may(reader):
     assert reader.get("/api/v1/me").json() == {
+        "version": VERSION,
         "user": "ada",
         "scope": "read",
         "workspaces": [

@@ -11,46 +11,10 @@ import pytest
 
 from agent.commands import COMMANDS, main
 from agent.commands.run import describe
-from tests.agent.conftest import REPOSITORY, wait_until
+from tests.agent.conftest import wait_until
 
 JOB = "monitoring/train/job/cpu_cores"
 BUSY = "import time; end = time.time() + 2.5\nwhile time.time() < end: sum(range(1000))"
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Start the command in a process of its own."""
-    started = []
-
-    def run(*arguments, **options):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "agent", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **options,
-        )
-        started.append(process)
-        return process
-
-    yield run
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-@pytest.fixture
-def perform(start):
-    """Run the command to its end."""
-
-    def run(*arguments, said=None):
-        process = start(*arguments, stdin=subprocess.PIPE)
-        output, errors = process.communicate(said, timeout=60)
-        return process.returncode, output, errors
-
-    return run
 
 
 def states(tracker):

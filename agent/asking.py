@@ -1,0 +1,141 @@
+"""Asks a server over its API and says what becomes of it; nothing for training loops."""
+
+from __future__ import annotations
+
+import csv
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPException
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from agent.errors import CannotRead
+from agent.failures import explain, redirected, strange
+from agent.settings import Server
+from agent.version import VERSION
+
+_SECONDS = 60.0
+_LARGEST_REFUSAL_BYTES = 65_536
+_LARGEST_WORD_BYTES = 1024 * 1024
+_REDIRECTS = range(300, 400)
+
+# What asking fails with where there is no server, or something else in its place, or
+# where an answer breaks off, which then says so in its last row.
+_FAILURES = (OSError, HTTPException, ValueError, KeyError, StopIteration, csv.Error)
+
+# Any: JSON.
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sign:
+    """That a tracker lives at an address, and what time it is there."""
+
+    date: str | None
+
+
+def ask(
+    server: Server,
+    place: str,
+    query: Mapping[str, object] = MappingProxyType({}),
+    *,
+    seconds: float = _SECONDS,
+) -> Json:
+    """Return what the server answers to a question, or raise CannotRead."""
+    with opened(server, place, query, seconds=seconds) as answer, told(server.url):
+        body = answer.read()
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise _no_answer(strange(server.url)) from None
+    if not isinstance(found, dict):
+        raise _no_answer(strange(server.url))
+    return found
+
+
+# Any: what urllib opens.
+def opened(
+    server: Server,
+    place: str,
+    query: Mapping[str, object],
+    *,
+    seconds: float = _SECONDS,
+) -> Any:
+    """Return an answer that is still to be read; reading it belongs into `told`."""
+    address = f"{server.url}/api/v1{place}?{urlencode(query, doseq=True)}"
+    secret = {"Authorization": f"Bearer {server.token}"}
+    with told(server.url):
+        return _open(address, secret, seconds)
+
+
+def find_tracker(url: str, *, seconds: float) -> Sign:
+    """Make sure that a tracker is at an address, before any token is sent there."""
+    with told(url), _open(f"{url}/livez", {}, seconds) as answer:
+        body = answer.read(_LARGEST_WORD_BYTES)
+        date = answer.headers.get("Date")
+    try:
+        status = json.loads(body)["status"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        status = None
+    if status != "alive":
+        raise _no_answer(strange(url))
+    return Sign(date)
+
+
+@contextmanager
+def told(url: str) -> Iterator[None]:
+    """Say what a server refused, and whatever else becomes of a question to it."""
+    try:
+        yield
+    except urllib.error.HTTPError as error:
+        with error:
+            raise _refusal(url, error) from None
+    except _FAILURES as error:
+        raise _no_answer(explain(error, url, proxy=proxy_for(url))) from error
+
+
+def proxy_for(url: str) -> str | None:
+    """Return the proxy that requests to a server go over, without its password."""
+    parts = urlsplit(url)
+    found = urllib.request.getproxies().get(parts.scheme)
+    if not found or urllib.request.proxy_bypass(parts.hostname or ""):
+        return None
+    return found.rpartition("@")[2].removeprefix("http://")
+
+
+# Any: what urllib opens.
+def _open(address: str, headers: Mapping[str, str], seconds: float) -> Any:
+    request = urllib.request.Request(
+        address, headers={"User-Agent": f"seamark-agent/{VERSION}", **headers}
+    )
+    # Made anew: it reads the proxies and authorities that the environment names.
+    opener = urllib.request.build_opener(_NoRedirects)
+    return opener.open(request, timeout=seconds)
+
+
+def _refusal(url: str, error: urllib.error.HTTPError) -> CannotRead:
+    if error.code in _REDIRECTS:
+        target = error.headers.get("Location")
+        return _no_answer(redirected(url, error.code, target))
+    try:
+        said = json.loads(error.read(_LARGEST_REFUSAL_BYTES))["error"]
+        return CannotRead(str(said["code"]), str(said["message"]))
+    except (OSError, HTTPException, ValueError, TypeError, KeyError, RecursionError):
+        return _no_answer(f"{url} answers {error.code}; {strange(url)}")
+
+
+def _no_answer(reason: str) -> CannotRead:
+    # Questions end with their mark.
+    end = "" if reason.endswith("?") else "."
+    return CannotRead("no_answer", f"{reason[:1].upper()}{reason[1:]}{end}")
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    # Any: as urllib declares it.
+    def redirect_request(self, *_: Any) -> None:
+        """Follow none: the token is for the server of the settings alone."""

@@ -1,0 +1,68 @@
+"""Looks for what keeps points from arriving, and says what to do about it.
+
+It changes nothing. The exit code is 1 if something does keep them from arriving; notes
+are worth knowing, and nothing more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+
+from agent.commands.checks import Finding, State
+from agent.commands.machine_checks import look_at_machine
+from agent.commands.output import broken, clean, painted, say, say_json, terminal_width
+from agent.commands.server_checks import look_at_server
+from agent.commands.spool_checks import look_at_spools
+from agent.settings import Environment
+
+HELP = "look for what keeps points from arriving"
+EXAMPLES = ("seamark doctor", "seamark doctor --json")
+
+_CHECKS: tuple[Callable[[Environment], Iterator[Finding]], ...] = (
+    look_at_server,
+    look_at_spools,
+    look_at_machine,
+)
+_MARKS = {
+    State.FINE: ("ok", "green"),
+    State.NOTE: ("note", "yellow"),
+    State.PROBLEM: ("problem", "red"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Nothing can be chosen."""
+    del parser
+
+
+def perform(chosen: argparse.Namespace) -> int:
+    findings = [found for check in _CHECKS for found in check(os.environ)]
+    problems = sum(found.state is State.PROBLEM for found in findings)
+    if chosen.json:
+        checks = [{**asdict(found), "state": found.state.value} for found in findings]
+        say_json({"ok": not problems, "checks": checks})
+    else:
+        for found in findings:
+            _show(found)
+        say()
+        say(_conclusion(problems))
+    return 1 if problems else 0
+
+
+def _show(found: Finding) -> None:
+    mark, colour = _MARKS[found.state]
+    room = terminal_width() - 10
+    for number, line in enumerate(broken(clean(found.text), room)):
+        shown = painted(f"{mark:<8}", colour) if number == 0 else " " * 8
+        say(f"{shown}  {line}")
+    for number, line in enumerate(broken(clean(found.advice), room - 3)):
+        say(f"{' ' * 8}  {'   ' if number else '-> '}{line}")
+
+
+def _conclusion(problems: int) -> str:
+    if not problems:
+        return "Nothing keeps points from arriving."
+    return f"{problems} of these keep points from arriving."

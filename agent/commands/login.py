@@ -1,0 +1,195 @@
+"""Asks for a server's address and a token, checks both, and stores them.
+
+Whatever runs for this user on this machine logs there from then on; processes that run
+already and whose token was refused go on with the new one. The token is made on the
+server's page Tokens. It is typed unseen, or comes over standard input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import os
+import re
+import sys
+from urllib.parse import urlsplit
+
+from agent.asking import Json, ask, find_tracker
+from agent.commands.output import MISUSED, Refusal, clean, say, say_json, tell
+from agent.errors import CannotRead, InvalidSetting
+from agent.settings import (
+    Server,
+    agent_file,
+    check_url,
+    find_url,
+    origin,
+    store_server,
+)
+
+HELP = "store a server's address and a token for it"
+EXAMPLES = (
+    "seamark login",
+    "seamark login --url https://seamark.example.org",
+    "pass show seamark | seamark login --url https://seamark.example.org --token-stdin",
+)
+
+SECONDS = 10.0
+TOKENS_PAGE = "/settings/tokens"
+MAY_WRITE = ("ingest", "full")
+MAY_READ = ("read", "full")
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_TOKEN = re.compile(r"[!-~]{1,500}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--url", help="the server's address")
+    given = parser.add_mutually_exclusive_group()
+    given.add_argument(
+        "--token-stdin",
+        action="store_true",
+        help="read the token from standard input instead of asking for it",
+    )
+    given.add_argument(
+        "--token",
+        metavar="SECRET",
+        help="the token itself, which then others on this machine can see: better not",
+    )
+
+
+def perform(chosen: argparse.Namespace) -> int:
+    server = _asked_for(chosen)
+    try:
+        find_tracker(server.url, seconds=SECONDS)
+        caller = who_is(server)
+    except CannotRead as error:
+        raise _advised(error, server) from error
+    path = agent_file(os.environ)
+    store_server(path, server)
+    if chosen.json:
+        say_json({"url": server.url, "file": str(path), **caller})
+    else:
+        say(f"{server.url} knows you as {describe(caller)}")
+        say(f"The address and the token are in {path}, for you alone to read.")
+    _warn(server, caller)
+    return 0
+
+
+def who_is(server: Server) -> Json:
+    """Return for whom a token speaks and what it may do, or raise CannotRead."""
+    caller = ask(server, "/me", seconds=SECONDS)
+    spaces = caller.get("workspaces")
+    if not isinstance(caller.get("scope"), str) or not isinstance(spaces, list):
+        raise CannotRead("no_answer", f"{server.url} does not answer as Seamark does.")
+    version = caller.get("version")
+    return {
+        "version": version if isinstance(version, str) else None,
+        "user": str(caller.get("user")),
+        "scope": str(caller["scope"]),
+        "workspaces": [
+            {name: str(space.get(name)) for name in ("slug", "name", "role")}
+            for space in spaces
+            if isinstance(space, dict)
+        ],
+    }
+
+
+def describe(caller: Json) -> str:
+    """Say who a caller is, in one sentence."""
+    spaces = ", ".join(f"{s['name']} ({s['role']})" for s in caller["workspaces"])
+    able = [
+        verb
+        for verb, scopes in (("write", MAY_WRITE), ("read", MAY_READ))
+        if caller["scope"] in scopes
+    ]
+    may = " and ".join(able) or "do nothing"
+    return clean(
+        f"{caller['user'] or 'nobody'}, workspace {spaces or 'none'}; "
+        f"the token may {may}."
+    )
+
+
+def normalized(url: str) -> str:
+    """Return an address as it is stored; where no scheme is named, the safe one."""
+    url = url.strip()
+    if "://" not in url:
+        host = urlsplit(f"//{url}").hostname or ""
+        url = f"{'http' if host in LOOPBACK else 'https'}://{url}"
+    check_url(url)
+    parts = urlsplit(url)
+    if parts.query or parts.fragment or not url.isprintable() or " " in url:
+        raise InvalidSetting("the address", "must look like https://host:port")
+    return url.removesuffix("/").removesuffix("/api/v1").rstrip("/")
+
+
+def _asked_for(chosen: argparse.Namespace) -> Server:
+    is_asked = sys.stdin.isatty() and not chosen.token_stdin
+    known = find_url(os.environ)
+    url = chosen.url
+    if not url and is_asked:
+        sys.stderr.write(f"Address of the server{f' [{known}]' if known else ''}: ")
+        sys.stderr.flush()
+        url = sys.stdin.readline().strip()
+    url = url or known
+    if not url:
+        raise Refusal(
+            "invalid_usage",
+            "Which server? Say --url https://… (`seamark up` starts one here).",
+            MISUSED,
+        )
+    url = normalized(url)
+    return Server(url, _token(chosen, url, is_asked=is_asked))
+
+
+def _token(chosen: argparse.Namespace, url: str, *, is_asked: bool) -> str:
+    if chosen.token is not None:
+        tell(
+            "a token on the command line can be seen by others on this machine and is "
+            "kept in the shell's history; --token-stdin reads it from a pipe"
+        )
+        token = chosen.token
+    elif chosen.token_stdin:
+        token = sys.stdin.readline(10_000)
+    elif is_asked:
+        token = getpass.getpass(f"Token, from {url}{TOKENS_PAGE} (not shown): ")
+    else:
+        raise Refusal(
+            "invalid_usage",
+            "There is no terminal to ask for the token; pipe it in with --token-stdin.",
+            MISUSED,
+        )
+    token = str(token).strip()
+    if not _TOKEN.fullmatch(token):
+        raise InvalidSetting("the token", "must be one word, such as smk_…")
+    return str(token)
+
+
+def _advised(error: CannotRead, server: Server) -> Exception:
+    if error.code == "not_authenticated":
+        return Refusal(
+            error.code,
+            f"{server.url} does not know this token: it was revoked, has expired, or "
+            f"is another server's. {server.url}{TOKENS_PAGE} makes another. Nothing was "
+            "stored.",
+        )
+    return Refusal(error.code, f"{error} Nothing was stored.")
+
+
+def _warn(server: Server, caller: Json) -> None:
+    if caller["scope"] not in MAY_WRITE:
+        tell("this token may only read: what scripts log will not be accepted")
+    elif caller["scope"] not in MAY_READ:
+        tell(
+            "this token may only write: `seamark ls` and `seamark export` need to read"
+        )
+    parts = urlsplit(server.url)
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        tell("over http:// others in the network can read the token: use https://")
+    known = find_url(os.environ)
+    is_other_url = known is not None and origin(known) != origin(server.url)
+    is_other_token = os.environ.get("SEAMARK_TOKEN", server.token) != server.token
+    for name, is_other in (
+        ("SEAMARK_URL", is_other_url),
+        ("SEAMARK_TOKEN", is_other_token),
+    ):
+        if is_other:
+            tell(f"{name} is set here to something else, and comes first: unset it")

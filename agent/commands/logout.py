@@ -1,0 +1,37 @@
+"""Forgets the stored address and token.
+
+The token itself still holds: it is revoked on the server's page Tokens. What is not
+delivered stays, and waits for the next `seamark login`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from agent.commands.login import TOKENS_PAGE
+from agent.commands.output import say, say_json
+from agent.settings import agent_file, read_agent_file
+
+HELP = "forget the stored address and token"
+EXAMPLES = ("seamark logout",)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Nothing can be chosen."""
+    del parser
+
+
+def perform(chosen: argparse.Namespace) -> int:
+    path = agent_file(os.environ)
+    url, _ = read_agent_file(os.environ)
+    is_there = path.exists()
+    path.unlink(missing_ok=True)
+    if chosen.json:
+        say_json({"url": url, "file": str(path), "was_stored": is_there})
+    elif is_there:
+        say(f"{path} is deleted.")
+        say(f"The token still holds; {url or 'the server'}{TOKENS_PAGE} revokes it.")
+    else:
+        say(f"Nothing was stored in {path}.")
+    return 0

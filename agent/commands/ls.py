@@ -1,0 +1,237 @@
+"""Lists projects, the runs of a project, or what is known of a run.
+
+Without a word, that is the runs of the project if one is named, else the projects. A
+column is an attribute's path; of a series, its last value is shown. On a terminal the
+table is as wide as the terminal: --format csv and --json never cut anything off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+
+from agent.asking import Json
+from agent.commands.output import MISUSED, Refusal, say_csv, say_json, say_table, tell
+from agent.reading import StoredRun, read_projects, read_run, read_runs
+
+HELP = "list projects, runs, or a run's attributes"
+EXAMPLES = (
+    "seamark ls",
+    "seamark ls --project digits --sort train/loss --columns params/lr,train/loss",
+    "seamark ls --project digits --where 'train/loss < 0.3 and state = finished'",
+    "seamark ls attributes baseline --project digits --prefix params/",
+)
+
+KINDS = ("projects", "runs", "attributes")
+FORMATS = ("table", "csv", "json")
+_SORTS = ("started", "name", "state", "duration")
+_RUN_HEADS = ("name", "state", "started", "duration", "tags")
+_PROJECT_HEADS = ("project", "runs", "running", "failed", "last activity")
+_ATTRIBUTE_HEADS = ("path", "kind", "value", "count", "minimum", "maximum", "last step")
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", nargs="?", choices=KINDS, help="what to list")
+    parser.add_argument("run", nargs="?", metavar="RUN", help="whose attributes")
+    parser.add_argument("--project", help="the project (SEAMARK_PROJECT)")
+    parser.add_argument("--where", default="", metavar="QUERY", help="which runs")
+    parser.add_argument(
+        "--columns",
+        action="append",
+        default=[],
+        metavar="PATH,…",
+        help="attributes to show of each run; may be repeated",
+    )
+    parser.add_argument(
+        "--sort",
+        default="-started",
+        metavar="COLUMN",
+        help="started, name, state, duration, or an attribute's path; with a - before "
+        "it, the largest first, written --sort=-started (default: -started)",
+    )
+    parser.add_argument(
+        "--limit", type=count, default=50, help="how many runs at most (default: 50)"
+    )
+    parser.add_argument("--prefix", default="", help="attributes that begin so")
+    parser.add_argument(
+        "--format", choices=FORMATS, help="table (default), csv, or json as --json"
+    )
+
+
+def perform(chosen: argparse.Namespace) -> int:
+    chosen.format = "json" if chosen.json else chosen.format or "table"
+    has_project = chosen.project or os.environ.get("SEAMARK_PROJECT") or chosen.where
+    kind = chosen.kind or ("runs" if has_project else "projects")
+    if (kind == "attributes") != (chosen.run is not None):
+        raise Refusal(
+            "invalid_usage",
+            "`seamark ls attributes` needs the name of a run, and only it takes one.",
+            MISUSED,
+        )
+    if kind == "projects":
+        _list_projects(chosen)
+    elif kind == "runs":
+        _list_runs(chosen)
+    else:
+        _list_attributes(chosen)
+    return 0
+
+
+def sort_key(text: str) -> str:
+    """Return how the API calls what to sort by."""
+    sign = "-" if text.startswith("-") else ""
+    name = text.removeprefix("-")
+    return f"{sign}{name}" if name in _SORTS or ":" in name else f"{sign}path:{name}"
+
+
+def columns_in(words: Sequence[str]) -> list[str]:
+    """Return the paths in words that may each hold several."""
+    paths = [path.strip() for word in words for path in word.split(",")]
+    return list(dict.fromkeys(filter(None, paths)))
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time, as exact as one needs to compare runs."""
+    whole = int(seconds)
+    if whole < _MINUTE:
+        return f"{whole}s"
+    if whole < _HOUR:
+        return f"{whole // _MINUTE}m {whole % _MINUTE:02}s"
+    if whole < _DAY:
+        return f"{whole // _HOUR}h {whole % _HOUR // _MINUTE:02}m"
+    return f"{whole // _DAY}d {whole % _DAY // _HOUR:02}h"
+
+
+def text_of(value: object) -> str:
+    """Return a value as a cell; nothing for what is not known."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple | set | frozenset):
+        return ", ".join(sorted(map(str, value)))
+    return str(value)
+
+
+def _list_projects(chosen: argparse.Namespace) -> None:
+    projects = read_projects()
+    if chosen.format == "json":
+        say_json({"projects": projects})
+        return
+    rows = [
+        (
+            f"{row['workspace']}/{row['slug']}",
+            *(str(row[f"{name}_count"]) for name in ("run", "running", "failed")),
+            (row["last_activity_at"] or "")[:19].replace("T", " "),
+        )
+        for row in projects
+    ]
+    _show(chosen, _PROJECT_HEADS, rows, "There are no projects yet.")
+
+
+def _list_runs(chosen: argparse.Namespace) -> None:
+    paths = columns_in(chosen.columns)
+    # One more, to know whether there are more.
+    found = read_runs(
+        chosen.where,
+        project=chosen.project,
+        sort=sort_key(chosen.sort),
+        columns=paths,
+        limit=chosen.limit + 1,
+    )
+    runs, is_more = found[: chosen.limit], len(found) > chosen.limit
+    if chosen.format == "json":
+        say_json({"runs": [run_json(run) for run in runs], "more": is_more})
+        return
+    rows = [
+        (
+            run.name,
+            run.state,
+            run.started_at.strftime("%Y-%m-%d %H:%M:%S") if run.started_at else "",
+            _duration_of(run),
+            ", ".join(run.tags),
+            *(text_of(run.values.get(path)) for path in paths),
+        )
+        for run in runs
+    ]
+    _show(chosen, (*_RUN_HEADS, *paths), rows, "No run is like that.")
+    if is_more:
+        tell(f"these are the first {chosen.limit:,}; --limit shows more")
+
+
+def _list_attributes(chosen: argparse.Namespace) -> None:
+    run = read_run(chosen.run, project=chosen.project)
+    found = run.attribute_rows(chosen.prefix)
+    if chosen.format == "json":
+        say_json({"run": run_json(run), "attributes": found})
+        return
+    _show(
+        chosen,
+        _ATTRIBUTE_HEADS,
+        [_attribute(row) for row in found],
+        "The run has no such attributes.",
+    )
+
+
+def run_json(run: StoredRun) -> Json:
+    """Return a run as every command prints it."""
+    return {
+        "id": run.id,
+        "name": run.name,
+        "state": run.state,
+        "started_at": run.started_at.isoformat() if run.started_at else None,
+        "ended_at": run.ended_at.isoformat() if run.ended_at else None,
+        "tags": list(run.tags),
+        "attributes": {path: _json_of(value) for path, value in run.values.items()},
+    }
+
+
+def _json_of(value: object) -> object:
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
+    if isinstance(value, frozenset):
+        return sorted(map(str, value))
+    isoformat = getattr(value, "isoformat", None)
+    return isoformat() if isoformat else value
+
+
+def _attribute(row: Json) -> tuple[str, ...]:
+    summary = ("count", "minimum", "maximum", "last_step")
+    return (
+        row["path"],
+        row["kind"],
+        text_of(row["value"]),
+        *(text_of(row.get(name)) for name in summary),
+    )
+
+
+def _duration_of(run: StoredRun) -> str:
+    if run.started_at is None or run.ended_at is None:
+        return ""
+    return duration((run.ended_at - run.started_at).total_seconds())
+
+
+def _show(
+    chosen: argparse.Namespace,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    nothing: str,
+) -> None:
+    if chosen.format == "csv":
+        say_csv(heads, rows)
+    elif rows:
+        say_table(heads, rows)
+    else:
+        tell(nothing)
+
+
+def count(text: str) -> int:
+    """Return a number of things; argparse names this function where it is none."""
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number

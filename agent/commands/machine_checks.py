@@ -1,0 +1,54 @@
+"""Whether this machine can be measured."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterator
+
+import psutil
+
+from agent.commands.checks import Finding, fine, note
+from agent.probes.nvml import NvmlProbe
+from agent.probes.probe import ProbeUnavailable
+from agent.settings import Environment
+
+_OLDEST_PYTHON = (3, 10)
+
+
+def look_at_machine(environment: Environment) -> Iterator[Finding]:
+    """Try what measures the hardware; without it, everything else still arrives."""
+    yield _python()
+    yield _processes()
+    yield _gpus(environment)
+
+
+def _python() -> Finding:
+    version, where = platform.python_version(), f"{platform.system()} {sys.executable}"
+    if sys.version_info[:2] < _OLDEST_PYTHON:
+        return note("python", f"Python {version} is too old", "use 3.10 or later")
+    return fine("python", f"Python {version} ({where})")
+
+
+def _processes() -> Finding:
+    try:
+        cores, memory = psutil.cpu_count(), psutil.virtual_memory().total
+        psutil.Process().cpu_times()
+    except (psutil.Error, OSError, RuntimeError) as error:
+        return note("psutil", f"processes cannot be measured ({error})", "see psutil")
+    return fine(
+        "psutil", f"{cores or '?'} CPU cores and {memory >> 30:,} GiB are measured"
+    )
+
+
+def _gpus(environment: Environment) -> Finding:
+    try:
+        count = NvmlProbe(environment=environment).facts()["facts/gpu_count"]
+    except ProbeUnavailable as error:
+        return note(
+            "nvml",
+            f"no GPU is measured: {error}",
+            "where there is an NVIDIA GPU, its driver has to be there, in a container "
+            "too (--gpus all)",
+        )
+    return fine("nvml", f"{count} GPUs are measured")

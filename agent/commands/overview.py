@@ -1,0 +1,90 @@
+"""What `seamark` says without a command: what there is, and what to do first."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+
+from agent.commands.output import (
+    aligned,
+    broken,
+    painted,
+    say,
+    say_json,
+    terminal_width,
+)
+from agent.commands.parsing import GENERAL, Command
+from agent.commands.status import Waiting, find_waiting
+from agent.settings import find_server, find_url, spool_root
+from agent.version import VERSION
+
+_FIRST = (
+    ("seamark up", "start a server here, or"),
+    ("seamark login", "say where yours is, with a token from its page Tokens;"),
+    ("seamark doctor", "see whether points would arrive;"),
+    ("seamark run -- python train.py", "measure a program as it is."),
+)
+_MORE = "`seamark COMMAND --help` explains one; docs/commands.md explains all."
+
+
+def perform(chosen: argparse.Namespace, commands: Mapping[str, Command]) -> int:
+    """Print it; nothing here asks the server."""
+    if chosen.version and not chosen.json:
+        say(f"seamark {VERSION}")
+        return 0
+    waiting = find_waiting(spool_root(os.environ))
+    url, server = find_url(os.environ), find_server(os.environ)
+    if chosen.json:
+        say_json(
+            {
+                "version": VERSION,
+                "server": url,
+                "has_token": server is not None,
+                "spools": len(waiting),
+                "commands": list(commands),
+            }
+        )
+        return 0
+    say(f"{painted('Seamark', 'bold')} {VERSION}: why your GPUs are idle.")
+    say()
+    for line in aligned(
+        [
+            ("Server", _server(url, has_token=server is not None)),
+            ("Waits", _left(waiting)),
+        ]
+    ):
+        say(line)
+    _section("What to do first", _FIRST)
+    _section("Commands", [(name, command.HELP) for name, command in commands.items()])
+    _section("Options", list(GENERAL.items()))
+    say()
+    for line in broken(_MORE, terminal_width()):
+        say(line)
+    return 0
+
+
+def _section(
+    title: str, rows: list[tuple[str, str]] | tuple[tuple[str, str], ...]
+) -> None:
+    say()
+    say(painted(f"{title}:", "bold"))
+    for line in aligned(rows, indent="    "):
+        say(line)
+
+
+def _server(url: str | None, *, has_token: bool) -> str:
+    if url is None:
+        return "none is known yet: `seamark up` or `seamark login`"
+    return url if has_token else f"{url}, but there is no token for it: `seamark login`"
+
+
+def _left(waiting: list[Waiting]) -> str:
+    abandoned = [spool for spool in waiting if not spool.is_in_use]
+    if not abandoned:
+        return "nothing waits to be delivered"
+    size = sum(spool.pending_bytes for spool in abandoned)
+    return (
+        f"{len(abandoned):,} spools of ended processes ({size:,} bytes) wait to be "
+        "delivered: `seamark sync`"
+    )

@@ -1,0 +1,151 @@
+"""Reads the words of a command line, and names the nearest right one of a wrong one."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn, Protocol
+
+from agent.commands.output import MISUSED, Refusal
+from agent.version import VERSION
+
+JSON = "print one JSON object instead of text"
+_CHOICES = re.compile(r"argument ([^:]+): invalid choice: (.+?) \(choose from (.*)\)")
+
+
+class Command(Protocol):
+    """What each module of a command offers."""
+
+    HELP: str
+
+    @property
+    def EXAMPLES(self) -> Sequence[str]:  # noqa: N802 - a constant of the module
+        """Ways to use it, as they are typed."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Say what can be chosen."""
+
+    def perform(self, chosen: argparse.Namespace) -> int:
+        """Do it, and return the exit code."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Refuses by an exception, so that the refusal can be JSON, too."""
+
+    @property
+    def actions(self) -> list[argparse.Action]:
+        """Everything that can be given, in the order in which it was added."""
+        return self._actions
+
+    def error(self, message: str) -> NoReturn:
+        raise Refusal(
+            "invalid_usage",
+            f"{_of_choices(message)}. See `{self.prog} --help`.",
+            MISUSED,
+        )
+
+
+def parser_of(name: str, command: Command) -> Parser:
+    """Return the parser of one command."""
+    examples = "".join(f"  {example}\n" for example in command.EXAMPLES)
+    parser = Parser(
+        prog=f"seamark {name}",
+        description=command.__doc__,
+        epilog=f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        # What is short for one option now may be short for two tomorrow.
+        allow_abbrev=False,
+    )
+    command.add_arguments(parser)
+    parser.add_argument("--json", action="store_true", help=JSON)
+    return parser
+
+
+def parse(
+    words: Sequence[str], commands: Mapping[str, Command]
+) -> tuple[str | None, argparse.Namespace]:
+    """Return the command, None if none was named, and what was chosen."""
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    name = words[0] if words and not words[0].startswith("-") else None
+    if name is None:
+        parser = Parser(prog="seamark", add_help=False, allow_abbrev=False)
+        for option in GENERAL:
+            parser.add_argument(*option.split(", "), action="store_true")
+        chosen, unknown = parser.parse_known_args(words)
+        _refuse_unknown(parser, unknown)
+        return None, chosen
+    if name not in commands:
+        hint = nearest(name, commands)
+        raise Refusal(
+            "invalid_usage",
+            f"There is no command {name!a}{hint}. `seamark` lists them all.",
+            MISUSED,
+        )
+    parser = parser_of(name, commands[name])
+    _refuse_unknown(parser, _unknown_options(parser, words[1:]))
+    chosen, unknown = parser.parse_known_args(words[1:])
+    _refuse_unknown(parser, unknown)
+    return name, chosen
+
+
+# What `seamark` takes without a command.
+GENERAL = {
+    "-h, --help": "what there is, and what to do first",
+    "--version": f"print the version, which is {VERSION}",
+    "--json": JSON,
+}
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the word that was probably meant, as a part of a sentence; or nothing."""
+    found = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f" (did you mean {found[0]}?)" if found else ""
+
+
+def options_of(parser: Parser) -> dict[str, argparse.Action]:
+    """Return every option by every way to write it."""
+    return {name: action for action in parser.actions for name in action.option_strings}
+
+
+def _unknown_options(parser: Parser, words: Sequence[str]) -> list[str]:
+    """Return options that there are not, which argparse would say of their values."""
+    options = options_of(parser)
+    is_followed_by_anything = any(
+        action.nargs == argparse.REMAINDER for action in parser.actions
+    )
+    is_value = False
+    for word in words:
+        if word == "--" or (
+            is_followed_by_anything and not is_value and not word.startswith("-")
+        ):
+            break
+        action = options.get(word)
+        is_option = word.startswith("--") and not is_value
+        if is_option and word.partition("=")[0] not in options:
+            return [word]
+        is_value = not is_value and action is not None and action.nargs is None
+    return []
+
+
+def _refuse_unknown(parser: Parser, unknown: Sequence[str]) -> None:
+    if not unknown:
+        return
+    word = unknown[0]
+    if not word.startswith("-"):
+        parser.error(f"{word!a} is one word too many")
+    name = word.partition("=")[0]
+    parser.error(f"there is no option {name}{nearest(name, options_of(parser))}")
+
+
+def _of_choices(message: str) -> str:
+    """Add the nearest right choice to what argparse says."""
+    found = _CHOICES.fullmatch(message)
+    if found is None:
+        return message
+    option, given, listed = found.groups()
+    known = re.findall(r"[\w-]+", listed)
+    hint = nearest(given.strip("'\""), known)
+    return f"{option}: there is no {given}{hint}; there are {', '.join(known)}"

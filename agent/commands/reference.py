@@ -1,0 +1,109 @@
+"""Writes docs/commands.md from the commands: python -m agent.commands.reference."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from agent.commands import COMMANDS
+from agent.commands.parsing import GENERAL, JSON, Command, parser_of
+
+_HEAD = """\
+# Commands
+
+`seamark` comes with the agent: `pip install .` in a checkout, into whichever environment training uses.
+From a checkout, without installing anything, the same is `python -m agent`.
+Without a command it says what there is, which server is known, and whether something waits to be delivered.
+
+<!-- Written by `python -m agent.commands.reference > docs/commands.md`; a test compares. -->
+"""
+_COMMON = """\
+## What holds for all
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 1 | not done, or not completely: standard error says why and what to do. `sync`: something is left; `doctor`: something keeps points from arriving |
+| 2 | asked wrongly: a command, an option or a setting that there is not |
+| 130 | ended by Ctrl-C |
+| 141 | whoever read the output has gone, as in `seamark ls \\| head` |
+
+`seamark run` ends with its program's exit code instead: 128 and the signal's number if a signal ended it, 127 if there is no such program, 126 if it cannot be started.
+
+- `--json` makes a command print one JSON object. Its fields stay; new ones may come. What cannot be done is `{"error": {"code": …, "message": …}}`, with the same exit code; [codes](how-to/use-the-api.md#what-to-expect) are the API's, or `no_answer`, `invalid_usage`, `invalid_setting` and such.
+- Colours are for terminals only, and not where `NO_COLOR` is set or `TERM` is `dumb`.
+- Names of runs and paths may hold anything; what a terminal would obey is shown as an escape like `\\x1b`.
+- Every option is written out, as `--project`: a part of it is not understood.
+"""
+_FIELDS = """\
+## What `--json` prints
+
+| command | fields |
+|---|---|
+| none | `version`, `server` (address or null), `has_token`, `spools`, `commands` |
+| `login` | `url`, `file`, `user`, `scope`, `workspaces` (each `slug`, `name`, `role`), `version` (the server's, if it says) |
+| `logout` | `url`, `file`, `was_stored` |
+| `run`, `watch` | on the last line of standard error: `run`, `project`, `stage`; of `run` also `exit_code` and `failure` |
+| `status` | `folder`, `spools`: each `id`, `run`, `is_in_use`, `pending_bytes`, `points_in_memory`, `seconds_since_written` |
+| `sync` | `folder`, `left`: each `id`, `run`, `reason` |
+| `doctor` | `ok`, `checks`: each `name`, `state` (`ok`, `note`, `problem`), `text`, `advice` |
+| `ls projects` | `projects`, as the API answers them |
+| `ls runs` | `runs`: each `id`, `name`, `state`, `started_at`, `ended_at`, `tags`, `attributes` by path; `more` if `--limit` left some out |
+| `ls attributes` | `run`, `attributes`, as the API answers them |
+| `export` | `folder`, `runs`: as `ls runs`, with `folder` and `was_there` |
+| `completion` | `shell`, `script` |
+| `up` | nothing of its own: the server prints its lines |
+"""
+
+
+def reference() -> str:
+    """Return the page."""
+    parts = [_HEAD, _summary(), _COMMON, _FIELDS]
+    parts += [_section(name, command) for name, command in COMMANDS.items()]
+    return "\n".join(parts)
+
+
+def _summary() -> str:
+    rows = [
+        f"| [`{name}`](#seamark-{name}) | {c.HELP} |" for name, c in COMMANDS.items()
+    ]
+    options = [f"| `{option}` | {_cell(text)} |" for option, text in GENERAL.items()]
+    return "\n".join(["| command | does |", "|---|---|", *rows, *options, ""])
+
+
+def _section(name: str, command: Command) -> str:
+    parser = parser_of(name, command)
+    lines = [f"## `seamark {name}`", "", (command.__doc__ or "").strip(), ""]
+    lines += ["```bash", *command.EXAMPLES, "```", ""]
+    rows = [
+        f"| `{_written(action)}` | {_cell(action.help or '')} |"
+        for action in parser.actions
+        if action.help not in (argparse.SUPPRESS, JSON) and action.dest != "help"
+    ]
+    if rows:
+        lines += ["| | |", "|---|---|", *rows, ""]
+    return "\n".join(lines)
+
+
+def _written(action: argparse.Action) -> str:
+    takes_value = action.nargs != 0
+    shown = action.metavar or action.dest.upper()
+    if action.choices:
+        shown = "\\|".join(
+            str(choice) for choice in action.choices if choice != "words"
+        )
+    if not action.option_strings:
+        return f"[{shown}]" if action.nargs == "?" else str(shown)
+    return (
+        f"{action.option_strings[0]} {shown}"
+        if takes_value
+        else action.option_strings[0]
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

@@ -1,0 +1,206 @@
+"""Whether the server can be reached, and takes what this user logs."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import stat
+import time
+from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
+
+from agent.asking import Json, find_tracker, proxy_for
+from agent.commands.checks import Finding, fine, note, problem
+from agent.commands.login import (
+    MAY_WRITE,
+    SECONDS,
+    TOKENS_PAGE,
+    describe,
+    normalized,
+    who_is,
+)
+from agent.errors import CannotRead, InvalidSetting
+from agent.settings import (
+    Environment,
+    Mode,
+    Server,
+    agent_file,
+    find_server,
+    find_url,
+    origin,
+    read_agent_file,
+    read_settings,
+)
+from agent.version import VERSION
+
+_CLOCKS_MAY_DIFFER_BY = 10.0  # seconds; that of the answer is whole ones
+_WRITING_ROLES = ("owner", "editor")
+
+
+def look_at_server(environment: Environment) -> Iterator[Finding]:
+    """Ask the server of the settings, as far as they lead to one."""
+    yield from _settings(environment)
+    yield from _file(environment)
+    url = find_url(environment)
+    if url is None:
+        yield problem(
+            "server",
+            "no server is known",
+            "start one with `seamark up`, or say where it is with `seamark login`",
+        )
+        return
+    try:
+        url = normalized(url)
+    except InvalidSetting as error:
+        yield problem("server", f"{url} is no address: {error}", "put it right")
+        return
+    yield _where_from(environment, url)
+    proxy = proxy_for(url)
+    if proxy:
+        yield fine("proxy", f"requests go over the proxy {proxy}")
+    yield from _reached(environment, url)
+
+
+def _settings(environment: Environment) -> Iterator[Finding]:
+    try:
+        settings = read_settings(
+            None,
+            project=None,
+            stage=None,
+            rank=None,
+            mode=None,
+            monitor=None,
+            strict=False,
+            environment=environment,
+        )
+    except InvalidSetting as error:
+        yield problem(
+            "settings", str(error), "`agent.init` refuses it: change or unset it"
+        )
+        return
+    names = sorted(name for name in environment if name.startswith("SEAMARK_"))
+    shown = ", ".join(
+        name if name == "SEAMARK_TOKEN" else f"{name}={environment[name]}"
+        for name in names
+    )
+    yield fine("settings", f"from the environment: {shown or 'nothing'}")
+    if settings.mode is not Mode.ONLINE:
+        yield problem(
+            "mode",
+            f"SEAMARK_MODE is {settings.mode.value}: nothing is sent",
+            "unset it; what was kept offline is delivered by `seamark sync`",
+        )
+
+
+def _file(environment: Environment) -> Iterator[Finding]:
+    path = agent_file(environment)
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        yield fine("file", f"{path} does not exist")
+        return
+    except OSError as error:
+        yield problem(
+            "file", f"{path} cannot be read ({error.strerror})", "make it readable"
+        )
+        return
+    if read_agent_file(environment) == (None, None):
+        yield problem(
+            "file", f"{path} holds no address and token", "say `seamark login`"
+        )
+    elif mode & 0o077:
+        yield note(
+            "file", f"others may read the token in {path}", f"run `chmod 600 {path}`"
+        )
+    else:
+        yield fine("file", f"{path} holds an address and a token")
+
+
+def _where_from(environment: Environment, url: str) -> Finding:
+    is_set = bool(environment.get("SEAMARK_URL"))
+    source = "SEAMARK_URL" if is_set else str(agent_file(environment))
+    stored, _ = read_agent_file(environment)
+    if is_set and stored and origin(stored) != origin(url):
+        return note(
+            "server",
+            f"the server is {url}, from SEAMARK_URL; the file names {stored}",
+            "unset SEAMARK_URL if the one of the file is meant",
+        )
+    return fine("server", f"the server is {url}, from {source}")
+
+
+def _reached(environment: Environment, url: str) -> Iterator[Finding]:
+    try:
+        sign = find_tracker(url, seconds=SECONDS)
+    except CannotRead as error:
+        yield problem(
+            "reachable", str(error), "nothing arrives until this is put right"
+        )
+        return
+    yield fine("reachable", f"it answers{_trust(url)}")
+    yield from _clock(sign.date)
+    server = find_server(environment)
+    if server is None:
+        yield problem(
+            "token",
+            f"there is no token for {url}",
+            f"make one on {url}{TOKENS_PAGE} and say `seamark login`",
+        )
+        return
+    yield from _token(environment, Server(url, server.token))
+
+
+def _trust(url: str) -> str:
+    if not url.startswith("https://"):
+        return ""
+    # What OpenSSL reads in place of this machine's own authorities.
+    chosen = os.environ.get(ssl.get_default_verify_paths().openssl_cafile_env)
+    return f", with a certificate that {chosen or 'this machine'} vouches for"
+
+
+def _clock(date: str | None) -> Iterator[Finding]:
+    try:
+        there = parsedate_to_datetime(date or "").timestamp()
+    except (TypeError, ValueError):
+        yield note("clock", "the server does not say what time it is", "")
+        return
+    behind = there - time.time()
+    if abs(behind) <= _CLOCKS_MAY_DIFFER_BY:
+        yield fine("clock", "its clock and this machine's agree")
+        return
+    word = "behind" if behind > 0 else "ahead of"
+    yield note(
+        "clock",
+        f"this machine's clock is {abs(behind):,.0f} s {word} the server's",
+        "points arrive, with wrong times: set the clock (NTP)",
+    )
+
+
+def _token(environment: Environment, server: Server) -> Iterator[Finding]:
+    source = "SEAMARK_TOKEN" if environment.get("SEAMARK_TOKEN") else "the file"
+    try:
+        caller = who_is(server)
+    except CannotRead as error:
+        advice = f"make another on {server.url}{TOKENS_PAGE} and say `seamark login`"
+        yield problem("token", f"the token of {source} is refused: {error}", advice)
+        return
+    if not _may_write(caller):
+        yield problem(
+            "token",
+            f"the token of {source} may not write: {describe(caller)}",
+            "make one of scope ingest or full, as an owner or editor of the workspace, "
+            "and say `seamark login`",
+        )
+    else:
+        yield fine("token", f"the token of {source} speaks for {describe(caller)}")
+    yield _versions(caller)
+
+
+def _may_write(caller: Json) -> bool:
+    roles = {space["role"] for space in caller["workspaces"]}
+    return caller["scope"] in MAY_WRITE and not roles.isdisjoint(_WRITING_ROLES)
+
+
+def _versions(caller: Json) -> Finding:
+    there = caller.get("version") or "one that does not say its version"
+    return fine("version", f"the agent is {VERSION}, the server {there}")

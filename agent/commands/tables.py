@@ -1,0 +1,154 @@
+"""Writes attributes and points as CSV, JSON or Parquet, row by row."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO, TextIO
+
+from agent.asking import Json
+from agent.commands.output import MISUSED, Refusal, no_formula
+from agent.reading import Points
+
+# Of the file of attributes, and that of points.
+ENDINGS = {
+    "csv": ("csv", "csv"),
+    "json": ("json", "jsonl"),
+    "parquet": ("parquet", "parquet"),
+}
+# The value is as JSON has it where a table needs one type for all.
+ATTRIBUTE_COLUMNS = (
+    *("path", "kind", "value", "updated_at"),
+    *("count", "minimum", "maximum", "mean", "first_step", "last_step"),
+)
+_POINT_COLUMNS = ("path", "step", "time", "value")
+# Row groups of fewer are slow to read; more take memory.
+_GROUP_ROWS = 262_144
+
+
+def check_format(kind: str) -> None:
+    """Refuse a format that needs what is not installed."""
+    if kind != "parquet":
+        return
+    try:
+        import pyarrow.parquet  # noqa: F401, PLC0415 - only for whoever has it
+    except ImportError:
+        raise Refusal(
+            "needs_pyarrow",
+            "Parquet needs pyarrow: pip install pyarrow (or --format csv).",
+            MISUSED,
+        ) from None
+
+
+def write_attributes(kind: str, file: BinaryIO, rows: Sequence[Json]) -> None:
+    """Write what is known of a run."""
+    if kind == "json":
+        file.write(json.dumps({"attributes": rows}, indent=2).encode())
+        file.write(b"\n")
+    elif kind == "csv":
+        with _text(file) as text:
+            table = csv.writer(text, lineterminator="\n")
+            table.writerow(ATTRIBUTE_COLUMNS)
+            for row in rows:
+                table.writerow([_cell(row.get(name)) for name in ATTRIBUTE_COLUMNS])
+    else:
+        _write_attributes_as_parquet(file, rows)
+
+
+def write_points(kind: str, file: BinaryIO, points: Points) -> int:
+    """Write points while they arrive, and return how many they are."""
+    if kind == "parquet":
+        return _write_points_as_parquet(file, points)
+    count = 0
+    with _text(file) as text:
+        if kind == "json":
+            for path, step, moment, value in points:
+                row = (path, step, moment.isoformat(), _json_number(value))
+                text.write(f"{json.dumps(dict(zip(_POINT_COLUMNS, row)))}\n")  # noqa: B905
+                count += 1
+            return count
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(_POINT_COLUMNS)
+        for path, step, moment, value in points:
+            table.writerow((no_formula(path), step, moment.isoformat(), value))
+            count += 1
+    return count
+
+
+@contextmanager
+def _text(file: BinaryIO) -> Iterator[TextIO]:
+    """Write text to a file, which stays open."""
+    text = io.TextIOWrapper(file, "utf-8", newline="")
+    try:
+        yield text
+        text.flush()
+    finally:
+        text.detach()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return no_formula(value if isinstance(value, str) else json.dumps(value))
+
+
+def _json_number(value: float) -> float | str:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _write_attributes_as_parquet(file: BinaryIO, rows: Sequence[Json]) -> None:
+    import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+    import pyarrow.parquet as pq  # noqa: PLC0415 - likewise
+
+    def kind_of(name: str) -> Any:
+        if name == "count":
+            return pa.int64()
+        is_text = name in ("path", "kind", "value", "updated_at")
+        return pa.string() if is_text else pa.float64()
+
+    def cell(row: Json, name: str) -> object:
+        value = row.get(name)
+        if name == "value":
+            return json.dumps(value)
+        is_number = name not in ("path", "kind", "updated_at", "count")
+        return float(value) if is_number and value is not None else value
+
+    columns = {
+        name: pa.array([cell(row, name) for row in rows], kind_of(name))
+        for name in ATTRIBUTE_COLUMNS
+    }
+    pq.write_table(pa.table(columns), file)
+
+
+def _write_points_as_parquet(file: BinaryIO, points: Points) -> int:
+    import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+    import pyarrow.parquet as pq  # noqa: PLC0415 - likewise
+
+    schema = pa.schema(
+        [
+            ("path", pa.string()),
+            ("step", pa.float64()),
+            ("time", pa.timestamp("us", tz="UTC")),
+            ("value", pa.float64()),
+        ]
+    )
+    count = 0
+    # Any: pyarrow has no types.
+    held: list[Any] = []
+    with pq.ParquetWriter(file, schema) as table:
+        for batch in points.batches():
+            part = pa.Table.from_batches([batch]).select(list(_POINT_COLUMNS))
+            held.append(part.cast(schema))
+            count += part.num_rows
+            if sum(one.num_rows for one in held) >= _GROUP_ROWS:
+                table.write_table(pa.concat_tables(held))
+                held.clear()
+        if held:
+            table.write_table(pa.concat_tables(held))
+    return count

@@ -1,0 +1,175 @@
+"""What keeps points from arriving is found, and said with what to do about it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from argparse import Namespace
+from email.utils import formatdate
+
+import pytest
+
+from agent import mounts, ring
+from agent.commands.doctor import perform as look
+from tests.agent.commands.site import ME, TOKEN, as_json
+
+LOG = "import agent; run = agent.init('r', monitor=False); run['a'].append(1.0)"
+
+
+@pytest.fixture
+def doctor(capsys):
+    """Return a function that gives the exit code and the findings by name."""
+
+    def run():
+        code = look(Namespace(json=True))
+        said = json.loads(capsys.readouterr().out)
+        assert said["ok"] is (code == 0)
+        return code, {check["name"]: check for check in said["checks"]}
+
+    return run
+
+
+@pytest.fixture
+def known(site, monkeypatch):
+    monkeypatch.setenv("SEAMARK_URL", site.url)
+    monkeypatch.setenv("SEAMARK_TOKEN", TOKEN)
+    return site
+
+
+def problems(found):
+    return [name for name, check in found.items() if check["state"] == "problem"]
+
+
+def test_nothing_is_wrong_where_nothing_is(doctor, known):
+    code, found = doctor()
+
+    assert (code, problems(found)) == (0, [])
+    assert "from SEAMARK_URL" in found["server"]["text"]
+    assert "may write and read" in found["token"]["text"]
+    assert not any(TOKEN in check["text"] for check in found.values())
+
+
+def test_it_changes_nothing(doctor, known, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+
+    doctor()
+
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_people_are_told_in_lines_with_what_to_do(perform):
+    code, output, errors = perform("doctor")
+
+    assert code == 1
+    assert "problem   no server is known" in output
+    assert "-> start one with `seamark up`" in output
+    assert output.endswith("1 of these keep points from arriving.\n")
+    assert errors == ""
+
+
+@pytest.mark.parametrize(
+    ("caller", "words"),
+    [
+        ({"scope": "read"}, "may not write"),
+        ({"workspaces": [{"slug": "h", "name": "H", "role": "viewer"}]}, "viewer"),
+    ],
+)
+def test_a_token_that_may_not_write_is_a_problem(doctor, known, caller, words):
+    known.answers["/api/v1/me"] = as_json({**ME, **caller})
+
+    code, found = doctor()
+
+    assert (code, problems(found)) == (1, ["token"])
+    assert words in found["token"]["text"]
+
+
+def test_a_token_that_is_refused_is_a_problem(doctor, known, monkeypatch):
+    monkeypatch.setenv("SEAMARK_TOKEN", "smk_old")
+
+    code, found = doctor()
+
+    assert (code, problems(found)) == (1, ["token"])
+    assert "seamark login" in found["token"]["advice"]
+
+
+def test_something_else_at_the_address_is_a_problem(doctor, known):
+    known.answers["*"] = (200, {}, b"<html>sign in</html>")
+
+    code, found = doctor()
+
+    assert (code, problems(found)) == (1, ["reachable"])
+    assert "browser" in found["reachable"]["text"]
+
+
+def test_a_clock_that_is_wrong_is_noted(doctor, known):
+    assert doctor()[1]["clock"]["state"] == "ok"
+    known.date = formatdate(time.time() + 3600, usegmt=True)
+
+    code, found = doctor()
+
+    assert code == 0
+    assert found["clock"]["state"] == "note"
+    assert "behind the server's" in found["clock"]["text"]
+    assert "NTP" in found["clock"]["advice"]
+
+
+def test_settings_that_the_agent_refuses_are_problems(doctor, known, monkeypatch):
+    monkeypatch.setenv("SEAMARK_EXIT_SECONDS", "soon")
+    assert problems(doctor()[1]) == ["settings"]
+
+    monkeypatch.setenv("SEAMARK_EXIT_SECONDS", "1")
+    monkeypatch.setenv("SEAMARK_MODE", "offline")
+    assert problems(doctor()[1]) == ["mode"]
+
+
+def test_a_file_that_others_may_read_is_noted_and_a_broken_one_a_problem(
+    doctor, known, agent_file
+):
+    agent_file.parent.mkdir(parents=True)
+    agent_file.write_text(json.dumps({"url": known.url, "token": TOKEN}))
+    agent_file.chmod(0o644)
+    assert doctor()[1]["file"]["state"] == "note"
+
+    agent_file.write_text("{")
+    assert problems(doctor()[1]) == ["file"]
+
+
+def test_a_spool_folder_that_cannot_be_written_is_a_problem(
+    doctor, known, tmp_path, monkeypatch
+):
+    # Not a folder at all, so that not even root may write there.
+    monkeypatch.setenv("SEAMARK_SPOOL", "/proc/self/spool")
+
+    _, found = doctor()
+
+    assert "spool" in problems(found)
+    assert "SEAMARK_SPOOL" in found["spool"]["advice"]
+
+
+def test_a_network_file_system_and_scarce_memory_are_noted(doctor, known, monkeypatch):
+    monkeypatch.setattr("agent.commands.spool_checks.file_system_of", lambda _: "nfs4")
+    monkeypatch.setattr(ring, "_SMALLEST_PART", 10**9)
+
+    code, found = doctor()
+
+    assert code == 0
+    assert "nfs4" in found["spool_file_system"]["text"]
+    assert "are free" in found["shared_memory"]["text"]
+    assert "nfs4" in mounts.NETWORK_FILE_SYSTEMS
+
+
+def test_what_is_left_is_counted_and_what_waits_for_another_server_a_problem(
+    doctor, known, run_script, spool_root, monkeypatch
+):
+    run_script(LOG, SEAMARK_MODE="offline")
+    assert doctor()[1]["left"]["state"] == "note"
+
+    for path in spool_root.rglob("*"):
+        os.utime(path, (0, time.time() - 7200))
+    assert problems(doctor()[1]) == ["left"]
+
+    run_script(LOG, SEAMARK_URL="https://gone.example.org", SEAMARK_EXIT_SECONDS="0")
+    _, found = doctor()
+    assert "https://gone.example.org" in found["left_for_others"]["text"]
+    assert "--any-server" in found["left_for_others"]["advice"]

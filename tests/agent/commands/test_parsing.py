@@ -1,0 +1,135 @@
+"""Every command, whatever is typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from agent.commands import COMMANDS, main
+from tests.agent.conftest import REPOSITORY, wait_until
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself_with_an_example(name, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([name, "--help"])
+
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert f"examples:\n  {COMMANDS[name].EXAMPLES[0]}" in said
+    assert "--json" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["stauts"], "did you mean status?"),
+        (["--verison"], "did you mean --version?"),
+        (["ls", "--projct", "x"], "did you mean --project?"),
+        (["ls", "--proj", "x"], "did you mean --project?"),
+        (["ls", "rnus"], "did you mean runs?"),
+        (["ls", "--format", "jsn"], "did you mean json?"),
+        (["run", "--rum", "x", "--", "true"], "did you mean --run?"),
+        (["status", "x"], "one word too many"),
+        (["watch"], "--pid"),
+        (["ls", "runs", "x"], "needs the name of a run"),
+        (["export", "--to", "x"], "--where"),
+    ],
+)
+def test_what_was_probably_meant_is_named(words, hint, capsys):
+    assert main(words) == 2
+
+    said = capsys.readouterr()
+    assert hint in said.err
+    assert said.out == ""
+
+
+def test_options_behind_the_program_are_its_own(perform):
+    code, output, _ = perform(
+        "run",
+        sys.executable,
+        "-c",
+        "import sys; print(sys.argv[1:])",
+        "--rum",
+        "--json",
+    )
+
+    assert (code, output) == (0, "['--rum', '--json']\n")
+
+
+def test_a_refusal_is_json_where_json_is_asked_for(capsys):
+    assert main(["ls", "--jsn", "--json"]) == 2
+
+    said = json.loads(capsys.readouterr().out)
+    assert said["error"]["code"] == "invalid_usage"
+
+
+def test_help_is_a_command_too(capsys):
+    with pytest.raises(SystemExit):
+        main(["help", "ls"])
+    assert "seamark ls" in capsys.readouterr().out
+    assert main(["help"]) == 0
+
+
+def test_without_a_command_programs_get_json(capsys):
+    assert main(["--json"]) == 0
+
+    said = json.loads(capsys.readouterr().out)
+    assert said["commands"] == list(COMMANDS)
+    assert (said["server"], said["has_token"], said["spools"]) == (None, False, 0)
+
+
+def test_ctrl_c_ends_quietly(start, tracker):
+    # Held up by a server that never answers.
+    following = start("sync", "--follow")
+    wait_until(lambda: is_python(following.pid))
+    following.send_signal(signal.SIGINT)
+
+    output, errors = following.communicate(timeout=30)
+
+    assert following.returncode == 130
+    assert (output, errors) == ("", "")
+
+
+def is_python(pid):
+    """Whether the process has come so far that it sleeps in its loop."""
+    import psutil
+
+    return psutil.Process(pid).cpu_times().user > 0.1 and (
+        psutil.Process(pid).status() == "sleeping"
+    )
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path):
+    line = f"{sys.executable} -m agent completion bash | true; echo ${{PIPESTATUS[0]}}"
+
+    done = subprocess.run(
+        ["bash", "-c", line],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.stdout.strip() in ("0", "141")
+    assert done.stderr == ""
+
+
+def test_what_should_not_happen_is_one_line(monkeypatch, capsys):
+    def fail(chosen):
+        raise ZeroDivisionError("odd")
+
+    monkeypatch.setattr("agent.commands.status.perform", fail)
+
+    assert main(["status"]) == 1
+
+    errors = capsys.readouterr().err
+    assert "ZeroDivisionError: odd" in errors
+    assert errors.count("\n") == 1

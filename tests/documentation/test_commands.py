@@ -1,0 +1,38 @@
+"""The page of the commands says what the commands say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from agent.commands import COMMANDS
+from agent.commands.parsing import options_of, parser_of
+from agent.commands.reference import reference
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/commands.md"
+# Options of `seamark` in what is shown to be typed anywhere.
+TYPED = [
+    pytest.param(name, words, id=f"{page.relative_to(ROOT)}: {name}")
+    for page in sorted({ROOT / "README.md", *(ROOT / "docs").rglob("*.md")})
+    for name, words in re.findall(
+        r"^\s*(?:.*\| )?seamark ([a-z]+)(.*)$", page.read_text("utf-8"), re.M
+    )
+    if "decisions" not in page.parts
+]
+
+
+def test_the_page_is_written_from_the_commands():
+    assert PAGE.read_text("utf-8") == reference(), (
+        "run: python -m agent.commands.reference > docs/commands.md"
+    )
+
+
+@pytest.mark.parametrize(("name", "words"), TYPED)
+def test_what_is_shown_to_be_typed_can_be(name, words):
+    options = options_of(parser_of(name, COMMANDS[name]))
+
+    used = re.findall(r"(?<!\S)--[a-z-]+", words.partition(" -- ")[0])
+    assert set(used) <= set(options)

@@ -1,0 +1,291 @@
+"""The agent's commands that read, as processes of their own, through a real server."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+
+import pyarrow.parquet
+import pytest
+
+from agent.commands.export import folder_name
+from tests.builders import (
+    make_member,
+    make_project,
+    make_run,
+    write_series,
+    write_tags,
+    write_values,
+)
+from tracker.actions.access import make_token
+from tracker.actor import Scope
+from tracker.models import State
+from tracker.processes import ROOT
+from tracker.series.compaction import compact_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HOSTILE = "../../../\x1b]0;owned\x07/=1+1"
+
+
+@pytest.fixture
+def project():
+    return make_project(make_member(), "vision")
+
+
+@pytest.fixture
+def seamark(project, live_server, tmp_path):
+    """Run a command to its end, signed in with a token of this scope."""
+
+    def run(*words, scope=Scope.FULL, said=""):
+        member = project.workspace.members.get()
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("SEAMARK_")
+        }
+        return subprocess.run(
+            [sys.executable, "-m", "agent", *words],
+            cwd=tmp_path,
+            env={
+                **environment,
+                "PYTHONPATH": str(ROOT),
+                "HOME": str(tmp_path),
+                "XDG_CONFIG_HOME": str(tmp_path / "config"),
+                "XDG_STATE_HOME": str(tmp_path / "state"),
+                "SEAMARK_URL": live_server.url,
+                "SEAMARK_TOKEN": make_token(member, "test", scope),
+                "SEAMARK_PROJECT": "vision",
+            },
+            input=said,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def stored(project):
+    run = make_run(project, "baseline", State.FINISHED)
+    write_series(run, "train/loss", [1.0, math.nan, 0.25], steps=[0, 1, 2.5])
+    write_series(run, "=1+1", [1.0])
+    write_values(run, {"params/lr": 0.1, "params/name": "-x"})
+    write_tags(run, "dali")
+    compact_run(run.id)
+    return run
+
+
+def test_projects_are_listed_when_none_is_named(seamark, stored, project):
+    done = seamark("ls", "projects")
+
+    assert done.stdout.split()[:2] == ["project", "runs"]
+    assert f"{project.workspace.slug}/vision" in done.stdout
+    (row,) = json.loads(seamark("ls", "projects", "--json").stdout)["projects"]
+    assert (row["slug"], row["run_count"]) == ("vision", 1)
+
+
+def test_runs_are_found_sorted_and_shown_with_columns(seamark, stored, project):
+    make_run(project, "other")
+    words = ("ls", "runs", "--columns", "params/lr,train/loss", "--sort", "name")
+
+    done = seamark(*words)
+    found = json.loads(seamark(*words, "--json").stdout)
+    wanted = seamark("ls", "runs", "--where", 'tags contains "dali"', "--json").stdout
+
+    assert done.stdout.splitlines()[1].split()[0] == "baseline"
+    assert "0.25" in done.stdout
+    assert [run["name"] for run in found["runs"]] == ["baseline", "other"]
+    assert found["runs"][0]["attributes"] == {"params/lr": 0.1, "train/loss": 0.25}
+    assert found["runs"][1]["attributes"] == {"params/lr": None, "train/loss": None}
+    assert found["more"] is False
+    assert [run["name"] for run in json.loads(wanted)["runs"]] == ["baseline"]
+
+
+def test_what_is_left_out_is_said(seamark, stored, project):
+    make_run(project, "other")
+
+    done = seamark("ls", "runs", "--limit", "1")
+
+    assert len(done.stdout.splitlines()) == 2
+    assert "--limit shows more" in done.stderr
+    assert json.loads(seamark("ls", "--limit", "1", "--json").stdout)["more"] is True
+
+
+def test_a_name_cannot_speak_to_the_terminal_or_the_spreadsheet(seamark, project):
+    make_run(project, HOSTILE)
+    make_run(project, "=1+1")
+
+    table = seamark("ls", "runs").stdout
+    rows = list(csv.reader(seamark("ls", "--format", "csv").stdout.splitlines()))
+
+    assert "\x1b" not in table
+    assert "\\x1b]0;owned" in table
+    assert "'=1+1" in [row[0] for row in rows]
+
+
+def test_a_runs_attributes_are_listed(seamark, stored):
+    done = seamark("ls", "attributes", "baseline", "--prefix", "params/")
+    found = json.loads(seamark("ls", "attributes", "baseline", "--json").stdout)
+
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+        *("path", "params/lr", "params/name")
+    ]
+    assert found["run"]["id"] == str(stored.id)
+    loss = next(a for a in found["attributes"] if a["path"] == "train/loss")
+    assert (loss["count"], loss["value"]) == (3, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("ls", "attributes", "absent"), 1, "no run 'absent'"),
+        (("ls", "--project", "absent"), 1, "there are: vision"),
+        (("ls", "--where", "loss <"), 1, "query"),
+        (("export", "absent", "--to", "out"), 1, "no run 'absent'"),
+    ],
+)
+def test_what_cannot_be_found_is_said(seamark, project, words, code, said):
+    done = seamark(*words)
+
+    assert (done.returncode, done.stdout) == (code, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_token_that_may_not_read_is_told_what_would(seamark, project):
+    done = seamark("ls", scope=Scope.INGEST)
+
+    assert done.returncode == 1
+    assert "seamark login" in done.stderr
+
+
+def test_the_real_server_knows_who_signs_in(seamark, project, live_server):
+    token = make_token(project.workspace.members.get(), "mine", Scope.FULL)
+
+    done = seamark("login", "--url", live_server.url, "--token-stdin", said=token)
+
+    assert done.returncode == 0, done.stderr
+    assert "(owner); the token may write and read" in done.stdout
+
+
+def test_the_doctor_finds_nothing_wrong_with_a_real_server(seamark, project):
+    done = seamark("doctor")
+
+    assert done.returncode == 0, done.stdout
+    assert "Nothing keeps points from arriving." in done.stdout
+
+
+def exported(folder, run):
+    return folder / folder_name(run.name, str(run.id))
+
+
+def test_values_and_points_are_exported_as_csv(seamark, stored, tmp_path):
+    done = seamark("export", "baseline", "--to", "out")
+
+    assert done.returncode == 0, done.stderr
+    folder = exported(tmp_path / "out", stored)
+    with (folder / "points.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["path"], float(row["step"])) for row in rows] == [
+        *(("'=1+1", 0.0), ("train/loss", 0.0), ("train/loss", 1.0)),
+        ("train/loss", 2.5),
+    ]
+    assert math.isnan(float(rows[2]["value"]))
+    with (folder / "attributes.csv").open() as file:
+        values = {row["path"]: row["value"] for row in csv.DictReader(file)}
+    assert values["params/lr"] == "0.1"
+    assert values["params/name"] == "'-x"
+    assert json.loads((folder / "run.json").read_text())["points"] == 4
+    assert not list((tmp_path / "out").rglob("*.part"))
+
+
+def test_points_are_exported_as_json_lines(seamark, stored, tmp_path):
+    seamark("export", "baseline", "--to", "out", "--format", "json")
+
+    folder = exported(tmp_path / "out", stored)
+    lines = (folder / "points.jsonl").read_text().splitlines()
+    points = [json.loads(line, parse_constant=pytest.fail) for line in lines]
+    assert points[0]["path"] == "=1+1"
+    assert [point["value"] for point in points[1:]] == [1.0, "NaN", 0.25]
+    kept = json.loads((folder / "attributes.json").read_text())["attributes"]
+    assert {row["path"] for row in kept} >= {"params/lr", "train/loss", "tags"}
+
+
+def test_points_are_exported_as_parquet(seamark, stored, tmp_path):
+    done = seamark("export", "baseline", "--to", "out", "--format", "parquet")
+
+    assert done.returncode == 0, done.stderr
+    folder = exported(tmp_path / "out", stored)
+    points = pyarrow.parquet.read_table(folder / "points.parquet")
+    assert points.column_names == ["path", "step", "time", "value"]
+    assert points["path"].to_pylist() == ["=1+1", *3 * ["train/loss"]]
+    values = pyarrow.parquet.read_table(folder / "attributes.parquet").to_pylist()
+    assert next(v for v in values if v["path"] == "train/loss")["count"] == 3
+
+
+def test_what_is_there_and_unchanged_is_passed_over(seamark, stored, tmp_path):
+    words = ("export", "--where", "", "--to", "out", "--json")
+    first = json.loads(seamark(*words).stdout)["runs"]
+    points = exported(tmp_path / "out", stored) / "points.csv"
+    before = points.stat().st_mtime_ns
+
+    second = json.loads(seamark(*words).stdout)["runs"]
+    again = json.loads(seamark(*words, "--again").stdout)["runs"]
+
+    assert [run["was_there"] for run in (*first, *second, *again)] == [
+        *(False, True, False)
+    ]
+    assert points.stat().st_mtime_ns > before
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+def test_an_export_that_breaks_off_leaves_no_half_file(
+    seamark, stored, tmp_path, monkeypatch, kind
+):
+    def broken(*arguments, **options):
+        yield from ()
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr("tracker.api.v1.points.read_all_points", broken)
+
+    done = seamark("export", "baseline", "--to", "out", "--format", kind)
+
+    assert done.returncode == 1
+    folder = exported(tmp_path / "out", stored)
+    assert not list(folder.glob("*points*"))
+    assert not (folder / "run.json").exists()
+    monkeypatch.undo()
+    assert seamark("export", "baseline", "--to", "out").returncode == 0
+    assert (folder / "run.json").exists()
+
+
+def test_no_name_leads_out_of_the_folder(seamark, project, tmp_path):
+    names = [HOSTILE, "..", "/etc/passwd", "a" * 255, "CON", "-rf", "数"]
+    for name in names:
+        write_series(make_run(project, name), "../../x", [1.0])
+
+    done = seamark("export", "--where", "", "--to", "out/deep")
+
+    assert done.returncode == 0, done.stderr
+    made = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(made) == 3 * len(names)
+    assert {path.parents[1] for path in made} == {tmp_path / "out/deep"}
+    assert "\x1b" not in done.stdout
+
+
+def test_a_run_without_series_is_exported_too(seamark, project, tmp_path):
+    run = make_run(project, "empty")
+
+    for kind in ("csv", "json", "parquet"):
+        done = seamark("export", "empty", "--to", "out", "--format", kind, "--again")
+        assert done.returncode == 0, done.stderr
+
+    folder = exported(tmp_path / "out", run)
+    assert (folder / "points.csv").read_text() == "path,step,time,value\n"
