@@ -17,6 +17,8 @@ from pathlib import Path
 
 from agent import locks, messages
 from agent.frames import Frame
+from agent.own_files import write_file
+from agent.ring import mark_ring
 
 SEGMENT_BYTES = 8 * 1024 * 1024
 # Beyond this, new points are dropped and counted: the disk is not ours.
@@ -30,9 +32,10 @@ SEGMENT_SUFFIX = ".frames"
 class Spool:
     """The open spool of the living process."""
 
-    def __init__(self, folder: Path, lock: int) -> None:
+    def __init__(self, folder: Path, lock: int, description: bytes) -> None:
         self.folder = folder
         self._lock = lock
+        self._description = description
         self._segment: int | None = None
         self._segment_bytes = 0
         self._path: Path | None = None  # of the segment
@@ -89,7 +92,8 @@ class Spool:
                 return self._segment
             self._close_segment()
 
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not locks.is_of(self._lock, self.folder):
+            self._make_folder_again()
         if stored_bytes(self.folder) >= LARGEST_SPOOL_BYTES:
             raise OSError(errno.EDQUOT, "the spool has reached its largest size")
         name = f"{self.written + 1:020}{SEGMENT_SUFFIX}"
@@ -98,6 +102,14 @@ class Spool:
         self._segment = os.open(self._path, flags, 0o600)
         self._segment_bytes = os.fstat(self._segment).st_size
         return self._segment
+
+    def _make_folder_again(self) -> None:
+        """Make the folder that was deleted under us, or else nobody could deliver it."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_file(self.folder / DESCRIPTION_FILE, self._description)
+        mark_ring(self.folder)
+        before, self._lock = self._lock, _lock(self.folder)
+        locks.release(before)
 
     def _undo(self, segment: int) -> None:
         try:
@@ -124,14 +136,16 @@ def create_spool(root: Path, origin: messages.Origin, *, url: str | None) -> Spo
     aside = root / f".{spool_id}.new"
     aside.mkdir(mode=0o700, parents=True)
     try:
-        description = {"version": 1, "url": url, "origin": asdict(origin)}
-        (aside / DESCRIPTION_FILE).write_text(json.dumps(description), "utf-8")
+        description = json.dumps(
+            {"version": 1, "url": url, "origin": asdict(origin)}
+        ).encode()
+        write_file(aside / DESCRIPTION_FILE, description)
         lock = _lock(aside)
         folder = aside.rename(root / spool_id)
     except OSError:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-    spool = Spool(folder, lock)
+    spool = Spool(folder, lock, description)
     try:
         spool.write(messages.payload([messages.open_spool(origin)]))
     except OSError:

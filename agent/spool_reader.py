@@ -19,6 +19,7 @@ from typing import Any
 
 from agent import messages
 from agent.frames import HEADER_BYTES, Frame, read_frames
+from agent.own_files import append_to_file, read_file, write_file
 from agent.renewal import FIRST_NUMBER, read_renewal, renewed, store_renewal
 from agent.spool import ACKNOWLEDGED_FILE, DESCRIPTION_FILE, SEGMENT_SUFFIX
 
@@ -94,7 +95,7 @@ class SpoolReader:
         Raises OSError where a file cannot be read.
         """
         for _, segment in sorted(self._all_segments(), reverse=True):
-            numbers = [frame.number for frame in read_frames(segment.read_bytes())]
+            numbers = [frame.number for frame in read_frames(read_file(segment))]
             if numbers:
                 return max([*numbers, self.delivered])
         return self.delivered
@@ -112,7 +113,8 @@ class SpoolReader:
         self.delivered = number + self._shift
         # A torn write would read as a smaller number, which costs a repeat.
         with contextlib.suppress(OSError):
-            (self.folder / ACKNOWLEDGED_FILE).write_text(f"{self.delivered:020}")
+            content = f"{self.delivered:020}".encode()
+            write_file(self.folder / ACKNOWLEDGED_FILE, content)
         self._remove_segments_before(self.delivered + 1)
 
     def renew(self, first: int, stored: Collection[int]) -> bool:
@@ -157,12 +159,11 @@ class SpoolReader:
 
     def set_aside(self, frame: Frame) -> Path:
         """Keep a frame that the tracker cannot read where people can find it."""
-        kept = self.folder.parent / SET_ASIDE_FOLDER / f"{self.id}{SEGMENT_SUFFIX}"
+        folder = self.folder.parent / SET_ASIDE_FOLDER
+        name = f"{self.id}{SEGMENT_SUFFIX}"
         with contextlib.suppress(OSError):
-            kept.parent.mkdir(mode=0o700, exist_ok=True)
-            with kept.open("ab") as file:
-                file.write(frame.to_bytes())
-        return kept
+            append_to_file(folder, name, frame.to_bytes())
+        return folder / name
 
     def remove(self) -> None:
         """Delete the folder, once all of it is delivered."""
@@ -260,14 +261,14 @@ class SpoolReader:
 
     def _read_acknowledged(self) -> int:
         try:
-            return int((self.folder / ACKNOWLEDGED_FILE).read_text("ascii"))
+            return int(read_file(self.folder / ACKNOWLEDGED_FILE))
         except (OSError, ValueError):
             return 0
 
     # Any: JSON that something else may have written.
     def _read_description(self) -> dict[str, Any]:
         try:
-            stored = json.loads((self.folder / DESCRIPTION_FILE).read_text("utf-8"))
+            stored = json.loads(read_file(self.folder / DESCRIPTION_FILE))
         except (OSError, ValueError, RecursionError):
             return {}
         return stored if isinstance(stored, dict) else {}
@@ -293,8 +294,6 @@ def _is_id(name: str) -> bool:
 
 def _read(segment: Path, offset: int) -> bytes:
     try:
-        with segment.open("rb") as file:
-            file.seek(offset)
-            return file.read()
+        return read_file(segment, offset)
     except OSError:
         return b""
