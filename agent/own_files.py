@@ -10,8 +10,8 @@ import os
 import stat
 from pathlib import Path
 
-# No file that the agent makes is half as long.
-LARGEST_BYTES = 64 * 1024 * 1024
+# No file that the agent makes is as long.
+LARGEST_BYTES = 32 * 1024 * 1024
 
 _CAREFULLY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
