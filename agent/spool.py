@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agent import locks, messages
 from agent.frames import Frame
-from agent.own_files import write_file
+from agent.own_files import read_file, write_file
 from agent.ring import mark_ring
 
 SEGMENT_BYTES = 8 * 1024 * 1024
@@ -46,16 +46,12 @@ class Spool:
     def write(self, payload: bytes) -> None:
         """Append one frame; on OSError nothing was appended."""
         frame = Frame(self.written + 1, payload).to_bytes()
-        segment = self._open_segment()
         try:
-            written = os.write(segment, frame)
+            self._append(self._open_segment(), frame)
         except OSError:
-            self._undo(segment)
+            self._make_room()
             raise
-        if written < len(frame):
-            self._undo(segment)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._segment_bytes += written
+        self._segment_bytes += len(frame)
         self.written += 1
         if self._path is not None:
             self._unsynced.add(self._path)
@@ -83,6 +79,23 @@ class Spool:
     def forget(self) -> None:
         """Close the parent's file in a forked child, and touch nothing."""
         self._close_segment()
+
+    def _append(self, segment: int, frame: bytes) -> None:
+        try:
+            written = os.write(segment, frame)
+        except OSError:
+            self._undo(segment)
+            raise
+        if written < len(frame):
+            self._undo(segment)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _make_room(self) -> None:
+        """Delete the last file, too, if it is delivered: it may be what fills the disk."""
+        if self._path is not None and read_acknowledged(self.folder) == self.written:
+            self._close_segment()
+            with contextlib.suppress(OSError):
+                self._path.unlink()
 
     def _open_segment(self) -> int:
         if self._segment is not None:
@@ -140,6 +153,8 @@ def create_spool(root: Path, origin: messages.Origin, *, url: str | None) -> Spo
             {"version": 1, "url": url, "origin": asdict(origin)}
         ).encode()
         write_file(aside / DESCRIPTION_FILE, description)
+        # A full disk has room to write over it, not for another file.
+        write_acknowledged(aside, 0)
         lock = _lock(aside)
         folder = aside.rename(root / spool_id)
     except OSError:
@@ -167,6 +182,19 @@ def _lock(folder: Path) -> int:
     if lock is None:
         raise OSError(errno.ENOLCK, "the spool folder cannot be locked")
     return lock
+
+
+def read_acknowledged(folder: Path) -> int:
+    """Return the number of the last frame that the tracker has."""
+    try:
+        return int(read_file(folder / ACKNOWLEDGED_FILE))
+    except (OSError, ValueError):
+        return 0
+
+
+def write_acknowledged(folder: Path, number: int) -> None:
+    """Remember it. A torn write would read as a smaller one, which costs a repeat."""
+    write_file(folder / ACKNOWLEDGED_FILE, f"{number:020}".encode())
 
 
 def stored_bytes(folder: Path) -> int:

@@ -19,9 +19,14 @@ from typing import Any
 
 from agent import messages
 from agent.frames import HEADER_BYTES, Frame, read_frames
-from agent.own_files import append_to_file, read_file, write_file
+from agent.own_files import append_to_file, read_file
 from agent.renewal import FIRST_NUMBER, read_renewal, renewed, store_renewal
-from agent.spool import ACKNOWLEDGED_FILE, DESCRIPTION_FILE, SEGMENT_SUFFIX
+from agent.spool import (
+    DESCRIPTION_FILE,
+    SEGMENT_SUFFIX,
+    read_acknowledged,
+    write_acknowledged,
+)
 
 SET_ASIDE_FOLDER = "set-aside"
 _SEGMENT_NAME = re.compile(rf"(\d{{20}}){re.escape(SEGMENT_SUFFIX)}")
@@ -37,7 +42,7 @@ class SpoolReader:
         self.id = folder.name
         self.replaced = 0  # frames that could not be read
         # The number of the last frame the tracker has.
-        self.delivered = self._read_acknowledged()
+        self.delivered = read_acknowledged(folder)
         self._renewal = read_renewal(folder)
         # Where the frame behind the last one read lies: number, file, offset.
         self._cursor: tuple[int, Path, int] | None = None
@@ -111,10 +116,8 @@ class SpoolReader:
     def acknowledge(self, number: int) -> None:
         """Remember that everything up to `number` is stored by the tracker."""
         self.delivered = number + self._shift
-        # A torn write would read as a smaller number, which costs a repeat.
         with contextlib.suppress(OSError):
-            content = f"{self.delivered:020}".encode()
-            write_file(self.folder / ACKNOWLEDGED_FILE, content)
+            write_acknowledged(self.folder, self.delivered)
         self._remove_segments_before(self.delivered + 1)
 
     def renew(self, first: int, stored: Collection[int]) -> bool:
@@ -258,12 +261,6 @@ class SpoolReader:
         for (_, segment), (end, _) in pairwise(segments):
             if end <= number:
                 segment.unlink(missing_ok=True)
-
-    def _read_acknowledged(self) -> int:
-        try:
-            return int(read_file(self.folder / ACKNOWLEDGED_FILE))
-        except (OSError, ValueError):
-            return 0
 
     # Any: JSON that something else may have written.
     def _read_description(self) -> dict[str, Any]:
