@@ -12,6 +12,8 @@ from contextlib import contextmanager
 logger = logging.getLogger(__name__)
 
 _RESTART_SECONDS = 1.0
+# Of a thread that dies again and again; one that lives as long starts anew.
+_LONGEST_RESTART_SECONDS = 60.0
 
 # A child that is forked while another thread imports a module would wait for
 # ever when it imports the same one: the lock is copied, its owner is not.
@@ -54,6 +56,7 @@ class Background:
         self._last_error = ""
         self._thread: threading.Thread | None = None
         self._started_at = float("-inf")
+        self._restart_seconds = _RESTART_SECONDS
         self._earlier_cpu_seconds = 0.0
         self.cpu_seconds = 0.0
 
@@ -88,10 +91,10 @@ class Background:
     def _start(self) -> None:
         now = time.monotonic()
         # A thread that dies at once must not become a busy loop.
-        if now < self._started_at + _RESTART_SECONDS:
+        if now < self._started_at + self._restart_seconds:
             return
         if self._thread is not None:
-            logger.warning("the thread %s died and is started again", self._name)
+            self._tell_of_death(now)
         self._started_at = now
         self._earlier_cpu_seconds = self.cpu_seconds
         thread = threading.Thread(target=self._run, name=self._name, daemon=True)
@@ -101,6 +104,14 @@ class Background:
             # The interpreter is ending and accepts no more threads.
             return
         self._thread = thread
+
+    def _tell_of_death(self, now: float) -> None:
+        if now > self._started_at + _LONGEST_RESTART_SECONDS:
+            self._restart_seconds = _RESTART_SECONDS
+        is_first = self._restart_seconds == _RESTART_SECONDS
+        level = logging.WARNING if is_first else logging.DEBUG
+        logger.log(level, "the thread %s died and is started again", self._name)
+        self._restart_seconds = min(2 * self._restart_seconds, _LONGEST_RESTART_SECONDS)
 
     def _run(self) -> None:
         own_threads.add(threading.get_ident())

@@ -6,6 +6,7 @@ on behind whatever was damaged.
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ HEADER_BYTES = _HEADER.size
 LARGEST_PAYLOAD_BYTES = 4 * 1024 * 1024
 # No spool reaches this; seven digits of a double would look like a number else.
 _LARGEST_NUMBER = 2**40
+_NUMBER_BYTES = 8
+_NOT_ZERO = re.compile(rb"[^\0]")
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,19 @@ def read_frames(data: bytes) -> Iterator[Frame]:
     while offset + HEADER_BYTES <= len(data):
         frame = _read_frame(data, offset)
         if frame is None:
-            offset += 1
+            offset = _next_offset(data, offset)
         else:
             yield frame
             offset = frame.end
+
+
+def _next_offset(data: bytes, offset: int) -> int:
+    """Return where the next frame may begin: numbers are not zero, as lost pages are."""
+    number_at = offset + HEADER_BYTES - _NUMBER_BYTES
+    if any(data[number_at : offset + HEADER_BYTES]):
+        return offset + 1
+    found = _NOT_ZERO.search(data, offset + HEADER_BYTES)
+    return found.start() - HEADER_BYTES + 1 if found else len(data)
 
 
 def _read_frame(data: bytes, offset: int) -> Frame | None:

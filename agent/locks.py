@@ -34,6 +34,14 @@ def release(lock: int) -> None:
         os.close(lock)
 
 
+def is_of(lock: int, folder: Path) -> bool:
+    """Whether a lock is the one of that folder, which may be another by now."""
+    try:
+        return os.path.samestat(os.fstat(lock), (folder / LOCK_FILE).stat())
+    except OSError:
+        return False
+
+
 def is_held(folder: Path) -> bool:
     """Whether a living process, this one included, has the lock."""
     lock = acquire(folder)

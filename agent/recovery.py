@@ -22,6 +22,7 @@ from agent.frames import Frame, read_frames
 from agent.grouping import encoded, payloads
 from agent.layouts import Layout
 from agent.notices import Notices
+from agent.own_files import read_file, write_file
 from agent.ring import (
     CHECKSUM,
     DEFINITIONS,
@@ -137,7 +138,7 @@ def _opened(folder: Path, mode: int) -> Iterator[int | None]:
     """Open the ring of a spool; None where there is none that can be believed."""
     file = None
     with contextlib.suppress(OSError, ValueError):
-        boot = (folder / RING_FILE).read_text("ascii")
+        boot = read_file(folder / RING_FILE).decode("ascii")
         # Memory of before the machine was started again is gone, whatever lies there.
         if boot and boot == boot_id():
             flags = mode | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -184,7 +185,7 @@ def _move(data: bytes, file: int, folder: Path, notices: Notices) -> bool:
         for number, payload in enumerate(found, last + 1)
     ]
     aside = folder / f".{last + 1:020}.recovered"
-    aside.write_bytes(b"".join(frames))
+    write_file(aside, b"".join(frames))
     _date(aside, folder, rows)
     # The mark that counts stays as it is until this one is written.
     mark = last_mark(data)

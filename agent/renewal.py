@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from agent.messages import Origin, open_spool
+from agent.own_files import read_file, write_file
 
 RENEWAL_FILE = "renewal.json"
 # Behind the frame that opens the new spool.
@@ -57,7 +58,7 @@ def store_renewal(folder: Path, renewal: Renewal) -> bool:
     """Write it into the spool's folder; return whether it can be read again."""
     aside = folder / f".{RENEWAL_FILE}"
     try:
-        aside.write_text(json.dumps(asdict(renewal)), "utf-8")
+        write_file(aside, json.dumps(asdict(renewal)).encode())
         aside.replace(folder / RENEWAL_FILE)
     except OSError:
         return False
@@ -67,7 +68,7 @@ def store_renewal(folder: Path, renewal: Renewal) -> bool:
 def read_renewal(folder: Path) -> Renewal | None:
     """Return what was stored; None where there is nothing that can be used."""
     try:
-        stored = json.loads((folder / RENEWAL_FILE).read_text("utf-8"))
+        stored = json.loads(read_file(folder / RENEWAL_FILE))
         renewal = Renewal(
             id=str(uuid.UUID(str(stored["id"]))),
             first=int(stored["first"]),

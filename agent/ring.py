@@ -27,6 +27,7 @@ import msgspec
 from agent.frames import Frame
 from agent.layouts import HEAD, TAIL, Layout
 from agent.mounts import file_system_of
+from agent.own_files import write_file
 from agent.rows import Row, read_row
 
 MAGIC = b"SMRING\x01\x00"
@@ -165,11 +166,17 @@ def create_ring(folder: Path) -> Ring | None:
     except (OSError, ValueError):
         return None
     try:
-        (folder / RING_FILE).write_text(boot, "ascii")
+        mark_ring(folder)
     except OSError:
         ring.remove()
         return None
     return ring
+
+
+def mark_ring(folder: Path) -> None:
+    """Say in a spool's folder of what boot its ring is, if it has one."""
+    if ring_path(folder).exists():
+        write_file(folder / RING_FILE, boot_id().encode("ascii"))
 
 
 def ring_path(folder: Path) -> Path:

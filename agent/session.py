@@ -162,6 +162,8 @@ class Session:
             self._spool.close()
 
     def _sync(self) -> float:
+        # The other threads may wait long, for a server; or there are none.
+        self._writer.background.ensure()
         if not self._is_tidied:
             self._is_tidied = True
             recover_all(self._spool.folder.parent, self._notices)

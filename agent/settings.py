@@ -216,8 +216,16 @@ def _user_folder(environment: Environment, variable: str, default: str) -> Path:
     # The XDG specification has relative paths ignored.
     if chosen.startswith("/"):
         return Path(chosen) / "seamark"
-    home = environment.get("HOME") or "~"
-    return Path(home).expanduser() / default / "seamark"
+    return _home(environment) / default / "seamark"
+
+
+def _home(environment: Environment) -> Path:
+    try:
+        return Path(environment.get("HOME") or "~").expanduser()
+    except RuntimeError:
+        # Of a user whom the machine does not know, as in containers. Where that cannot
+        # be written, another folder will be found.
+        return Path("/")
 
 
 def check_url(url: str) -> None:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from agent import locks, messages
 from agent.frames import Frame
+from agent.own_files import read_file, write_file
+from agent.ring import mark_ring
 
 SEGMENT_BYTES = 8 * 1024 * 1024
 # Beyond this, new points are dropped and counted: the disk is not ours.
@@ -30,9 +32,10 @@ SEGMENT_SUFFIX = ".frames"
 class Spool:
     """The open spool of the living process."""
 
-    def __init__(self, folder: Path, lock: int) -> None:
+    def __init__(self, folder: Path, lock: int, description: bytes) -> None:
         self.folder = folder
         self._lock = lock
+        self._description = description
         self._segment: int | None = None
         self._segment_bytes = 0
         self._path: Path | None = None  # of the segment
@@ -43,16 +46,12 @@ class Spool:
     def write(self, payload: bytes) -> None:
         """Append one frame; on OSError nothing was appended."""
         frame = Frame(self.written + 1, payload).to_bytes()
-        segment = self._open_segment()
         try:
-            written = os.write(segment, frame)
+            self._append(self._open_segment(), frame)
         except OSError:
-            self._undo(segment)
+            self._make_room()
             raise
-        if written < len(frame):
-            self._undo(segment)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._segment_bytes += written
+        self._segment_bytes += len(frame)
         self.written += 1
         if self._path is not None:
             self._unsynced.add(self._path)
@@ -81,6 +80,23 @@ class Spool:
         """Close the parent's file in a forked child, and touch nothing."""
         self._close_segment()
 
+    def _append(self, segment: int, frame: bytes) -> None:
+        try:
+            written = os.write(segment, frame)
+        except OSError:
+            self._undo(segment)
+            raise
+        if written < len(frame):
+            self._undo(segment)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _make_room(self) -> None:
+        """Delete the last file, too, if it is delivered: it may be what fills the disk."""
+        if self._path is not None and read_acknowledged(self.folder) == self.written:
+            self._close_segment()
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+
     def _open_segment(self) -> int:
         if self._segment is not None:
             # The folder may be deleted under us; its file would swallow frames.
@@ -89,7 +105,8 @@ class Spool:
                 return self._segment
             self._close_segment()
 
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not locks.is_of(self._lock, self.folder):
+            self._make_folder_again()
         if stored_bytes(self.folder) >= LARGEST_SPOOL_BYTES:
             raise OSError(errno.EDQUOT, "the spool has reached its largest size")
         name = f"{self.written + 1:020}{SEGMENT_SUFFIX}"
@@ -98,6 +115,14 @@ class Spool:
         self._segment = os.open(self._path, flags, 0o600)
         self._segment_bytes = os.fstat(self._segment).st_size
         return self._segment
+
+    def _make_folder_again(self) -> None:
+        """Make the folder that was deleted under us, or else nobody could deliver it."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_file(self.folder / DESCRIPTION_FILE, self._description)
+        mark_ring(self.folder)
+        before, self._lock = self._lock, _lock(self.folder)
+        locks.release(before)
 
     def _undo(self, segment: int) -> None:
         try:
@@ -124,14 +149,18 @@ def create_spool(root: Path, origin: messages.Origin, *, url: str | None) -> Spo
     aside = root / f".{spool_id}.new"
     aside.mkdir(mode=0o700, parents=True)
     try:
-        description = {"version": 1, "url": url, "origin": asdict(origin)}
-        (aside / DESCRIPTION_FILE).write_text(json.dumps(description), "utf-8")
+        description = json.dumps(
+            {"version": 1, "url": url, "origin": asdict(origin)}
+        ).encode()
+        write_file(aside / DESCRIPTION_FILE, description)
+        # A full disk has room to write over it, not for another file.
+        write_acknowledged(aside, 0)
         lock = _lock(aside)
         folder = aside.rename(root / spool_id)
     except OSError:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-    spool = Spool(folder, lock)
+    spool = Spool(folder, lock, description)
     try:
         spool.write(messages.payload([messages.open_spool(origin)]))
     except OSError:
@@ -153,6 +182,19 @@ def _lock(folder: Path) -> int:
     if lock is None:
         raise OSError(errno.ENOLCK, "the spool folder cannot be locked")
     return lock
+
+
+def read_acknowledged(folder: Path) -> int:
+    """Return the number of the last frame that the tracker has."""
+    try:
+        return int(read_file(folder / ACKNOWLEDGED_FILE))
+    except (OSError, ValueError):
+        return 0
+
+
+def write_acknowledged(folder: Path, number: int) -> None:
+    """Remember it. A torn write would read as a smaller one, which costs a repeat."""
+    write_file(folder / ACKNOWLEDGED_FILE, f"{number:020}".encode())
 
 
 def stored_bytes(folder: Path) -> int:

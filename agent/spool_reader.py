@@ -19,8 +19,14 @@ from typing import Any
 
 from agent import messages
 from agent.frames import HEADER_BYTES, Frame, read_frames
+from agent.own_files import append_to_file, read_file
 from agent.renewal import FIRST_NUMBER, read_renewal, renewed, store_renewal
-from agent.spool import ACKNOWLEDGED_FILE, DESCRIPTION_FILE, SEGMENT_SUFFIX
+from agent.spool import (
+    DESCRIPTION_FILE,
+    SEGMENT_SUFFIX,
+    read_acknowledged,
+    write_acknowledged,
+)
 
 SET_ASIDE_FOLDER = "set-aside"
 _SEGMENT_NAME = re.compile(rf"(\d{{20}}){re.escape(SEGMENT_SUFFIX)}")
@@ -36,7 +42,7 @@ class SpoolReader:
         self.id = folder.name
         self.replaced = 0  # frames that could not be read
         # The number of the last frame the tracker has.
-        self.delivered = self._read_acknowledged()
+        self.delivered = read_acknowledged(folder)
         self._renewal = read_renewal(folder)
         # Where the frame behind the last one read lies: number, file, offset.
         self._cursor: tuple[int, Path, int] | None = None
@@ -94,7 +100,7 @@ class SpoolReader:
         Raises OSError where a file cannot be read.
         """
         for _, segment in sorted(self._all_segments(), reverse=True):
-            numbers = [frame.number for frame in read_frames(segment.read_bytes())]
+            numbers = [frame.number for frame in read_frames(read_file(segment))]
             if numbers:
                 return max([*numbers, self.delivered])
         return self.delivered
@@ -110,9 +116,8 @@ class SpoolReader:
     def acknowledge(self, number: int) -> None:
         """Remember that everything up to `number` is stored by the tracker."""
         self.delivered = number + self._shift
-        # A torn write would read as a smaller number, which costs a repeat.
         with contextlib.suppress(OSError):
-            (self.folder / ACKNOWLEDGED_FILE).write_text(f"{self.delivered:020}")
+            write_acknowledged(self.folder, self.delivered)
         self._remove_segments_before(self.delivered + 1)
 
     def renew(self, first: int, stored: Collection[int]) -> bool:
@@ -157,12 +162,11 @@ class SpoolReader:
 
     def set_aside(self, frame: Frame) -> Path:
         """Keep a frame that the tracker cannot read where people can find it."""
-        kept = self.folder.parent / SET_ASIDE_FOLDER / f"{self.id}{SEGMENT_SUFFIX}"
+        folder = self.folder.parent / SET_ASIDE_FOLDER
+        name = f"{self.id}{SEGMENT_SUFFIX}"
         with contextlib.suppress(OSError):
-            kept.parent.mkdir(mode=0o700, exist_ok=True)
-            with kept.open("ab") as file:
-                file.write(frame.to_bytes())
-        return kept
+            append_to_file(folder, name, frame.to_bytes())
+        return folder / name
 
     def remove(self) -> None:
         """Delete the folder, once all of it is delivered."""
@@ -258,16 +262,10 @@ class SpoolReader:
             if end <= number:
                 segment.unlink(missing_ok=True)
 
-    def _read_acknowledged(self) -> int:
-        try:
-            return int((self.folder / ACKNOWLEDGED_FILE).read_text("ascii"))
-        except (OSError, ValueError):
-            return 0
-
     # Any: JSON that something else may have written.
     def _read_description(self) -> dict[str, Any]:
         try:
-            stored = json.loads((self.folder / DESCRIPTION_FILE).read_text("utf-8"))
+            stored = json.loads(read_file(self.folder / DESCRIPTION_FILE))
         except (OSError, ValueError, RecursionError):
             return {}
         return stored if isinstance(stored, dict) else {}
@@ -293,8 +291,6 @@ def _is_id(name: str) -> bool:
 
 def _read(segment: Path, offset: int) -> bytes:
     try:
-        with segment.open("rb") as file:
-            file.seek(offset)
-            return file.read()
+        return read_file(segment, offset)
     except OSError:
         return b""

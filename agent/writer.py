@@ -68,11 +68,13 @@ class Writer:
             return False
         while not self.is_all_written:
             self._write_some()
-            if self._unwritten or time.monotonic() > deadline:
+            if not self._may_go_on(deadline):
                 return False
         self._unwritten = [*self._last_payloads(failure)]
-        self._write_unwritten()
-        return not self._unwritten
+        while not self._write_unwritten():
+            if not self._may_go_on(deadline):
+                return False
+        return True
 
     @property
     def is_all_written(self) -> bool:
@@ -82,6 +84,12 @@ class Writer:
     @property
     def _is_all_taken(self) -> bool:
         return not self._buffer and (self._ring is None or self._ring.is_empty)
+
+    def _may_go_on(self, deadline: float) -> bool:
+        """Whether there is time; what is delivered meanwhile makes room on a full disk."""
+        if self._unwritten:
+            time.sleep(_BURST_SECONDS)
+        return time.monotonic() < deadline
 
     def _last_payloads(self, failure: str | None) -> list[bytes]:
         now = time.time_ns() // 1000

@@ -29,6 +29,15 @@ def test_a_file_cut_anywhere_gives_every_whole_frame():
         assert contents(DATA[:length]) == INTACT[:whole]
 
 
+@pytest.mark.parametrize("zeros", [*range(40), 32 * 2**20])
+def test_zeros_are_passed_over_at_once(zeros):
+    frame = Frame(7, b"payload")
+
+    found = read_frames(bytes(zeros) + frame.to_bytes() + bytes(zeros))
+
+    assert [(f.number, f.payload) for f in found] == [(7, b"payload")]
+
+
 def test_a_flipped_bit_costs_one_frame():
     starts = [0, *(frame.end for frame in read_frames(DATA))]
 

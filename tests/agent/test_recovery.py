@@ -162,7 +162,9 @@ def test_a_torn_frame_is_written_again(process: Process, torn: int):
     assert recovered(process) == process.logged
 
 
-@pytest.mark.parametrize("call", ["write_bytes", "rename", "unlink"])
+@pytest.mark.parametrize(
+    "call", ["os.write", "pathlib.Path.rename", "pathlib.Path.unlink"]
+)
 @pytest.mark.parametrize("moved", [False, True])
 def test_the_recovery_may_be_killed_too(
     process: Process, monkeypatch: pytest.MonkeyPatch, call: str, moved: bool
@@ -177,7 +179,7 @@ def test_the_recovery_may_be_killed_too(
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, call, killed)
+        patched.setattr(call, killed)
         with pytest.raises(Killed):
             recover(process.spool.folder, Notices())
     recover(process.spool.folder, Notices())

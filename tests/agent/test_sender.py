@@ -9,6 +9,7 @@ import pytest
 
 import agent
 from agent import delivery, sender
+from agent.background import Background
 from agent.settings import Server, find_server, store_server
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
@@ -163,6 +164,42 @@ def test_a_dead_thread_is_started_again(tracker):
 
     wait_until(lambda: tracker.values("a") == [1.0])
     run.finish()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_dead_writer_is_started_again_without_a_server(caplog):
+    run = agent.init("r", monitor=False, mode="offline")
+    session = run._session
+    background = session._writer.background
+    wait_until(lambda: background.is_alive)
+    first, turn = background._thread, background._turn
+
+    def die():
+        raise SystemExit
+
+    background._turn = die
+    background.wake()
+    wait_until(lambda: not first.is_alive())
+    background._turn = turn
+    run["a"].append(1.0)
+
+    wait_until(lambda: session.is_all_written)
+    assert caplog.text.count("died") == 1
+
+
+def test_a_thread_that_dies_again_and_again_is_told_of_once(caplog, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("agent.background.time.monotonic", lambda: now[0])
+    started = []
+    monkeypatch.setattr("threading.Thread.start", lambda _: started.append(now[0]))
+    background = Background("seamark-test", lambda: 1.0)
+
+    for second in range(300):
+        now[0] = float(second)
+        background.ensure()
+
+    assert started == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243]
+    assert caplog.text.count("died") == 1
 
 
 def test_a_server_that_accepts_and_never_answers_delays_the_end_by_little(monkeypatch):

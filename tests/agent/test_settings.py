@@ -110,3 +110,14 @@ def test_no_home_is_no_error():
     assert spool_root({}).is_absolute()
     assert spool_root({"XDG_STATE_HOME": "/s"}).as_posix() == "/s/seamark/spool"
     assert spool_root({"SEAMARK_SPOOL": "/x"}).as_posix() == "/x"
+
+
+def test_a_user_whom_the_machine_does_not_know_is_no_error(monkeypatch):
+    def unknown(number):
+        raise KeyError(number)
+
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    monkeypatch.delenv("HOME")
+
+    assert spool_root({}).is_absolute()
+    assert find_server({}) is None

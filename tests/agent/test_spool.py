@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from agent import locks, messages, spool, spool_reader
+from agent.recovery import points_left
 from agent.spool import create_spool
 from agent.spool_reader import SpoolReader, find_spools
 
@@ -15,6 +17,7 @@ ORIGIN = messages.Origin(
     project="p", run="r", stage="s", rank=0, host="h", pid=1, agent="0", time=0
 )
 EVERYTHING = 2**30
+EMPTY = b"\x90"
 
 
 @pytest.fixture
@@ -128,6 +131,21 @@ def test_a_deleted_folder_is_made_again(written):
     assert [frame.number for frame in found] == [21]
 
 
+def test_a_folder_that_is_made_again_can_be_delivered_by_others(written, tmp_path):
+    shutil.rmtree(written.folder)
+    written.write(b"\x90")
+
+    assert locks.is_held(written.folder)
+    written.close()
+
+    lock = locks.acquire(written.folder)
+    assert lock is not None
+    locks.release(lock)
+    (found,) = find_spools(tmp_path / "spools")
+    assert numbers(found) == list(range(1, 22))
+    assert found.frames_from(1, most_bytes=0)[0].payload != EMPTY
+
+
 def test_a_full_spool_refuses_without_harm(written, monkeypatch):
     monkeypatch.setattr(spool, "LARGEST_SPOOL_BYTES", 0)
     monkeypatch.setattr(spool, "SEGMENT_BYTES", 0)
@@ -160,6 +178,48 @@ def test_only_folders_named_by_an_id_are_spools(written, tmp_path):
 def test_links_and_pipes_in_a_spool_are_not_opened(written):
     (written.folder / f"{30:020}.frames").symlink_to("/dev/zero")
     os.mkfifo(written.folder / f"{40:020}.frames")
+
+    assert numbers(SpoolReader(written.folder)) == list(range(1, 21))
+
+
+@pytest.mark.parametrize("name", ["acknowledged", "spool.json", "renewal.json", "ring"])
+@pytest.mark.parametrize("lies_there", ["pipe", "device", "link", "second name"])
+def test_whatever_bears_the_name_of_a_file_is_neither_read_nor_written(
+    written, tmp_path, name, lies_there
+):
+    precious = tmp_path / "precious"
+    precious.write_text("7")
+    place = written.folder / name
+    place.unlink(missing_ok=True)
+    if lies_there == "pipe":
+        os.mkfifo(place)
+    elif lies_there == "second name":
+        place.hardlink_to(precious)
+    else:
+        place.symlink_to("/dev/zero" if lies_there == "device" else precious)
+
+    reader = SpoolReader(written.folder)
+    reader.acknowledge(5)
+    points_left(written.folder)
+
+    assert SpoolReader(written.folder).acknowledged == (0 if name[0] == "a" else 5)
+    assert precious.read_text() == "7"
+
+
+def test_a_frame_is_not_set_aside_where_a_link_leads(written, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "spools" / "set-aside").symlink_to(tmp_path / "elsewhere")
+    reader = SpoolReader(written.folder)
+
+    reader.set_aside(reader.frames_from(2, most_bytes=0)[0])
+
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_file_without_an_end_takes_no_memory(written):
+    endless = written.folder / f"{30:020}.frames"
+    endless.touch()
+    os.truncate(endless, 2**40)
 
     assert numbers(SpoolReader(written.folder)) == list(range(1, 21))
 

@@ -72,7 +72,7 @@ class Machine:
     def copy(self, root):
         """Copy the machine as it is now: its disk and its memory."""
         folder = shutil.copytree(self.folder, root / self.folder.name)
-        copied = Spool(folder, locks.acquire(folder))
+        copied = Spool(folder, locks.acquire(folder), b"{}")
         copied.written = self.spool.written
         return Machine(copied, self.transport)
 

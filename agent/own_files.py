@@ -1,0 +1,61 @@
+"""Small files beside the frames, in folders whose content is not trusted.
+
+No link is followed, no pipe waited for, and nothing read that never ends.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+# No file that the agent makes is as long.
+LARGEST_BYTES = 32 * 1024 * 1024
+
+_CAREFULLY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+def read_file(path: Path, offset: int = 0) -> bytes:
+    """Return what is in a file from an offset on; OSError for what is no file."""
+    file = _opened(path, os.O_RDONLY)
+    try:
+        length = max(0, os.fstat(file).st_size - offset)
+        return os.pread(file, min(length, LARGEST_BYTES), offset)
+    finally:
+        os.close(file)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file, or over it; OSError where there is something else of its name."""
+    file = _opened(path, os.O_WRONLY | os.O_CREAT)
+    try:
+        written = os.write(file, content)
+        # Afterwards, so that there is no moment at which it is empty.
+        os.ftruncate(file, written)
+    finally:
+        os.close(file)
+    if written < len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def append_to_file(folder: Path, name: str, content: bytes) -> None:
+    """Add to a file of a folder that is made if need be; OSError as above."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    file = _opened(folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    try:
+        os.write(file, content)
+    finally:
+        os.close(file)
+
+
+def _opened(path: Path, flags: int) -> int:
+    file = os.open(path, flags | _CAREFULLY, 0o600)
+    found = os.fstat(file)
+    # Of another name of somebody's file, what is written would be in that.
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(file)
+        raise OSError(errno.EINVAL, "it is not a file of the agent's own")
+    return file

@@ -1,0 +1,75 @@
+"""What a case is asked for and what it answers, and how that is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.load.table import Bound, Row, verdict
+
+HEADINGS = ("case", "in words", "what was done", "figures", "bound", "holds")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much a case does; the same case is a short test and a long benchmark."""
+
+    folder: Path
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One line of the table: what was done, what was measured, what must hold."""
+
+    done: str
+    figures: Sequence[str]
+    bounds: Sequence[Bound]
+
+    @property
+    def holds(self) -> bool | None:
+        """False if one bound does not hold, else None if one is not shown."""
+        return self._row.holds
+
+    @property
+    def verdict(self) -> str:
+        return verdict(self._row)
+
+    @property
+    def _row(self) -> Row:
+        return Row("", "", self.done, self.figures, self.bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case of the table, and how much it does where nothing else is asked for."""
+
+    title: str
+    run: Callable[[Size], list[Found]]
+    amount: int
+    unit: str
+
+
+def none_of(words: str, count: int) -> Bound:
+    """Something that must not happen, and how often it did."""
+    return Bound(f"{words} {count:,}", not count)
+
+
+def at_most(words: str, value: float, most: float, unit: str) -> Bound:
+    return Bound(f"{words} ≤ {most:g} {unit}", value <= most)
+
+
+def not_shown(done: str, why: str) -> Found:
+    """A line for what this machine cannot do."""
+    return Found(done, [why], [Bound("needs another machine", None)])
+
+
+def table(rows: Sequence[tuple[str, str, Found]]) -> str:
+    """Return everything as one Markdown table."""
+    lines = [HEADINGS, ["---"] * len(HEADINGS)]
+    for name, title, found in rows:
+        bounds = "; ".join(bound.words for bound in found.bounds)
+        figures = "; ".join(found.figures)
+        lines.append([name, title, found.done, figures, bounds, found.verdict])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,244 @@
+"""Cases in which the disk with the spool is at fault: real file systems, made for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.agent_faults.case import Bound, Found, Size, at_most, none_of, not_shown
+from benchmarks.agent_faults.scripts import (
+    AS_ROOT,
+    Place,
+    answer_of,
+    dropped_points,
+    stored_points,
+)
+from tests.agent.tracker_double import TrackerDouble
+
+# Logs, breaks the disk, logs more than memory holds, mends it, and logs on.
+DISK = r"""
+import fcntl, json, logging, os, resource, shutil, signal, subprocess, sys, threading, time
+import agent, agent.recovery, agent.session, agent.spool
+
+cause, folder, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
+os.makedirs(folder, exist_ok=True)
+def mount(*options): subprocess.run(["mount", *options, folder], check=True)
+if cause == "full":
+    mount("-t", "tmpfs", "-o", "size=16m", "none")
+elif cause == "inodes":
+    mount("-t", "tmpfs", "-o", "nr_inodes=16", "none")
+    agent.spool.SEGMENT_BYTES = 100_000
+elif cause in ("gone", "frozen"):
+    mount("-o", "loop", folder + ".img")
+elif cause == "quota":
+    agent.spool.SEGMENT_BYTES = 100_000
+elif cause == "denied":
+    agent.spool.SEGMENT_BYTES = 1
+    os.chmod(folder, 0o777)
+
+warnings, raised, longest, logged = [], [], 0.0, 0
+class Handler(logging.Handler):
+    def emit(self, record):
+        if "cannot be written" in record.getMessage(): warnings.append(record.getMessage())
+logging.getLogger("agent").addHandler(Handler())
+if cause == "denied":
+    # Whom nothing is denied may find what others may not import.
+    agent.init("before", monitor=False).finish()
+os.environ["SEAMARK_SPOOL"] = folder + "/spool"
+names = [f"m/{number}" for number in range(20)]
+
+def log(count):
+    global longest, logged
+    for _ in range(count):
+        data = {name: logged + 0.1 for name in names}
+        began = time.perf_counter()
+        try:
+            run.log(data, step=logged)
+        except BaseException as error:
+            raised.append(repr(error))
+        longest = max(longest, time.perf_counter() - began)
+        logged += 1
+        if logged % 100 == 0: time.sleep(0.001)
+
+def wait(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline: time.sleep(0.01)
+    return condition()
+
+before = agent.spool.LARGEST_SPOOL_BYTES
+root = os.open(folder, os.O_RDONLY)
+if cause == "denied":
+    # No process of the administrator is denied anything.
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+run = agent.init("r", monitor=False)
+session = run._session
+# So that little is enough to fill it.
+run._recorder.buffer._capacity = 500_000
+log(100)
+wait(lambda: session.is_all_written and session._sender.is_everything_sent)
+
+def fill(name, size):
+    number = 0
+    try:
+        while True:
+            with open(f"{folder}/{name}{number}", "wb", buffering=0) as file:
+                number += 1
+                while size: file.write(bytes(size))
+    except OSError:
+        if size > 1: fill(name + "-", 1)
+def freeze(number): fcntl.ioctl(root, number, 0)
+spool = str(session.folder)
+if cause == "full": fill("ballast", 65536)
+elif cause == "inodes": fill("ballast", 0)
+elif cause == "removed": shutil.rmtree(spool)
+elif cause == "quota": agent.spool.LARGEST_SPOOL_BYTES = 0
+elif cause == "size": resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, -1))
+elif cause == "denied": os.chmod(spool, 0)
+elif cause == "gone": fcntl.ioctl(root, 0x8004587D, b"\2\0\0\0")
+elif cause == "frozen":
+    threading.Timer(60, freeze, [0xC0045878]).start()
+    freeze(0xC0045877)
+
+log(rows)
+time.sleep(0.6)
+began = time.monotonic()
+if cause in ("full", "inodes"):
+    for name in os.listdir(folder):
+        if name.startswith("ballast"): os.unlink(f"{folder}/{name}")
+elif cause == "quota": agent.spool.LARGEST_SPOOL_BYTES = before
+elif cause == "size": resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
+elif cause == "denied": os.chmod(spool, 0o700)
+elif cause == "frozen": freeze(0xC0045878)
+resumed = cause != "gone" and wait(lambda: session.is_all_written)
+seconds = time.monotonic() - began
+log(100)
+run.finish(timeout=0.5 if cause == "gone" else 60)
+print(json.dumps({
+    "logged": logged * 20, "raised": len(raised), "longest": longest,
+    "warnings": len(warnings), "resumed": bool(resumed), "seconds": seconds,
+    "errors": warnings + raised,
+}))
+# A disk that is gone keeps no process from ending.
+sys.stdout.flush()
+os._exit(0)
+"""
+# In words, and how often it is warned of.
+CAUSES = {
+    "full": ("a tmpfs of 16 MiB is full (ENOSPC)", 1),
+    "inodes": ("a tmpfs has no more inodes (ENOSPC)", 1),
+    "removed": ("the folder is deleted (ENOENT)", 0),
+    "quota": ("the largest size of a spool is reached (EDQUOT)", 1),
+    "size": ("files may not grow (ENOSPC, then EFBIG)", 2),
+    "denied": (
+        "the folder asked for, then the one that is used, may not be entered (EACCES)",
+        2,
+    ),
+    "gone": ("the disk of an ext4 is gone for good (EIO)", 1),
+    "frozen": ("an ext4 hangs in every write, and goes on later", 0),
+}
+NEEDS_ROOT = {"full", "inodes", "denied", "gone", "frozen"}
+NEEDS_LOOP = {"gone", "frozen"}
+NO_FOLDER = """
+import json, os, pwd, sys
+import agent, agent.session, agent.recovery, msgspec
+agent.init("before", monitor=False).finish()
+os.environ.pop("HOME"); os.environ["TMPDIR"] = sys.argv[1]
+os.chmod(sys.argv[1], 0o777)
+os.setgroups([]); os.setgid(54321); os.setuid(54321)
+run = agent.init("r", monitor=False)
+for step in range(1000):
+    run["a"].append(step, step=step)
+run.finish(timeout=60)
+print(json.dumps({"logged": 1000}))
+"""
+
+
+def disks(size: Size) -> list[Found]:
+    """CF-08, CF-09, CF-10: whatever becomes of the disk, training goes on."""
+    return [spoilt(cause, size) for cause in CAUSES] + [without_home(size)]
+
+
+def spoilt(cause: str, size: Size) -> Found:
+    words, warned = CAUSES[cause]
+    if not can_show(cause):
+        return not_shown(words, "it takes an administrator, and loop devices")
+    tracker = TrackerDouble()
+    place = Place(size.folder / cause, tracker.url)
+    folder = place.folder / "disk"
+    if cause in NEEDS_LOOP:
+        make_image(folder.with_suffix(".img"))
+    before = AS_ROOT if cause in NEEDS_ROOT else ()
+    try:
+        answer = answer_of(
+            place.perform(DISK, cause, str(folder), str(size.amount), before=before)
+        )
+        stored, dropped = stored_points(tracker), dropped_points(tracker)
+    finally:
+        tracker.stop()
+    logged = answer["logged"]
+    bounds = [
+        none_of("raised", answer["raised"]),
+        Bound(f"warned {answer['warnings']} times", answer["warnings"] == warned),
+        at_most("longest call", answer["longest"] * 1000, 50, "ms"),
+    ]
+    if cause != "gone":
+        unsaid = logged - stored - dropped
+        bounds += [
+            none_of("neither stored nor counted as dropped", unsaid),
+            Bound("resumes by itself", answer["resumed"]),
+        ]
+    return Found(
+        f"{words}: {size.amount:,} calls of 20 metrics meanwhile",
+        [
+            f"{logged:,} points, {stored:,} stored, {dropped:,} dropped and said so",
+            f"{1000 * answer['longest']:.1f} ms the longest call",
+            f"{answer['seconds']:.1f} s until all was written",
+        ],
+        bounds,
+    )
+
+
+def without_home(size: Size) -> Found:
+    """CF-09: no HOME, a user whom the machine does not know, no folder of its own."""
+    words = "no HOME, and a user without an entry"
+    if not can_show("denied"):
+        return not_shown(words, "it takes an administrator")
+    tracker = TrackerDouble()
+    place = Place(size.folder / "homeless", tracker.url)
+    temporary = place.folder / "temporary"
+    temporary.mkdir()
+    done = place.perform(NO_FOLDER, str(temporary))
+    tracker.stop()
+    stored = len(tracker.steps("a"))
+    return Found(
+        words,
+        [f"{stored:,} of 1,000 points stored"],
+        [
+            none_of("other exit codes", int(done.returncode != 0)),
+            none_of("lost", 1_000 - stored),
+            Bound("warned once", done.stderr.count("cannot be written") == 1),
+        ],
+    )
+
+
+def can_show(cause: str) -> bool:
+    """Whether this machine lets us make such a disk."""
+    if cause not in NEEDS_ROOT:
+        return True
+    can_mount = os.geteuid() == 0 and _succeeds([*AS_ROOT, "true"])
+    has_loop = Path("/dev/loop-control").exists() and bool(shutil.which("mkfs.ext4"))
+    return can_mount and (cause not in NEEDS_LOOP or has_loop)
+
+
+def make_image(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.truncate(64 * 1024 * 1024)
+    subprocess.run(["mkfs.ext4", "-q", str(path)], check=True, timeout=60)
+
+
+def _succeeds(command: Sequence[str]) -> bool:
+    return subprocess.run(command, check=False, timeout=60).returncode == 0

@@ -1,0 +1,236 @@
+"""Cases in which the server, or the way to it, is at fault."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+from contextlib import ExitStack
+
+from agent.delivery import Delivery
+from agent.messages import Origin, payload, points
+from agent.notices import Notices
+from agent.settings import Server
+from agent.spool import create_spool
+from agent.spool_reader import SpoolReader
+from agent.transport import HttpTransport
+from benchmarks.agent_faults.case import Found, Size, at_most, none_of
+from benchmarks.agent_faults.proxy import HEALTHY, HUNG, Proxy, Way, random_cuts
+from benchmarks.agent_faults.scripts import (
+    Place,
+    answer_of,
+    end_after,
+    lost_and_doubled,
+)
+from benchmarks.faults.bodies import PROJECT
+from benchmarks.faults.case import SEED, SQLITE
+from benchmarks.faults.case import Size as StoreSize
+from benchmarks.faults.installation import Installation
+from benchmarks.faults.repeats import installed, unused
+from benchmarks.faults.scripts import read
+from tests.agent.tracker_double import TrackerDouble
+
+METRICS = 100
+WAYS = {
+    "healthy": HEALTHY,
+    "5 s late": Way(delay_seconds=5.0),
+    "accepts, never answers": HUNG,
+    "cut into slices of 7 bytes": Way(delay_seconds=0.001, piece_bytes=7),
+    "10 kB/s": Way(delay_seconds=0.1, piece_bytes=1_000),
+    "resets each connection": Way(resets=True),
+}
+# Ten times a second; beside each call, what the machine takes for a row in memory.
+COST = f"""
+import json, struct, sys, time
+import agent
+
+run = agent.init("r", monitor=False)
+data = {{f"m/{{number}}": 0.5 for number in range({METRICS})}}
+row, memory = struct.Struct("<{METRICS}d"), bytearray(8 * {METRICS})
+calls, machine = [], []
+for step in range(int(sys.argv[1])):
+    began = time.perf_counter_ns()
+    row.pack_into(memory, 0, *data.values())
+    between = time.perf_counter_ns()
+    run.log(data, step)
+    machine.append(between - began)
+    calls.append(time.perf_counter_ns() - between)
+    time.sleep(0.1)
+run.finish(timeout=0)
+# The first call says what its row holds.
+calls, machine = sorted(calls[1:]), sorted(machine[1:])
+def at(times, part): return times[int((len(times) - 1) * part)] / 1000
+print(json.dumps({{
+    "calls": [at(calls, part) for part in (0.5, 0.99, 1)],
+    "machine": [at(machine, part) for part in (0.5, 0.99, 1)],
+}}))
+"""
+LOG_AND_WAIT = """
+import sys, time, agent
+run = agent.init("r", monitor=False)
+for step in range(1000):
+    run["a"].append(step, step=step)
+print("ready", flush=True)
+time.sleep(float(sys.argv[1]))
+print(time.monotonic(), flush=True)
+sys.exit(3)
+"""
+
+
+def callers_cost(size: Size) -> list[Found]:
+    """CF-05: time the calls while the server is slow, hung or sliced."""
+    found = []
+    healthy = 0.0
+    for name, way in WAYS.items():
+        tracker = TrackerDouble()
+        with Proxy(tracker.port) as proxy:
+            proxy.way = way
+            place = Place(size.folder / str(len(found)), proxy.url)
+            times = answer_of(place.perform(COST, str(10 * size.amount)))
+            proxy.way = HEALTHY
+            proxy.break_all()
+            place.sync()
+            expected = {f"m/{n}": 10 * size.amount for n in (0, METRICS - 1)}
+            lost, doubled = lost_and_doubled(tracker, expected)
+        tracker.stop()
+        middle, slow, longest = times["calls"]
+        healthy = healthy or middle
+        of_machine = times["machine"]
+        found.append(
+            Found(
+                f"server {name}: {METRICS} metrics ten times a second for {size.amount} s",
+                [
+                    f"log() {middle:.0f} µs at the median, {slow:.0f} at p99, {longest:.0f} at most",
+                    f"a row in memory {of_machine[0]:.0f}, {of_machine[1]:.0f}, {of_machine[2]:.0f}",
+                ],
+                [
+                    at_most("median", middle, round(1.5 * healthy), "µs"),
+                    at_most("p99", slow, 200, "µs"),
+                    at_most("longest", longest, 5_000, "µs"),
+                    none_of("lost", lost),
+                    none_of("doubled", doubled),
+                ],
+            )
+        )
+    return found
+
+
+def answers_cut(size: Size) -> list[Found]:
+    """CF-06: cut off the answer to each batch after it was stored."""
+    of_store = StoreSize(folder=size.folder / "tracker", rounds=size.amount)
+    with ExitStack() as stack:
+        return [cut_answers(installed(stack, of_store, SQLITE), size)]
+
+
+def cut_answers(installation: Installation, size: Size) -> Found:
+    """The same on a tracker that runs already."""
+    address, name = installation.addresses[0], unused("cut")
+    origin = Origin(
+        project=PROJECT,
+        run=name,
+        stage="main",
+        rank=0,
+        host="h",
+        pid=1,
+        agent="0",
+        time=time.time_ns() // 1_000,
+    )
+    spool = create_spool(size.folder / "spool", origin, url=None)
+    chance = random.Random(SEED)
+    with Proxy(address.port) as proxy:
+        transport = HttpTransport(Server(proxy.url, address.token))
+        delivery = Delivery(SpoolReader(spool.folder), transport, Notices())
+        for number in range(size.amount):
+            message = points(["a"], [float(number)], [origin.time], [[float(number)]])
+            spool.write(payload([message]))
+            # The agent itself tries once more on a new connection.
+            proxy.cuts.extend(random_cuts(chance.randrange(1, 4), chance))
+            while not delivery.send_some().is_done:
+                continue
+        transport.close()
+        connections = proxy.connections
+    spool.close()
+    steps = read(installation, name, "a")
+    return Found(
+        f"{size.amount:,} batches to a real tracker, each answer cut one to three times",
+        [f"{connections:,} connections"],
+        [
+            none_of("gaps", len(set(range(size.amount)) - set(steps))),
+            none_of("doubled", len(steps) - len(set(steps))),
+        ],
+    )
+
+
+def ends(size: Size) -> list[Found]:
+    """CF-16, CF-17: end a script whose server accepts and never answers."""
+    tracker = TrackerDouble()
+    slowest = dict.fromkeys(("end", "first", "second"), 0.0)
+    codes = set()
+    lost = doubled = silent = 0
+    with Proxy(tracker.port) as proxy:
+        for number in range(size.amount):
+            proxy.way = HUNG
+            for kind in slowest:
+                tracker.frames.clear()
+                place = Place(size.folder / f"{kind}{number}", proxy.url)
+                code, seconds, words = _end(place, kind)
+                slowest[kind] = max(slowest[kind], seconds)
+                codes.add((kind, code))
+                silent += "agent sync" not in words
+                proxy.way = HEALTHY
+                proxy.break_all()
+                place.sync()
+                proxy.way = HUNG
+                found = lost_and_doubled(tracker, {"a": 1_000})
+                lost, doubled = lost + found[0], doubled + found[1]
+    tracker.stop()
+    others = codes - {("end", 3), ("first", -2), ("second", -2)}
+    bounds = [
+        none_of("other exit codes", len(others)),
+        none_of("without a word about what is left", silent),
+        none_of("lost", lost),
+        none_of("doubled", doubled),
+    ]
+    done = f"server accepts and never answers, {size.amount} times each:"
+    return [
+        Found(
+            f"{done} the script ends with code 3",
+            [f"{slowest['end']:.2f} s at most until the process is gone"],
+            # Five seconds are waited for delivery; then Python itself ends.
+            [at_most("longest", slowest["end"], 5.5, "s"), *bounds],
+        ),
+        Found(
+            f"{done} Ctrl-C; Ctrl-C twice",
+            [
+                f"{slowest['first']:.2f} s at most; {slowest['second']:.2f} s after the second"
+            ],
+            [
+                at_most("first", slowest["first"], 5.5, "s"),
+                at_most("second", slowest["second"], 0.5, "s"),
+            ],
+        ),
+    ]
+
+
+def _end(place: Place, kind: str) -> tuple[int, float, str]:
+    """Return the exit code, how long the end took, and what was said."""
+    process = place.start(LOG_AND_WAIT, "0.2" if kind == "end" else "60")
+    assert process.stdout
+    process.stdout.readline()
+    timer = end_after(process, 60)
+    if kind == "end":
+        began = float(process.stdout.readline())
+    else:
+        began = _interrupt(process)
+        if kind == "second":
+            time.sleep(1.0)
+            began = _interrupt(process)
+    _, words = process.communicate()
+    timer.cancel()
+    return process.returncode, time.monotonic() - began, words
+
+
+def _interrupt(process: subprocess.Popen[str]) -> float:
+    process.send_signal(signal.SIGINT)
+    return time.monotonic()

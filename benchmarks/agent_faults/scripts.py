@@ -1,0 +1,126 @@
+"""Training scripts in processes of their own, and the small tracker that they send to."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.agent.tracker_double import TOKEN, TrackerDouble
+from tracker.processes import ROOT
+
+# A watchdog, not a promise.
+LONGEST_SECONDS = 60.0
+# In a namespace of its own a script may mount what it likes, and nothing of it stays.
+IN_NAMESPACE = ("unshare", "--mount", "--map-root-user")
+AS_ROOT = ("unshare", "--mount")
+
+
+class Place:
+    """A folder of its own, and the server that scripts in it know."""
+
+    def __init__(self, folder: Path, url: str, **variables: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("SEAMARK_", "XDG_", "SLURM_"))
+            and not name.lower().endswith("_proxy")
+        }
+        self.environment = {
+            **kept,
+            "HOME": str(folder),
+            "PYTHONPATH": str(ROOT),
+            "SEAMARK_URL": url,
+            "SEAMARK_TOKEN": TOKEN,
+            **variables,
+        }
+
+    def start(
+        self, script: str, *arguments: str, before: Sequence[str] = (), **more: str
+    ) -> subprocess.Popen[str]:
+        """Start a script; what it says is kept for whoever asks."""
+        path = self.folder / "script.py"
+        if not path.exists() or path.read_text() != script:
+            path = self.folder / f"script{time.monotonic_ns()}.py"
+            path.write_text(script)
+        return subprocess.Popen(
+            [*before, sys.executable, str(path), *arguments],
+            env={**self.environment, **more},
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def perform(
+        self, script: str, *arguments: str, before: Sequence[str] = (), **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a script to its end, or kill it where it hangs."""
+        process = self.start(script, *arguments, before=before, **more)
+        try:
+            said, complained = process.communicate(timeout=LONGEST_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            said, complained = process.communicate()
+        return subprocess.CompletedProcess(
+            process.args, process.returncode, said, complained
+        )
+
+    def sync(self) -> subprocess.CompletedProcess[str]:
+        """Deliver what was left behind."""
+        return subprocess.run(
+            [sys.executable, "-m", "agent", "sync"],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_SECONDS,
+            check=False,
+        )
+
+
+# Any: JSON.
+def answer_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """Return what a script said in its last line."""
+    if not done.stdout.strip():
+        raise RuntimeError(f"it said nothing: {done.returncode} {done.stderr[-2000:]}")
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def stored_points(tracker: TrackerDouble) -> int:
+    return sum(
+        len(message["paths"]) * (len(message["steps"]) // 8)
+        for message in tracker.of_kind("points")
+    )
+
+
+def dropped_points(tracker: TrackerDouble) -> int:
+    return sum(message["points"] for message in tracker.of_kind("drop"))
+
+
+def lost_and_doubled(
+    tracker: TrackerDouble, expected: Mapping[str, int]
+) -> tuple[int, int]:
+    """Compare steps 0, 1, 2, … of each path with what the tracker has."""
+    lost = doubled = 0
+    for path, count in expected.items():
+        found = Counter(tracker.steps(path))
+        lost += sum(1 for step in range(count) if step not in found)
+        doubled += sum(times - 1 for times in found.values())
+    return lost, doubled
+
+
+def end_after(process: subprocess.Popen[str], seconds: float) -> threading.Timer:
+    """Kill a process that hangs, after so long."""
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    return timer
