@@ -104,7 +104,6 @@ class Hostile:
         {"edges": [0, math.inf], "counts": [1]},
         {"edges": [0, 1], "counts": [-1]},
     ],
-    ids=str,
 )
 def test_what_is_no_histogram_is_refused_where_it_is_logged(arguments):
     histogram = agent.Histogram(**arguments)

@@ -48,7 +48,9 @@ def test_memory_that_the_driver_does_not_tell_is_unknown():
 
 
 @pytest.mark.parametrize(
-    ("local", "root"), [("", os.getpid()), ("1", os.getpid()), ("8", os.getppid())]
+    ("local", "root"),
+    [("", os.getpid()), ("1", os.getpid()), ("8", os.getppid())],
+    ids=["alone", "second of two", "first of others"],
 )
 def test_ranks_of_a_machine_are_one_job(monkeypatch, local, root):
     monkeypatch.setenv("LOCAL_WORLD_SIZE", local)
