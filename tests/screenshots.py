@@ -71,6 +71,7 @@ def addresses(page: Page, url: str) -> dict[str, str]:
         "charts": f"{baseline}charts",
         "hardware": f"{baseline}hardware",
         "attributes": f"{baseline}attributes",
+        "logs": f"{baseline}logs",
         "compare": compare,
         "compare-table": f"{compare}&tab=table",
         "compare-diagnoses": f"{compare}&tab=diagnoses",

@@ -12,11 +12,14 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
+from tracker.queries.namespaces import MONITORING
 from tracker.queries.records import RecordSeries, list_texts, read_page
 from tracker.records.search import plain
 from web.session import PageRequest, signed_in
 from web.views.run_frame import run_frame
 
+# More logs than this, as of many ranks, are chosen from a list.
+MOST_BESIDE = 6
 # A series of no more texts, outside of logs/, is shown whole.
 FEW = 50
 MOST_TABLES = 20
@@ -35,6 +38,10 @@ class Log:
     count: int
     is_errors: bool
     is_chosen: bool
+
+    @property
+    def name(self) -> str:
+        return self.path.removeprefix(MONITORING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ def logs(request: PageRequest, run_id: UUID) -> HttpResponse:
     context = {
         **run_frame(request, run_id, "logs"),
         "logs": [_log(series, chosen) for series in long],
+        "has_many": len(long) > MOST_BESIDE,
         "log": None if chosen is None else _log(chosen, chosen),
         "without_script": _last_lines(chosen),
         "start": _start(run, chosen),
@@ -83,10 +91,11 @@ def is_errors(path: str) -> bool:
 
 
 def _chosen(found: list[RecordSeries], path: str) -> RecordSeries | None:
-    """Return the log of this path, or else the one that people look at first."""
+    """Return the log of this path, or else what was printed last."""
     named = [series for series in found if series.path == path]
-    ordered = sorted(found, key=lambda s: (not s.path.endswith("stdout"), s.path))
-    return next(iter([*named, *ordered]), None)
+    if named or not found:
+        return next(iter(named), None)
+    return max(found, key=lambda s: (s.path.endswith("stdout"), s.last_time or 0))
 
 
 def _log(series: RecordSeries, chosen: RecordSeries | None) -> Log:

@@ -137,6 +137,20 @@ def test_who_joins_what_another_has_joined_changes_nothing(process):
     assert texts(process.run) == logged
 
 
+def test_very_many_chunks_are_joined_in_several_calls(process, monkeypatch):
+    monkeypatch.setattr(joining, "MOST_REPLACED", 3)
+    monkeypatch.setattr(joining, "PASS_CHUNKS", 3)
+    logged = log(process, *(lines(1, n) for n in range(8)))
+    process.send([close_message(time=START)])
+
+    replaced = [join_records(process.run.id) for _ in range(6)]
+
+    assert replaced[:2] == [3, 3]
+    assert replaced[-1] == 0
+    assert RecordChunk.objects.count() == 1
+    assert texts(process.run) == logged
+
+
 def test_after_the_run_all_is_joined_and_may_be_joined_again(process):
     logged = log(process, *(lines(2, 2 * n) for n in range(5)))
     process.send([close_message(time=START)])

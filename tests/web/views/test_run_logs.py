@@ -43,6 +43,27 @@ def test_a_log_is_chosen_by_its_path(page, run):
     assert 'data-path="logs/stdout"' in page("logs?path=no\0thing")
 
 
+def test_what_was_printed_last_is_chosen_by_itself(page, run):
+    for stage, first in (("train", 5), ("infer", 9), ("aaa", 1)):
+        path = f"monitoring/{stage}/stdout"
+        write(run, [records_message(path, ["x"], times=[START + first])])
+
+    text = page("logs")
+
+    assert 'data-path="monitoring/infer/stdout"' in text
+    assert ">train/stdout</bdi>" in text
+
+
+def test_of_many_logs_one_is_chosen_from_a_list(page, run):
+    for rank in range(8):
+        log(run, ["x"], f"monitoring/train/rank-{rank}/stdout")
+
+    text = page("logs")
+
+    assert text.count("<option") == 8
+    assert "train/rank-7/stdout</option>" in text
+
+
 def test_few_texts_are_a_table_and_many_a_log(page, run):
     log(run, ["a cat"], "samples/caption")
     assert '<td class="wrap run__text">a cat</td>' in page("logs")
