@@ -10,7 +10,7 @@ for batch in run.loader(batches):
 
 from agent.api import init, open_run, runs
 from agent.attribute import Attribute
-from agent.contents import File
+from agent.contents import File, Image
 from agent.errors import (
     AgentError,
     CannotRead,
@@ -30,6 +30,7 @@ __all__ = [
     "CannotRead",
     "File",
     "Histogram",
+    "Image",
     "InvalidPath",
     "InvalidSetting",
     "Run",

@@ -58,6 +58,17 @@ class File:
         return f"<File of a {type(self.content).__name__}>"
 
 
+class Image(File):
+    """A picture to append to a series: `run["samples"].append(agent.Image(x), step=3)`.
+
+    Args:
+        content: What `File` takes that is a picture: a path, an array of pixels, a PIL
+            image, a Matplotlib figure.
+    """
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Content:
     """What a file will hold: bytes, what makes them, or an open file of the disk."""
@@ -85,10 +96,19 @@ class Content:
 class Job:
     """What one call asked for."""
 
-    def __init__(self, path: str, content: Content | None, pattern: str = "") -> None:
+    def __init__(
+        self,
+        path: str,
+        content: Content | None,
+        pattern: str = "",
+        *,
+        place: tuple[float, int] | None = None,
+    ) -> None:
         self.path = path
         self.content = content
         self.pattern = pattern
+        # Of a series, the step and the time in microseconds since 1970.
+        self.place = place
         self.is_done = threading.Event()
 
 

@@ -72,16 +72,17 @@ class StoredFiles:
             CannotRead: There is nothing, it has not arrived, or it came damaged.
             OSError: It cannot be written.
         """
-        one, many = self._found()
-        if one is not None and not many:
-            return [self._download_one(one, to)]
+        here, many = self._found()
+        if len(here) == 1 and not many:
+            return [self._download_one(here[0], to)]
         folder = Folder(Path(to))
-        named = [] if one is None else [(one.name, one)]
+        # Of a series of pictures, each has its step in its name.
+        named = [(file.name, file) for file in here]
         named += [(_below(file, self._path), file) for file in many]
         return [self._fetch(file, folder.made(name)) for name, file in named]
 
-    def _found(self) -> tuple[StoredFile | None, list[StoredFile]]:
-        """Return the file at the path, and those below it."""
+    def _found(self) -> tuple[list[StoredFile], list[StoredFile]]:
+        """Return the file or pictures at the path, and the files below it."""
         found = self._list_files(self._path)
         one = [file for file in found if file.path == self._path]
         start = f"{self._path}/" if self._path else ""
@@ -91,7 +92,7 @@ class StoredFiles:
         absent = [file.path for file in (*one, *many) if not file.is_stored]
         if absent:
             raise CannotRead("not_arrived", f"{absent[0]!a} has not arrived yet.")
-        return (one[-1] if one else None), many
+        return one, many
 
     def _download_one(self, file: StoredFile, to: str | os.PathLike[str]) -> Path:
         place = Path(to)

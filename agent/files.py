@@ -12,6 +12,7 @@ import glob
 import mimetypes
 import os
 import re
+import struct
 import threading
 import time
 from collections import deque
@@ -19,13 +20,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from agent.background import Background
-from agent.blobs import Blobs, Changed
+from agent.blobs import Blob, Blobs, Changed
 from agent.buffer import SetFile
 from agent.contents import BINARY, Content, Job, printable, to_content
 from agent.errors import AgentError, shown
 from agent.notices import Notices
 from agent.path import clean_path
 from agent.recorder import Kind, Recorder
+from agent.records import IMAGE, Record
 
 # Of what waits in memory: figures, images, arrays, bytes.
 CAPACITY_BYTES = 64 * 1024 * 1024
@@ -150,7 +152,7 @@ class Files:
 
     def _do(self, job: Job) -> None:
         if job.content is not None:
-            self._keep(job.path, job.content)
+            self._keep(job.path, job.content, job.place)
         else:
             for path, file in self._found(job):
                 try:
@@ -166,7 +168,9 @@ class Files:
                     content.close()
         self._write()
 
-    def _keep(self, path: str, content: Content) -> None:
+    def _keep(
+        self, path: str, content: Content, place: tuple[float, int] | None = None
+    ) -> None:
         try:
             if content.descriptor is not None:
                 blob = self._blobs.keep_file(content.descriptor)
@@ -194,9 +198,25 @@ class Files:
             )
             return
         media_type = content.media_type or _guessed(content.name)
+        if place is not None:
+            self._put_record(path, blob, media_type, *place)
+            return
         # Past the recorder, which takes nothing more once the run ends.
         self._buffer.put(
             SetFile(path, blob.digest, blob.size, media_type, content.name)
+        )
+
+    def _put_record(
+        self, path: str, blob: Blob, media_type: str, step: float, moment: int
+    ) -> None:
+        if not media_type.startswith("image/"):
+            self._notices.warn(
+                f"image {shown(path)}", f"what {shown(path)} holds is no picture"
+            )
+            return
+        value = struct.pack("<32sQ", bytes.fromhex(blob.digest), blob.size)
+        self._buffer.put_record(
+            Record(IMAGE, path, step, moment, value + media_type.encode())
         )
 
     def _found(self, job: Job) -> Iterator[tuple[str, Path]]:

@@ -119,7 +119,7 @@ class StoredRun:
         row = next((row for row in rows if row["path"] == path), None)
         kind = "" if row is None else row["kind"]
         below = f"{path}/" if path else ""
-        if kind == "file" or any(
+        if kind in ("file", "image_series") or any(
             row["kind"] == "file" and row["path"].startswith(below) for row in rows
         ):
             return StoredFiles(path, list_files=self.files, read=self._open)

@@ -15,7 +15,7 @@ from time import sleep, time_ns
 from typing import TYPE_CHECKING, Any
 
 from agent.buffer import Buffer, Change, SetValue
-from agent.contents import File, Job, to_content
+from agent.contents import File, Image, Job, to_content
 from agent.errors import AgentError, TooManyAttributes, TypeConflict, shown
 from agent.layouts import Layout, Layouts, StepsDiffer
 from agent.notices import Notices
@@ -47,6 +47,7 @@ class Kind(Enum):
     SERIES = "a series of numbers"
     TEXT = "a series of text"
     HISTOGRAM = "a series of histograms"
+    IMAGE = "a series of images"
     FILE = "a file"
 
 
@@ -373,6 +374,9 @@ class Recorder:
         if not self.is_awake and not self._wake():
             return
         try:
+            if isinstance(value, Image):
+                self._append_image(path, value, step, time)
+                return
             if isinstance(value, RECORDED):
                 step = None if step is None else to_step(step)
                 self._append_record(path, value, step, _moment(time))
@@ -450,6 +454,26 @@ class Recorder:
         """Log a text or histogram, or raise AgentError and log nothing."""
         self.claim(path, _kind_of(value))
         self.buffer.put_record(self._records.made(path, value, step, moment))
+
+    def _append_image(
+        self,
+        path: str,
+        image: Image,
+        step: float | None,
+        time: float | datetime | None,
+    ) -> None:
+        """Log a picture of a series, or raise AgentError and log nothing."""
+        step = None if step is None else to_step(step)
+        moment = _moment(time)
+        name = path.rpartition("/")[2]
+        content = to_content(image, fallback=name, name=None, media_type=None)
+        try:
+            self.claim(path, Kind.IMAGE)
+        except AgentError:
+            content.close()
+            raise
+        place = self._records.used_step(path, step), moment
+        self._put_job(Job(path, content, place=place), wait=False)
 
     def _put_anyhow(
         self, layout: Layout, step: float | None, moment: int, values: Collection[float]

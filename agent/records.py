@@ -17,6 +17,7 @@ from agent.values import LONGEST_TEXT
 
 TEXT = "text"
 HISTOGRAM = "histogram"
+IMAGE = "image"
 
 # What becomes a record when it is appended; all else should be a number.
 Recorded = str | Histogram
@@ -53,11 +54,14 @@ class Records:
             kind, data = HISTOGRAM, value.encoded()
         else:
             kind, data = TEXT, self._text_data(path, value)
+        return Record(kind, path, self.used_step(path, step), moment, data)
+
+    def used_step(self, path: str, step: float | None) -> float:
+        """Return a step that a record has from now on, by default the next one."""
         if step is None:
-            step = self._next_step(path)
-        else:
-            self._coming[path] = count(step + 1.0)
-        return Record(kind, path, step, moment, data)
+            return self._next_step(path)
+        self._coming[path] = count(step + 1.0)
+        return step
 
     def _next_step(self, path: str) -> float:
         coming = self._coming.get(path)

@@ -121,13 +121,16 @@ class Session:
 
     def finish(self, *, failure: str | None, seconds: float) -> Remainder | None:
         """End the spool and deliver it; what is left of it after so long is returned."""
+        deadline = time.monotonic() + seconds
         if self._sampler is not None:
             self._sampler.stop(min(seconds, _SAMPLE_SECONDS))
-        # What is not copied now is lost, so this may take as long as it moves.
+        # What is not copied now is lost, so this may take as long as it moves, and takes
+        # nothing from the time of delivery.
+        copying_since = time.monotonic()
         self.files.finish()
+        deadline += time.monotonic() - copying_since
         # However short the wait for delivery: what is not written is lost, and a run
         # whose end is not written counts as crashed.
-        deadline = time.monotonic() + seconds
         is_written = self._writer.finish(failure=failure, seconds=_WRITE_SECONDS)
         remainder: Remainder | None = Remainder(self._spool.folder, is_written)
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas
 
-RECORD_KINDS = ("text_series", "histogram_series")
+RECORD_KINDS = ("text_series", "histogram_series", "image_series")
 _PAGE = 10_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -25,6 +25,15 @@ class StoredHistogram:
     edges: list[float]
     counts: list[float]
     others: float
+
+
+@dataclass(frozen=True)
+class StoredImage:
+    """Which content a picture of a series is, among `run.files(path)`."""
+
+    digest: str
+    size: int  # bytes
+    type: str
 
 
 class StoredRecords:
@@ -64,4 +73,6 @@ def _moment(milliseconds: float) -> datetime:
 
 
 def _value(value: Any) -> object:
+    if isinstance(value, dict) and "digest" in value:
+        return StoredImage(**value)
     return StoredHistogram(**value) if isinstance(value, dict) else value

@@ -138,6 +138,29 @@ def test_an_endless_answer_is_cut_off(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+def test_pictures_of_a_series_go_beside_each_other(tmp_path):
+    listed = [
+        StoredFile(
+            path="samples",
+            name=f"samples-{step}.png",
+            size=1,
+            media_type="image/png",
+            digest=hashlib.sha256(step.encode()).hexdigest(),
+            is_stored=True,
+        )
+        for step in "37"
+    ]
+    series = StoredFiles(
+        "samples",
+        list_files=lambda _: listed,
+        read=lambda file: io.BytesIO(file.name[-5].encode()),
+    )
+
+    written = series.download(tmp_path)
+
+    assert [path.name for path in written] == ["samples-3.png", "samples-7.png"]
+
+
 def test_what_has_not_arrived_is_said(tmp_path):
     file = StoredFile("f", "f", 10, "", "0" * 64, is_stored=False)
     absent = StoredFiles("f", list_files=lambda _: [file], read=lambda _: io.BytesIO())

@@ -16,7 +16,7 @@ from agent import blobs
 from agent.commands import main
 from agent.files import matching
 from tests.agent.conftest import wait_until
-from tests.agent.tracker_double import Scripted
+from tests.agent.tracker_double import Scripted, doubles
 
 LARGE = os.urandom(3_000_000)
 
@@ -306,3 +306,24 @@ def test_a_run_that_is_disabled_or_finished_stores_nothing(tracker, large):
     run.finish()
 
     assert not tracker.requests
+
+
+def test_pictures_of_a_series_are_records_that_name_their_contents(tracker, caplog):
+    with init() as run:
+        for step in (3, 7):
+            pixels = np.full((2, 2), step, np.uint8)
+            run["samples"].append(agent.Image(pixels), step=step)
+        run["samples"].append(agent.Image(np.full((2, 2), 9, np.uint8)))
+        run["samples"].append(1.0)
+        run["samples"].append(agent.Image(b"no picture", name="notes.txt"))
+
+    [*said] = tracker.of_kind("records")
+    steps = [step for m in said for step in doubles(m["steps"])]
+    values = b"".join(m["values"] for m in said)
+    size = 32 + 8 + len("image/png")
+    digests = [values[at : at + 32].hex() for at in range(0, len(values), size)]
+    assert {(m["kind"], m["path"]) for m in said} == {("image", "samples")}
+    assert steps == [3, 7, 8]
+    assert all(tracker.stored[digest].startswith(b"\x89PNG") for digest in digests)
+    assert "already holds a series of images" in caplog.text
+    assert "is no picture" in caplog.text

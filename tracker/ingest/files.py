@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tracker.ingest.batch import Batch
 from tracker.ingest.messages import FileValue
+from tracker.ingest.records import AddRecords
 from tracker.ingest.spools import LockedSpool
 from tracker.models import File, Project
+from tracker.records.picture import read_stored_picture
 
 ROWS_AT_ONCE = 500
 
@@ -15,9 +18,7 @@ def write_files(spool: LockedSpool, files: Mapping[str, FileValue]) -> None:
     """Store what each path holds from now on; the attributes' rows are locked already."""
     if not files:
         return
-    workspace_id = Project.objects.values_list("workspace_id", flat=True).get(
-        id=spool.project_id
-    )
+    workspace_id = _workspace_of(spool)
     paths = sorted(files)
     File.objects.bulk_create(
         [_row(spool, workspace_id, path, files[path]) for path in paths],
@@ -38,6 +39,40 @@ def write_files(spool: LockedSpool, files: Mapping[str, FileValue]) -> None:
         ]
         if stale:
             File.objects.filter(id__in=stale).delete()
+
+
+def write_pictures(spool: LockedSpool, batch: Batch) -> None:
+    """Store which contents series of pictures refer to, so that they are kept."""
+    found: dict[tuple[str, str], FileValue] = {}
+    for message in batch.messages:
+        content = message.content
+        if isinstance(content, AddRecords) and content.kind == "image":
+            for step, value in zip(
+                content.records.steps.tolist(), content.records.listed(), strict=True
+            ):
+                said = read_stored_picture(value)
+                name = f"{content.path.rpartition('/')[2][:200]}-{step:g}"
+                ending = said.media_type.removeprefix("image/")
+                found[content.path, said.digest] = FileValue(
+                    said.digest, said.size, said.media_type, f"{name}.{ending}"
+                )
+    if not found:
+        return
+    workspace_id = _workspace_of(spool)
+    File.objects.bulk_create(
+        [
+            _row(spool, workspace_id, path, found[path, digest])
+            for path, digest in sorted(found)
+        ],
+        ignore_conflicts=True,
+        batch_size=ROWS_AT_ONCE,
+    )
+
+
+def _workspace_of(spool: LockedSpool) -> int:
+    return Project.objects.values_list("workspace_id", flat=True).get(
+        id=spool.project_id
+    )
 
 
 def _row(spool: LockedSpool, workspace_id: int, path: str, value: FileValue) -> File:

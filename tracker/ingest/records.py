@@ -17,6 +17,7 @@ from tracker.ingest.paths import clean_path
 from tracker.ingest.refusal import Unacceptable
 from tracker.ingest.storable import Flags, storable
 from tracker.records.histogram import NotAHistogram, read_histogram
+from tracker.records.picture import NotAPicture, read_stored_picture
 from tracker.records.record import Records
 
 NUMBER_BYTES, SIZE_BYTES = 8, 4
@@ -139,6 +140,18 @@ def _is_histogram(data: bytes) -> bool:
     return True
 
 
+def _are_pictures(records: Records) -> Flags:
+    return np.array([_is_picture(value) for value in records.listed()], np.bool_)
+
+
+def _is_picture(data: bytes) -> bool:
+    try:
+        read_stored_picture(data)
+    except NotAPicture:
+        return False
+    return True
+
+
 PLACES: Check = (
     "invalid_points",
     "have a step that is not a number up to 2^53, or a time outside the years"
@@ -154,6 +167,10 @@ CHECKS: dict[str, tuple[Check, ...]] = {
             _are_small,
         ),
         ("invalid_message", "are not UTF-8", _are_text),
+    ),
+    "image": (
+        PLACES,
+        ("invalid_message", "name no picture", _are_pictures),
     ),
     "histogram": (
         PLACES,

@@ -36,6 +36,7 @@ from tracker.ingest.entries import (
     paths_of_points,
     records_of,
 )
+from tracker.ingest.files import write_pictures
 from tracker.ingest.known_series import known_series, remember_series
 from tracker.ingest.messages import Close, Drop
 from tracker.ingest.opening import from_microseconds, open_spool
@@ -121,6 +122,7 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
 
     batch, checksums, series, ids = _accepted(spool, batch)
     batch = write_values(spool, batch)
+    write_pictures(spool, batch)
     is_ripe = add_records(spool.run_id, records_of(batch, ids))
     now = timezone.now()
     entry = entry_of(batch, series)

@@ -28,6 +28,7 @@ class Kind(models.TextChoices):
     # Series of records; see tracker/records.
     TEXT_SERIES = "text_series"
     HISTOGRAM_SERIES = "histogram_series"
+    IMAGE_SERIES = "image_series"
     FILE = "file"
 
 

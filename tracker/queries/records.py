@@ -11,12 +11,13 @@ import numpy as np
 from tracker.errors import NotFound
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.attributes import storable
+from tracker.records.picture import read_stored_picture
 from tracker.records.record import Records, one_after_the_other
 from tracker.records.search import places_of
 from tracker.records.store import Part, Room, read_parts, read_rooms
 from tracker.series.points import Integers
 
-RECORD_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES)
+RECORD_KINDS = (Kind.TEXT_SERIES, Kind.HISTOGRAM_SERIES, Kind.IMAGE_SERIES)
 # Of the values of one answer, but for a single larger one.
 MOST_BYTES = 4 * 1024 * 1024
 # What one answer looks through; about a second.
@@ -91,6 +92,19 @@ def list_texts(run: Run) -> list[RecordSeries]:
 def has_texts(run: Run) -> bool:
     rows = Attribute.objects.filter(run_id=run.id, kind=Kind.TEXT_SERIES, count__gt=0)
     return rows.exists()
+
+
+def picture_steps(run: Run, path: str, most: int) -> list[tuple[float, str]]:
+    """Return steps and digests of the last pictures of a series, in order of arrival."""
+    try:
+        series = record_series(run, path)
+    except NotFound:
+        return []
+    if series.kind != Kind.IMAGE_SERIES:
+        return []
+    records = read_page(series, max(0, series.count - most), most).records
+    pairs = zip(records.steps.tolist(), records.listed(), strict=True)
+    return [(step, read_stored_picture(value).digest) for step, value in pairs]
 
 
 def read_page(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -23,6 +24,7 @@ from tracker.queries.files import (
     picture_candidates,
     read_file,
 )
+from tracker.queries.records import picture_steps
 from web.attribute_tree import MOST_SHOWN, found_level, level_below, trail
 from web.previews import (
     FIGURE_BYTES,
@@ -38,6 +40,7 @@ from web.snippets import FIRST_FILES, download_file
 from web.views.run_frame import run_frame
 
 PICTURES_ON_PAGE = 60
+STEPS_ON_PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,16 @@ class Shown:
     row: FileRow
     preview: Preview
     picture: Picture | None = None
+    # Of a series of pictures, steps and digests.
+    steps: tuple[tuple[float, str], ...] = ()
+
+    @property
+    def steps_json(self) -> str:
+        return json.dumps(self.steps)
+
+    @property
+    def last_step(self) -> int:
+        return len(self.steps) - 1
 
 
 @require_safe
@@ -79,7 +92,7 @@ def files(request: PageRequest, run_id: UUID) -> HttpResponse:
         return render(request, "run/files_level.html", context)
     path = _plain(request, "path")
     context |= {"totals": file_totals(run), "first_files": FIRST_FILES}
-    context["shown"] = _shown(read_file(run, path)) if path else None
+    context["shown"] = _shown(run, read_file(run, path)) if path else None
     context |= run_frame(request, run_id, "files")
     context["snippet"] = _snippet(run, path) if path else ""
     return render(request, "run/files.html", context)
@@ -93,7 +106,7 @@ def file_preview(request: PageRequest, run_id: UUID) -> HttpResponse:
     path = _plain(request, "path")
     context = {
         "run": run,
-        "shown": _shown(read_file(run, path)),
+        "shown": _shown(run, read_file(run, path)),
         "snippet": _snippet(run, path),
     }
     return render(request, "run/file_preview.html", context)
@@ -142,13 +155,17 @@ def _gallery(request: PageRequest, run_id: UUID, run: Any) -> HttpResponse:
     return render(request, "run/files.html", context)
 
 
-def _shown(row: FileRow) -> Shown:
+# Any: as above.
+def _shown(run: Any, row: FileRow) -> Shown:
     if not row.is_stored:
         return Shown(row, Preview(Kind.NOTHING))
     try:
         found = downloads.picture_of(row)
         if found is not None:
-            return Shown(row, Preview(Kind.PICTURE), found)
+            steps = tuple(picture_steps(run, row.path, STEPS_ON_PAGE))
+            if steps:
+                row = read_file(run, row.path, steps[-1][1])
+            return Shown(row, Preview(Kind.PICTURE), found, steps)
         if is_figure(row.name, row.media_type):
             return Shown(row, Preview(Kind.FIGURE))
         head = downloads.beginning(row, MOST_BYTES)

@@ -60,8 +60,9 @@ KNOWN = {
 VALUES = [0.1, -0.0, float("nan"), 2**60, True, "text", ["a", "b"]]
 
 INGEST = "/api/v1/ingest/{spool_id}"
+BLOBS = "/api/v1/blobs/{digest}"
 # No schema says which bytes are a batch, nor that a run is pinned.
-BEYOND_SCHEMAS = {INGEST, "/api/v1/runs/{run_id}/trash"}
+BEYOND_SCHEMAS = {INGEST, BLOBS, "/api/v1/runs/{run_id}/trash"}
 OPAQUE = {"cursor", "query"}  # parameters, likewise
 PUBLIC = {"/livez", "/readyz"}
 ABOUT_ONESELF = {"/api/v1/me", "/api/v1/limits"}
@@ -69,12 +70,12 @@ ABOUT_ONESELF = {"/api/v1/me", "/api/v1/limits"}
 # None: every address.
 ROLES = {
     "nobody": (None, None, PUBLIC),
-    "agent": ("ada", Scope.INGEST, {*PUBLIC, *ABOUT_ONESELF, INGEST}),
+    "agent": ("ada", Scope.INGEST, {*PUBLIC, *ABOUT_ONESELF, INGEST, BLOBS}),
     "reader": ("ada", Scope.READ, None),
     "stranger": (
         "mallory",
         Scope.FULL,
-        {*PUBLIC, *ABOUT_ONESELF, "/api/v1/projects", INGEST},
+        {*PUBLIC, *ABOUT_ONESELF, "/api/v1/projects", INGEST, BLOBS},
     ),
 }
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import struct
 
 import pytest
 
 from agent.png import to_png
-from tests.builders import make_project, make_run, write
-from tests.tracker.api.v1.test_files import add, file_message
+from tests.builders import Process, make_project, make_run, records_message, write
+from tests.tracker.api.v1.test_files import add, deliver, file_message
+from tracker.queries.files import every_file
 
 pytestmark = pytest.mark.django_db
 
@@ -155,3 +158,34 @@ def test_what_belongs_to_others_does_not_exist(client_of, stranger, run):
 def test_a_path_that_is_none_is_not_found(read):
     for path in ("nothing", "\0", ""):
         read("/preview", status=404, path=path)
+
+
+def image_value(content):
+    digest = hashlib.sha256(content).digest()
+    return digest + struct.pack("<Q", len(content)) + b"image/png"
+
+
+def test_pictures_of_a_series_are_kept_and_shown_step_by_step(read, run):
+    contents = [to_png(bytes([n]), width=1, height=1, channels=1) for n in (1, 2)]
+    values = [image_value(content) for content in contents]
+    write(run, [records_message("samples", values, kind="image")])
+    for content in contents:
+        deliver(run, content)
+
+    page = text(read(path="samples"))
+
+    assert 'data-behaviour="image-steps"' in page
+    assert all(hashlib.sha256(content).hexdigest() in page for content in contents)
+    assert [row.name for row in every_file(run)] == ["samples-0.png", "samples-1.png"]
+    assert text(read(view="gallery")).count("<img") == 2
+
+
+@pytest.mark.parametrize("value", [b"", b"x" * 40, b"x" * 40 + b"text/html"])
+def test_a_record_that_names_no_picture_is_refused(run, value):
+    process = Process(run.project, run.name)
+    process.open()
+
+    receipt = process.send([records_message("samples", [value], kind="image")])
+
+    assert [refusal.code for refusal in receipt.refused] == ["invalid_message"]
+    assert not [*every_file(run)]

@@ -66,7 +66,7 @@ def attribute_answer(row: AttributeRow) -> dict[str, object]:
         "value": value(row.value),
         "updated_at": row.updated_at,
     }
-    if row.kind in ("text_series", "histogram_series"):
+    if row.kind in ("text_series", "histogram_series", "image_series"):
         return attribute | {
             "count": row.count,
             "first_step": row.first_step,

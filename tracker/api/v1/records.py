@@ -26,6 +26,7 @@ from tracker.queries.records import (
 )
 from tracker.queries.versions import version_of
 from tracker.records.histogram import NotAHistogram, read_histogram
+from tracker.records.picture import NotAPicture, read_stored_picture
 from tracker.records.search import plain
 
 router = Router(tags=["runs"], auth=ReaderAuth())
@@ -76,6 +77,14 @@ class HistogramOut(Schema):
     others: float
 
 
+class PictureOut(Schema):
+    """Which content it is; `/runs/{run_id}/files/content` has it, by path and digest."""
+
+    digest: str
+    size: int
+    type: str
+
+
 class RecordsOut(Schema):
     """Columns of equal length; times are milliseconds since 1970.
 
@@ -91,7 +100,7 @@ class RecordsOut(Schema):
     positions: list[int]
     steps: list[float]
     times: list[float]
-    values: list[str | HistogramOut | None]
+    values: list[str | HistogramOut | PictureOut | None]
 
 
 class FoundOut(Schema):
@@ -195,7 +204,17 @@ def page_answer(series: RecordSeries, page: Page) -> dict[str, object]:
 def values_answer(kind: str, values: Sequence[bytes]) -> list[Any]:
     if kind == "text_series":
         return [value.decode(errors="replace") for value in values]
+    if kind == "image_series":
+        return [_picture(value) for value in values]
     return [_histogram(value) for value in values]
+
+
+def _picture(value: bytes) -> dict[str, object] | None:
+    try:
+        said = read_stored_picture(value)
+    except NotAPicture:
+        return None
+    return {"digest": said.digest, "size": said.size, "type": said.media_type}
 
 
 def _histogram(value: bytes) -> dict[str, object] | None:

@@ -15,7 +15,9 @@ def test_an_agent_may_ask_for_the_limits(writer):
     answer = writer.get("/api/v1/limits").json()
 
     assert answer["body_bytes"] == 16 * MIB
-    assert set(answer) == {field.name for field in fields(LIMITS)}
+    assert answer["file_bytes"] == 100 * 1024 * MIB
+    of_files = {"file_bytes", "workspace_bytes"}
+    assert set(answer) - of_files == {field.name for field in fields(LIMITS)}
 
 
 @pytest.mark.parametrize("field", fields(LIMITS), ids=lambda field: field.name)

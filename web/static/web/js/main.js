@@ -9,6 +9,7 @@ const BEHAVIOURS = {
   "confirm": () => import("./behaviours/confirm.js"),
   "copy": () => import("./behaviours/copy.js"),
   "filter-rows": () => import("./behaviours/filter_rows.js"),
+  "image-steps": () => import("./behaviours/image_steps.js"),
   "log": () => import("./behaviours/log.js"),
   "file-figure": () => import("./charts/file_figure.js"),
   "local-time": () => import("./behaviours/local_time.js"),
