@@ -1,7 +1,7 @@
 FROM python:3.11-slim
 
 RUN useradd --create-home --uid 1000 seamark \
-    && install --directory --owner=seamark --mode=700 /data
+    && install --directory --owner=seamark --mode=700 /data /data/files
 WORKDIR /seamark
 # Large blocks of memory are given back at once; see tracker/embedded/server.py.
 ENV MALLOC_MMAP_THRESHOLD_=1048576

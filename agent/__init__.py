@@ -10,6 +10,7 @@ for batch in run.loader(batches):
 
 from agent.api import init, open_run, runs
 from agent.attribute import Attribute
+from agent.contents import File
 from agent.errors import (
     AgentError,
     CannotRead,
@@ -20,12 +21,15 @@ from agent.errors import (
     TypeConflict,
     UnsupportedValue,
 )
+from agent.histogram import Histogram
 from agent.run import Run
 
 __all__ = [
     "AgentError",
     "Attribute",
     "CannotRead",
+    "File",
+    "Histogram",
     "InvalidPath",
     "InvalidSetting",
     "Run",

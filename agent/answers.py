@@ -70,7 +70,7 @@ def judge(reply: Reply, *, now: float) -> Answer:
         return _differs(content, text)
     if meaning is Meaning.BUSY:
         return Answer(
-            meaning, wait_seconds=_retry_after(reply.retry_after, now), text=text
+            meaning, wait_seconds=retry_after(reply.retry_after, now), text=text
         )
     return Answer(meaning or _meaning_of_class(reply.status), text=text)
 
@@ -138,7 +138,8 @@ def _error_text(content: dict[str, Any]) -> str:
     return f"{code or ''} {message or ''}".strip()[:300]
 
 
-def _retry_after(text: str | None, now: float) -> float | None:
+def retry_after(text: str | None, now: float) -> float | None:
+    """Return how many seconds a server asks to wait; None if it does not say."""
     if text is None:
         return None
     try:

@@ -23,6 +23,7 @@ def init(
     params: Mapping[str, object] | None = None,
     rank: int | None = None,
     monitor: bool | None = None,
+    capture: bool | Iterable[str] | None = None,
     mode: str | None = None,
     strict: bool = False,
 ) -> Run:
@@ -44,6 +45,9 @@ def init(
         params: Parameters, nested as they like; stored below `params/`.
         rank: Which process of a distributed run this is (RANK, SLURM_PROCID, ...).
         monitor: Whether to measure the hardware (SEAMARK_MONITOR), by default yes.
+        capture: What to store besides (SEAMARK_CAPTURE), by default everything: True,
+            False, or names out of `console`, `environment`, `failure`, `git`, `host`,
+            `packages`, `signals` and `source`; each with a minus before it: all others.
         mode: `online`, `offline` (keep everything until `python -m agent sync`)
             or `disabled` (SEAMARK_MODE).
         strict: Raise what cannot be stored instead of warning once.
@@ -58,6 +62,7 @@ def init(
         rank=rank,
         mode=mode,
         monitor=monitor,
+        capture=capture,
         strict=strict,
         environment=os.environ,
     )

@@ -25,11 +25,20 @@ def importing() -> Iterator[None]:
         yield
 
 
+# Idents of the threads that are the agent's.
+own_threads: set[int] = set()
+
+
+def _begin_child() -> None:
+    _importing.release()
+    own_threads.clear()
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_importing.acquire,
         after_in_parent=_importing.release,
-        after_in_child=_importing.release,
+        after_in_child=_begin_child,
     )
 
 
@@ -94,6 +103,13 @@ class Background:
         self._thread = thread
 
     def _run(self) -> None:
+        own_threads.add(threading.get_ident())
+        try:
+            self._take_turns()
+        finally:
+            own_threads.discard(threading.get_ident())
+
+    def _take_turns(self) -> None:
         while True:
             is_last = self._stopping
             seconds = self._safe_turn()

@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from typing import NamedTuple
 
+from agent.records import Record
 from agent.values import Value
 
 # Of rows, when the ring is full or there is none; at a rate no training loop keeps.
@@ -17,6 +18,10 @@ CAPACITY_BYTES = 64 * 1024 * 1024
 # What Python takes for a row besides its bytes.
 _ROW_BYTES = 48
 MOST_CHANGES = 200_000
+# Of records: who prints so much within a quarter of a second reads none of it.
+RECORD_CAPACITY_BYTES = 32 * 1024 * 1024
+# What Python takes for a record besides its bytes.
+_RECORD_BYTES = 250
 
 
 class SetValue(NamedTuple):
@@ -26,6 +31,16 @@ class SetValue(NamedTuple):
     value: Value
 
 
+class SetFile(NamedTuple):
+    """What a path holds is a file, whose content lies in the spool."""
+
+    path: str
+    digest: str
+    size: int  # bytes
+    media_type: str
+    name: str
+
+
 class TagChange(NamedTuple):
     """Tags to add and to remove."""
 
@@ -33,7 +48,7 @@ class TagChange(NamedTuple):
     remove: frozenset[str]
 
 
-Change = SetValue | TagChange
+Change = SetValue | SetFile | TagChange
 
 
 class Buffer:
@@ -45,12 +60,14 @@ class Buffer:
         # About; threads may overwrite each other's sums, and an empty queue corrects it.
         self._row_bytes = 0
         self._changes: deque[Change] = deque()
+        self._records: deque[Record] = deque()
+        self._record_bytes = 0  # likewise
         self._dropped = 0
         # Re-entrant, because a signal handler may log while its thread counts.
         self._counting = threading.RLock()
 
     def __len__(self) -> int:
-        return len(self._rows) + len(self._changes)
+        return len(self._rows) + len(self._changes) + len(self._records)
 
     def put_row(self, row: bytes, points: int) -> None:
         """Queue a row, or count its points as dropped."""
@@ -67,6 +84,14 @@ class Buffer:
         else:
             self.count_dropped(1)
 
+    def put_record(self, record: Record) -> None:
+        """Queue a record, or count it as dropped."""
+        if self._record_bytes < RECORD_CAPACITY_BYTES:
+            self._records.append(record)
+            self._record_bytes += len(record.data) + _RECORD_BYTES
+        else:
+            self.count_dropped(1)
+
     def take_rows(self, most_bytes: int) -> list[bytes]:
         """Remove and return the oldest rows."""
         rows: list[bytes] = []
@@ -76,6 +101,17 @@ class Buffer:
             taken += len(rows[-1]) + _ROW_BYTES
         self._row_bytes = max(0, self._row_bytes - taken) if self._rows else 0
         return rows
+
+    def take_records(self, most_bytes: int) -> list[Record]:
+        """Remove and return the oldest records."""
+        records: list[Record] = []
+        taken = 0
+        while self._records and taken < most_bytes:
+            records.append(self._records.popleft())
+            taken += len(records[-1].data) + _RECORD_BYTES
+        left = max(0, self._record_bytes - taken)
+        self._record_bytes = left if self._records else 0
+        return records
 
     def take_changes(self) -> list[Change]:
         """Remove and return all changes."""

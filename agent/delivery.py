@@ -227,7 +227,14 @@ class Delivery:
         return Outcome(wait_seconds=HOLD_SECONDS, is_held=True)
 
     def _longer_wait(self) -> float:
-        wait = min(_FIRST_RETRY_SECONDS * 2**self._failures, _LONGEST_RETRY_SECONDS)
-        self._failures = min(self._failures + 1, 16)
-        jittered: float = wait * _random.uniform(0.5, 1.0)
-        return jittered
+        wait = longer_wait(self._failures)
+        self._failures += 1
+        return wait
+
+
+def longer_wait(failures: int) -> float:
+    """Return how long to wait after so many failures, in seconds, with jitter."""
+    # The exponent is bounded, as the number is not.
+    wait = min(_FIRST_RETRY_SECONDS * 2 ** min(failures, 16), _LONGEST_RETRY_SECONDS)
+    jittered: float = wait * _random.uniform(0.5, 1.0)
+    return jittered

@@ -4,7 +4,7 @@
     ├── InvalidSetting     an argument of init() or a variable of the environment
     ├── InvalidPath        the name of an attribute
     ├── UnsupportedValue   something that is neither a number nor a value
-    ├── TypeConflict       a series used as a single value, or the reverse
+    ├── TypeConflict       a series used as a single value, or for another kind
     ├── TooManyAttributes  more paths than a run may have
     ├── RunFinished        writing after finish()
     ├── CannotRead         what was asked for cannot be read back
@@ -52,12 +52,11 @@ class UnsupportedValue(AgentError):
 
 
 class TypeConflict(AgentError):
-    """A path was first used for a series and then for a single value, or the reverse."""
+    """A path was first used for one kind of content, and then for another."""
 
     code = "type_conflict"
 
-    def __init__(self, path: str, *, is_series: bool) -> None:
-        held, meant = ("a series", "a value") if is_series else ("a value", "a series")
+    def __init__(self, path: str, *, held: str, meant: str) -> None:
         super().__init__(
             f"{shown(path)} already holds {held}; name {meant} differently."
         )

@@ -9,15 +9,18 @@ from functools import partial
 from typing import TypeVar
 
 from agent import messages
-from agent.buffer import Change, SetValue, TagChange
+from agent.buffer import Change, SetFile, SetValue, TagChange
 from agent.notices import Notices
 from agent.path import is_encodable
+from agent.records import Record, grouped
 from agent.rows import Row
 
 # Well below the tracker's 4 MiB: a damaged frame then costs little.
 PAYLOAD_BYTES = 1024 * 1024
 _TICKS_IN_MESSAGE = 40_000  # 24 bytes each
 _VALUE_BYTES = 8
+_RECORDS_IN_MESSAGE = 10_000  # 20 bytes each, besides their values
+_RECORD_BYTES_IN_MESSAGE = PAYLOAD_BYTES // 2
 # Rows of one step that follow each other so soon have the time of the first.
 _TICK_MICROSECONDS = 1_000
 
@@ -31,13 +34,18 @@ Item = TypeVar("Item")
 def encoded(
     rows: Iterable[Row],
     changes: Iterable[Change] = (),
+    records: Iterable[Record] = (),
     *,
     dropped: int = 0,
     notices: Notices,
 ) -> list[bytes]:
     """Return messages that carry everything, those of rows first."""
     found: list[bytes] = []
-    for points, encode in (*_messages_of_rows(rows), *_messages_of_changes(changes)):
+    for points, encode in (
+        *_messages_of_rows(rows),
+        *_messages_of_changes(changes),
+        *_messages_of_records(records),
+    ):
         message = _encoded(encode, notices)
         if message is None:
             dropped += points
@@ -63,15 +71,29 @@ def _encoded(encode: Callable[[], bytes], notices: Notices) -> bytes | None:
 
 
 def _messages_of_changes(changes: Iterable[Change]) -> Iterator[Message]:
-    values: dict[str, SetValue] = {}
+    values: dict[str, SetValue | SetFile] = {}
     for change in changes:
         if isinstance(change, TagChange):
             yield 0, partial(messages.change_tags, change.add, change.remove)
         else:
             # Only the last of several values was ever to be seen.
             values[change.path] = change
-    for path, value in values.values():
-        yield 0, partial(messages.set_value, path, value)
+    for change in values.values():
+        encode = (
+            messages.set_file if isinstance(change, SetFile) else messages.set_value
+        )
+        yield 0, partial(encode, *change)
+
+
+def _messages_of_records(records: Iterable[Record]) -> Iterator[Message]:
+    for some in grouped(
+        records, most=_RECORDS_IN_MESSAGE, most_bytes=_RECORD_BYTES_IN_MESSAGE
+    ):
+        kinds, paths, steps, times, values = zip(*some, strict=True)
+        yield (
+            len(some),
+            partial(messages.records, kinds[0], paths[0], steps, times, values),
+        )
 
 
 def _messages_of_rows(rows: Iterable[Row]) -> Iterator[Message]:

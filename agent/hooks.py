@@ -13,6 +13,7 @@ import traceback
 from types import TracebackType
 from typing import Protocol
 
+from agent.background import importing
 from agent.settings import Settings
 
 # The last lines say what went wrong, so the front is what is cut.
@@ -29,7 +30,12 @@ class OpenRun(Protocol):
     def end(self) -> None:
         """Finish, because the process ends."""
 
-    def note_failure(self, failure: str, error: BaseException | None = None) -> None:
+    def note_exception(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         """Remember why the process will end."""
 
     def start_anew_in_child(self) -> None:
@@ -75,19 +81,27 @@ def describe(
 ) -> str:
     """Return an exception's traceback as text that can be sent."""
     lines = traceback.format_exception(kind, error, trace)
-    text = "".join(lines)[-_LONGEST_FAILURE:].rstrip()
+    text = without_secrets("".join(lines))[-_LONGEST_FAILURE:].rstrip()
     return text.encode("utf-8", "replace").decode()
 
 
-def describe_in_flight(earlier: BaseException | None) -> str | None:
-    """Describe what is on its way out while a child of multiprocessing ends.
+def without_secrets(text: str) -> str:
+    """Return the text without what this process knows as secrets."""
+    # Imported here: `import agent` stays light.
+    with importing():
+        from agent.redaction import make_redactor  # noqa: PLC0415
+    return make_redactor()(text)
+
+
+def in_flight(earlier: BaseException | None) -> BaseException | None:
+    """Return what is on its way out while a child of multiprocessing ends.
 
     `earlier` is what was handled when the run began: the parent's, if it forked then.
     """
-    kind, error, trace = sys.exc_info()
+    error = sys.exc_info()[1]
     if error is None or error is earlier or is_orderly_exit(error):
         return None
-    return describe(kind, error, trace)
+    return error
 
 
 def is_orderly_exit(error: BaseException) -> bool:
@@ -110,9 +124,8 @@ def _note_uncaught(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
     try:
-        failure = describe(kind, error, trace)
         for run in list(_open_runs.values()):
-            run.note_failure(failure, error)
+            run.note_exception(kind, error, trace)
     finally:
         _previous_excepthook(kind, error, trace)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent import locks
+from agent.blobs import Blobs
 from agent.delivery import HOLD_SECONDS, Delivery, Outcome
 from agent.notices import Notices
 from agent.recovery import recover
@@ -14,6 +15,7 @@ from agent.settings import Server, origin
 from agent.spool import stored_bytes
 from agent.spool_reader import SpoolReader, find_spools
 from agent.transport import Transport
+from agent.uploads import Uploads
 
 _SEARCH_SECONDS = 30.0
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -29,6 +31,7 @@ class Leftovers:
         self._notices = notices
         self._any_server = any_server
         self._current: Delivery | None = None
+        self._uploads: Uploads | None = None
         self._lock: int | None = None
         self._next_search = float("-inf")
         # Spools the server does not accept, and until when they are left alone.
@@ -46,6 +49,8 @@ class Leftovers:
         if end is not None:
             # Or it would seem to live, because something of it arrived just now.
             outcome = current.send_end(end)
+        if outcome.is_done and self._uploads is not None:
+            outcome = self._uploads.send_some(transport)
         if outcome.is_done:
             self._finish(current.spool)
             return Outcome()
@@ -61,7 +66,7 @@ class Leftovers:
 
     def let_go(self) -> None:
         """Leave the current spool to others."""
-        self._current = None
+        self._current = self._uploads = None
         if self._lock is not None:
             locks.release(self._lock)
             self._lock = None
@@ -70,6 +75,8 @@ class Leftovers:
         now = time.monotonic()
         if now < self._next_search:
             return False
+        # Before the search, so that another one can be asked for meanwhile.
+        self._next_search = now + _SEARCH_SECONDS
         for spool in self._deliverable(server, now):
             lock = locks.acquire(spool.folder)
             if lock is not None:
@@ -80,8 +87,9 @@ class Leftovers:
                 # Read again: its last owner may have gone on until now.
                 fresh = SpoolReader(spool.folder)
                 self._current = Delivery(fresh, transport, self._notices)
+                self._uploads = Uploads(Blobs(spool.folder), self._notices)
+                self.search_again()
                 return True
-        self._next_search = now + _SEARCH_SECONDS
         return False
 
     def _recovered(self, spool: SpoolReader, now: float) -> bool:

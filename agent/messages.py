@@ -82,10 +82,46 @@ def packed_points(
     )
 
 
+def records(
+    kind: str,
+    path: str,
+    steps: Sequence[float],
+    times: Sequence[int],
+    values: Sequence[bytes],
+) -> bytes:
+    """Records of one series: the bytes of their values, one after the other."""
+    count = len(steps)
+    return _encode(
+        {
+            "t": "records",
+            "kind": kind,
+            "path": path,
+            "steps": struct.pack(f"<{count}d", *steps),
+            "times": struct.pack(f"<{count}q", *times),
+            "sizes": struct.pack(f"<{count}I", *map(len, values)),
+            "values": b"".join(values),
+        }
+    )
+
+
 def set_value(path: str, value: Value) -> bytes:
     """One attribute's value."""
     stored = sorted(value) if isinstance(value, frozenset) else value
     return _encode({"t": "set", "path": path, "value": stored})
+
+
+def set_file(path: str, digest: str, size: int, media_type: str, name: str) -> bytes:
+    """What an attribute that is a file holds; the content travels by itself."""
+    return _encode(
+        {
+            "t": "file",
+            "path": path,
+            "digest": digest,
+            "size": size,
+            "type": media_type,
+            "name": name,
+        }
+    )
 
 
 def change_tags(add: Iterable[str], remove: Iterable[str]) -> bytes:
@@ -94,7 +130,7 @@ def change_tags(add: Iterable[str], remove: Iterable[str]) -> bytes:
 
 
 def drop(count: int) -> bytes:
-    """How many points were discarded since this was last said."""
+    """How many points and records were discarded since this was last said."""
     return _encode({"t": "drop", "points": count})
 
 
@@ -117,8 +153,12 @@ def payload(messages: Sequence[bytes]) -> bytes:
 
 
 def count_points(data: bytes) -> int:
-    """How many points a frame's payload holds, as far as it can be read."""
-    columns = [message.get("values", b"") for message in _decoded(data)]
+    """How many points and records a frame's payload holds, as far as it can be read."""
+    found = _decoded(data)
+    columns = [
+        message.get("steps" if message.get("t") == "records" else "values", b"")
+        for message in found
+    ]
     return sum(len(c) // 8 for c in columns if isinstance(c, bytes))
 
 

@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,8 +23,10 @@ from typing import TYPE_CHECKING, Any, overload
 from urllib.parse import urlencode
 from uuid import UUID
 
+from agent.downloads import StoredFile, StoredFiles
 from agent.errors import CannotRead, InvalidSetting
 from agent.settings import Server, find_server
+from agent.stored_records import RECORD_KINDS, StoredRecords
 from agent.version import VERSION
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ _SECONDS = 60.0
 _PAGE = 200
 _MOST_COLUMNS = 50
 _MOST_PATHS = 200
+_MOST_FILES = 1_000
+_BUSY_ATTEMPTS, _BUSY_SECONDS = 30, 2.0
 # What reading fails with where there is no server, or something else in its place, or
 # where an answer breaks off, which then says so in its last row.
 _FAILURES = (OSError, HTTPException, ValueError, KeyError, StopIteration, csv.Error)
@@ -81,7 +86,7 @@ def read_run(name: str, *, project: str | None) -> StoredRun:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as it was when it was read."""
+    """A run as it was when it was read; `run[path]` is what it has there."""
 
     id: str
     name: str
@@ -93,13 +98,57 @@ class StoredRun:
     values: Mapping[str, object]
     _project: _Project = field(repr=False)
 
+    def files(self, prefix: str = "") -> list[StoredFile]:
+        """Return the files whose paths begin so."""
+        found: list[StoredFile] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = _ask(
+                self._project.server,
+                f"/runs/{self.id}/files",
+                prefix=prefix,
+                cursor=cursor,
+                limit=_MOST_FILES,
+            )
+            found += map(_stored_file, page["files"])
+            cursor = page["next"] or None
+        return found
+
     def attributes(self, prefix: str = "") -> dict[str, object]:
         """Return the values below a prefix by path; of a series, its last value."""
         return {row["path"]: _value(row) for row in self._attributes(prefix)}
 
     def series_paths(self, prefix: str = "") -> list[str]:
-        """Return the paths of the run's series below a prefix."""
-        return [row["path"] for row in self._attributes(prefix) if "last_step" in row]
+        """Return the paths of the run's series of numbers below a prefix."""
+        rows = self._attributes(prefix)
+        return [row["path"] for row in rows if row["kind"] == "float_series"]
+
+    def __getitem__(self, path: str) -> Points | StoredRecords | StoredFiles | object:
+        """Return what is at a path: a value, a series, a file, or all files below it."""
+        path = path.strip("/")
+        rows = self._attributes(path)
+        row = next((row for row in rows if row["path"] == path), None)
+        kind = "" if row is None else row["kind"]
+        below = f"{path}/" if path else ""
+        if kind == "file" or any(
+            row["kind"] == "file" and row["path"].startswith(below) for row in rows
+        ):
+            return StoredFiles(path, list_files=self.files, read=self._open)
+        if row is None:
+            raise CannotRead("not_found", f"Run {self.name!a} has nothing at {path!a}.")
+        if kind in RECORD_KINDS:
+            return self.records(path)
+        return self.points(path) if kind == "float_series" else _value(row)
+
+    def records(
+        self, path: str, *, low: float | None = None, high: float | None = None
+    ) -> StoredRecords:
+        """Return the texts or histograms of a series, in a range of steps."""
+
+        def ask(**query: object) -> Json:
+            return _ask(self._project.server, f"/runs/{self.id}/records", **query)
+
+        return StoredRecords(ask, path, _given(low=low, high=high))
 
     def series(
         self,
@@ -147,12 +196,36 @@ class StoredRun:
         chosen = list(paths) or self.series_paths()
         return Points(self._project, self.id, chosen, _given(low=low, high=high))
 
+    def _open(self, file: StoredFile) -> Any:  # what urllib opens
+        place = f"/runs/{self.id}/files/content"
+        asked = {"path": file.path, "digest": file.digest}
+        for _ in range(_BUSY_ATTEMPTS):
+            try:
+                return _opened(self._project.server, place, asked)
+            except CannotRead as error:
+                # Others are just reading as many as the server sends at once.
+                if error.code != "unavailable":
+                    raise
+            time.sleep(_BUSY_SECONDS)
+        return _opened(self._project.server, place, asked)
+
     def _attributes(self, prefix: str) -> list[Json]:
         place = f"/runs/{self.id}/attributes"
         found: list[Json] = _ask(self._project.server, place, prefix=prefix)[
             "attributes"
         ]
         return found
+
+
+def _stored_file(row: Json) -> StoredFile:
+    return StoredFile(
+        path=str(row["path"]),
+        name=str(row["name"]),
+        size=int(row["size"]),
+        media_type=str(row["type"]),
+        digest=str(row["digest"]),
+        is_stored=bool(row["is_stored"]),
+    )
 
 
 @dataclass(frozen=True)

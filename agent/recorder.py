@@ -10,18 +10,21 @@ import struct
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from enum import Enum, auto
-from time import time_ns
+from enum import Enum
+from time import sleep, time_ns
 from typing import TYPE_CHECKING, Any
 
 from agent.buffer import Buffer, Change, SetValue
+from agent.contents import File, Job, to_content
 from agent.errors import AgentError, TooManyAttributes, TypeConflict, shown
 from agent.layouts import Layout, Layouts, StepsDiffer
 from agent.notices import Notices
 from agent.path import clean_path
+from agent.records import RECORDED, Recorded, Records
 from agent.values import flatten, to_microseconds, to_number, to_step, to_value
 
 if TYPE_CHECKING:
+    from agent.files import Files
     from agent.ring import Ring
 
 LARGEST_RUN = 100_000  # attributes
@@ -29,6 +32,7 @@ LARGEST_RUN = 100_000  # attributes
 _MOST_REFUSALS_TOLD = 50
 # How long another thread may take to log; one that takes longer is not waited for.
 _TURN_SECONDS = 0.001
+_START_NANOSECONDS = 1_000_000_000
 # What is a number without a call of anybody's code.
 _PLAIN = frozenset({float, int, bool})
 
@@ -39,8 +43,11 @@ Point = tuple[float, float | None, int]
 class Kind(Enum):
     """What a path is used for; it never changes."""
 
-    VALUE = auto()
-    SERIES = auto()
+    VALUE = "a value"
+    SERIES = "a series of numbers"
+    TEXT = "a series of text"
+    HISTOGRAM = "a series of histograms"
+    FILE = "a file"
 
 
 class _Asleep(Exception):
@@ -75,11 +82,13 @@ class Recorder:
         self._kinds: dict[str, Kind] = {}
         self._refused: set[str] = set()
         self._ring: Ring | None = None
+        self._files: Files | None = None
         self._begin()
 
-    def begin(self, ring: Ring | None) -> None:
-        """Write rows to a ring from now on, where there is one."""
+    def begin(self, ring: Ring | None, files: Files | None = None) -> None:
+        """Write rows to a ring from now on, where there is one, and files to others."""
         self._ring = ring
+        self._files = files
         self.layouts.define_all()
         self.is_awake = True
 
@@ -156,10 +165,24 @@ class Recorder:
             self._put_points({path: value}, None, moment)
 
     def extend(self, path: str, points: Sequence[Point]) -> None:
-        """Log points of one series."""
+        """Log points of one series of numbers."""
         self.claim(path)
         for value, step, moment in points:
             self._put_points({path: value}, step, moment)
+
+    def append_text(
+        self, path: str, text: str, step: float | None = None, moment: int | None = None
+    ) -> None:
+        """Log one text of a series of text; the path is clean, the time microseconds.
+
+        Nothing is waited for and no code but ours runs, so that what is printed can
+        be logged from within the call that prints it. Raises AgentError.
+        """
+        if not self.is_awake and not self._wake():
+            return
+        self._append_record(
+            path, text, step, _moment(None) if moment is None else moment
+        )
 
     def log_measured(
         self, measured: Mapping[str, float], step: float, moment: int | None = None
@@ -205,6 +228,40 @@ class Recorder:
         for leaf_path, leaf in leaves:
             self._set_leaf(leaf_path, leaf)
 
+    def upload(
+        self,
+        path: str,
+        value: object,
+        *,
+        name: str | None = None,
+        media_type: str | None = None,
+        wait: bool = False,
+    ) -> None:
+        """Store a file at a path."""
+        if not self.is_awake and not self._wake():
+            return
+        try:
+            content = to_content(
+                value,
+                fallback=path.rpartition("/")[2],
+                name=name,
+                media_type=media_type,
+            )
+            try:
+                self.claim(path, Kind.FILE)
+            except AgentError:
+                content.close()
+                raise
+        except AgentError as error:
+            self.refuse(error, path)
+            return
+        self._put_job(Job(path, content), wait=wait)
+
+    def upload_files(self, path: str, pattern: str, *, wait: bool) -> None:
+        """Store the files that a pattern names below a path."""
+        if self.is_awake or self._wake():
+            self._put_job(Job(path, None, pattern), wait=wait)
+
     def claim(self, path: str, kind: Kind = Kind.SERIES) -> None:
         """Use a path for one kind of content from now on, or raise TypeConflict."""
         known = self._kinds.get(path)
@@ -213,12 +270,16 @@ class Recorder:
                 raise TooManyAttributes(LARGEST_RUN)
             self._kinds[path] = kind
         elif known is not kind:
-            raise TypeConflict(path, is_series=known is Kind.SERIES)
+            raise TypeConflict(path, held=known.value, meant=kind.value)
 
     def refuse(self, error: AgentError, path: object = "") -> None:
         """Say once why something is not stored; raise it if the run is strict."""
         if self._strict:
             raise error
+        self.warn_refused(error, path)
+
+    def warn_refused(self, error: AgentError, path: object) -> None:
+        """Say once why something is not stored, outside of the call that asked for it."""
         cause = f"{error.code} {shown(path)}"
         if len(self._refused) < _MOST_REFUSALS_TOLD:
             self._refused.add(cause)
@@ -228,7 +289,9 @@ class Recorder:
     def _begin(self) -> None:
         self.buffer = Buffer()
         self.layouts = Layouts(self._define)
+        self._records = Records(self.notices)
         self._ring = None
+        self._files = None
         # A thread that is interrupted by its own signal handler may enter again.
         self._turn = threading.RLock()
         self._is_busy = False
@@ -310,6 +373,10 @@ class Recorder:
         if not self.is_awake and not self._wake():
             return
         try:
+            if isinstance(value, RECORDED):
+                step = None if step is None else to_step(step)
+                self._append_record(path, value, step, _moment(time))
+                return
             self.claim(path)
             number = to_number(value)
             step = None if step is None else to_step(step)
@@ -330,7 +397,7 @@ class Recorder:
         if not self.is_awake and not self._wake():
             return
         try:
-            leaves = list(flatten("", data))
+            leaves = list(flatten("", data, empty=None))
             step = None if step is None else to_step(step)
             moment = _moment(time)
         except AgentError as error:
@@ -340,6 +407,9 @@ class Recorder:
         for path, value in leaves:
             try:
                 cleaned = clean_path(path)
+                if isinstance(value, RECORDED):
+                    self._append_record(cleaned, value, step, moment)
+                    continue
                 self.claim(cleaned)
                 number = to_number(value)
             except AgentError as error:
@@ -374,6 +444,13 @@ class Recorder:
             self._put_anyhow(alone, step, moment, (value,))
         return layout
 
+    def _append_record(
+        self, path: str, value: Recorded, step: float | None, moment: int
+    ) -> None:
+        """Log a text or histogram, or raise AgentError and log nothing."""
+        self.claim(path, _kind_of(value))
+        self.buffer.put_record(self._records.made(path, value, step, moment))
+
     def _put_anyhow(
         self, layout: Layout, step: float | None, moment: int, values: Collection[float]
     ) -> None:
@@ -385,13 +462,30 @@ class Recorder:
                 step = self.layouts.next_step(layout)
             self._write_beside(layout, moment, step, values)
 
+    def _put_job(self, job: Job, *, wait: bool) -> None:
+        deadline = time_ns() + _START_NANOSECONDS
+        # Another thread may just be starting what takes files.
+        while self._files is None and time_ns() < deadline:
+            sleep(0.001)
+        if self._files is not None:
+            self._files.put(job, wait=wait)
+        elif job.content is not None:
+            job.content.close()
+
     def _set_leaf(self, path: str, value: object) -> None:
         try:
             cleaned = clean_path(path)
+            if isinstance(value, File):
+                self.upload(cleaned, value)
+                return
             self.claim(cleaned, Kind.VALUE)
             self.put(SetValue(cleaned, to_value(value)))
         except AgentError as error:
             self.refuse(error, path)
+
+
+def _kind_of(value: Recorded) -> Kind:
+    return Kind.TEXT if isinstance(value, str) else Kind.HISTOGRAM
 
 
 def _are_keys(paths: list[str], data: object) -> bool:

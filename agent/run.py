@@ -100,10 +100,10 @@ class Run:
         step: float | None = None,
         time: float | datetime | None = None,
     ) -> None:
-        """Append one point to each of several series.
+        """Append one point, text or histogram to each of several series.
 
         Args:
-            data: Paths and numbers; nested dictionaries are joined by slashes.
+            data: Paths and numbers, texts or histograms; nested dictionaries are joined by slashes.
             step: The same for all; by default each series' last step plus one.
             time: The same for all; by default now.
         """
@@ -137,10 +137,9 @@ class Run:
     def fail(self, error: BaseException | str) -> None:
         """Say that the run failed, and finish it."""
         if isinstance(error, BaseException):
-            failure = hooks.describe(type(error), error, error.__traceback__)
-            self.note_failure(failure, error)
+            self.note_exception(type(error), error, error.__traceback__)
         else:
-            self.note_failure(error)
+            self.note_failure(hooks.without_secrets(error))
         self.finish()
 
     def finish(self, timeout: float | None = None) -> None:
@@ -155,14 +154,18 @@ class Run:
             return
         self._is_finished = True
         hooks.remove_open_run(self)
-        self._recorder.end()
         session, self._session = self._session, None
         if session is None:
+            self._recorder.end()
             return
         seconds = self.settings.exit_seconds if timeout is None else timeout
         remainder = None
         folder = session.folder
         try:
+            try:
+                session.end_capture(seconds)
+            finally:
+                self._recorder.end()
             remainder = session.finish(failure=self._failure, seconds=seconds)
         except KeyboardInterrupt:
             self._tell_what_is_left(folder)
@@ -180,7 +183,7 @@ class Run:
         trace: TracebackType | None,
     ) -> None:
         if error is not None and not hooks.is_orderly_exit(error):
-            self.note_failure(hooks.describe(kind, error, trace), error)
+            self.note_exception(kind, error, trace)
         self.finish()
 
     def end(self) -> None:
@@ -191,9 +194,20 @@ class Run:
             # Whoever presses Ctrl-C a second time wants to leave, and knows why.
             return
 
-    def note_failure(self, failure: str, error: BaseException | None = None) -> None:
+    def note_failure(self, failure: str) -> None:
         """Remember why the run will not finish well; called by the agent itself."""
         self._failure = failure
+
+    def note_exception(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Remember which exception ends it; called by the agent itself."""
+        self.note_failure(hooks.describe(kind, error, trace))
+        if self._session is not None:
+            self._session.note_exception(kind, error, trace)
         if error is not None and not self._is_finished:
             examine(error, self.steps)
 
@@ -204,8 +218,11 @@ class Run:
         self._recorder.start_anew()
         self.steps.start_anew_in_child()
         session, self._session = self._session, None
-        # The parent measures its process tree, this child included.
-        self.settings = replace(self.settings, monitor=False)
+        # The parent measures its process tree, this child included, and has said
+        # what there is to say about the machine and the script.
+        self.settings = replace(
+            self.settings, monitor=False, capture=self.settings.capture & {"failure"}
+        )
         if session is not None:
             session.forget()
 
@@ -218,6 +235,8 @@ class Run:
         handle = asdict(self.settings)
         handle["mode"] = self.settings.mode.value
         handle["spool"] = str(self.settings.spool)
+        # Of no use to who does not measure.
+        handle["dataset"] = None
         return attach, (handle,)
 
     def __repr__(self) -> str:
@@ -238,7 +257,7 @@ class Run:
                 self._session = self._open_session()
                 self._register_end()
                 if self._session is not None:
-                    self._recorder.begin(self._session.ring)
+                    self._recorder.begin(self._session.ring, self._session.files)
                     self._session.start()
             if self._session is None:
                 # Nowhere to write: said once, and not tried at every step.
@@ -265,9 +284,9 @@ class Run:
             )
 
     def _end_child(self, earlier: BaseException | None) -> None:
-        failure = hooks.describe_in_flight(earlier)
-        if failure is not None:
-            self.note_failure(failure)
+        error = hooks.in_flight(earlier)
+        if error is not None:
+            self.note_exception(type(error), error, error.__traceback__)
         self.end()
 
     def _tell_what_is_left(self, folder: Path, *, is_written: bool = True) -> None:
@@ -292,6 +311,7 @@ def attach(handle: dict[str, Any]) -> Run:
             "spool": Path(handle["spool"]),
             # The process that made the run measures the machine.
             "monitor": False,
+            "capture": frozenset(),
         }
     )
     known = hooks.find_open_run(settings)

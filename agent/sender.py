@@ -9,13 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agent.background import Background
+from agent.blobs import Blobs
 from agent.delivery import Delivery, Outcome
 from agent.leftovers import Leftovers
 from agent.notices import Notices
 from agent.settings import Server, find_server
 from agent.spool import Spool
 from agent.spool_reader import SpoolReader
-from agent.transport import HttpTransport
+from agent.transport import HttpTransport, Transport
+from agent.uploads import Uploads
 
 _IDLE_SECONDS = 0.5
 _HEARTBEAT_SECONDS = 10.0
@@ -38,6 +40,9 @@ class Sender:
     ) -> None:
         self._spool = spool
         self._reader = SpoolReader(spool.folder)
+        self._uploads = Uploads(Blobs(spool.folder), notices)
+        self._files_not_before = float("-inf")
+        self._are_files_held = False
         self._leftovers = Leftovers(root, notices)
         self._notices = notices
         self._after_turn = after_turn
@@ -54,7 +59,9 @@ class Sender:
 
     @property
     def is_everything_sent(self) -> bool:
-        return self._reader.delivered >= self._spool.written
+        """Whether the tracker has all that is in the spool, files too."""
+        is_said = self._reader.delivered >= self._spool.written
+        return is_said and self._uploads.is_done
 
     def turn(self) -> float:
         """Send one batch, and return when to send the next."""
@@ -73,6 +80,10 @@ class Sender:
         wait = _IDLE_SECONDS if outcome.is_done else outcome.wait_seconds
         self._not_before = time.monotonic() + wait
         return min(wait, _DRAINING_SECONDS) if self._draining.is_set() else wait
+
+    def search_leftovers(self) -> None:
+        """Look for spools of processes that are gone, though it was done lately."""
+        self._leftovers.search_again()
 
     def drain(self, seconds: float) -> bool:
         """Send what is left, for so long; return whether the tracker has everything."""
@@ -97,12 +108,27 @@ class Sender:
             outcome = delivery.say_alive()
         if not outcome.is_done:
             self._last_sent = time.monotonic()
-        elif not self._draining.is_set():
+        else:
+            # Points first: files have the time when there are none.
+            outcome = self._send_files(delivery.transport)
+        if outcome.is_done and not self._draining.is_set():
             outcome = self._send_leftovers(self._server, delivery)
         if outcome.is_held:
             # The next try looks the address and the token up again.
             self._server = None
         return outcome
+
+    def _send_files(self, transport: Transport) -> Outcome:
+        if time.monotonic() >= self._files_not_before:
+            outcome = self._uploads.send_some(transport)
+            if not outcome.wait_seconds:
+                return outcome
+            # Only they wait: points, and the sign of life, go on.
+            self._files_not_before = time.monotonic() + outcome.wait_seconds
+            self._are_files_held = outcome.is_held
+        if self._are_files_held and self._draining.is_set():
+            self._settled.set()
+        return Outcome(is_done=True)
 
     def _send_leftovers(self, server: Server, delivery: Delivery) -> Outcome:
         if time.monotonic() < self._leftovers_not_before:

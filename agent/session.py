@@ -8,13 +8,16 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from types import TracebackType
 
 from agent.background import Background
+from agent.capture.capture import Capture
+from agent.files import Files
 from agent.messages import Origin
 from agent.notices import Notices
-from agent.probes.sampler import Sampler, make_probes
+from agent.probes.probe import Job
+from agent.probes.sampler import Sampler
 from agent.recorder import Recorder
 from agent.recovery import recover_all
 from agent.ring import Ring, create_ring
@@ -56,6 +59,13 @@ class Session:
         self._writer = Writer(
             recorder, ring, spool, notices, after_turn=self._keep_alive
         )
+        self.files = Files(
+            recorder,
+            spool.folder,
+            notices,
+            write=self._writer.flush,
+            most_bytes=settings.spool_files_bytes,
+        )
         # A thread of its own: a disk may take its time, and nothing else must wait.
         self._syncer = Background("seamark-syncer", self._sync)
         self._notices = notices
@@ -75,8 +85,11 @@ class Session:
                 recorder,
                 notices,
                 agent_cpu_seconds=self.cpu_seconds,
-                probes=partial(make_probes, watched=settings.watched),
+                job=Job(settings.watched, settings.dataset, settings.local_rank),
+                interval=settings.sample_seconds,
             )
+
+        self._capture = Capture(settings, recorder, notices)
 
     @property
     def folder(self) -> Path:
@@ -91,14 +104,30 @@ class Session:
         """Start the threads."""
         self._writer.background.ensure()
         self._keep_alive()
+        self._capture.start()
+
+    def note_exception(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Store which exception ends the process."""
+        self._capture.note_exception(kind, error, trace)
+
+    def end_capture(self, seconds: float) -> None:
+        """Store what was captured last, and leave streams as they were."""
+        self._capture.finish(seconds)
 
     def finish(self, *, failure: str | None, seconds: float) -> Remainder | None:
         """End the spool and deliver it; what is left of it after so long is returned."""
-        deadline = time.monotonic() + seconds
         if self._sampler is not None:
-            self._sampler.background.stop(min(seconds, _SAMPLE_SECONDS))
+            self._sampler.stop(min(seconds, _SAMPLE_SECONDS))
+        # What is not copied now is lost, so this may take as long as it moves.
+        self.files.finish()
         # However short the wait for delivery: what is not written is lost, and a run
         # whose end is not written counts as crashed.
+        deadline = time.monotonic() + seconds
         is_written = self._writer.finish(failure=failure, seconds=_WRITE_SECONDS)
         remainder: Remainder | None = Remainder(self._spool.folder, is_written)
         try:
@@ -112,6 +141,7 @@ class Session:
     def forget(self) -> None:
         """Let go of the parent's session in a forked child, and touch nothing of it."""
         self._spool.forget()
+        self._capture.forget()
         if self.ring is not None:
             self.ring.close()
 
@@ -135,6 +165,9 @@ class Session:
         if not self._is_tidied:
             self._is_tidied = True
             recover_all(self._spool.folder.parent, self._notices)
+            if self._sender is not None:
+                # It may have found one locked meanwhile.
+                self._sender.search_leftovers()
         # What cannot be written is told by the writer.
         with contextlib.suppress(OSError):
             self._spool.sync()
@@ -142,15 +175,18 @@ class Session:
 
     def _keep_alive(self) -> None:
         self._syncer.ensure()
+        self._capture.keep_alive()
         for part in (self._sender, self._sampler):
             if part is not None:
                 part.background.ensure()
 
     def cpu_seconds(self) -> float:
         """CPU time of the agent's own threads."""
-        parts = (self._writer, self._sender, self._sampler)
+        parts = (self._writer, self._sender)
         threads = [part.background for part in parts if part is not None]
-        return sum(thread.cpu_seconds for thread in (*threads, self._syncer))
+        threads += [self._syncer, self.files.background, *self._capture.threads]
+        sampling = 0.0 if self._sampler is None else self._sampler.cpu_seconds
+        return sampling + sum(thread.cpu_seconds for thread in threads)
 
 
 def open_session(

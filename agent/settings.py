@@ -14,11 +14,20 @@ from enum import Enum
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from agent.capture.choice import chosen
 from agent.errors import InvalidSetting
 from agent.naming import readable_name
 from agent.path import is_encodable
 
 _LONGEST_NAME = 255  # characters
+# More often, counters of the kernel say nothing; more seldom, rules cannot judge.
+_SAMPLE_SECONDS = (0.5, 60.0)
+_LOCAL_RANK_VARIABLES = (
+    "LOCAL_RANK",
+    "SLURM_LOCALID",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "MPI_LOCALRANKID",
+)
 _RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
 Environment = Mapping[str, str]
@@ -43,11 +52,23 @@ class Settings:
     mode: Mode
     spool: Path
     monitor: bool = True
+    # What the agent stores besides what it is told; see agent/capture/choice.py.
+    capture: frozenset[str] = frozenset()
     # The process that is measured with its children, if it is not this one.
     watched: int | None = None
+    # How often the hardware is measured.
+    sample_seconds: float = 1.0
+    # Which of the machine's processes of a distributed run this is, if it is one.
+    local_rank: int | None = None
+    # The folder that training data are read from, where it was said.
+    dataset: Path | None = None
+    # Where the files ended that it writes to, if it was started from here.
+    followed: Mapping[str, int] = field(default_factory=dict)
     strict: bool = False
     # How long the end of the script waits for delivery.
     exit_seconds: float = 5.0
+    # How much of files may wait in the spool for delivery.
+    spool_files_bytes: int = 50 * 2**30
 
     @property
     def namespace(self) -> str:
@@ -74,6 +95,7 @@ def read_settings(
     monitor: bool | None,
     strict: bool,
     environment: Environment,
+    capture: object = None,
 ) -> Settings:
     """Return the settings of this process, or refuse what cannot be meant."""
     url = environment.get("SEAMARK_URL")
@@ -89,8 +111,17 @@ def read_settings(
         mode=_mode(mode or environment.get("SEAMARK_MODE") or "online"),
         spool=spool_root(environment),
         monitor=_monitor(environment) if monitor is None else monitor,
+        sample_seconds=_sample_seconds(
+            environment.get("SEAMARK_SAMPLE_SECONDS") or "1"
+        ),
+        local_rank=_local_rank(environment),
+        dataset=_dataset(environment.get("SEAMARK_DATASET")),
+        capture=chosen(capture, environment.get("SEAMARK_CAPTURE")),
         strict=strict,
         exit_seconds=_exit_seconds(environment.get("SEAMARK_EXIT_SECONDS") or "5"),
+        spool_files_bytes=_spool_files_bytes(
+            environment.get("SEAMARK_SPOOL_GIB") or "50"
+        ),
     )
 
 
@@ -194,6 +225,12 @@ def _rank(rank: int | None, environment: Environment) -> int:
     return rank
 
 
+def _local_rank(environment: Environment) -> int | None:
+    found = (environment.get(name, "") for name in _LOCAL_RANK_VARIABLES)
+    text = next(filter(None, found), "")
+    return int(text) if re.fullmatch(r"\d{1,7}", text) else None
+
+
 def _monitor(environment: Environment) -> bool:
     text = environment.get("SEAMARK_MONITOR") or "yes"
     if text not in ("yes", "no"):
@@ -206,6 +243,29 @@ def _mode(mode: str) -> Mode:
         return Mode(mode)
     except ValueError:
         raise InvalidSetting("mode", "must be online, offline or disabled") from None
+
+
+def _sample_seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    low, high = _SAMPLE_SECONDS
+    if not low <= seconds <= high:
+        raise InvalidSetting(
+            "SEAMARK_SAMPLE_SECONDS", f"must be a number from {low} to {high:g}"
+        )
+    return seconds
+
+
+def _dataset(text: str | None) -> Path | None:
+    return Path(text).absolute() if text else None
+
+
+def _spool_files_bytes(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,6}", text):
+        raise InvalidSetting("SEAMARK_SPOOL_GIB", "must be a whole number of GiB")
+    return int(text) * 2**30
 
 
 def _exit_seconds(text: str) -> float:

@@ -23,6 +23,7 @@ from agent.version import VERSION
 codecs.lookup("idna")
 
 CONTENT_TYPE = "application/vnd.seamark.frames"
+FILE_CONTENT_TYPE = "application/octet-stream"
 _CONNECT_SECONDS = 5.0
 _ANSWER_SECONDS = 30.0
 _LARGEST_REPLY_BYTES = 1024 * 1024
@@ -35,6 +36,9 @@ class Transport(Protocol):
 
     def send(self, spool_id: str, body: bytes) -> Reply:
         """Return what the tracker said, or raise NoAnswer."""
+
+    def send_part(self, digest: str, size: int, offset: int, part: bytes) -> Reply:
+        """Send a part of a file's content, or ask with an empty one; likewise."""
 
 
 class HttpTransport:
@@ -59,16 +63,29 @@ class HttpTransport:
         if len(body) > _SMALLEST_COMPRESSED_BYTES:
             body = self._compress(body)
             headers["Content-Encoding"] = "zstd"
+        return self._send(f"/api/v1/ingest/{spool_id}", body, headers)
+
+    def send_part(self, digest: str, size: int, offset: int, part: bytes) -> Reply:
+        """Send a part of a file's content as it is; checkpoints do not compress."""
+        headers = {
+            "Authorization": f"Bearer {self.server.token}",
+            "Content-Type": FILE_CONTENT_TYPE,
+            "User-Agent": f"seamark-agent/{VERSION}",
+        }
+        place = f"/api/v1/blobs/{digest}?size={size}&offset={offset}"
+        return self._send(place, part, headers)
+
+    def _send(self, place: str, body: bytes, headers: dict[str, str]) -> Reply:
         was_kept = self._connection is not None
         try:
-            return self._exchange(spool_id, body, headers)
+            return self._exchange(place, body, headers)
         except _FAILURES as error:
             self.close()
             # A kept connection may have been closed by the other side since.
             if not was_kept or isinstance(error, TimeoutError):
                 raise NoAnswer(f"{type(error).__name__}: {error}") from error
         try:
-            return self._exchange(spool_id, body, headers)
+            return self._exchange(place, body, headers)
         except _FAILURES as error:
             self.close()
             raise NoAnswer(f"{type(error).__name__}: {error}") from error
@@ -79,9 +96,9 @@ class HttpTransport:
             self._connection.close()
             self._connection = None
 
-    def _exchange(self, spool_id: str, body: bytes, headers: dict[str, str]) -> Reply:
+    def _exchange(self, place: str, body: bytes, headers: dict[str, str]) -> Reply:
         connection = self._connection or self._connect()
-        target = f"{self._target_prefix}{self._base.path}/api/v1/ingest/{spool_id}"
+        target = f"{self._target_prefix}{self._base.path}{place}"
         is_sent = True
         try:
             connection.request("POST", target, body, {**headers, **self._extra_headers})

@@ -29,7 +29,7 @@ _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
 
 def to_number(value: object) -> float:
     """Return anything that is one number as a float; NaN and infinities are numbers."""
-    # Text that looks like a number is a mistake more often than a wish.
+    # Text that looks like a number is text.
     if isinstance(value, (str, bytes, bytearray)):
         raise UnsupportedValue(value, "is not a number")
     try:
@@ -78,15 +78,19 @@ def to_value(value: object) -> Value:
     return _described(value) if number is None else number
 
 
-def flatten(path: str, value: object) -> Iterator[tuple[str, object]]:
-    """Yield the leaves of nested dictionaries with their paths."""
-    yield from _flatten(path, value, depth=0)
+def flatten(
+    path: str, value: object, *, empty: object = "{}"
+) -> Iterator[tuple[str, object]]:
+    """Yield the leaves of nested dictionaries with their paths; `empty` for empty ones."""
+    yield from _flatten(path, value, empty, depth=0)
 
 
-def _flatten(path: str, value: object, *, depth: int) -> Iterator[tuple[str, object]]:
+def _flatten(
+    path: str, value: object, empty: object, *, depth: int
+) -> Iterator[tuple[str, object]]:
     fields = _fields(value)
     if not fields:
-        yield path, "{}" if fields is not None else value
+        yield path, empty if fields is not None else value
         return
     # A dictionary that contains itself ends here too.
     if depth == _DEEPEST_NESTING:
@@ -96,7 +100,8 @@ def _flatten(path: str, value: object, *, depth: int) -> Iterator[tuple[str, obj
     for key, member in fields.items():
         # A member of an enumeration that is text is found again by that text.
         name = str.__str__(key) if isinstance(key, str) else str(key)
-        yield from _flatten(f"{path}/{name}" if path else name, member, depth=depth + 1)
+        below = f"{path}/{name}" if path else name
+        yield from _flatten(below, member, empty, depth=depth + 1)
 
 
 def _fields(value: object) -> Mapping[Any, object] | None:

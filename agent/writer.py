@@ -55,6 +55,11 @@ class Writer:
         self._after_turn()
         return _BURST_SECONDS if is_burst else _INTERVAL_SECONDS
 
+    def flush(self) -> None:
+        """Write what is there now; for other threads than the writer's own."""
+        with self._writing:
+            self._write_some()
+
     def finish(self, *, failure: str | None, seconds: float) -> bool:
         """Write everything and the end of the spool; return whether it was possible."""
         deadline = time.monotonic() + seconds
@@ -107,6 +112,7 @@ class Writer:
             *encoded(
                 [read_row(row, 0, self._layouts) for row in beside],
                 self._buffer.take_changes(),
+                self._buffer.take_records(_BYTES_AT_ONCE),
                 dropped=self._buffer.take_dropped(),
                 notices=self._notices,
             ),

@@ -22,8 +22,9 @@ SOFT_SHUTDOWN_SECONDS = 3.0
 
 SEND_DUE_WORK_SECONDS = 2.0
 MARK_SILENT_SECONDS = 15.0
-DIAGNOSE_LIVE_SECONDS = 30.0
+DIAGNOSE_LIVE_SECONDS = 15.0
 CLEAR_AWAY_SECONDS = 60.0
+COLLECT_FILES_SECONDS = 600.0
 
 # Rows are claimed with leases of their own, so a message that a worker took and never
 # acknowledged only has to come back some time. Without the two restore options that
@@ -87,5 +88,6 @@ app.conf.update(
             DIAGNOSE_LIVE_SECONDS, "tracker.tasks.request_live_diagnoses"
         ),
         "clear away": every(CLEAR_AWAY_SECONDS, "tracker.tasks.clear_away"),
+        "collect files": every(COLLECT_FILES_SECONDS, "tracker.tasks.collect_files"),
     },
 )

@@ -83,6 +83,27 @@ class FrameDiffers(TrackerError):
         self.stored = stored
 
 
+class DigestDiffers(TrackerError):
+    """What was sent of a file is not what its digest says."""
+
+    code = "digest_differs"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "What came has another digest; all of it is forgotten. Send it again from"
+            " the beginning."
+        )
+
+
+class NoRoom(TrackerError):
+    """There is no space for a file, or the workspace may not take more."""
+
+    code = "no_room"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why}; delete runs for good, or ask who runs the server.")
+
+
 class Pinned(TrackerError):
     """The run is kept, whatever anybody wants to be rid of."""
 

@@ -22,12 +22,16 @@ known_names: set[str] = set()
 AGENT_NAMES = {
     f"SEAMARK_{name}"
     for name in (
+        "DATASET",
+        "CAPTURE",
         "EXIT_SECONDS",
         "MONITOR",
         "MODE",
         "PROJECT",
         "RUN",
+        "SAMPLE_SECONDS",
         "SPOOL",
+        "SPOOL_GIB",
         "STAGE",
         "TOKEN",
     )
@@ -150,6 +154,12 @@ else:
         # Without one, Django has psycopg prepare nothing, whatever a statement asks.
         "prepare_threshold": 5,
     }
+
+# The largest file that agents may send, and all files of a workspace; 0: whatever the
+# disk holds.
+GIB = 1024**3
+LARGEST_FILE_BYTES = integer("SEAMARK_FILE_GIB", 100) * GIB
+WORKSPACE_FILE_BYTES = integer("SEAMARK_WORKSPACE_GIB", 0) * GIB
 
 # "redis://…" for a team; without it Celery keeps its messages in the data folder.
 REDIS_URL = text("SEAMARK_REDIS_URL")

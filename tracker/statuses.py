@@ -6,10 +6,12 @@ from http import HTTPStatus
 
 from tracker.errors import (
     Busy,
+    DigestDiffers,
     FrameDiffers,
     InvalidInput,
     LengthRequired,
     MalformedBatch,
+    NoRoom,
     NotAllowed,
     NotAuthenticated,
     NotFound,
@@ -23,10 +25,12 @@ from tracker.errors import (
 
 STATUS: dict[type[TrackerError], HTTPStatus] = {
     Busy: HTTPStatus.TOO_MANY_REQUESTS,
+    DigestDiffers: HTTPStatus.UNPROCESSABLE_ENTITY,
     FrameDiffers: HTTPStatus.UNPROCESSABLE_ENTITY,
     InvalidInput: HTTPStatus.BAD_REQUEST,
     LengthRequired: HTTPStatus.LENGTH_REQUIRED,
     MalformedBatch: HTTPStatus.BAD_REQUEST,
+    NoRoom: HTTPStatus.INSUFFICIENT_STORAGE,
     NotAllowed: HTTPStatus.FORBIDDEN,
     NotAuthenticated: HTTPStatus.UNAUTHORIZED,
     NotFound: HTTPStatus.NOT_FOUND,

@@ -1,12 +1,14 @@
 """Background work: each task takes ids and calls one action.
 
 Messages are wake-up calls. A lost one is sent again by `send_due_work`, and one
-that comes twice finds the work taken.
+that comes twice finds the work done.
 """
 
 from __future__ import annotations
 
 import logging
+import random
+import time
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,9 +18,10 @@ from celery.signals import worker_ready
 from django.utils import timezone
 
 from tracker.actions.compactions import request_compactions
-from tracker.actions.diagnoses import diagnose_run
+from tracker.actions.diagnoses import diagnose_run, runs_to_diagnose
+from tracker.actions.files import SHARDS, collect, remove_strays
 from tracker.actions.purging import purge_run
-from tracker.actions.states import has_unjudged_stage, live_run_ids, mark_silent
+from tracker.actions.states import has_unjudged_stage, mark_silent
 from tracker.actions.trash import delete_expired, move_silent_to_trash, request_purges
 from tracker.actions.work import (
     claim_work,
@@ -30,30 +33,49 @@ from tracker.actions.work import (
 )
 from tracker.embedded.sqlite.space import give_space_back
 from tracker.models import WorkKind
+from tracker.records.joining import join_records
 from tracker.series.compaction import compact_run, needs_compaction
 
 logger = logging.getLogger(__name__)
 
-# A live run is diagnosed anew about so often while points arrive.
-LIVE_DIAGNOSIS_SECONDS = 15.0
-
 # Deleting and giving space back go on for so long, well within a worker's lease.
 PURGE_SECONDS = 20.0
 SPACE_SECONDS = 20.0
+COLLECT_SECONDS = 20.0
+# A shard of the stored files is looked through in each.
+STRAY_SECONDS = 600
 
-# Wake-up calls at a time. Those nobody took by the time of the next are not needed.
-WAKE_UP_CALLS = 1_000
+# Wake-up calls at a time, a worker's thread each: whoever is awake does what is due for
+# a while. Those nobody took by the time of the next are not needed.
+WAKE_UP_CALLS = 64
 WAKE_UP_SECONDS = 2.0
+AWAKE_SECONDS = 1.0
+# How much of what is due one looks at; in no order, as others look at the same.
+LOOKED_AT = 32
 
 _watching_since: datetime | None = None
 
 
 @shared_task(acks_late=True)
-def do_work(work_id: int) -> None:
-    """Do a piece of work if it is due and nobody else has it."""
+def do_due_work() -> None:
+    """Do what is due and free, one piece after the other, for a while."""
+    until = time.monotonic() + AWAKE_SECONDS
+    is_found = True
+    while is_found:
+        is_found = False
+        due = due_work_ids(LOOKED_AT)
+        random.shuffle(due)
+        for work_id in due:
+            if time.monotonic() >= until:
+                return
+            is_found |= do_work(work_id)
+
+
+def do_work(work_id: int) -> bool:
+    """Do a piece of work, or return False if it is not due or somebody else has it."""
     claim = claim_work(work_id)
     if claim is None:
-        return
+        return False
     try:
         if claim.kind == WorkKind.COMPACT:
             compact(claim.run_id)
@@ -67,13 +89,14 @@ def do_work(work_id: int) -> None:
         fail_work(claim, error)
     else:
         finish_work(claim)
+    return True
 
 
 @shared_task(acks_late=True)
 def send_due_work() -> None:
     request_compactions()
-    for work_id in due_work_ids(WAKE_UP_CALLS):
-        do_work.apply_async((work_id,), expires=WAKE_UP_SECONDS)
+    for _ in due_work_ids(WAKE_UP_CALLS):
+        do_due_work.apply_async(expires=WAKE_UP_SECONDS)
 
 
 @worker_ready.connect
@@ -90,9 +113,7 @@ def mark_silent_processes() -> None:
 
 @shared_task(acks_late=True)
 def request_live_diagnoses() -> None:
-    request_works(
-        live_run_ids(), WorkKind.DIAGNOSE, delay_seconds=LIVE_DIAGNOSIS_SECONDS
-    )
+    request_works(runs_to_diagnose(), WorkKind.DIAGNOSE)
 
 
 @shared_task(acks_late=True)
@@ -104,15 +125,21 @@ def clear_away() -> None:
     give_space_back(SPACE_SECONDS)
 
 
+@shared_task(acks_late=True)
+def collect_files() -> None:
+    """Delete contents of files that nobody refers to any more."""
+    collect(seconds=COLLECT_SECONDS)
+    remove_strays(int(time.time()) // STRAY_SECONDS % SHARDS)
+
+
 def compact(run_id: UUID) -> None:
-    """Compact, and ask for the diagnosis that the new points deserve."""
-    moved = compact_run(run_id)
+    """Compact, and ask for the last diagnosis if that is what the points waited for."""
+    compact_run(run_id)
+    join_records(run_id)
     if needs_compaction(run_id):
         request_work(run_id, WorkKind.COMPACT)
     elif has_unjudged_stage(run_id):
         request_work(run_id, WorkKind.DIAGNOSE)
-    elif moved:
-        request_work(run_id, WorkKind.DIAGNOSE, delay_seconds=LIVE_DIAGNOSIS_SECONDS)
 
 
 def purge(run_id: UUID) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from tracker.queries.attributes import AttributeRow
+from tracker.queries.files import FileRow
 from tracker.queries.namespaces import MONITORING
 
 # One level, or one search, never shows more at once.
@@ -17,11 +18,11 @@ OPEN_AT_MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """An attribute; `row` is None until it has been read."""
+    """An attribute or a file; `row` is None until it has been read."""
 
     name: str
     path: str
-    row: AttributeRow | None = None
+    row: AttributeRow | FileRow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Level:
         below = (branch.level.paths for branch in self.branches if branch.level)
         return [*chain.from_iterable(below), *(leaf.path for leaf in self.leaves)]
 
-    def filled(self, rows: Mapping[str, AttributeRow]) -> Level:
+    def filled(self, rows: Mapping[str, AttributeRow] | Mapping[str, FileRow]) -> Level:
         """Return the same with what was read, without what is no longer there."""
         branches = (
             replace(branch, level=branch.level.filled(rows)) if branch.level else branch

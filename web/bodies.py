@@ -21,8 +21,8 @@ from web.errors import refusal
 READERS = 2
 WAIT_SECONDS = 0.5
 WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-# Reads its own, and only after it knows the caller.
-INGEST = "/api/v1/ingest/"
+# They read their own, and only after they know the caller.
+INGEST = ("/api/v1/ingest/", "/api/v1/blobs/")
 
 _readers = BoundedSemaphore(READERS)
 

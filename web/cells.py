@@ -11,6 +11,7 @@ from web.templatetags.format import UNKNOWN, number, percent
 
 TEXT_LENGTH = 300
 SERIES = "float_series"
+RECORDS = ("text_series", "histogram_series")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ def _signed(text: str, value: float) -> str:
 
 
 def _title(row: AttributeRow) -> str:
+    if row.kind in RECORDS:
+        return f"last of {number(row.count)}"
     if row.kind != SERIES:
         return repr(row.value) if isinstance(row.value, float) else ""
     points = "1 point" if row.count == 1 else f"{number(row.count)} points"

@@ -21,20 +21,32 @@ class Section:
     namespace: str
     paths: list[str]
     is_open: bool
+    # Those of the paths that hold histograms, which are drawn as maps.
+    histograms: frozenset[str] = frozenset()
 
     @property
     def is_small(self) -> bool:
         return len(self.paths) <= SMALL
 
 
-def chart_sections(paths: Iterable[str], *, opens_all: bool = False) -> list[Section]:
-    """Group by namespace: training, the others, and what the agent measured."""
+def chart_sections(
+    paths: Iterable[str],
+    histograms: Iterable[str] = (),
+    *,
+    opens_all: bool = False,
+) -> list[Section]:
+    """Group by namespace: training, the others, and what the agent measured.
+
+    Some of the paths may be of histograms.
+    """
     ordered = sorted(paths, key=_place)
+    maps = frozenset(histograms)
     return [
         Section(
             namespace,
             list(members),
             is_open=opens_all or not namespace.startswith(MONITORING),
+            histograms=maps,
         )
         for namespace, members in groupby(ordered, key=namespace_of)
     ]

@@ -11,6 +11,11 @@ run = agent.init("my-first-run", project="{project}")
 run["train/loss"].append(0.42)
 run.finish()"""
 
+FIRST_FILES = """\
+run["model/best"].upload("best.pt")
+run["plots/confusion"].upload(figure)
+run["checkpoints"].upload_files("checkpoints/*.pt")"""
+
 
 def first_run(project: str) -> str:
     return FIRST_RUN.format(project=project)
@@ -22,3 +27,13 @@ def environment(url: str, token: str) -> str:
 
 def agent_file(url: str, token: str) -> str:
     return json.dumps({"url": url, "token": token}, indent=2)
+
+
+def download_file(run: str, project: str, path: str) -> str:
+    # JSON's strings are Python's, and they escape what could end the line.
+    name, slug, place = map(json.dumps, (run, project, path))
+    return (
+        "import agent\n\n"
+        f"run = agent.open_run({name}, project={slug})\n"
+        f'run[{place}].download("there/")'
+    )

@@ -15,7 +15,10 @@ from web.views import (
     run,
     run_attributes,
     run_charts,
+    run_files,
     run_hardware,
+    run_logs,
+    run_source,
     runs,
     trash,
 )
@@ -33,11 +36,29 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/", run.overview, name="run"),
     path("runs/<uuid:run_id>/header", run.header, name="run-header"),
     path("runs/<uuid:run_id>/charts", run_charts.charts, name="run-charts"),
+    path("runs/<uuid:run_id>/logs", run_logs.logs, name="run-logs"),
     path("runs/<uuid:run_id>/hardware", run_hardware.hardware, name="run-hardware"),
     path(
         "runs/<uuid:run_id>/attributes",
         run_attributes.attributes,
         name="run-attributes",
+    ),
+    path("runs/<uuid:run_id>/source", run_source.source, name="run-source"),
+    path("runs/<uuid:run_id>/files", run_files.files, name="run-files"),
+    path(
+        "runs/<uuid:run_id>/files/preview",
+        run_files.file_preview,
+        name="run-file-preview",
+    ),
+    path(
+        "runs/<uuid:run_id>/files/picture",
+        run_files.file_picture,
+        name="run-file-picture",
+    ),
+    path(
+        "runs/<uuid:run_id>/files/figure",
+        run_files.file_figure,
+        name="run-file-figure",
     ),
     path("runs/<uuid:run_id>/trash", trash.move, name="run-trash"),
     path("runs/<uuid:run_id>/restore", trash.put_back, name="run-restore"),
@@ -45,6 +66,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/pin", trash.pin_run, name="run-pin"),
     path("runs/<uuid:run_id>/unpin", trash.unpin_run, name="run-unpin"),
     path("runs/<uuid:run_id>/figures/series", figures.series, name="run-series"),
+    path(
+        "runs/<uuid:run_id>/figures/histograms",
+        figures.histograms,
+        name="run-histograms",
+    ),
     path("runs/<uuid:run_id>/figures/stages", figures.stages, name="run-stages"),
     path(
         "runs/<uuid:run_id>/figures/hardware",

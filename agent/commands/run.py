@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -16,7 +17,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
 
+from agent.capture.tail import find_followed
 from agent.commands.watched import add_names, opened, settings_of, tell
+from agent.redaction import redacted_arguments
+from agent.run import Run
+from agent.settings import Settings
 
 HELP = "run a program and measure it: seamark run -- python train.py"
 
@@ -48,6 +53,7 @@ def perform(chosen: argparse.Namespace) -> int:
     if shutil.which(program[0]) is None:
         tell(f"{program[0]}: not found")
         return _NOT_FOUND
+    followed = find_followed()
     environment = {
         **os.environ,
         "SEAMARK_PROJECT": settings.project,
@@ -55,6 +61,7 @@ def perform(chosen: argparse.Namespace) -> int:
         "SEAMARK_STAGE": settings.stage,
         # Once is enough.
         "SEAMARK_MONITOR": "no",
+        "SEAMARK_CAPTURE": capture_of_program(settings, followed),
     }
     with _signals_passed_on() as processes:
         try:
@@ -63,7 +70,9 @@ def perform(chosen: argparse.Namespace) -> int:
             tell(f"{program[0]}: {error.strerror}")
             return _NOT_EXECUTABLE
         processes.append(process)
-        run = opened(replace(settings, watched=process.pid), chosen.tag)
+        run = opened(watching(settings, process.pid, followed), chosen.tag)
+        if "source" in settings.capture:
+            state_program(run, program)
         code = process.wait()
         failure = describe(code)
         if failure is None:
@@ -84,6 +93,25 @@ def describe(code: int) -> str | None:
     except ValueError:
         name = str(-code)
     return f"The program was ended by the signal {name}."
+
+
+def watching(settings: Settings, process: int, followed: dict[str, int]) -> Settings:
+    """Return the settings of what watches a program, and can see that much of it."""
+    seen = settings.capture & {"console", "environment", "git", "host"}
+    return replace(settings, watched=process, followed=followed, capture=seen)
+
+
+def capture_of_program(settings: Settings, followed: dict[str, int]) -> str:
+    """Return what a program that uses the agent captures itself, as a setting."""
+    # What is written to files is followed from here; else its agent looks itself.
+    seen = {"console"} if followed else set()
+    return ",".join(sorted(settings.capture - seen)) or "no"
+
+
+def state_program(run: Run, program: list[str]) -> None:
+    """Store the command line that is run."""
+    path = f"{run.settings.namespace}/source/arguments"
+    run[path] = shlex.join(redacted_arguments(program))
 
 
 @contextmanager

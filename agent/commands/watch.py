@@ -29,7 +29,10 @@ def perform(chosen: argparse.Namespace) -> int:
     except (psutil.Error, ValueError, OverflowError) as error:
         tell(f"the process {chosen.pid} cannot be measured ({error})")
         return 1
-    run = opened(replace(settings, watched=process.pid), chosen.tag)
+    # Of a program of somebody else no more is known than where it runs.
+    seen = settings.capture & {"host"}
+    watching = replace(settings, watched=process.pid, capture=seen)
+    run = opened(watching, chosen.tag)
     # `kill` ends this as Ctrl-C does; of the program nothing is known then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

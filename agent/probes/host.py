@@ -1,89 +1,219 @@
-"""The machine as a whole: CPU, memory, disks and network."""
+"""The processors of the machine: all of them, and those that the job may use."""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
+from typing import ClassVar
 
-import psutil
-
-from agent.probes.probe import Facts, Sample
-from agent.probes.rates import Rate, known
+from agent.probes.cores import Statistics, core_shares, distribution, parse_statistics
+from agent.probes.files import KernelFile, read_number, read_text
+from agent.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
+from agent.probes.rates import known
+from agent.probes.reading import COARSE, INFERRED, SAMPLED, Fact, Reading, Scope
 from agent.values import Value
 
-_LOOPBACK_PREFIX = "lo"
 _DEVICES = Path("/dev")
+_SHORTEST_SECONDS = 0.25
+_CLOCK_SECONDS = 10.0
+# Enough to see a machine whose clocks are held down.
+_MOST_CLOCKS = 8
 # Drivers of NVIDIA (also on Jetson and inside WSL) and of AMD make one of these.
 _GPU_DEVICES = ("nvidia*", "nvhost*", "dxg", "kfd")
 
+_STAT = "/proc/stat"
+_OF_HOST = (
+    ("cpu_percent", "% of all cores", COARSE, ""),
+    (
+        "cpu_wait_percent",
+        "% of all cores",
+        INFERRED,
+        "idle while a process waited for a disk",
+    ),
+    (
+        "cpu_steal_percent",
+        "% of all cores",
+        COARSE,
+        "taken by the host of this virtual machine",
+    ),
+    ("running_processes", "", COARSE, "that ran or could have, at the moment"),
+    ("blocked_processes", "", COARSE, "that waited for a disk, at the moment"),
+)
+_OF_CORES = (
+    ("busiest_percent", "% of a core", "the busiest of them"),
+    ("median_percent", "% of a core", ""),
+    ("idlest_percent", "% of a core", "the least busy of them"),
+    ("saturated", "cores", "those at 90 % and more"),
+    ("idle", "cores", "those at 10 % and less"),
+)
 
-class HostProbe:
-    """Reads what the kernel counts for the whole host."""
+
+class HostProbe(Probe):
+    """Reads what the kernel counts for every core."""
 
     name = "host"
+    readings: ClassVar[tuple[Reading, ...]] = (
+        *(
+            Reading(f"host/{name}", unit, Scope.HOST, _STAT, quality, meaning)
+            for name, unit, quality, meaning in _OF_HOST
+        ),
+        *(
+            Reading(f"cores/{name}", unit, Scope.CORES, _STAT, SAMPLED, meaning)
+            for name, unit, meaning in _OF_CORES
+        ),
+        Reading(
+            "host/load",
+            "",
+            Scope.HOST,
+            "/proc/loadavg",
+            COARSE,
+            "runnable and blocked processes, mean of about a minute",
+        ),
+        Reading(
+            "host/cpu_mhz",
+            "MHz",
+            Scope.HOST,
+            "cpufreq",
+            COARSE,
+            f"mean of at most {_MOST_CLOCKS} cores",
+            _CLOCK_SECONDS,
+        ),
+    )
+    states: ClassVar[tuple[Fact, ...]] = (
+        Fact("facts/host", "string", "the machine's name"),
+        Fact("facts/python", "string"),
+        Fact("facts/platform", "string"),
+        Fact("facts/cpu_model", "string"),
+        Fact("facts/host_cores", "int", "logical CPUs of the host"),
+        Fact("facts/cpu_max_mhz", "float", "as the kernel says"),
+        Fact(
+            "facts/gpu_count",
+            "int",
+            "GPUs this process may see; 0 when the driver says so or the host has no GPU"
+            " device; absent when unknown",
+        ),
+    )
 
-    def __init__(self, devices: Path = _DEVICES) -> None:
+    def __init__(
+        self,
+        watched: int | None = None,
+        *,
+        devices: Path = _DEVICES,
+        processes: Path = Path("/proc"),
+        system: Path = Path("/sys/devices/system/cpu"),
+    ) -> None:
+        self._watched = watched
         self._devices = devices
-        self._busy = Rate()
-        self._cores = psutil.cpu_count() or 0
-        self._disk_read, self._disk_write = Rate(), Rate()
-        self._received, self._sent = Rate(), Rate()
+        self._processes = processes
+        self._clocks = [
+            KernelFile(path)
+            for path in sorted(system.glob("cpu[0-9]*/cpufreq/scaling_cur_freq"))
+        ][:_MOST_CLOCKS]
+        self._system = system
+        self._file = KernelFile(processes / "stat")
+        self._load = KernelFile(processes / "loadavg")
+        self._last: tuple[float, Statistics] | None = None
+        self._clocks_at = float("-inf")
+        self._ticks = float(os.sysconf("SC_CLK_TCK"))
+        if parse_statistics(self._file.read() or "") is None:
+            raise ProbeUnavailable("no /proc/stat")
+
+    @classmethod
+    def of(cls, job: Job) -> HostProbe:
+        return cls(job.watched)
 
     def facts(self) -> Facts:
-        # Not from `platform`, which starts a process to find out the processor.
-        system = os.uname()
-        facts: dict[str, Value] = {
-            "facts/host": system.nodename,
-            "facts/python": ".".join(map(str, sys.version_info[:3])),
-            "facts/platform": f"{system.sysname} {system.release} {system.machine}",
-        }
-        if self._cores:
-            facts["facts/host_cores"] = self._cores
-        if system.sysname == "Linux" and not _has_gpu(self._devices):
+        facts = facts_of_system()
+        cores = os.cpu_count()
+        if cores:
+            facts["facts/host_cores"] = cores
+        model = _cpu_model(read_text(self._processes / "cpuinfo"))
+        if model:
+            facts["facts/cpu_model"] = model
+        most = read_number(self._system / "cpu0/cpufreq/cpuinfo_max_freq")
+        if most:
+            facts["facts/cpu_max_mhz"] = most / 1000
+        if not _has_gpu(self._devices):
             facts["facts/gpu_count"] = 0
         return facts
 
     def sample(self, now: float) -> Sample:
-        memory = psutil.virtual_memory()
+        statistics = parse_statistics(self._file.read() or "")
+        load = (self._load.read() or "").split()
         readings: dict[str, float | None] = {
-            "host/cpu_percent": self._cpu_percent(now),
-            "host/memory_used_bytes": float(memory.total - memory.available),
+            "host/load": float(load[0]) if load else None,
+            "host/cpu_mhz": self._clock(now),
         }
-        disk = psutil.disk_io_counters()
-        if disk is not None:
-            read, written = disk.read_bytes, disk.write_bytes
-            readings["host/disk_read_bytes_per_second"] = self._disk_read.of(read, now)
-            readings["host/disk_write_bytes_per_second"] = self._disk_write.of(
-                written, now
-            )
-        received, sent = _network_bytes()
-        readings["host/network_receive_bytes_per_second"] = self._received.of(
-            received, now
-        )
-        readings["host/network_send_bytes_per_second"] = self._sent.of(sent, now)
+        if statistics is not None:
+            readings["host/running_processes"] = _as_float(statistics.running)
+            readings["host/blocked_processes"] = _as_float(statistics.blocked)
+            readings.update(self._shares(statistics, now))
         return known(readings)
 
-    def _cpu_percent(self, now: float) -> float | None:
-        times = psutil.cpu_times()
-        # Guest time is counted in user time already.
-        busy = times.user + times.nice + times.system
-        busy += times.irq + times.softirq + times.steal
-        cores = self._busy.of(busy, now)
-        if cores is None or not self._cores:
+    def _shares(self, statistics: Statistics, now: float) -> Sample:
+        last = self._last
+        if last is not None and now < last[0] + _SHORTEST_SECONDS:
+            return {}
+        self._last = now, statistics
+        if last is None:
+            return {}
+        before, ticks = last[1], (now - last[0]) * self._ticks
+        whole = ticks * max(1, len(statistics.cores))
+        grown = [
+            new - old for old, new in zip(before.whole, statistics.whole, strict=True)
+        ]
+        if min(grown[0], grown[2]) < 0:
+            # A container was moved: the counters are those of another machine.
+            return {}
+        shares = core_shares(
+            before.cores, statistics.cores, ticks, _allowed(self._watched)
+        )
+        return {
+            "host/cpu_percent": min(100.0, 100 * (grown[0] + grown[2]) / whole),
+            "host/cpu_wait_percent": min(100.0, 100 * max(0, grown[1]) / whole),
+            "host/cpu_steal_percent": min(100.0, 100 * grown[2] / whole),
+            **distribution(shares),
+        }
+
+    def _clock(self, now: float) -> float | None:
+        if now < self._clocks_at:
             return None
-        return min(100.0, 100.0 * cores / self._cores)
+        self._clocks_at = now + _CLOCK_SECONDS
+        texts = [(file.read() or "").strip() for file in self._clocks]
+        clocks = [int(text) / 1000 for text in texts if text.isdigit()]
+        return sum(clocks) / len(clocks) if clocks else None
+
+
+def facts_of_system() -> dict[str, Value]:
+    # Not from `platform`, which starts a process to find out the processor.
+    system = os.uname()
+    return {
+        "facts/host": system.nodename,
+        "facts/python": ".".join(map(str, sys.version_info[:3])),
+        "facts/platform": f"{system.sysname} {system.release} {system.machine}",
+    }
+
+
+def _allowed(watched: int | None) -> frozenset[int] | None:
+    try:
+        return frozenset(os.sched_getaffinity(watched or 0))
+    except (OSError, AttributeError):
+        return None
+
+
+def _cpu_model(text: str) -> str:
+    for line in text.splitlines():
+        name, _, model = line.partition(":")
+        # What ARM's kernels have instead is not a name.
+        if name.strip() == "model name":
+            return model.strip()
+    return ""
 
 
 def _has_gpu(devices: Path) -> bool:
     return any(next(devices.glob(name), None) for name in _GPU_DEVICES)
 
 
-def _network_bytes() -> tuple[int, int]:
-    """Bytes received and sent, without what the host sends to itself."""
-    counters = [
-        counter
-        for name, counter in psutil.net_io_counters(pernic=True).items()
-        if not name.startswith(_LOOPBACK_PREFIX)
-    ]
-    return sum(c.bytes_recv for c in counters), sum(c.bytes_sent for c in counters)
+def _as_float(count: int | None) -> float | None:
+    return None if count is None else float(count)

@@ -2,169 +2,143 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from agent.background import importing
-from agent.probes.probe import Facts, ProbeUnavailable, Sample
+from agent.probes.nvidia import catalogue, identity
+from agent.probes.nvidia.driver import (
+    GpuLost,
+    begin,
+    load_library,
+    own_gpus,
+    visible_gpus,
+)
+from agent.probes.nvidia.gpu import Gpu, Slice, slices_of
+from agent.probes.nvidia.users import Pids, job_root
+from agent.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
+from agent.probes.reading import Fact, Reading
 from agent.values import Value
 
-_MILLIWATTS = 1000.0
+# Of one core, for each GPU: 5 ms a second.
+_ALLOWANCE_OF_GPU = 0.005
+_LOST_SECONDS = 30.0
+PRESENT = "present"
 
 
-class NvmlProbe:
+class NvmlProbe(Probe):
     """Reads every GPU this process may see, by the driver's numbers."""
 
     name = "nvml"
+    may_hang = True
+    readings: ClassVar[tuple[Reading, ...]] = catalogue.READINGS
+    states: ClassVar[tuple[Fact, ...]] = (
+        Fact("facts/gpu_driver", "string", "the driver's version"),
+        Fact("facts/gpu_driver_cuda", "string", "the newest CUDA that it runs"),
+        *identity.FACTS,
+        Fact("facts/gpu/<i>/mig/<j>/uuid", "string", "of the slice"),
+        Fact("facts/gpu/<i>/mig/<j>/memory_total_bytes", "int", "of the slice"),
+    )
 
     # Any: the library is loaded only where there is one, and has no types.
     def __init__(
-        self, library: Any = None, environment: Mapping[str, str] = os.environ
+        self,
+        library: Any = None,
+        environment: Mapping[str, str] = os.environ,
+        watched: int | None = None,
+        local_rank: int | None = None,
     ) -> None:
-        self._library = library or _load()
+        self._library = library or load_library()
+        begin(self._library)
+        self._pids = Pids(job_root(watched))
         try:
-            self._library.nvmlInit()
-            count = self._library.nvmlDeviceGetCount()
-            handles = [
-                self._library.nvmlDeviceGetHandleByIndex(i) for i in range(count)
-            ]
-            self._gpus = {
-                index: _Gpu(self._library, handle)
-                for index, handle in enumerate(handles)
-                if self._is_visible(index, handle, environment)
-            }
+            handles = visible_gpus(self._library, environment)
         except self._library.NVMLError as error:
             raise ProbeUnavailable(f"no NVIDIA driver ({error})") from error
+        self._visible = len(handles)
+        handles = own_gpus(handles, local_rank)
+        self._gpus = {
+            index: Gpu(self._library, handle, self._pids)
+            for index, handle in handles.items()
+        }
+        self._slices: dict[tuple[int, int], Slice] = {
+            (index, number): found
+            for index, handle in handles.items()
+            for number, found in slices_of(self._library, handle, self._pids).items()
+        }
+        self._lost: dict[int, float] = {}
+        self._news: dict[str, Value] = {}
+
+    @classmethod
+    def of(cls, job: Job) -> NvmlProbe:
+        return cls(watched=job.watched, local_rank=job.local_rank)
+
+    @property
+    def allowance(self) -> float:
+        return _ALLOWANCE_OF_GPU * max(1, len(self._gpus))
+
+    @property
+    def chosen(self) -> Mapping[str, str]:
+        counted = {path for gpu in self._gpus.values() for path in gpu.counted}
+        several = {r.path for r in self.readings if r.source == catalogue.COUNTERS}
+        return {
+            path: catalogue.COUNTERS
+            for path in several
+            if path.removeprefix("gpu/<i>/") in counted
+        } | {
+            r.path: r.source
+            for r in self.readings
+            if r.source in (catalogue.MASK, catalogue.GPM)
+            and r.path.removeprefix("gpu/<i>/") not in counted
+        }
 
     def facts(self) -> Facts:
-        facts: dict[str, Value] = {"facts/gpu_count": len(self._gpus)}
+        facts: dict[str, Value] = {"facts/gpu_count": self._visible}
+        facts.update(identity.system_facts(self._library))
         for index, gpu in self._gpus.items():
-            facts.update({f"facts/gpu/{index}/{k}": v for k, v in gpu.facts().items()})
+            found = identity.identity(self._library, gpu.handle)
+            facts.update({f"facts/gpu/{index}/{k}": v for k, v in found.items()})
+        for (index, number), part in self._slices.items():
+            found = identity.identity(self._library, part.handle)
+            place = f"facts/gpu/{index}/mig/{number}"
+            for name in ("uuid", "memory_total_bytes"):
+                if name in found:
+                    facts[f"{place}/{name}"] = found[name]
         return facts
+
+    def news(self) -> Facts:
+        news, self._news = self._news, {}
+        for index, gpu in self._gpus.items():
+            if gpu.measured_with:
+                news[f"facts/gpu/{index}/measured_with"] = gpu.measured_with
+        return news
 
     def sample(self, now: float) -> Sample:
-        del now  # the driver averages by itself
-        return {
-            f"gpu/{index}/{name}": value
-            for index, gpu in self._gpus.items()
-            for name, value in gpu.sample().items()
-        }
-
-    def _is_visible(
-        self, index: int, handle: Any, environment: Mapping[str, str]
-    ) -> bool:
-        listed = environment.get("CUDA_VISIBLE_DEVICES")
-        if listed is None:
-            return True
-        # An id may be shortened, as long as it stays unique.
-        uuid = _as_text(self._library.nvmlDeviceGetUUID(handle))
-        for name in (part.strip() for part in listed.split(",")):
-            if name.startswith("MIG-"):
-                # A slice of some GPU: which one, only CUDA knows for sure.
-                return True
-            if name == str(index) or (
-                name.startswith("GPU-") and uuid.startswith(name)
-            ):
-                return True
-        return False
-
-
-class _Gpu:
-    """One GPU; readings that it does not offer are asked for only once."""
-
-    def __init__(self, library: Any, handle: Any) -> None:
-        self._library = library
-        self._handle = handle
-        self._readers: list[Callable[[], Sample]] = [
-            self._utilization,
-            self._memory,
-            self._power,
-            self._temperature,
-            self._clock,
-        ]
-
-    def facts(self) -> dict[str, Value]:
-        readers: dict[str, Callable[[], Value]] = {
-            "name": lambda: _as_text(self._library.nvmlDeviceGetName(self._handle)),
-            "memory_total_bytes": lambda: int(self._memory_info().total),
-            "power_limit_watts": self._power_limit,
-        }
-        facts: dict[str, Value] = {}
-        for name, read in readers.items():
-            # Not offered by this GPU: absent.
-            with contextlib.suppress(self._library.NVMLError):
-                facts[name] = read()
-        return facts
-
-    def sample(self) -> dict[str, float]:
         readings: dict[str, float] = {}
-        for read in list(self._readers):
-            readings.update(self._sample_one(read))
+        for index, gpu in self._gpus.items():
+            readings.update(self._sample_one(index, gpu, f"gpu/{index}", now))
+        for (index, number), part in self._slices.items():
+            place = f"gpu/{index}/mig/{number}"
+            readings.update(self._sample_one(index, part, place, now))
         return readings
 
-    def _sample_one(self, read: Callable[[], Sample]) -> Sample:
-        try:
-            return read()
-        except self._library.NVMLError as error:
-            if getattr(error, "value", None) == self._library.NVML_ERROR_NOT_SUPPORTED:
-                self._readers.remove(read)
+    def close(self) -> None:
+        parts: list[Gpu | Slice] = [*self._gpus.values(), *self._slices.values()]
+        for part in parts:
+            part.close()
+
+    def _sample_one(
+        self, index: int, part: Gpu | Slice, place: str, now: float
+    ) -> dict[str, float]:
+        if now < self._lost.get(index, now):
             return {}
-
-    def _utilization(self) -> Sample:
-        rates = self._library.nvmlDeviceGetUtilizationRates(self._handle)
-        return {
-            "utilization_percent": float(rates.gpu),
-            "memory_utilization_percent": float(rates.memory),
-        }
-
-    def _memory(self) -> Sample:
-        return {"memory_used_bytes": float(self._memory_info().used)}
-
-    def _memory_info(self) -> Any:
-        library = self._library
         try:
-            # Version 2 counts what the driver keeps for itself apart.
-            return library.nvmlDeviceGetMemoryInfo(self._handle, library.nvmlMemory_v2)
-        except (AttributeError, library.NVMLError):
-            return library.nvmlDeviceGetMemoryInfo(self._handle)
-
-    def _power(self) -> Sample:
-        milliwatts = self._library.nvmlDeviceGetPowerUsage(self._handle)
-        return {"power_watts": milliwatts / _MILLIWATTS}
-
-    def _power_limit(self) -> float:
-        milliwatts = self._library.nvmlDeviceGetEnforcedPowerLimit(self._handle)
-        return float(milliwatts / _MILLIWATTS)
-
-    def _temperature(self) -> Sample:
-        library = self._library
-        # The plain call is deprecated, its successor missing in older drivers.
-        try:
-            degrees = library.nvmlDeviceGetTemperatureV(
-                self._handle, library.NVML_TEMPERATURE_GPU
-            )
-        except (AttributeError, library.NVMLError):
-            degrees = library.nvmlDeviceGetTemperature(
-                self._handle, library.NVML_TEMPERATURE_GPU
-            )
-        return {"temperature_celsius": float(degrees)}
-
-    def _clock(self) -> Sample:
-        library = self._library
-        clock = library.nvmlDeviceGetClockInfo(self._handle, library.NVML_CLOCK_SM)
-        return {"sm_clock_mhz": float(clock)}
-
-
-def _load() -> Any:
-    try:
-        with importing():
-            import pynvml  # noqa: PLC0415
-    except ImportError as error:
-        raise ProbeUnavailable("nvidia-ml-py is not installed") from error
-    return pynvml
-
-
-def _as_text(text: str | bytes) -> str:
-    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+            found = part.sample(now)
+        except GpuLost as reason:
+            # The others go on; a GPU that was reset may come back.
+            self._lost[index] = now + _LOST_SECONDS
+            self._news[f"facts/gpu/{index}/state"] = f"lost: {reason}"
+            return {}
+        if self._lost.pop(index, None) is not None:
+            self._news[f"facts/gpu/{index}/state"] = PRESENT
+        return {f"{place}/{path}": value for path, value in found.items()}

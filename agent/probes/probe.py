@@ -2,26 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
+from agent.probes.reading import Fact, Reading
 from agent.values import Value
 
 Facts = Mapping[str, Value]
 Sample = Mapping[str, float]
 
+# What a probe may take of a core, if it does not say otherwise.
+ALLOWANCE = 0.0005
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is measured: a process with its children, by default this one.
+
+    `data` is the folder that it reads its data from, where that is known, and
+    `local_rank` its number among the machine's processes of a distributed run.
+    """
+
+    watched: int | None = None
+    data: Path | None = None
+    local_rank: int | None = None
+
 
 class ProbeUnavailable(Exception):
-    """This machine does not offer what the probe reads; the message says what."""
+    """This machine does not offer what the probe reads; the message says what.
+
+    Without a message, nobody need know: another probe reads it.
+    """
 
 
-class Probe(Protocol):
-    """Reads one source; paths and units are those of docs/monitoring.md."""
+class Probe:
+    """Reads one source; paths and units are those of its `readings`."""
 
-    name: str
+    name: ClassVar[str]
+    readings: ClassVar[Sequence[Reading]] = ()
+    states: ClassVar[Sequence[Fact]] = ()
+    # A driver or a network may keep it waiting, so it gets a thread of its own.
+    may_hang: ClassVar[bool] = False
+    # What it reads is the same for all of a machine's processes: the first one reads it.
+    is_of_machine: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, job: Job) -> Probe:
+        """Make the probe, or raise ProbeUnavailable."""
+        del job  # of the machine, whoever uses it
+        return cls()
+
+    @property
+    def allowance(self) -> float:
+        """The share of a core that it may take."""
+        return ALLOWANCE
+
+    @property
+    def chosen(self) -> Mapping[str, str]:
+        """Which source supplies a pattern of paths, where several could."""
+        return {}
 
     def facts(self) -> Facts:
         """What does not change, by path; what is unknown is absent."""
+        return {}
+
+    def news(self) -> Facts:
+        """Facts that have changed since they were last taken."""
+        return {}
 
     def sample(self, now: float) -> Sample:
         """The present readings by path; `now` is monotonic seconds."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of everything, because the probe is made anew or not needed."""

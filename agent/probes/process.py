@@ -2,156 +2,256 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from pathlib import Path
+from collections.abc import Sequence
+from typing import ClassVar
 
-import psutil
-
-from agent.probes.probe import Facts, Sample
-from agent.probes.rates import Rate, known
+from agent.probes.descendants import children_of_thread, descendants
+from agent.probes.probe import ALLOWANCE, Job, Probe, Sample
+from agent.probes.processes import (
+    WAITING_FOR_DISK,
+    ProcessGone,
+    ProcessState,
+    Traffic,
+    command_line,
+    count_open_files,
+    read_scheduling,
+    read_state,
+    read_traffic,
+)
+from agent.probes.rates import Rate, Rates, known, share
+from agent.probes.reading import COUNTED, SAMPLED, Reading, Scope
+from agent.probes.summary import mean
 
 # Finding grandchildren and the children of other threads takes a look at every
 # thread; children of the main thread are seen at every sample.
-_RESCAN_SECONDS = 2.0
+_RESCAN_SECONDS = 5.0
+_FILES_SECONDS = 10.0
 # A helper of multiprocessing that loads nothing.
 _RESOURCE_TRACKER = "multiprocessing.resource_tracker"
+_STAT, _IO, _SCHEDULER = "/proc/<pid>/stat", "/proc/<pid>/io", "/proc/<pid>/schedstat"
+
+_OF_TREE = (
+    ("cpu_cores", "cores", _STAT, COUNTED, "CPU seconds per second, workers included"),
+    (
+        "memory_bytes",
+        "B",
+        _STAT,
+        SAMPLED,
+        "resident memory; what is shared counts twice",
+    ),
+    (
+        "read_bytes_per_second",
+        "B/s",
+        _IO,
+        COUNTED,
+        "from storage, not from the page cache",
+    ),
+    ("write_bytes_per_second", "B/s", _IO, COUNTED, "to storage"),
+    (
+        "requested_bytes_per_second",
+        "B/s",
+        _IO,
+        COUNTED,
+        "read by system calls, from the page cache and from sockets too",
+    ),
+    ("major_faults_per_second", "1/s", _STAT, COUNTED, "pages read from a disk"),
+    ("threads", "", _STAT, SAMPLED, "of all processes"),
+    ("workers", "", _STAT, SAMPLED, "living descendants but Python's resource tracker"),
+    ("worker_cpu_cores", "cores", _STAT, COUNTED, "mean over the workers"),
+    ("worker_cpu_cores_min", "cores", _STAT, COUNTED, "the worker with the least"),
+    ("worker_cpu_cores_max", "cores", _STAT, COUNTED, "the worker with the most"),
+    ("worker_read_bytes_per_second", "B/s", _IO, COUNTED, "mean over the workers"),
+    (
+        "worker_read_bytes_per_second_max",
+        "B/s",
+        _IO,
+        COUNTED,
+        "the worker with the most",
+    ),
+    (
+        "worker_core_wait_share",
+        "0–1",
+        _SCHEDULER,
+        COUNTED,
+        "of time that a worker's main thread waited for a core, mean",
+    ),
+    (
+        "workers_blocked",
+        "",
+        _STAT,
+        SAMPLED,
+        "workers in state D, so waiting for storage, at the moment",
+    ),
+)
+_OF_PROCESS = (
+    ("main_cpu_cores", "cores", _STAT, COUNTED, "the logging process alone"),
+    (
+        "main_thread_cpu_cores",
+        "cores",
+        _SCHEDULER,
+        COUNTED,
+        "its main thread alone: near 1, one core is the limit",
+    ),
+    (
+        "main_thread_core_wait_share",
+        "0–1",
+        _SCHEDULER,
+        COUNTED,
+        "of time that its main thread could have run and had no core",
+    ),
+    ("open_files", "", "/proc/<pid>/fd", SAMPLED, "file descriptors in use"),
+)
 
 
-class _Child:
-    """A living child process and its last readings."""
+class _Followed:
+    """A process, its last state, and the rates of its counters."""
 
-    def __init__(self, process: psutil.Process) -> None:
-        self.process = process
-        self.is_worker = _RESOURCE_TRACKER not in " ".join(process.cmdline())
-        self.cpu_seconds = 0.0
-        self.cpu = Rate()
-        self.read = Rate()
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.state = read_state(pid)
+        self.is_worker = _RESOURCE_TRACKER not in command_line(pid)
+        self.cpu: float | None = None
+        self.traffic: dict[str, float | None] = {}
+        self.thread_cpu: float | None = None
+        self.core_wait: float | None = None
+        self.faults: float | None = None
+        self._rates = Rates()
+
+    def lives(self, now: float) -> bool:
+        """Look again; False if the process has ended."""
+        try:
+            state = read_state(self.pid)
+        except ProcessGone:
+            return False
+        if state.started != self.state.started:
+            return False
+        self.state = state
+        traffic = read_traffic(self.pid)
+        ran, waited = read_scheduling(self.pid) or (None, None)
+        counts = {
+            "cpu": state.cpu_seconds,
+            "faults": state.major_faults,
+            "ran": ran,
+            "waited": waited,
+            **({} if traffic is None else traffic._asdict()),
+        }
+        rates = self._rates.of(counts, now)
+        self.cpu, self.faults = rates.pop("cpu"), rates.pop("faults")
+        self.thread_cpu, self.core_wait = rates.pop("ran"), share(rates.pop("waited"))
+        self.traffic = rates
+        return True
 
 
-class ProcessProbe:
-    """Reads the process tree; Process objects are kept from sample to sample."""
+class ProcessProbe(Probe):
+    """Reads the process tree, and summarises its workers."""
 
     name = "process"
+    readings: ClassVar[tuple[Reading, ...]] = tuple(
+        Reading(f"job/{name}", unit, scope, source, quality, meaning)
+        for scope, rows in ((Scope.JOB, _OF_TREE), (Scope.PROCESS, _OF_PROCESS))
+        for name, unit, source, quality, meaning in rows
+    )
 
     def __init__(self, pid: int | None = None) -> None:
-        self._main = psutil.Process(pid)
-        self._children: dict[int, _Child] = {}
+        self._main = _Followed(pid or os.getpid())
+        self._children: dict[int, _Followed] = {}
         self._tree_cpu = Rate()
-        self._main_cpu = Rate()
-        self._main_read = Rate()
         self._rescan_at = float("-inf")
+        self._files_at = float("-inf")
 
-    def facts(self) -> Facts:
-        return {}
+    @property
+    def allowance(self) -> float:
+        """Twice that of others: there are many workers to look at."""
+        return 2 * ALLOWANCE
+
+    @classmethod
+    def of(cls, job: Job) -> ProcessProbe:
+        return cls(job.watched)
 
     def sample(self, now: float) -> Sample:
         self._find_children(now)
-        with self._main.oneshot():
-            times = self._main.cpu_times()
-            memory = self._main.memory_info().rss
-        main_cpu = times.user + times.system
+        if not self._main.lives(now):
+            # A program that is watched has ended; whoever watches it sees that, too.
+            return {}
+        # Those that have ended since are in their parent's count now.
+        self._children = {
+            pid: child for pid, child in self._children.items() if child.lives(now)
+        }
+        everyone = [self._main, *self._children.values()]
+        workers = [child for child in self._children.values() if child.is_worker]
         # A reaped child hands its CPU time to its parent's count of children.
-        tree_cpu = main_cpu + times.children_user + times.children_system
-        read = self._main_read.of(_read_bytes(self._main), now)
-        worker_cores: list[float] = []
-        for child in list(self._children.values()):
-            try:
-                memory += self._sample_child(child, now, worker_cores)
-            except psutil.Error:
-                # It has ended since; its time is in its parent's count now.
-                del self._children[child.process.pid]
-                continue
-            tree_cpu += child.cpu_seconds
-            read = _sum(read, child.read.of(_read_bytes(child.process), now))
-        workers = sum(child.is_worker for child in self._children.values())
+        cpu = sum(p.state.cpu_seconds + p.state.reaped_seconds for p in everyone)
         return known(
             {
-                "job/cpu_cores": self._tree_cpu.of(tree_cpu, now),
-                "job/main_cpu_cores": self._main_cpu.of(main_cpu, now),
-                "job/memory_bytes": float(memory),
-                "job/read_bytes_per_second": read,
-                "job/workers": float(workers),
-                "job/worker_cpu_cores": (
-                    sum(worker_cores) / len(worker_cores) if worker_cores else None
-                ),
+                "job/cpu_cores": self._tree_cpu.of(cpu, now),
+                **self._of_main(now),
+                **_sums(everyone),
+                "job/workers": float(len(workers)),
+                **summary_of_workers(workers),
             }
         )
 
-    def _sample_child(
-        self, child: _Child, now: float, worker_cores: list[float]
-    ) -> int:
-        with child.process.oneshot():
-            times = child.process.cpu_times()
-            resident: int = child.process.memory_info().rss
-        own = times.user + times.system
-        child.cpu_seconds = own + times.children_user + times.children_system
-        cores = child.cpu.of(own, now)
-        if cores is not None and child.is_worker:
-            worker_cores.append(cores)
-        return resident
+    def _of_main(self, now: float) -> dict[str, float | None]:
+        main = self._main
+        files = None
+        if now >= self._files_at:
+            self._files_at = now + _FILES_SECONDS
+            files = count_open_files(main.pid)
+        return {
+            "job/main_cpu_cores": main.cpu,
+            "job/main_thread_cpu_cores": main.thread_cpu,
+            "job/main_thread_core_wait_share": main.core_wait,
+            "job/open_files": None if files is None else float(files),
+        }
 
     def _find_children(self, now: float) -> None:
-        pids = _children_of_thread(self._main.pid, self._main.pid)
+        pids = children_of_thread(self._main.pid, self._main.pid)
         if pids is None or now >= self._rescan_at:
             self._rescan_at = now + _RESCAN_SECONDS
-            pids = self._all_descendants()
+            pids = descendants(self._main.pid)
         for pid in pids:
             if pid not in self._children:
-                try:
-                    self._children[pid] = _Child(psutil.Process(pid))
-                except psutil.Error:
-                    # Ended before it was looked at.
-                    continue
-
-    def _all_descendants(self) -> list[int]:
-        """Every descendant's process id, without reading all of /proc."""
-        found: list[int] = []
-        unseen = [self._main.pid]
-        while unseen:
-            children = _children_of(unseen.pop())
-            if children is None:
-                return [child.pid for child in self._main.children(recursive=True)]
-            found += children
-            unseen += children
-        return found
+                # Or it has ended before it was looked at.
+                with contextlib.suppress(ProcessGone):
+                    self._children[pid] = _Followed(pid)
 
 
-def _children_of(pid: int) -> list[int] | None:
-    """Children of every thread of a process; None where the kernel does not say."""
-    try:
-        threads = [int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir()]
-    except OSError:
-        # Ended: it has no children any more. Elsewhere than Linux: unknown.
-        return [] if Path("/proc/self/task").exists() else None
-    children: list[int] = []
-    for thread in threads:
-        found = _children_of_thread(pid, thread)
-        if found is None:
-            return None
-        children += found
-    return children
+def _sums(everyone: Sequence[_Followed]) -> dict[str, float | None]:
+    """Return what the processes have together; what none of them says is absent."""
+
+    def total(values: Sequence[float | None]) -> float | None:
+        there = [value for value in values if value is not None]
+        return float(sum(there)) if there else None
+
+    return {
+        "job/memory_bytes": total([p.state.resident_bytes for p in everyone]),
+        "job/threads": total([p.state.threads for p in everyone]),
+        "job/major_faults_per_second": total([p.faults for p in everyone]),
+        **{
+            f"job/{name}_per_second": total([p.traffic.get(name) for p in everyone])
+            for name in Traffic._fields
+        },
+    }
 
 
-def _children_of_thread(pid: int, thread: int) -> list[int] | None:
-    path = f"/proc/{pid}/task/{thread}/children"
-    try:
-        return [int(text) for text in Path(path).read_text("ascii").split()]
-    except FileNotFoundError:
-        # The thread has ended, or the kernel was built without this file.
-        return [] if Path(f"/proc/self/task/{os.getpid()}/children").exists() else None
-    except OSError:
-        return []
-
-
-def _read_bytes(process: psutil.Process) -> float | None:
-    try:
-        return float(process.io_counters().read_bytes)
-    except (psutil.Error, AttributeError, OSError):
-        # Not ours to see, or not offered by this system.
-        return None
-
-
-def _sum(one: float | None, other: float | None) -> float | None:
-    if one is None or other is None:
-        return one if other is None else other
-    return one + other
+def summary_of_workers(workers: Sequence[_Followed]) -> dict[str, float | None]:
+    """Return few numbers for many workers; without workers none of them."""
+    if not workers:
+        return {}
+    cores = [worker.cpu for worker in workers if worker.cpu is not None]
+    reads = [r for w in workers if (r := w.traffic.get("read_bytes")) is not None]
+    waits = [w.core_wait for w in workers if w.core_wait is not None]
+    states: list[ProcessState] = [worker.state for worker in workers]
+    return {
+        "job/worker_cpu_cores": mean(cores),
+        "job/worker_cpu_cores_min": min(cores, default=None),
+        "job/worker_cpu_cores_max": max(cores, default=None),
+        "job/worker_read_bytes_per_second": mean(reads),
+        "job/worker_read_bytes_per_second_max": max(reads, default=None),
+        "job/worker_core_wait_share": mean(waits),
+        "job/workers_blocked": float(
+            sum(state.state == WAITING_FOR_DISK for state in states)
+        ),
+    }

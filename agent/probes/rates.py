@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 # Kernels count CPU time in hundredths of a second: over less than this, a rate is noise.
 _SHORTEST_SECONDS = 0.25
 
@@ -28,6 +30,42 @@ class Rate:
         return (count - last[0]) / (now - last[1])
 
 
-def known(readings: dict[str, float | None]) -> dict[str, float]:
+class Rates:
+    """The same of several counters, by name."""
+
+    def __init__(self) -> None:
+        self._rates: dict[str, Rate] = {}
+
+    def of(
+        self, counts: Mapping[str, float | None], now: float
+    ) -> dict[str, float | None]:
+        return {
+            name: self._rates.setdefault(name, Rate()).of(count, now)
+            for name, count in counts.items()
+        }
+
+
+class Growth:
+    """How much a counter has grown since it was first read; resets are survived."""
+
+    def __init__(self) -> None:
+        self._last: float | None = None
+        self._grown = 0.0
+
+    def of(self, count: float | None) -> float | None:
+        if count is None:
+            return None
+        last, self._last = self._last, count
+        # After a reset, all that the counter shows is new.
+        self._grown += 0.0 if last is None else count - (last if count >= last else 0)
+        return self._grown
+
+
+def share(rate: float | None) -> float | None:
+    """Return a rate of seconds per second as a share; clocks differ a little."""
+    return None if rate is None else min(1.0, rate)
+
+
+def known(readings: Mapping[str, float | None]) -> dict[str, float]:
     """Return the readings that there are: absent is absent, never 0."""
     return {path: value for path, value in readings.items() if value is not None}

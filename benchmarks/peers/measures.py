@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from benchmarks.peers.driving import SHARED_METRICS
 from benchmarks.peers.entrants import Answer, Driver
 from benchmarks.peers.tables import (
     Chart,
@@ -24,7 +25,13 @@ from benchmarks.peers.tables import (
     sizes_table,
     table,
 )
-from benchmarks.peers.workload import CONSTANT, HARDWARE, KINDS, LOSS
+from benchmarks.peers.workload import (
+    CONSTANT,
+    HARDWARE,
+    KINDS,
+    LOSS,
+    least_bytes_of_a_time,
+)
 
 OURS = "Seamark, SQLite"
 KIND_NAMES = {
@@ -156,7 +163,8 @@ def _rates(
 
 def disk(drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
     yield "\n## Bytes per point on disk\n"
-    sizes = []
+    shared = [least_bytes_of_a_time(kind) / SHARED_METRICS for kind in KINDS]
+    sizes = [Size("the entropy of the times alone", [*map(in_bytes, shared)], None)]
     for driver in drivers:
         cells: list[str] = []
         points = 0

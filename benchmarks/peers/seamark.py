@@ -1,6 +1,6 @@
 """Seamark itself, through its real web server and the frames that agents send.
 
-What depends on how points are compacted is `COMPACT_ALL` alone.
+What depends on how points are compacted is `SETTLE` alone.
 """
 
 from __future__ import annotations
@@ -45,15 +45,18 @@ from tracker.actor import Scope
 call_command("migrate", verbosity=0)
 print(make_token(found_installation(), "benchmark", Scope.FULL))
 """
-# What a worker does, for every run and until nothing is left.
-COMPACT_ALL = """
+# What a worker does, for every run and until nothing is left; once a minute it gives
+# back what the journal took.
+SETTLE = """
 import django
 django.setup()
+from tracker.embedded.sqlite.space import give_space_back
 from tracker.models import Run
 from tracker.series.compaction import compact_run
 for run in Run.objects.all():
     while compact_run(run.id):
         pass
+give_space_back(seconds=20)
 """
 
 
@@ -116,7 +119,7 @@ class Seamark(System[bytes]):
         return found
 
     def settle(self) -> None:
-        self._python(COMPACT_ALL)
+        self._python(SETTLE)
         self._database.settle()
 
     def stored_bytes(self) -> int:

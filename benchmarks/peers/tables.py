@@ -30,7 +30,7 @@ class Size:
 
     label: str
     cells: Sequence[str]
-    points: int
+    points: int | None  # None: not measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def sizes_table(sizes: Sequence[Size], kinds: Sequence[str]) -> str:
         [
             size.label,
             *size.cells,
-            f"{size.points:,}",
+            "" if size.points is None else f"{size.points:,}",
         ]
         for size in sizes
     ]
@@ -146,7 +146,7 @@ def in_milliseconds(seconds: float) -> str:
     return f"{value:,.1f} ms" if value < THOUSAND / 10 else f"{value:,.0f} ms"
 
 
-def in_bytes(stored: float, *, free: float) -> str:
+def in_bytes(stored: float, *, free: float = 0.0) -> str:
     """Say what is on disk, and how much of it is in use, where that is less."""
     cell = f"{stored:.2f}"
     in_use = f"{stored - free:.2f}"

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, count
-from math import exp
+from math import e, exp, log2, pi, sqrt
 
 START = 1_767_225_600.0
 # Kinds of values, and with them the rhythm of the steps.
@@ -19,6 +19,8 @@ LOSS, CONSTANT, HARDWARE = "loss", "constant", "hardware"
 KINDS = (LOSS, CONSTANT, HARDWARE)
 LEARNING_RATE = 3e-4
 LOAD_PERCENT, LOAD_SPREAD = 70.0, 8.0
+# In seconds: a step, how much steps differ, and by how much a reading may be late.
+STEP, STEP_SPREAD, LATENESS = 0.05, 0.002, 0.0002
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,24 @@ def blocks(
 def _pauses(kind: str, source: random.Random) -> Iterator[float]:
     if kind == HARDWARE:
         return _ticks(source)
-    return iter(lambda: source.gauss(0.05, 0.002), None)
+    return iter(lambda: source.gauss(STEP, STEP_SPREAD), None)
+
+
+def least_bytes_of_a_time(kind: str) -> float:
+    """Return the entropy of a time, to the microsecond, once those before are known.
+
+    That of a normal or an even distribution; no lossless coding takes less on average.
+    """
+    if kind == HARDWARE:
+        return log2(2e6 * LATENESS) / 8
+    return log2(1e6 * STEP_SPREAD * sqrt(2 * pi * e)) / 8
 
 
 def _ticks(source: random.Random) -> Iterator[float]:
-    """Yield pauses of a second whose ends are off by up to 0.2 ms, not adding up."""
+    """Yield pauses of a second whose ends are off a little, not adding up."""
     before = 0.0
     while True:
-        late = source.uniform(-0.0002, 0.0002)
+        late = source.uniform(-LATENESS, LATENESS)
         yield 1.0 + late - before
         before = late
 

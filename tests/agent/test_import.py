@@ -28,6 +28,16 @@ def test_importing_the_agent_loads_nothing_heavy():
     assert not HEAVY & (modules_of("import agent") - modules_of("pass"))
 
 
+def test_init_waits_for_none_of_what_captures_slowly(tmp_path):
+    program = (
+        "import agent, tempfile, os, sys, agent.session; "
+        "assert not {'agent.redaction', 'agent.capture.git', 'agent.capture.host',"
+        " 'agent.capture.packages', 'shlex'} & set(sys.modules)"
+    )
+
+    modules_of(program)
+
+
 def test_a_live_run_loads_no_framework(tmp_path):
     program = (
         "import agent, tempfile, os; "

@@ -7,7 +7,7 @@ import shutil
 import msgspec
 import pytest
 
-from agent import messages
+from agent import locks, messages
 from agent.leftovers import Leftovers
 from agent.notices import Notices
 from agent.settings import Server
@@ -97,4 +97,25 @@ def test_a_lost_answer_repeats_the_end(abandoned, deliver, tracker):
     deliver()
 
     assert states(tracker) == ["crashed"]
+    assert not abandoned.exists()
+
+
+def test_what_another_looked_at_for_a_moment_is_found_when_searched_again(
+    abandoned, root, tracker
+):
+    server = Server(tracker.url, TOKEN)
+    transport = HttpTransport(server)
+    leftovers = Leftovers(root, Notices())
+    lock = locks.acquire(abandoned)
+    assert leftovers.send_some(server, transport).is_done
+    locks.release(lock)
+    assert leftovers.send_some(server, transport).is_done
+    assert tracker.values("a") == []
+
+    leftovers.search_again()
+    while not leftovers.send_some(server, transport).is_done:
+        pass
+    transport.close()
+
+    assert tracker.values("a") == [1.0]
     assert not abandoned.exists()

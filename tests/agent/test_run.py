@@ -94,7 +94,7 @@ class Hostile:
 
 @pytest.mark.parametrize(
     "value",
-    ["1.5", b"1", None, 1j, object(), Hostile(), np.zeros(3), [1.0], 10**400],
+    [b"1", None, 1j, object(), Hostile(), np.zeros(3), [1.0], 10**400],
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_not_one_number_is_refused_once(tracker, caplog, value):
@@ -110,7 +110,7 @@ def test_what_is_not_one_number_is_refused_once(tracker, caplog, value):
 
 def test_a_strict_run_raises_what_cannot_be_stored(tracker):
     with init(strict=True) as run, pytest.raises(agent.UnsupportedValue):
-        run["a"].append("text")
+        run["a"].append(b"bytes")
 
 
 def test_nested_dictionaries_become_paths(tracker):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 import threading
@@ -37,6 +38,10 @@ class TrackerDouble:
         self.token = TOKEN
         self.script: deque[Scripted] = deque()
         self.frames: dict[str, dict[int, bytes]] = {}
+        # Contents of files on their way and stored, by digest; answers of their own.
+        self.arriving: dict[str, bytearray] = {}
+        self.stored: dict[str, bytes] = {}
+        self.part_script: deque[Scripted] = deque()
         self.requests: list[tuple[str, dict[str, str], bytes]] = []
         self.changed = threading.Condition()
         double = self
@@ -64,6 +69,9 @@ class TrackerDouble:
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         body = handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+        if handler.path.startswith("/api/v1/blobs/"):
+            self._answer_part(handler, body)
+            return
         if handler.headers.get("Content-Encoding") == "zstd":
             body = zstandard.ZstdDecompressor().decompress(body)
         spool_id = handler.path.rsplit("/", 1)[1]
@@ -84,6 +92,49 @@ class TrackerDouble:
         handler.send_header("Content-Length", str(len(content)))
         handler.end_headers()
         handler.wfile.write(content)
+
+    def _answer_part(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
+        address, _, query = handler.path.partition("?")
+        digest = address.rsplit("/", 1)[1]
+        asked = dict(pair.split("=") for pair in query.split("&"))
+        size, offset = int(asked["size"]), int(asked["offset"])
+        with self.changed:
+            self.requests.append((handler.path, dict(handler.headers), body))
+            scripted = self.part_script.popleft() if self.part_script else None
+            status, content = self._store_part(digest, size, offset, body)
+            if scripted is not None:
+                status, content = scripted.status, scripted.body
+            self.changed.notify_all()
+        if scripted is not None and scripted.cuts:
+            handler.close_connection = True
+            return
+        handler.send_response(status)
+        for name, value in (scripted.headers if scripted else {}).items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+
+    def _store_part(
+        self, digest: str, size: int, offset: int, body: bytes
+    ) -> tuple[int, bytes]:
+        arriving = self.arriving.setdefault(digest, bytearray())
+        if digest not in self.stored and body and offset != len(arriving):
+            error = {"code": "out_of_order", "expected": len(arriving)}
+            return 409, json.dumps({"error": error}).encode()
+        if digest not in self.stored:
+            arriving += body
+            if len(arriving) == size:
+                if hashlib.sha256(arriving).hexdigest() != digest:
+                    arriving.clear()
+                    return 422, b'{"error": {"code": "digest_differs"}}'
+                self.stored[digest] = bytes(arriving)
+        is_stored = digest in self.stored
+        answer = {
+            "received": size if is_stored else len(arriving),
+            "is_stored": is_stored,
+        }
+        return 200, json.dumps(answer).encode()
 
     def _store(
         self, spool_id: str, handler: BaseHTTPRequestHandler, body: bytes
@@ -131,6 +182,16 @@ class TrackerDouble:
             for message in self._points(path)
             for (time,) in struct.iter_unpack("<q", message["times"])
         ]
+
+    def texts(self, path: str) -> list[str]:
+        found: list[str] = []
+        for message in self.of_kind("records"):
+            if message["path"] == path and message["kind"] == "text":
+                values, sizes = message["values"], message["sizes"]
+                for (size,) in struct.iter_unpack("<I", sizes):
+                    found.append(values[:size].decode())
+                    values = values[size:]
+        return found
 
     def attributes(self) -> dict[str, Any]:
         return {m["path"]: m["value"] for m in self.of_kind("set")}

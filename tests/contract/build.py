@@ -17,8 +17,10 @@ from agent.frames import Frame
 from agent.values import Value
 
 FOLDER = Path(__file__).parent
-DESCRIPTION = FOLDER / "frames-v2.json"
-FRAMES = FOLDER / "frames-v2.bin"
+DESCRIPTION = FOLDER / "frames-v3.json"
+FRAMES = FOLDER / "frames-v3.bin"
+# Before there were records.
+SECOND_VERSION = FOLDER / "frames-v2.bin"
 # As agents of the first version wrote them: a message for each series.
 FIRST_VERSION = FOLDER / "frames-v1.bin"
 
@@ -33,7 +35,7 @@ def build(description: dict[str, Any]) -> bytes:
     )
 
 
-def _message(described: dict[str, Any]) -> bytes:
+def _message(described: dict[str, Any]) -> bytes:  # noqa: PLR0911 - one for a kind
     fields = dict(described)
     kind = fields.pop("t")
     if kind == "open":
@@ -45,6 +47,8 @@ def _message(described: dict[str, Any]) -> bytes:
             fields["times"],
             [[_double(text) for text in column] for column in fields["columns"]],
         )
+    if kind == "records":
+        return _records(**fields)
     if kind == "set":
         return messages.set_value(fields["path"], _value(fields["value"]))
     if kind == "tags":
@@ -52,6 +56,13 @@ def _message(described: dict[str, Any]) -> bytes:
     if kind == "drop":
         return messages.drop(fields["points"])
     return messages.close(failure=fields["failure"] or None, time=fields["time"])
+
+
+def _records(
+    kind: str, path: str, steps: list[str], times: list[int], values: list[str]
+) -> bytes:
+    data = [text.encode() if kind == "text" else bytes.fromhex(text) for text in values]
+    return messages.records(kind, path, [_double(text) for text in steps], times, data)
 
 
 def _double(text: str) -> float:

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from tests.builders import actor_of
-from tests.contract.build import DESCRIPTION, FIRST_VERSION, FRAMES
+from tests.contract.build import DESCRIPTION, FIRST_VERSION, FRAMES, SECOND_VERSION
 from tracker.ingest.batch import read_batch
 from tracker.ingest.messages import Close, Drop, Open
 from tracker.ingest.write import store_batch
@@ -40,6 +40,7 @@ def test_reads_every_message():
         *["AddPoints"] * 2,
         *["SetValue"] * 8,
         "ChangeTags",
+        *["AddRecords"] * 2,
         "Drop",
         "Close",
     ]
@@ -83,6 +84,14 @@ class TestStored:
         expected = described("train/loss")
         points = read_points(Run.objects.get(), "train/loss")
         assert points.steps.view("<u8").tolist() == bits(expected["steps"])
+        assert points.values.view("<u8").tolist() == bits(expected["columns"][0])
+
+    def test_frames_of_the_second_version_are_read_for_ever(self, member):
+        receipt = store_batch(actor_of(member), uuid4(), SECOND_VERSION.read_bytes())
+
+        assert (receipt.stored, receipt.refused_count) == (6, 1)
+        expected = described("train/loss")
+        points = read_points(Run.objects.get(), "train/loss")
         assert points.values.view("<u8").tolist() == bits(expected["columns"][0])
 
     def test_every_value_is_stored_with_its_type(self, run):

@@ -17,15 +17,19 @@ import numpy as np
 import zstandard
 
 from agent.frames import Frame, read_frames
+from agent.histogram import Histogram
 from agent.spool import ACKNOWLEDGED_FILE, DESCRIPTION_FILE, SEGMENT_SUFFIX
 from agent.spool_reader import SpoolReader, find_spools
 from tests.fuzz.wrappings import FRAMES, GZIP, NOTHING, SEAL, Wrapping
+from tests.tracker.records.examples import records
 from tracker.api.bodies import SMALLEST_PIECE_BYTES, UNPACK, ZSTD_LARGEST_RATIO
 from tracker.api.strict_json import read_json
 from tracker.errors import InvalidInput, MalformedBatch, TooLarge
 from tracker.ingest.batch import read_batch
 from tracker.queries.run_query.parser import parse
 from tracker.queries.run_query.refusal import BadQuery
+from tracker.records import codec as records_codec
+from tracker.records.histogram import NotAHistogram, read_histogram
 from tracker.series import codec, journal
 from tracker.series.columns import Damaged
 
@@ -107,6 +111,12 @@ value_columns = {
 }
 
 
+CHUNKS_OF_RECORDS = tuple(
+    records_codec.encode(records([b"line %d" % n for n in range(lines)]))
+    for lines in (1, 300)
+)
+
+
 def query(data: bytes) -> object:
     return parse(data.decode(errors="surrogateescape"), NOW)
 
@@ -155,6 +165,16 @@ DECODERS = {
         golden("tracker/series/golden/journal-v*.bin"),
         # The first version's columns may be a million numbers of a few bytes.
         cap_bytes=96 * MIB,
+    ),
+    "chunk of records": Decoder(records_codec.decode, CHUNKS_OF_RECORDS),
+    "histogram": Decoder(
+        read_histogram,
+        (
+            Histogram([0.0, 1.0, 5.0, float("nan")], bins=7).encoded(),
+            Histogram(edges=[0, 1, 10], counts=[3, 0.5]).encoded(),
+        ),
+        (NotAHistogram,),
+        NOTHING,
     ),
     "frames of a file": Decoder(
         lambda data: list(read_frames(data)),

@@ -13,7 +13,8 @@ FROM pg_inherits
 JOIN pg_class AS parent ON parent.oid = inhparent AND parent.relkind = 'p'
 JOIN pg_class AS part ON part.oid = inhrelid
 JOIN pg_class AS toast ON toast.oid = part.reltoastrelid
-WHERE parent.relname IN ('tracker_serieschunk', 'tracker_seriesticks')
+WHERE parent.relname
+  IN ('tracker_serieschunk', 'tracker_seriesticks', 'tracker_recordchunk')
 """
 # `data` and `overview` of partitions, and how much ANALYZE keeps of each.
 BYTES = """
@@ -41,6 +42,7 @@ def test_vacuum_comes_before_a_fifth_of_the_chunks_is_dead(rows):
     found = rows(PARTITIONS_AND_THEIR_TOAST)
 
     assert {table for table, _, _ in found} == {
+        "tracker_recordchunk",
         "tracker_serieschunk",
         "tracker_seriesticks",
     }

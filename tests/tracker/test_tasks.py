@@ -65,7 +65,7 @@ def test_the_timetable_names_tasks_that_exist():
     assert len(named) == 4
 
 
-def test_compaction_asks_for_a_diagnosis_of_the_live_run_in_a_while(run):
+def test_compaction_empties_the_journal_and_its_own_request(run):
     write_series(run, "loss", [1, 2, 3])
     make_due()
 
@@ -74,7 +74,6 @@ def test_compaction_asks_for_a_diagnosis_of_the_live_run_in_a_while(run):
     assert Attribute.objects.get(path="loss").count == 3
     assert not JournalEntry.objects.exists()
     assert work_of(run, Kind.COMPACT).due_at is None
-    assert seconds_until(work_of(run, Kind.DIAGNOSE).due_at) == pytest.approx(15, abs=1)
 
 
 def test_compaction_of_nothing_new_asks_for_nothing(run):
@@ -123,6 +122,35 @@ def test_what_a_killed_worker_left_is_done_by_another(run, in_place):
     assert not JournalEntry.objects.exists()
 
 
+def test_one_call_does_all_that_is_due(member, monkeypatch):
+    monkeypatch.setattr(tasks, "AWAKE_SECONDS", 60.0)
+    project = make_project(member)
+    runs = [make_run(project, f"r{number}") for number in range(tasks.LOOKED_AT + 3)]
+    for run in runs:
+        request_work(run.id, Kind.COMPACT)
+
+    tasks.do_due_work()
+
+    assert not Work.objects.exclude(due_at=None).exists()
+
+
+def test_a_call_ends_after_a_while_even_if_there_is_always_more(run, monkeypatch):
+    monkeypatch.setattr(tasks, "AWAKE_SECONDS", 0.05)
+    request_work(run.id, Kind.COMPACT)
+    done = []
+
+    def ask_again(run_id):
+        done.append(run_id)
+        request_work(run_id, Kind.COMPACT)
+
+    monkeypatch.setattr(tasks, "compact", ask_again)
+
+    tasks.do_due_work()
+
+    assert len(done) > 1
+    assert Work.objects.exclude(due_at=None).exists()
+
+
 def test_work_that_fails_is_noted_and_due_later(run, monkeypatch, caplog):
     def fail(_run_id):
         raise RuntimeError("no such luck")
@@ -153,9 +181,8 @@ def test_compaction_that_is_far_behind_goes_on_at_once(run, monkeypatch):
     assert Attribute.objects.get(path="loss").count == 2
 
 
-def test_a_message_is_json_with_an_id_and_soon_expires(run):
+def test_a_message_is_json_and_soon_expires(run):
     request_work(run.id, Kind.COMPACT)
-    work_id = work_of(run, Kind.COMPACT).id
 
     with app.connection_for_read() as connection:
         queue = connection.SimpleQueue(app.conf.task_default_queue)
@@ -166,8 +193,8 @@ def test_a_message_is_json_with_an_id_and_soon_expires(run):
         queue.close()
 
     assert message.content_type == "application/json"
-    assert json.loads(message.body)[0] == [work_id]
-    assert message.headers["task"] == "tracker.tasks.do_work"
+    assert json.loads(message.body)[0] == []
+    assert message.headers["task"] == "tracker.tasks.do_due_work"
     assert message.headers["expires"]
 
 
@@ -184,7 +211,7 @@ def test_live_runs_are_diagnosed_even_if_nobody_asked(run):
     for _ in range(2):
         tasks.request_live_diagnoses()
 
-    assert seconds_until(work_of(run, Kind.DIAGNOSE).due_at) == pytest.approx(15, abs=1)
+    assert seconds_until(work_of(run, Kind.DIAGNOSE).due_at) == pytest.approx(0, abs=1)
 
 
 def test_processes_have_time_to_speak_after_the_server_was_away(run, monkeypatch):

@@ -9,13 +9,19 @@ from uuid import UUID
 
 import msgspec
 from django.db import transaction
+from django.db.models import F, Max
 from django.utils import timezone
 
+from tracker.actions.states import SILENCE
 from tracker.diagnosis.engine import Diagnosis as Outcome
 from tracker.diagnosis.engine import Key, diagnose
 from tracker.diagnosis.judgement import Judgement, label_of
-from tracker.models import Diagnosis, Finding, Stage, State
+from tracker.models import Diagnosis, Finding, Run, Stage, State, Work, WorkKind
 from tracker.queries.signals import read_measurements
+
+# Live runs that are diagnosed each time it is asked for: so many cost a small part of a
+# worker's processor.
+LIVE_AT_ONCE = 150
 
 # A finding that comes and goes for days must not fill its row.
 LONGEST_HISTORY = 100
@@ -33,6 +39,26 @@ FIELDS = [
     "cleared_at",
     "history",
 ]
+
+
+def runs_to_diagnose() -> list[UUID]:
+    """Return live runs, those first that were diagnosed longest ago or never.
+
+    No more than may be diagnosed at a time: with very many live runs, each has to wait,
+    instead of all of them making compaction and pages wait.
+    """
+    # What failed is tried again as the work itself says.
+    failing = Work.objects.filter(kind=WorkKind.DIAGNOSE).exclude(last_error="")
+    oldest_first = (
+        Run.objects.filter(
+            state=State.RUNNING, last_seen_at__gte=timezone.now() - SILENCE
+        )
+        .not_in_trash()
+        .exclude(id__in=failing.values("run_id"))
+        .annotate(diagnosed_at=Max("diagnoses__diagnosed_at"))
+        .order_by(F("diagnosed_at").asc(nulls_first=True), "id")
+    )
+    return list(oldest_first.values_list("id", flat=True)[:LIVE_AT_ONCE])
 
 
 def diagnose_run(run_id: UUID) -> None:

@@ -48,6 +48,8 @@ TABLES = (
     Table("tracker_journalentry", "length(data)"),
     Table("tracker_serieschunk", "length(data) + length(overview)"),
     Table("tracker_seriesticks", "length(data) + length(overview)"),
+    Table("tracker_recordchunk", "length(data)"),
+    Table("tracker_file"),
     Table(
         "tracker_attribute",
         "coalesce(length(text), 0) + coalesce(length(CAST(items AS text)), 0)",

@@ -61,13 +61,6 @@ def mark_silent(
     return run_ids
 
 
-def live_run_ids(now: datetime | None = None) -> list[UUID]:
-    """Return the runs that something was heard of lately."""
-    limit = (now or timezone.now()) - SILENCE
-    live = Run.objects.filter(state=State.RUNNING, last_seen_at__gte=limit)
-    return list(live.not_in_trash().order_by("id").values_list("id", flat=True))
-
-
 def has_unjudged_stage(run_id: UUID) -> bool:
     """Tell whether a stage has ended since it was last diagnosed."""
     ended = Stage.objects.filter(run_id=run_id).exclude(state=State.RUNNING)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
+from collections.abc import Iterator
 from threading import BoundedSemaphore
 from typing import Protocol
 
@@ -17,8 +18,10 @@ from tracker.errors import (
     Unavailable,
     UnsupportedMedia,
 )
+from tracker.processes import UPLOADS_AT_ONCE
 
 READ_BYTES = 64 * 1024
+FILE_READ_BYTES = 256 * 1024
 LENGTH_DIGITS = 18
 # granian waits for a body for ever, and answering while a thread still reads would
 # stop it altogether. So machines that die while they send can keep these threads
@@ -37,6 +40,8 @@ GZIP_FORMAT = 16 + zlib.MAX_WBITS
 
 
 _readers = BoundedSemaphore(READERS)
+# Files have threads of their own: points must not wait for them.
+_receivers = BoundedSemaphore(UPLOADS_AT_ONCE)
 
 
 class _Decompressors(threading.local):
@@ -66,6 +71,28 @@ def read_body(request: HttpRequest, *, sent_bytes: int, unpacked_bytes: int) -> 
         raise UnsupportedMedia("Content-Encoding", "zstd, gzip or absent")
     body = _read_sent(request, sent_bytes)
     return UNPACK[encoding](body, unpacked_bytes) if body else b""
+
+
+def declared_length(request: HttpRequest) -> int:
+    """Return how long the body is said to be; refuse one that does not say."""
+    return _declared_length(request)
+
+
+def body_pieces(request: HttpRequest, length: int) -> Iterator[bytes]:
+    """Yield the body as it comes, which ends after so many bytes, or raise."""
+    if not _receivers.acquire(timeout=WAIT_SECONDS):
+        raise Unavailable
+    left = length
+    try:
+        while left and (piece := request.read(min(FILE_READ_BYTES, left))):
+            left -= len(piece)
+            yield piece
+    except (OSError, UnreadablePostError) as error:
+        raise MalformedBatch("The body ended before its declared length.") from error
+    finally:
+        _receivers.release()
+    if left:
+        raise MalformedBatch("The body is not as long as was declared.")
 
 
 def _read_sent(request: HttpRequest, limit: int) -> bytes:

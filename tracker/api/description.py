@@ -12,13 +12,16 @@ from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 
 from tracker.api import plain_views
+from tracker.api.v1 import blobs
 from tracker.api.v1.ingest import CONTENT_TYPE
 from tracker.errors import (
     Busy,
+    DigestDiffers,
     FrameDiffers,
     InvalidInput,
     LengthRequired,
     MalformedBatch,
+    NoRoom,
     NotAllowed,
     NotAuthenticated,
     NotFound,
@@ -37,10 +40,12 @@ Refusals = tuple[type[TrackerError], ...]
 
 MEANINGS: dict[type[TrackerError], str] = {
     Busy: "The server is behind, and this token sends the most; send again later.",
+    DigestDiffers: "What came of a file is not what its digest says.",
     FrameDiffers: "A frame of this number is stored with other content.",
     InvalidInput: "A parameter, the body or the host name is missing or not understood.",
     LengthRequired: "The body came without its length.",
     MalformedBatch: "The body is not a batch; nothing of it was stored.",
+    NoRoom: "There is no space for the file, or the workspace may hold no more.",
     NotAllowed: "The token's scope or the member's role does not reach so far.",
     NotAuthenticated: "The token is missing, unknown, expired or revoked.",
     NotFound: "It does not exist, or the token may not see it.",
@@ -63,6 +68,14 @@ OF_BATCHES: Refusals = (
     FrameDiffers,
     LengthRequired,
     MalformedBatch,
+    OutOfOrder,
+    UnsupportedMedia,
+)
+OF_BLOBS: Refusals = (
+    DigestDiffers,
+    LengthRequired,
+    MalformedBatch,
+    NoRoom,
     OutOfOrder,
     UnsupportedMedia,
 )
@@ -89,7 +102,10 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
         "attributes_read_attributes": RUN_ID,
         "diagnoses_read_diagnosis": RUN_ID,
     },
-    "attributes_read_attributes": {"series_read_series": FIRST_PATH},
+    "attributes_read_attributes": {
+        "series_read_series": FIRST_PATH,
+        "records_read_records": FIRST_PATH,
+    },
     "ladders_read_ladders": {
         "ladders_read_one_ladder": {"ladder_id": "$response.body#/ladders/0/id"}
     },
@@ -111,7 +127,8 @@ ERROR: Json = {
                 "message": STRING,
                 "expected": {
                     "type": "integer",
-                    "description": "Only with `out_of_order`: the frame to go on from.",
+                    "description": "Only with `out_of_order`: the frame to go on from,"
+                    " or the byte.",
                 },
                 "first": {
                     "type": "integer",
@@ -154,6 +171,7 @@ class DescribedAPI(NinjaAPI):
         description["components"]["schemas"] |= plain_views.schemas() | {"Error": ERROR}
         paths = description["paths"]
         paths["/api/v1/ingest/{spool_id}"] = {"post": plain_views.batches()}
+        paths["/api/v1/blobs/{digest}"] = {"post": plain_views.blobs()}
         for operations in paths.values():
             for operation in operations.values():
                 _add_refusals(operation)
@@ -183,6 +201,8 @@ def _refusals(operation: Json) -> set[type[TrackerError]]:
         refusals.update(WITH_BODY)
         if CONTENT_TYPE in body["content"]:
             refusals.update(OF_BATCHES)
+        if blobs.CONTENT_TYPE in body["content"]:
+            refusals.update(OF_BLOBS)
     return refusals
 
 

@@ -37,6 +37,10 @@ UNSPECIFIC = {
         "This address does not answer to this method.",
     ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("too_large", "The request is too large."),
+    HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: (
+        "range_not_satisfiable",
+        "The file ends before the range begins.",
+    ),
     HTTPStatus.SERVICE_UNAVAILABLE: (Unavailable.code, str(Unavailable())),
 }
 # What pydantic says in words that help nobody who reads no Python.
@@ -44,7 +48,7 @@ REQUIREMENTS = {
     "missing": "is required",
     "string_pattern_mismatch": "is none of what it may be; /api/v1/docs lists that",
 }
-KEPT_HEADERS = ("Allow", "Retry-After")
+KEPT_HEADERS = ("Allow", "Content-Range", "Retry-After")
 INTERNAL = ("internal_error", "Something went wrong here; the server's log says what.")
 
 

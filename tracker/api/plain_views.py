@@ -7,6 +7,7 @@ from typing import Any, Literal
 from ninja import Schema
 from ninja.openapi.schema import REF_TEMPLATE
 
+from tracker.api.v1 import blobs as parts
 from tracker.api.v1.ingest import CONTENT_TYPE
 
 # A part of the description.
@@ -32,6 +33,13 @@ class ReceiptOut(Schema):
     refused_count: int
 
 
+class ProgressOut(Schema):
+    """How many bytes of a file's content are there, and whether it is whole."""
+
+    received: int
+    is_stored: bool
+
+
 class AliveOut(Schema):
     status: Literal["alive"]
 
@@ -46,7 +54,7 @@ class NotReadyOut(Schema):
     reason: str
 
 
-MODELS = (RefusedMessageOut, ReceiptOut, AliveOut, ReadyOut, NotReadyOut)
+MODELS = (RefusedMessageOut, ReceiptOut, ProgressOut, AliveOut, ReadyOut, NotReadyOut)
 
 
 def schemas() -> Json:
@@ -90,6 +98,50 @@ def batches() -> Json:
             "required": False,
         },
         "responses": {200: _answer(ReceiptOut)},
+    }
+
+
+def blobs() -> Json:
+    """Describe the address that agents send files to."""
+    number = {"type": "integer", "minimum": 0}
+    return {
+        "operationId": "tracker_api_v1_blobs_receive_part",
+        "summary": "Receive Part",
+        "description": "Take a part of a file's content, which begins where the last"
+        " part ended. An empty body asks how much is there. What other workspaces hold"
+        " makes no difference.",
+        "tags": ["agents"],
+        "security": [{"WriterAuth": []}],
+        "parameters": [
+            {
+                "in": "path",
+                "name": "digest",
+                "description": "The content's SHA-256.",
+                "schema": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+                "required": True,
+            },
+            {
+                "in": "query",
+                "name": "size",
+                "description": "Of the whole content, in bytes.",
+                "schema": number,
+                "required": True,
+            },
+            {
+                "in": "query",
+                "name": "offset",
+                "description": "Where the part begins; needed unless it is empty.",
+                "schema": number,
+                "required": False,
+            },
+        ],
+        "requestBody": {
+            "content": {
+                parts.CONTENT_TYPE: {"schema": {"type": "string", "format": "binary"}}
+            },
+            "required": False,
+        },
+        "responses": {200: _answer(ProgressOut)},
     }
 
 

@@ -40,16 +40,16 @@ _exports = BoundedSemaphore(EXPORTS_AT_ONCE)
 
 
 class Export:
-    """The bytes of a table of all points, made as fast as they are taken.
+    """Bytes that are made as fast as they are taken, for few readers at once.
 
     A class, because a generator that was never begun does not hear that it is closed.
     """
 
-    def __init__(self, parts: Iterator[Part], kind: str) -> None:
+    def __init__(self, made: Generator[bytes]) -> None:
         if not _exports.acquire(timeout=WAIT_SECONDS):
             raise Unavailable
         self._is_open = True
-        self._bytes = _written(parts, new_table(kind, COLUMNS))
+        self._bytes = made
 
     def __iter__(self) -> Iterator[bytes]:
         return self
@@ -66,6 +66,11 @@ class Export:
         if self._is_open:
             self._is_open = False
             _exports.release()
+
+
+def written_points(parts: Iterator[Part], kind: str) -> Generator[bytes]:
+    """Return the bytes of a table of all points."""
+    return _written(parts, new_table(kind, COLUMNS))
 
 
 def new_table(kind: str, columns: Mapping[str, type[Any]]) -> Table:

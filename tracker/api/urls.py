@@ -10,13 +10,16 @@ from tracker.api.errors import use_our_errors
 from tracker.api.strict_json import StrictParser
 from tracker.api.v1 import (
     attributes,
+    blobs,
     diagnoses,
+    files,
     ingest,
     ladders,
     limits,
     me,
     points,
     projects,
+    records,
     runs,
     series,
     trash,
@@ -42,8 +45,10 @@ for router in (
     projects.router,
     runs.router,
     attributes.router,
+    files.router,
     series.router,
     points.router,
+    records.router,
     diagnoses.router,
     ladders.router,
     trash.router,
@@ -53,5 +58,6 @@ for router in (
 
 urlpatterns = [
     path("v1/ingest/<uuid:spool_id>", ingest.receive_batch, name="ingest"),
+    path("v1/blobs/<str:digest>", blobs.receive_part, name="blob"),
     path("v1/", v1.urls),
 ]

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from threading import Lock
 
 from tracker.errors import Busy
-from tracker.processes import BLOCKING_THREADS
+from tracker.ingest.crowd import Crowd
+from tracker.processes import THREADS
 
 # In points of the journal, some 8 bytes each.
 BEHIND_POINTS = 50_000_000
@@ -25,12 +26,10 @@ LOOK_SECONDS = 1.0
 # What was sent counts half as much after this long.
 HALF_LIFE_SECONDS = 10.0
 FORGOTTEN = 1.0
-# Of the threads of a server process. Once batches have kept so many busy for so long,
-# those who send the most get half of them, and pages are left the rest.
-CROWDED = BLOCKING_THREADS - 2
-UNDISTURBED = BLOCKING_THREADS // 2
-PATIENCE_SECONDS = 0.5
-FLOOD_SECONDS = 5.0
+# Of the threads of a server process: once batches want so many, those who send the
+# most get half of them, and pages are left the rest.
+CROWDED = THREADS - 2
+UNDISTURBED = THREADS // 2
 RETRY_SECONDS = (5, 15)
 
 
@@ -50,25 +49,23 @@ class Admission:
         # What each sender sent lately, as of `_decayed_at`.
         self._sent: dict[Hashable, float] = {}
         self._decayed_at = clock()
-        # Batches under way, since when there were always many, and until when they
-        # are taken to be too many.
-        self._at_work = 0
-        self._crowded_since = math.inf
-        self._flooded_until = -math.inf
+        self._crowd = Crowd(clock())
 
     @contextmanager
     def admitted(self, sender: Hashable) -> Iterator[None]:
         """Let the sender in for the block, or raise Busy because it has to wait."""
         backlog_points = self._look()
+        began = self._clock()
         with self._lock:
-            self._at_work += 1
+            self._crowd.begin(began)
+            if self._has_to_wait(sender, backlog_points):
+                self._crowd.turn_away(began)
+                raise Busy(random.randint(*RETRY_SECONDS))
         try:
-            with self._lock:
-                self._judge(sender, backlog_points)
             yield
         finally:
             with self._lock:
-                self._at_work -= 1
+                self._crowd.end(began, self._clock())
 
     def note(self, sender: Hashable, size: int) -> None:
         """Count what a sender was let in with."""
@@ -76,29 +73,15 @@ class Admission:
             self._decay()
             self._sent[sender] = self._sent.get(sender, 0.0) + size
 
-    def _judge(self, sender: Hashable, backlog_points: int) -> None:
-        is_in_the_way = self._is_flooded() and self._at_work > UNDISTURBED
-        if not is_in_the_way and backlog_points <= BEHIND_POINTS:
-            return
-        if backlog_points > FAR_BEHIND_POINTS or self._is_heavy(sender):
-            if is_in_the_way:
-                # Whoever is sent away will be back.
-                self._flooded_until = self._clock() + FLOOD_SECONDS
-            raise Busy(random.randint(*RETRY_SECONDS))
+    def _has_to_wait(self, sender: Hashable, backlog_points: int) -> bool:
+        if backlog_points > FAR_BEHIND_POINTS:
+            return True
+        is_behind = backlog_points > BEHIND_POINTS
+        return (is_behind or self._is_crowded()) and self._is_heavy(sender)
 
-    def _is_flooded(self) -> bool:
-        """Tell whether batches have kept nearly all threads busy for long.
-
-        All ranks of a job send at the same moment; that is over in a moment, too.
-        """
-        now = self._clock()
-        if self._at_work < CROWDED:
-            self._crowded_since = math.inf
-        else:
-            self._crowded_since = min(self._crowded_since, now)
-        if now - self._crowded_since > PATIENCE_SECONDS:
-            self._flooded_until = now + FLOOD_SECONDS
-        return now < self._flooded_until
+    def _is_crowded(self) -> bool:
+        wanted = self._crowd.wanted_threads(self._clock())
+        return wanted > CROWDED and self._crowd.at_work > UNDISTURBED
 
     def _is_heavy(self, sender: Hashable) -> bool:
         self._decay()

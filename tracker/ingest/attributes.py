@@ -13,8 +13,15 @@ from datetime import datetime
 from uuid import UUID
 
 from tracker.ingest.batch import TAGS, Batch, Message, paths_of, refuse
+from tracker.ingest.files import write_files
 from tracker.ingest.limits import LIMITS
-from tracker.ingest.messages import AddPoints, ChangeTags, SetValue, Value
+from tracker.ingest.messages import (
+    AddPoints,
+    ChangeTags,
+    FileValue,
+    SetValue,
+    Value,
+)
 from tracker.ingest.pipeline import kind_of, kind_of_value
 from tracker.ingest.spools import LockedSpool
 from tracker.models import Attribute, Kind
@@ -100,6 +107,10 @@ def write_values(spool: LockedSpool, batch: Batch) -> Batch:
             update_fields=VALUE_FIELDS,
             batch_size=ROWS_IN_INSERT,
         )
+        write_files(
+            spool,
+            {path: v for path, v in values.items() if isinstance(v, FileValue)},
+        )
     return refuse(
         batch,
         surplus,
@@ -143,6 +154,8 @@ def _row(spool: LockedSpool, path: str, value: Value) -> Attribute:
             row.text = value
         case datetime():
             row.text = value.isoformat(timespec="microseconds")
+        case FileValue():
+            row.text = value.digest
         case _:
             row.items = list(value)
     return row

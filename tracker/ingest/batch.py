@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from tracker.errors import MalformedBatch, TooLarge
 from tracker.ingest.arrays import claimed_length
 from tracker.ingest.frames import Frame, read_frames
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.messages import (
-    LATEST_TIME,
     AddPoints,
     ChangeTags,
     Content,
@@ -27,17 +24,13 @@ from tracker.ingest.messages import (
     SetValue,
     read_message,
 )
+from tracker.ingest.records import AddRecords, Reason
 from tracker.ingest.refusal import Refusal, Unacceptable
-
-# Steps are stored as floats; beyond this, neighbouring whole numbers look the same.
-LARGEST_STEP = 2.0**53
+from tracker.ingest.storable import storable
 
 # The attribute that `tags` messages change.
 TAGS = "tags"
 
-Flags: TypeAlias = NDArray[np.bool_]
-# A code of the protocol, and a sentence.
-Reason: TypeAlias = tuple[str, str]
 _payloads = msgspec.msgpack.Decoder(list[msgspec.Raw])
 
 
@@ -151,7 +144,7 @@ def paths_of(content: Content) -> tuple[str, ...]:
     match content:
         case AddPoints():
             return content.paths
-        case SetValue():
+        case SetValue() | AddRecords():
             return (content.path,)
         case ChangeTags():
             return (TAGS,)
@@ -193,6 +186,8 @@ def _read_payload(
             refusals.append(Refusal(*place, error.code, str(error)))
             continue
         messages.append(Message(*place, content))
+        if isinstance(content, AddRecords):
+            refusals += [Refusal(*place, *why) for why in content.reasons]
         if isinstance(content, AddPoints):
             refusals += [
                 Refusal(*place, "invalid_path", bad.reason, bad.path)
@@ -227,11 +222,14 @@ def _without_bad_points(batch: Batch) -> Batch:
     added = [m.content for m in batch.messages if isinstance(m.content, AddPoints)]
     if sum(content.count for content in added) > LIMITS.points:
         raise TooLarge("The batch", f"{LIMITS.points} points")
+    recorded = [m.content for m in batch.messages if isinstance(m.content, AddRecords)]
+    if sum(len(content.records) for content in recorded) > LIMITS.records:
+        raise TooLarge("The batch", f"{LIMITS.records} records")
     # Columns without points cost, too.
     if sum(len(content.paths) for content in added) > LIMITS.points:
         raise TooLarge("The batch", f"{LIMITS.points} paths")
     # One look at all columns together; only if something is wrong, one by one.
-    if _storable(
+    if storable(
         b"".join(content.steps for content in added),
         b"".join(content.times for content in added),
     ).all():
@@ -251,7 +249,7 @@ def _with_good_points(message: Message) -> tuple[Message, Refusal | None]:
     content = message.content
     if not isinstance(content, AddPoints):
         return message, None
-    good = _storable(content.steps, content.times)
+    good = storable(content.steps, content.times)
     if good.all():
         return message, None
 
@@ -269,11 +267,3 @@ def _with_good_points(message: Message) -> tuple[Message, Refusal | None]:
         f"{lost} of {content.count} points have a step that is not a number up to"
         " 2^53, or a time outside the years 1970 to 9999.",
     )
-
-
-def _storable(steps: bytes, times: bytes) -> Flags:
-    step, time = np.frombuffer(steps, "<f8"), np.frombuffer(times, "<i8")
-    # A comparison with NaN is false, so NaN is not storable as a step.
-    with np.errstate(invalid="ignore"):
-        good = (np.abs(step) <= LARGEST_STEP) & (time >= 0) & (time <= LATEST_TIME)
-    return np.asarray(good, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Makes a journal entry of a batch's points (pure)."""
+"""Makes a journal entry of a batch's points, and gathers its records (pure)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import numpy as np
 
 from tracker.ingest.batch import Batch
 from tracker.ingest.messages import AddPoints
+from tracker.ingest.records import AddRecords
+from tracker.records.record import Records
+from tracker.records.record import one_after_the_other as joined
 from tracker.series import journal
 from tracker.series.points import Integers
 from tracker.series.table import Table, one_after_the_other, side_by_side
@@ -36,6 +39,16 @@ def entry_of(batch: Batch, series: SeriesIds) -> Entry | None:
     if not point_count:
         return None
     return Entry(batch.first, batch.last, point_count, journal.encode(tables))
+
+
+def records_of(batch: Batch, ids: Mapping[str, int]) -> dict[int, Records]:
+    """Return the batch's records by the ids of their series."""
+    parts: dict[int, list[Records]] = {}
+    for message in batch.messages:
+        content = message.content
+        if isinstance(content, AddRecords) and len(content.records):
+            parts.setdefault(ids[content.path], []).append(content.records)
+    return {series_id: joined(some) for series_id, some in parts.items()}
 
 
 def paths_of_points(batch: Batch) -> set[Paths]:

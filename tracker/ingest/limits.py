@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tracker.records.histogram import MOST_BINS
+
 MIB = 1024 * 1024
 
 
@@ -14,13 +16,18 @@ class Limits:
     frame_bytes: int = 4 * MIB
     messages: int = 100_000
     points: int = 1_000_000
+    records: int = 1_000_000
     path_characters: int = 1_024
     # With a short text beside it, what an entry of PostgreSQL's indexes can hold.
     path_bytes: int = 2_048
     string_characters: int = 65_536
+    record_characters: int = 65_536
+    histogram_bins: int = MOST_BINS
     set_strings: int = 1_000
     set_string_characters: int = 1_024
     attributes: int = 100_000
+    # Of one part of a file.
+    part_bytes: int = 16 * MIB
 
 
 LIMITS = Limits()

@@ -5,7 +5,7 @@ Whatever the bytes are, the only exception is Unacceptable.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
@@ -14,12 +14,12 @@ from msgspec import Meta, Struct
 
 from tracker.ingest.limits import LIMITS
 from tracker.ingest.paths import BadPath, clean_path, read_paths
+from tracker.ingest.records import AddRecords, UnjudgedRecords, judged_records
 from tracker.ingest.refusal import Unacceptable
+from tracker.ingest.storable import LATEST_TIME
 from tracker.series.points import Floats
 
 NUMBER_BYTES = 8
-# Times are microseconds since 1970, up to the end of the year 9999.
-LATEST_TIME = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp()) * 1_000_000
 
 # MessagePack's empty array.
 NO_PATHS = b"\x90"
@@ -34,7 +34,24 @@ Tag = Annotated[
 Time = Annotated[int, Meta(ge=0, le=LATEST_TIME)]
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 _Scalar: TypeAlias = float | int | bool | str | datetime
-Value: TypeAlias = _Scalar | tuple[str, ...]
+# SHA-256, as small hexadecimal digits: the name of a file's content everywhere.
+Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+MediaType = Annotated[
+    str, Meta(max_length=100, pattern=r"\A[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+\Z")
+]
+FileName = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
+
+
+class FileValue(Struct, frozen=True):
+    """What is said of a file: its content comes by another way."""
+
+    digest: Digest
+    size: Annotated[int, Meta(ge=0, le=2**53)]
+    type: MediaType
+    name: FileName
+
+
+Value: TypeAlias = _Scalar | tuple[str, ...] | FileValue
 
 
 class Open(Struct, tag_field="t", tag="open", frozen=True):
@@ -91,6 +108,10 @@ class _UnjudgedValue(Struct, tag_field="t", tag="set", frozen=True):
     value: msgspec.Raw
 
 
+class _UnjudgedFile(FileValue, tag_field="t", tag="file", frozen=True, kw_only=True):
+    path: str
+
+
 class ChangeTags(Struct, tag_field="t", tag="tags", frozen=True):
     add: Annotated[list[Tag], Meta(max_length=LIMITS.set_strings)] = []
     remove: Annotated[list[Tag], Meta(max_length=LIMITS.set_strings)] = []
@@ -107,12 +128,21 @@ class Close(Struct, tag_field="t", tag="close", frozen=True):
 
 
 _Unjudged: TypeAlias = (
-    Open | _UnjudgedPoints | _UnjudgedValue | ChangeTags | Drop | Close
+    Open
+    | _UnjudgedPoints
+    | UnjudgedRecords
+    | _UnjudgedValue
+    | _UnjudgedFile
+    | ChangeTags
+    | Drop
+    | Close
 )
-Content: TypeAlias = Open | AddPoints | SetValue | ChangeTags | Drop | Close
+Content: TypeAlias = (
+    Open | AddPoints | AddRecords | SetValue | ChangeTags | Drop | Close
+)
 # First bytes of MessagePack's extensions, of which timestamps are one.
 EXTENSIONS = frozenset({0xC7, 0xC8, 0xC9, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8})
-KINDS = frozenset({"open", "points", "set", "tags", "drop", "close"})
+KINDS = frozenset({"open", "points", "records", "set", "file", "tags", "drop", "close"})
 
 
 class _AnyKind(Struct):
@@ -136,8 +166,13 @@ def read_message(raw: bytes | msgspec.Raw) -> Content:
     match content:
         case _UnjudgedPoints():
             return _judged_points(content)
+        case UnjudgedRecords():
+            return judged_records(content)
         case _UnjudgedValue():
             return SetValue(clean_path(content.path), _judged_value(content.value))
+        case _UnjudgedFile(digest=digest, size=size, type=type_, name=name):
+            value = FileValue(digest, size, type_, name)
+            return SetValue(clean_path(content.path), value)
         case _:
             return content
 

@@ -14,9 +14,17 @@ from typing import TypeAlias
 import numpy as np
 
 from tracker.errors import FrameDiffers, OutOfOrder
-from tracker.ingest.batch import Batch, Reason, refuse_paths
+from tracker.ingest.batch import Batch, refuse_paths
 from tracker.ingest.limits import LIMITS
-from tracker.ingest.messages import ChangeTags, Content, Drop, SetValue, Value
+from tracker.ingest.messages import (
+    ChangeTags,
+    Content,
+    Drop,
+    FileValue,
+    SetValue,
+    Value,
+)
+from tracker.ingest.records import AddRecords, Reason
 from tracker.models import Kind
 
 # A number may be logged as 1 now and as 0.5 later.
@@ -118,11 +126,13 @@ def kind_of(content: Content) -> Kind:
             return kind_of_value(content.value)
         case ChangeTags():
             return Kind.STRING_SET
+        case AddRecords():
+            return Kind(f"{content.kind}_series")
         case _:
             return Kind.FLOAT_SERIES
 
 
-def kind_of_value(value: Value) -> Kind:
+def kind_of_value(value: Value) -> Kind:  # noqa: PLR0911 - one for each kind
     match value:
         case bool():  # before int, of which it is a kind
             return Kind.BOOLEAN
@@ -134,6 +144,8 @@ def kind_of_value(value: Value) -> Kind:
             return Kind.STRING
         case datetime():
             return Kind.DATETIME
+        case FileValue():
+            return Kind.FILE
         case _:
             return Kind.STRING_SET
 

@@ -1,6 +1,6 @@
 """Stores a batch in one transaction: as a whole or not at all, and once.
 
-A batch touches rows in one order: spool, attributes, journal, run, work.
+A batch touches rows in one order: spool, attributes, files, records, journal, run, work.
 Everybody who writes to more than one of them keeps to it, so that nobody waits for
 somebody who waits for them.
 """
@@ -8,7 +8,7 @@ somebody who waits for them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -29,7 +29,13 @@ from tracker.ingest.attributes import (
 )
 from tracker.ingest.batch import Batch, read_batch
 from tracker.ingest.commits import committed
-from tracker.ingest.entries import Paths, SeriesIds, entry_of, paths_of_points
+from tracker.ingest.entries import (
+    Paths,
+    SeriesIds,
+    entry_of,
+    paths_of_points,
+    records_of,
+)
 from tracker.ingest.known_series import known_series, remember_series
 from tracker.ingest.messages import Close, Drop
 from tracker.ingest.opening import from_microseconds, open_spool
@@ -49,6 +55,7 @@ from tracker.ingest.spools import (
     note_progress,
 )
 from tracker.models import Attribute, Role, Run, Spool, State, WorkKind, Workspace
+from tracker.records.store import add_records
 from tracker.series.points import Integers
 
 LISTED_REFUSALS = 20
@@ -112,8 +119,9 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
     if spool.is_in_trash:
         raise NotFound("run")
 
-    batch, checksums, series = _accepted(spool, batch)
+    batch, checksums, series, ids = _accepted(spool, batch)
     batch = write_values(spool, batch)
+    is_ripe = add_records(spool.run_id, records_of(batch, ids))
     now = timezone.now()
     entry = entry_of(batch, series)
     if entry is not None:
@@ -121,6 +129,8 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
     last_number = spool.last_number if batch.is_heartbeat else batch.last
     note_progress(spool, last_number, checksums, now)
     has_changed = _note_what_is_rare(spool, batch, now)
+    if is_ripe:
+        request_work(spool.run_id, WorkKind.COMPACT)
     if has_changed or is_new:
         _request_what_follows(spool)
     return _Stored(
@@ -133,7 +143,7 @@ def _listed(refusal: Refusal) -> Refusal:
 
 
 def _opened_spool(actor: Actor, spool_id: UUID, batch: Batch) -> LockedSpool:
-    workspace = _writable_workspace(actor)
+    workspace = writable_workspace(actor)
     if batch.opening is None:
         raise OutOfOrder(1)
     open_spool(workspace, spool_id, batch.opening)
@@ -143,7 +153,7 @@ def _opened_spool(actor: Actor, spool_id: UUID, batch: Batch) -> LockedSpool:
     return spool
 
 
-def _writable_workspace(actor: Actor) -> Workspace:
+def writable_workspace(actor: Actor) -> Workspace:
     if actor.workspace_id is None or not actor.may_ingest:
         raise NotAllowed("write runs")
     workspace = Workspace.objects.filter(
@@ -156,8 +166,13 @@ def _writable_workspace(actor: Actor) -> Workspace:
     return workspace
 
 
-def _accepted(spool: LockedSpool, batch: Batch) -> tuple[Batch, bytes, SeriesIds]:
-    """Return what is accepted of the batch, the checksums, and the ids of its series."""
+def _accepted(
+    spool: LockedSpool, batch: Batch
+) -> tuple[Batch, bytes, SeriesIds, Mapping[str, int]]:
+    """Return what is accepted of the batch, the checksums, and the ids of its series.
+
+    The last are those of single paths, as records have them.
+    """
     series = dict(_known_series(spool.run_id, batch))
     kinds = single_kinds(batch, beside=series)
     known = known_attributes(spool.run_id, kinds)
@@ -189,7 +204,7 @@ def _accepted(spool: LockedSpool, batch: Batch) -> tuple[Batch, bytes, SeriesIds
     for paths in paths_of_points(batch):
         if paths not in series:
             series[paths] = np.array([known[path].id for path in paths], np.int64)
-    return batch, checksums, series
+    return batch, checksums, series, {path: each.id for path, each in known.items()}
 
 
 def _known_series(run_id: UUID, batch: Batch) -> Iterator[tuple[Paths, Integers]]:

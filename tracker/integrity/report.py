@@ -83,6 +83,11 @@ class Report:
             f"{seen.journal_entries:,} journal entries of {seen.runs:,} runs; "
             f"{seen.unreadable_points:,} more cannot be read"
         )
+        if seen.record_chunks:
+            self._say(
+                f"read {seen.records:,} records in {seen.record_chunks:,} chunks; "
+                f"{seen.unreadable_records:,} more cannot be read"
+            )
         self._say(self._verdict())
         return self.exit_code
 

@@ -18,6 +18,7 @@ from django.db.models import Model, QuerySet
 from django.db.models.functions import Length
 
 from tracker.integrity.problem import Problem, Repair, Severity
+from tracker.integrity.records import RecordWhole, record_chunk_faults
 from tracker.integrity.rows import (
     Ticks,
     TicksById,
@@ -33,11 +34,13 @@ from tracker.models import (
     Attribute,
     JournalEntry,
     Kind,
+    RecordChunk,
     Run,
     SeriesChunk,
     SeriesTicks,
     Spool,
 )
+from tracker.queries.records import RECORD_KINDS
 from tracker.series.codec import decode_ticks
 from tracker.series.columns import Damaged
 
@@ -63,6 +66,9 @@ class Seen:
     chunks: int = 0
     points: int = 0
     unreadable_points: int = 0
+    record_chunks: int = 0
+    records: int = 0
+    unreadable_records: int = 0
 
 
 @dataclass(slots=True)
@@ -84,6 +90,7 @@ class RunWalk:
         yield from self._journal()
         yield from self._chunks()
         yield from self._ticks()
+        yield from self._records()
         yield from self._summaries()
         yield from self._spools()
 
@@ -267,6 +274,33 @@ class RunWalk:
             yield Problem(
                 severity, code, place, what, advice, self.run.id, repair, row_id
             )
+
+    def _records(self) -> Iterator[Problem]:
+        rows = Attribute.objects.filter(run_id=self.run.id, kind__in=RECORD_KINDS)
+        series = {row.pk: RecordWhole(row) for row in rows.iterator(READ_ROWS)}
+        chunks = RecordChunk.objects.filter(run_id=self.run.id)
+        for chunk in _in_portions(chunks, "data"):
+            self.seen.record_chunks += 1
+            whole = series.get(chunk.series_id)
+            path = whole.row.path if whole else f"series {chunk.series_id}"
+            where = f"{path}, chunk {chunk.pk} of records"
+            if whole is None:
+                yield self._wrong("record-series", where, "its series does not exist")
+            else:
+                whole.add_row(chunk)
+            try:
+                faults = list(record_chunk_faults(chunk))
+            except Damaged as damage:
+                self.seen.unreadable_records += chunk.count
+                what = f"{damage}; its {chunk.count:,} records are left out"
+                yield self._damaged("record-damaged", where, what)
+                continue
+            self.seen.records += chunk.count
+            for fault in faults:
+                yield self._wrong("record-row", where, fault)
+        for whole in series.values():
+            if what := "; ".join(whole.faults()):
+                yield self._wrong("record-summary", whole.row.path, what)
 
     def _summaries(self) -> Iterator[Problem]:
         for series_id, row in self.series.items():

@@ -2,8 +2,10 @@
 
 from tracker.models.attribute import Attribute, Kind
 from tracker.models.diagnosis import Diagnosis, Finding
+from tracker.models.file import Blob, File
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.project import Project
+from tracker.models.records import RecordChunk
 from tracker.models.run import Run, Spool, Stage, State
 from tracker.models.series import JournalEntry, SeriesChunk, SeriesTicks
 from tracker.models.token import SignInLink, Token
@@ -13,13 +15,16 @@ from tracker.models.workspace import Member, Role, Workspace
 
 __all__ = [
     "Attribute",
+    "Blob",
     "Diagnosis",
+    "File",
     "Finding",
     "JournalEntry",
     "Kind",
     "Ladder",
     "Member",
     "Project",
+    "RecordChunk",
     "Role",
     "Run",
     "Rung",

@@ -25,6 +25,10 @@ class Kind(models.TextChoices):
     DATETIME = "datetime"
     STRING_SET = "string_set"
     FLOAT_SERIES = "float_series"
+    # Series of records; see tracker/records.
+    TEXT_SERIES = "text_series"
+    HISTOGRAM_SERIES = "histogram_series"
+    FILE = "file"
 
 
 class Attribute(models.Model):
@@ -38,14 +42,15 @@ class Attribute(models.Model):
         Project, models.CASCADE, related_name="+", db_index=False
     )
     path = models.CharField(max_length=1024)
-    kind = models.CharField(max_length=12, choices=Kind.choices)
+    kind = models.CharField(max_length=16, choices=Kind.choices)
     updated_at = models.DateTimeField(auto_now=True)
 
     # float, integer, boolean (0 or 1), and a series' last value. SQLite stores
     # NaN as NULL, so NaN is a flag of its own on both databases.
     number = models.FloatField(null=True)
     is_nan = models.BooleanField(default=False)
-    # string; an integer too large for a float, exactly; datetime as ISO 8601 in UTC.
+    # string; an integer too large for a float, exactly; datetime as ISO 8601 in UTC;
+    # of a file its digest.
     text = models.TextField(null=True)
     # string_set, sorted.
     items = models.JSONField(null=True)

@@ -25,8 +25,11 @@ Value = float | int | bool | str | datetime | list[str]
 
 _READ_TEXT: dict[Kind, Callable[[str], Value]] = {
     Kind.STRING: str,
+    # The beginning of its last record.
+    Kind.TEXT_SERIES: str,
     Kind.INTEGER: int,
     Kind.DATETIME: datetime.fromisoformat,
+    Kind.FILE: str,
 }
 _READ_NUMBER: dict[Kind, Callable[[float], Value]] = {
     Kind.INTEGER: int,

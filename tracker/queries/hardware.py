@@ -54,6 +54,15 @@ def measured_lines(
     ]
 
 
+def measures_of(run: Run, stages: Collection[str]) -> set[str]:
+    """Return what was measured in any of these stages, by path below the stage."""
+    return {
+        _below(path, stage)[1]
+        for stage in stages
+        for path in series_paths(run, monitoring_path(stage))
+    }
+
+
 def stage_lines(
     run: Run,
     stage: str,

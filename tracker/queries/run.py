@@ -32,7 +32,11 @@ SILENT_AFTER = timedelta(seconds=30)
 # A script that joins a run comes soon after the one before it has ended.
 JOINED_WITHIN = timedelta(minutes=10)
 # Of further ranks nothing is shown.
-MACHINES = (Q(path__contains="/facts/") | OF_CPUS) & OF_FIRST_RANK
+# Of several GPUs, the first stands for all; descriptions of readings are long.
+UNSHOWN = Q(path__endswith="/facts/readings") | (
+    Q(path__contains="/facts/gpu/") & ~Q(path__contains="/facts/gpu/0/")
+)
+MACHINES = (Q(path__contains="/facts/") & ~UNSHOWN | OF_CPUS) & OF_FIRST_RANK
 
 # A path, and the total, the number of finite readings and of all.
 GpuReading: TypeAlias = tuple[str, float, int, int]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from web.figures.hardware import KINDS, Kind, scaled_row
+from web.figures.hardware import scaled_row
+from web.figures.hardware_kinds import GROUPS, Kind
 from web.figures.rows import Reading, Row
 from web.figures.series import Line
 from web.figures.smoothing import smoothed
@@ -94,7 +95,7 @@ def _share_row(line: ShareLine, limit: float | None) -> Row:
 
 def _kind(signal: EvidenceSignal) -> Kind:
     """Return the row the signal has among the hardware, or one of its own."""
-    for kind in KINDS:
+    for kind in (kind for group in GROUPS for kind in group.kinds):
         if signal.path in kind.measures:
             return kind
     return Kind(signal.title, signal.unit, {signal.path: signal.title})

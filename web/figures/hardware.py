@@ -9,98 +9,25 @@ from itertools import groupby
 
 import numpy as np
 
+from web.figures.hardware_kinds import (
+    BYTES,
+    BYTES_PER_SECOND,
+    OVERVIEW,
+    SECONDS,
+    SHARE,
+    Group,
+    Kind,
+)
 from web.figures.rows import Reading, Row
 from web.figures.series import Line
 
-BYTES, BYTES_PER_SECOND, SECONDS = "B", "B/s", "s"
 SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 # A limit far above what was used would press the line to the floor of its row.
 LIMIT_SHOWN_FROM = 0.3
 HEADROOM = 1.06
-GPU = re.compile(r"^gpu/(\d{1,4})/")
-NO_GPU = "No GPU was visible to this run."
-NO_STEPS = (
-    "Step times were not measured. The line that measures them:"
-    " for batch in run.loader(loader):"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A row: its measures by path below the stage, and what its absence means."""
-
-    title: str
-    unit: str
-    measures: Mapping[str, str]
-    absent: str = ""
-    limit: str = ""  # the fact that bounds the readings
-    top: float | None = None
-
-
-KINDS = (
-    Kind(
-        "GPU utilization",
-        "%",
-        {"gpu/<i>/utilization_percent": "GPU <i>"},
-        absent=NO_GPU,
-        top=100.0,
-    ),
-    Kind(
-        "CPU cores in use",
-        "cores",
-        {
-            "job/cpu_cores": "all processes",
-            "job/main_cpu_cores": "main process",
-            "job/worker_cpu_cores": "mean worker",
-        },
-        absent="CPU use was not measured.",
-        limit="facts/effective_cores",
-    ),
-    Kind(
-        "Step time",
-        SECONDS,
-        {"step/seconds": "step", "step/data_wait_seconds": "waiting for data"},
-        absent=NO_STEPS,
-    ),
-    Kind(
-        "GPU memory",
-        BYTES,
-        {"gpu/<i>/memory_used_bytes": "GPU <i>"},
-        limit="facts/gpu/0/memory_total_bytes",
-    ),
-    Kind("GPU power", "W", {"gpu/<i>/power_watts": "GPU <i>"}),
-    Kind(
-        "Memory",
-        BYTES,
-        {
-            "job/memory_bytes": "all processes",
-            "cgroup/memory_used_bytes": "container",
-            "host/memory_used_bytes": "whole host",
-        },
-        absent="Memory was not measured.",
-        limit="facts/memory_limit_bytes",
-    ),
-    Kind(
-        "Disk",
-        BYTES_PER_SECOND,
-        {
-            "job/read_bytes_per_second": "job read",
-            "host/disk_read_bytes_per_second": "host read",
-            "host/disk_write_bytes_per_second": "host write",
-        },
-        absent="Disk traffic was not measured.",
-    ),
-    Kind(
-        "Network",
-        BYTES_PER_SECOND,
-        {
-            "host/network_receive_bytes_per_second": "received",
-            "host/network_send_bytes_per_second": "sent",
-        },
-        absent="Network traffic was not measured.",
-    ),
-)
-MEASURES = frozenset(measure for kind in KINDS for measure in kind.measures)
+# Of a GPU, or of a slice of one; and what is measured of each probe.
+GPU = re.compile(r"^gpu/(\d{1,4})/(?:mig/(\d{1,4})/)?")
+PROBE = re.compile(r"^agent/probes/(\w{1,40})_seconds$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +45,18 @@ class Hardware:
     absent: Sequence[str] = field(default=())
 
 
-def is_drawn(measure: str) -> bool:
-    return _pattern(measure) in MEASURES
+def is_drawn(measure: str, group: Group = OVERVIEW) -> bool:
+    return _pattern(measure) in group.measures
 
 
 def hardware_rows(
-    measurements: Sequence[Measurement], facts: Mapping[str, float]
+    measurements: Sequence[Measurement],
+    facts: Mapping[str, float],
+    group: Group = OVERVIEW,
 ) -> Hardware:
     """Make a row of each kind that was measured, and name the kinds that were not."""
     rows, absent = [], []
-    for kind in KINDS:
+    for kind in group.kinds:
         readings = _readings(kind, measurements)
         if readings:
             rows.append(scaled_row(kind, readings, facts.get(kind.limit)))
@@ -163,6 +92,8 @@ def scale_of(unit: str, largest: float) -> tuple[float, str]:
         return 1024.0**-power, SIZES[power] + per_second
     if unit == SECONDS and largest < 1:
         return 1000.0, "ms"
+    if unit == SHARE:
+        return 100.0, "%"
     return 1.0, unit
 
 
@@ -181,24 +112,36 @@ def _readings(kind: Kind, measurements: Sequence[Measurement]) -> list[Reading]:
     several_ranks = len({item.rank for item in fitting}) > 1
     readings = []
     for (measure, rank), same in groupby(fitting, key=lambda i: (i.measure, i.rank)):
-        name = kind.measures[_pattern(measure)].replace("<i>", _gpu(measure))
+        name = _name(kind.measures[_pattern(measure)], measure)
         if several_ranks:
             name = f"{name}, rank {rank}"
         readings.append(Reading(name, [item.line for item in same]))
     return readings
 
 
-def _identity(item: Measurement) -> tuple[int, int]:
-    gpu = _gpu(item.measure)
-    return int(gpu) if gpu else 0, item.rank
+def _identity(item: Measurement) -> tuple[int, int, str, int]:
+    gpu, part = _gpu(item.measure)
+    return gpu, part, item.measure, item.rank
 
 
-def _gpu(measure: str) -> str:
+def _gpu(measure: str) -> tuple[int, int]:
+    """Return the numbers of a GPU and of a slice of it; -1 where there is none."""
     match = GPU.match(measure)
-    return match[1] if match else ""
+    if match is None:
+        return -1, -1
+    return int(match[1]), -1 if match[2] is None else int(match[2])
+
+
+def _name(pattern: str, measure: str) -> str:
+    if probe := PROBE.match(measure):
+        return pattern.replace("<name>", probe[1].replace("_", " "))
+    gpu, part = _gpu(measure)
+    return pattern.replace("<i>", f"{gpu}" if part < 0 else f"{gpu}, slice {part}")
 
 
 def _pattern(measure: str) -> str:
+    if PROBE.match(measure):
+        return "agent/probes/<name>_seconds"
     return GPU.sub("gpu/<i>/", measure)
 
 

@@ -263,10 +263,15 @@ def _reading_traces(
             colour=colour,
             width=1.3,
             # Hover text comes from templates of ours; units are ours, too.
-            rows={**place, "meta": unit, "hovertemplate": HOVER, "mode": "lines"},
+            rows={**place, "meta": unit, "hovertemplate": HOVER, "mode": _mode(line)},
         )
     )
     return drawn
+
+
+def _mode(line: Line) -> str:
+    # Between events there is no line, and a single one would have none at all.
+    return "lines" if len(line.x) > 1 else "markers"
 
 
 def _limit(value: float, index: int) -> Shape:

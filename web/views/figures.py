@@ -20,6 +20,7 @@ from tracker.freshness import fresh_answer, is_held, marked, not_modified
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.diagnoses import FindingView, StageDiagnosis, diagnoses_of
 from tracker.queries.hardware import measured_lines, stage_lines
+from tracker.queries.histograms import read_histograms
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.run import RunOverview, StageRow, may_go_on, run_overview
 from tracker.queries.series import read_line
@@ -27,6 +28,8 @@ from tracker.queries.versions import version_of
 from web.figure_columns import CONTENT_TYPE, packed
 from web.figures.evidence import evidence_rows
 from web.figures.hardware import Measurement, hardware_rows, is_drawn
+from web.figures.hardware_kinds import GROUPS, Group
+from web.figures.histogram import histogram_figure
 from web.figures.rows import Frame, TimeSpan, rows_figure
 from web.figures.series import NamedLine, series_figure
 from web.figures.stages import StageBar, stages_figure
@@ -37,6 +40,8 @@ from web.views.chart_options import read_number, read_options
 from web.views.cited_signals import cited_paths, cited_signals, share_limit
 
 MOST_BUCKETS = 500
+# Columns of a map, which few charts are wide enough for.
+MOST_HISTOGRAMS = 300
 MILLISECONDS = 1_000
 SEVERITIES = list(Severity)
 
@@ -120,6 +125,41 @@ def series(request: PageRequest, run_id: UUID) -> HttpResponse:
 
 @require_safe
 @signed_in
+def histograms(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Draw the histograms of one series; of very many, evenly chosen ones."""
+    path = request.GET.get("path", "")
+    if not path or "\0" in path:
+        raise InvalidInput("path", "must name a series")
+    options = read_options(request.GET)
+
+    run = readable_run(request.actor, run_id)
+    is_live = may_go_on(run)
+    version = figure_version(request, [run], is_live=is_live)
+
+    def draw() -> HttpResponse:
+        found = read_histograms(
+            run,
+            path,
+            most=MOST_HISTOGRAMS,
+            axis=options.axis,
+            low=options.low,
+            high=options.high,
+        )
+        figure = histogram_figure(
+            found.x,
+            found.histograms,
+            axis=options.axis,
+            low=options.low,
+            high=options.high,
+            count=found.count,
+        )
+        return sent_figure(request, figure, is_live=is_live)
+
+    return fresh_answer(request, version, draw)
+
+
+@require_safe
+@signed_in
 def stages(request: PageRequest, run_id: UUID) -> HttpResponse:
     overview = run_overview(readable_run(request.actor, run_id))
     bars = [bar for stage in overview.stages for bar in _bars(stage)]
@@ -133,12 +173,18 @@ def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
     overview = run_overview(run)
     shown = chosen_stages(overview, request.GET.get("stage", ""))
+    group = chosen_group(request.GET.get("group", ""))
     measured = measured_lines(
-        run, [stage.name for stage in shown], is_drawn, low=low, high=high
+        run,
+        [stage.name for stage in shown],
+        lambda measure: is_drawn(measure, group),
+        low=low,
+        high=high,
     )
     drawn = hardware_rows(
         [Measurement(found.measure, found.rank, found.line) for found in measured],
         numeric_facts(overview, shown),
+        group,
     )
     frame = Frame(
         spans=stage_spans(shown),
@@ -194,6 +240,14 @@ def chosen_stages(overview: RunOverview, name: str) -> list[StageRow]:
     if name and not stages:
         raise NotFound("stage")
     return stages
+
+
+def chosen_group(name: str) -> Group:
+    """Return the group of rows of this name; without a name, the overview."""
+    for group in GROUPS:
+        if group.name == name:
+            return group
+    raise NotFound("group")
 
 
 def stage_spans(stages: list[StageRow]) -> list[TimeSpan]:

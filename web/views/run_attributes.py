@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -10,10 +12,30 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
-from tracker.queries.attributes import attribute_paths, attribute_values, paths_of_texts
+from tracker.queries.attributes import (
+    AttributeRow,
+    attribute_paths,
+    attribute_values,
+    paths_of_texts,
+)
+from tracker.queries.files import files_at
 from web.attribute_tree import MOST_SHOWN, found_level, level_below, trail
 from web.session import PageRequest, signed_in
+from web.templatetags.format import bytes_size
 from web.views.run_frame import run_frame
+
+FILE = "file"
+
+
+# Any: a row of the runs table; pages do not import tables.
+def _rows(run: Any, paths: list[str]) -> dict[str, AttributeRow]:
+    """Read attributes; files say how they are called, and not only what they hold."""
+    rows = attribute_values([run.id], paths)[run.id]
+    named = files_at(run, [path for path, row in rows.items() if row.kind == FILE])
+    for path, file in named.items():
+        text = f"{file.name}, {bytes_size(file.size)}"
+        rows[path] = replace(rows[path], value=text)
+    return rows
 
 
 @require_safe
@@ -35,7 +57,7 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
     asked = {"prefix": prefix, "search": search, "after": level.after}
     context = {
         "run": run,
-        "level": level.filled(attribute_values([run.id], level.paths)[run.id]),
+        "level": level.filled(_rows(run, level.paths)),
         "prefix": prefix,
         "search": search,
         "count": len(paths),

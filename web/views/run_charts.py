@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
 from tracker.queries.attributes import series_count, series_paths
+from tracker.queries.histograms import histogram_paths
 from web.chart_sections import chart_sections
 from web.session import PageRequest, signed_in
 from web.views.chart_options import read_options
@@ -24,17 +25,20 @@ AXES = (("step", "Step"), ("time", "Time"), ("relative", "Relative"))
 @signed_in
 def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
+    histograms = histogram_paths(run)
     if request.htmx:
-        return _new_charts(request, series_count(run))
+        return _new_charts(request, series_count(run) + len(histograms))
 
-    paths = series_paths(run)
+    paths = sorted([*series_paths(run), *histograms])
     search = request.GET.get("search", "")
     matching = [path for path in paths if search.casefold() in path.casefold()]
     options = read_options(request.GET)
     context = {
         **run_frame(request, run_id, "charts"),
         # Without JavaScript the search happens here; with it, on the page.
-        "sections": chart_sections(matching[:MOST_CHARTS], opens_all=bool(search)),
+        "sections": chart_sections(
+            matching[:MOST_CHARTS], histograms, opens_all=bool(search)
+        ),
         "hidden": max(0, len(matching) - MOST_CHARTS),
         "count": len(paths),
         "matching": len(matching),

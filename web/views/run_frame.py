@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from tracker.access import may_edit, readable_run
+from tracker.queries.records import has_texts
 from tracker.queries.run import run_overview
 from web.session import PageRequest
 
@@ -27,6 +28,7 @@ def run_frame(request: PageRequest, run_id: UUID, tab: str) -> dict[str, Any]:
         "project": run.project,
         "may_edit": may_edit(request.actor, run.project),
         "run_tab": tab,
+        "has_texts": tab == "logs" or has_texts(run),
         "join_snippet": SNIPPET.format(
             # JSON's strings are Python's, and they escape what could end the line.
             name=json.dumps(run.name),

@@ -36,7 +36,8 @@ V2 = {
     "job/memory.max": str(GIB),
     "job/inner/memory.max": "max",
     "job/inner/memory.current": "3000",
-    "job/inner/memory.stat": "anon 1\ninactive_file 1000\n",
+    "job/inner/memory.stat": "anon 1\nfile 1500\ninactive_file 1000\n",
+    "job/inner/memory.events": "low 0\nhigh 0\nmax 4\noom 0\noom_kill 1\n",
 }
 V1 = {
     "cpu/job/cpu.cfs_quota_us": "50000",
@@ -46,7 +47,10 @@ V1 = {
     "memory/job/memory.limit_in_bytes": str(GIB),
     "memory/memory.limit_in_bytes": "9223372036854771712",
     "memory/job/memory.usage_in_bytes": "3000",
-    "memory/job/memory.stat": "inactive_file 1\ntotal_inactive_file 1000\n",
+    "memory/job/memory.stat": "total_cache 1500\ntotal_inactive_file 1000\n",
+    "memory/job/memory.failcnt": "4",
+    "memory/job/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
+    "cpuacct/job/cpuacct.usage": "5000",
 }
 CASES = pytest.mark.parametrize(
     ("membership", "files", "statistics"),
@@ -64,6 +68,7 @@ def test_the_tightest_limit_on_the_way_up_counts(make, membership, files, statis
 
     assert probe.facts() == {
         "facts/effective_cores": 0.5,
+        "facts/cpu_quota_cores": 0.5,
         "facts/memory_limit_bytes": GIB,
     }
 
@@ -108,3 +113,38 @@ def test_a_group_that_cannot_be_seen_is_the_visible_root(make, path):
 def test_no_groups_are_said_to_be_absent(make):
     with pytest.raises(ProbeUnavailable):
         make("", {})
+
+
+@CASES
+def test_use_and_time_stopped_are_per_second(make, membership, files, statistics):
+    probe, root = make(membership, files)
+    probe.sample(0.0)
+
+    text = "usage_usec 1000005\nnr_periods 110\nthrottled_usec 500000\n"
+    (root / statistics).write_text(text + "throttled_time 500000005\n")
+    usage = root / "cpuacct/job/cpuacct.usage"
+    if usage.exists():
+        usage.write_text("1000005000")
+    first, second = probe.sample(2.0), probe.sample(3.0)
+
+    assert first["cgroup/cpu_cores"] == pytest.approx(0.5)
+    assert second["cgroup/throttled_seconds_per_second"] == 0
+    assert second["cgroup/cpu_cores"] == 0
+
+
+@CASES
+def test_kills_and_limits_met_count_from_the_agents_beginning(
+    make, membership, files, statistics
+):
+    probe, root = make(membership, files)
+    first = probe.sample(0.0)
+
+    for path in root.rglob("memory.*"):
+        text = path.read_text().replace("max 4", "max 6").replace("kill 1", "kill 2")
+        path.write_text("6" if path.name == "memory.failcnt" else text)
+    second = probe.sample(1.0)
+
+    assert first["cgroup/oom_kills"] == first["cgroup/memory_limit_hits"] == 0
+    assert first["cgroup/page_cache_bytes"] == 1500
+    assert second["cgroup/oom_kills"] == 1
+    assert second["cgroup/memory_limit_hits"] == 2

@@ -1,118 +1,138 @@
-# ruff: noqa: N802 - the driver library's own names
 from __future__ import annotations
 
-from types import SimpleNamespace
+import os
 
+import pynvml
 import pytest
 
 from agent.probes.nvml import NvmlProbe
 from agent.probes.probe import ProbeUnavailable
+from agent.probes.reading import pattern_of
+from tests.agent.probes.nvml_double import GIB, LOST, Card
+
+POWER_POLICY = pynvml.NVML_FI_DEV_PERF_POLICY_POWER
+HW_THERMAL = pynvml.NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN
+RX_BYTES = pynvml.NVML_FI_DEV_PCIE_COUNT_RX_BYTES
+NVLINK_TX = pynvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX
+REPLAYS = pynvml.NVML_FI_DEV_PCIE_REPLAY_COUNTER
+UNCORRECTED = pynvml.NVML_FI_DEV_ECC_DBE_VOL_TOTAL
+PENDING = pynvml.NVML_FI_DEV_REMAPPED_PENDING
+ENERGY = pynvml.NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION
+UTILIZATION_SAMPLES = pynvml.NVML_GPU_UTILIZATION_SAMPLES
 
 
-class FakeNvml:
-    """A driver with a list of GPUs; readings named in `unsupported` fail."""
-
-    NVML_ERROR_NOT_SUPPORTED = 3
-    NVML_TEMPERATURE_GPU = 0
-    NVML_CLOCK_SM = 1
-
-    class NVMLError(Exception):
-        def __init__(self, value):
-            super().__init__(value)
-            self.value = value
-
-    def __init__(self, gpus=2, unsupported=(), error=3):
-        self.gpus = gpus
-        self.unsupported = unsupported
-        self.error = error
-        self.calls = []
-
-    def nvmlInit(self):
-        if self.gpus is None:
-            raise self.NVMLError(12)
-
-    def nvmlDeviceGetCount(self):
-        return self.gpus
-
-    def nvmlDeviceGetHandleByIndex(self, index):
-        return index
-
-    def nvmlDeviceGetUUID(self, handle):
-        return f"GPU-{handle}{handle}{handle}{handle}-x"
-
-    def nvmlDeviceGetName(self, handle):
-        return b"NVIDIA Test"
-
-    def nvmlDeviceGetUtilizationRates(self, handle):
-        return self._read("utilization", SimpleNamespace(gpu=90, memory=40))
-
-    def nvmlDeviceGetMemoryInfo(self, handle, version=None):
-        return self._read("memory", SimpleNamespace(used=5, total=10))
-
-    def nvmlDeviceGetPowerUsage(self, handle):
-        return self._read("power", 250_500)
-
-    def nvmlDeviceGetEnforcedPowerLimit(self, handle):
-        return self._read("limit", 400_000)
-
-    def nvmlDeviceGetTemperature(self, handle, sensor):
-        return self._read("temperature", 61)
-
-    def nvmlDeviceGetClockInfo(self, handle, clock):
-        return self._read("clock", 1_410)
-
-    def _read(self, name, value):
-        self.calls.append(name)
-        if name in self.unsupported:
-            raise self.NVMLError(self.error)
-        return value
+def make(visible=None):
+    environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
+    return NvmlProbe(pynvml, environment)
 
 
-def test_every_gpu_is_read():
-    probe = NvmlProbe(FakeNvml(), {})
+def test_every_gpu_is_read(driver):
+    driver(Card(), Card(utilization=10))
 
-    assert probe.facts() == {
-        "facts/gpu_count": 2,
-        **{f"facts/gpu/{i}/name": "NVIDIA Test" for i in range(2)},
-        **{f"facts/gpu/{i}/memory_total_bytes": 10 for i in range(2)},
-        **{f"facts/gpu/{i}/power_limit_watts": 400.0 for i in range(2)},
+    sample = make().sample(0.0)
+
+    assert sample["gpu/0/utilization_percent"] == 90
+    assert sample["gpu/1/utilization_percent"] == 10
+    assert sample["gpu/1/memory_utilization_percent"] == 40
+    assert sample["gpu/1/memory_used_bytes"] == 5 * GIB
+    assert sample["gpu/1/memory_reserved_bytes"] == GIB / 2
+    assert sample["gpu/1/power_watts"] == 250.5
+    assert sample["gpu/1/temperature_celsius"] == 61
+    assert sample["gpu/1/temperature_margin_celsius"] == 29
+    assert sample["gpu/1/sm_clock_mhz"] == 1_410
+    assert sample["gpu/1/memory_clock_mhz"] == 2_619
+    assert sample["gpu/1/performance_state"] == 0
+    assert sample["gpu/1/jpeg_percent"] == 7
+    assert sample["gpu/1/pcie_width"] == 8
+
+
+def test_a_gpu_says_what_it_is(driver):
+    driver(Card())
+
+    facts = make().facts()
+
+    assert facts["facts/gpu_count"] == 1
+    assert facts["facts/gpu_driver"] == "580.65.06"
+    assert facts["facts/gpu_driver_cuda"] == "13.0"
+    of_gpu = {k.removeprefix("facts/gpu/0/"): v for k, v in facts.items()}
+    expected = {
+        "name": "NVIDIA Test H100",
+        "uuid": "GPU-0000-0",
+        "compute_capability": "9.0",
+        "memory_total_bytes": 80 * GIB,
+        "power_limit_watts": 400.0,
+        "power_limit_default_watts": 700.0,
+        "power_limit_max_watts": 700.0,
+        "temperature_slowdown_celsius": 90.0,
+        "pcie_width_max": 16,
+        "near_cpus": "0-3,64",
+        "nvlinks": 3,
+        "is_ecc_on": True,
     }
-    sample = probe.sample(0.0)
-    assert {path: v for path, v in sample.items() if path.startswith("gpu/1/")} == {
-        "gpu/1/utilization_percent": 90.0,
-        "gpu/1/memory_utilization_percent": 40.0,
-        "gpu/1/memory_used_bytes": 5.0,
-        "gpu/1/power_watts": 250.5,
-        "gpu/1/temperature_celsius": 61.0,
-        "gpu/1/sm_clock_mhz": 1410.0,
-    }
+    assert {name: of_gpu[name] for name in expected} == expected
+    assert "is_mig_on" not in of_gpu
 
 
-def test_no_driver_is_no_gpu_and_no_count():
+def test_no_driver_is_no_gpu_and_no_count(driver):
+    driver().has_driver = False
+
     with pytest.raises(ProbeUnavailable):
-        NvmlProbe(FakeNvml(gpus=None), {})
+        make()
 
 
-def test_what_a_gpu_does_not_offer_is_absent_and_asked_for_once():
-    library = FakeNvml(1, unsupported=("power", "limit"))
-    probe = NvmlProbe(library, {})
+def test_what_a_gpu_does_not_offer_is_absent_and_asked_for_once(driver):
+    library = driver(Card(lacks={"nvmlDeviceGetPowerUsage"}))
+    probe = make()
 
     first, second = probe.sample(0.0), probe.sample(1.0)
 
-    assert "gpu/0/power_watts" not in first | second
-    assert len(second) == 5
-    assert library.calls.count("power") == 1
-    assert "facts/gpu/0/power_limit_watts" not in probe.facts()
+    assert "gpu/0/power_watts" not in {**first, **second}
+    assert library.calls.count("nvmlDeviceGetPowerUsage") == 1
+    assert second["gpu/0/utilization_percent"] == 90
 
 
-def test_a_passing_failure_is_asked_again():
-    library = FakeNvml(1, unsupported=("power",), error=999)
-    probe = NvmlProbe(library, {})
+def test_functions_that_an_older_driver_lacks_have_older_ones_for_them(driver):
+    driver(Card(lacks={"nvmlDeviceGetMemoryInfo_v2"}))
+
+    sample = make().sample(0.0)
+
+    # Which counted what the driver keeps as used, and said nothing of it.
+    assert sample["gpu/0/memory_used_bytes"] == 5.5 * GIB
+    assert sample.get("gpu/0/memory_reserved_bytes") is None
+
+
+def test_a_passing_failure_is_asked_again(driver):
+    card = Card(fails={"nvmlDeviceGetPowerUsage": 999})
+    driver(card)
+    probe = make()
     assert "gpu/0/power_watts" not in probe.sample(0.0)
 
-    library.unsupported = ()
+    card.fails.clear()
 
     assert probe.sample(1.0)["gpu/0/power_watts"] == 250.5
+
+
+def test_a_gpu_that_vanishes_leaves_the_others(driver):
+    card = Card()
+    library = driver(card, Card())
+    probe = make()
+    probe.sample(0.0)
+    card.fails["all"] = LOST
+    gone = probe.sample(1.0)
+    news = probe.news()
+    library.calls.clear()
+
+    still = probe.sample(2.0)
+    asked = len(library.calls)
+    card.fails.clear()
+    back = probe.sample(40.0)
+
+    assert {path.split("/")[1] for path in gone} == {"1"}
+    assert news["facts/gpu/0/state"] == "lost: GPU is lost"
+    assert {path.split("/")[1] for path in still} == {"1"}
+    assert asked < 15
+    assert "gpu/0/utilization_percent" in back
+    assert probe.news()["facts/gpu/0/state"] == "present"
 
 
 @pytest.mark.parametrize(
@@ -126,8 +146,238 @@ def test_a_passing_failure_is_asked_again():
         ("MIG-abc", {0, 1}),
     ],
 )
-def test_only_gpus_this_process_may_see_are_read(visible, indices):
-    probe = NvmlProbe(FakeNvml(), {"CUDA_VISIBLE_DEVICES": visible})
+def test_only_gpus_this_process_may_see_are_read(driver, visible, indices):
+    driver(Card(), Card())
+    probe = make(visible)
 
     assert probe.facts()["facts/gpu_count"] == len(indices)
     assert {int(path.split("/")[1]) for path in probe.sample(0.0)} == indices
+
+
+def test_counters_of_nanoseconds_become_shares_of_time(driver):
+    card = Card(fields={POWER_POLICY: 10**9, HW_THERMAL: 0}, mask=0x4 | 0x8)
+    driver(card)
+    probe = make()
+    first = probe.sample(0.0)
+    card.fields.update({POWER_POLICY: 2 * 10**9, HW_THERMAL: 10**8})
+
+    sample = probe.sample(5.0)
+
+    # Never from the mask where there is a counter.
+    assert "gpu/0/limited/power_share" not in first
+    assert sample["gpu/0/limited/power_share"] == pytest.approx(0.2)
+    assert sample["gpu/0/limited/thermal_hardware_share"] == pytest.approx(0.02)
+    assert sample["gpu/0/limited/hardware_slowdown_share"] == 1
+    assert probe.chosen["gpu/<i>/limited/power_share"] == "NVML counters"
+    assert probe.chosen["gpu/<i>/limited/power_brake_share"] == "NVML event reasons"
+
+
+def test_without_counters_the_mask_says_what_holds_at_the_moment(driver):
+    driver(Card(mask=0x4 | 0x1))
+    probe = make()
+
+    sample = probe.sample(0.0)
+
+    assert sample["gpu/0/limited/power_share"] == 1
+    assert sample["gpu/0/limited/thermal_hardware_share"] == 0
+    assert sample["gpu/0/idle_share"] == 1
+    assert probe.chosen["gpu/<i>/limited/power_share"] == "NVML event reasons"
+
+
+def test_energy_is_joules_since_the_agent_began_even_after_a_reset(driver):
+    card = Card(fields={ENERGY: 5_000_000})
+    driver(card)
+    probe = make()
+    assert probe.sample(0.0)["gpu/0/energy_joules"] == 0
+    card.fields[ENERGY] = 6_000_000
+    later = probe.sample(5.0)
+    card.fields[ENERGY] = 500_000
+
+    after_reset = probe.sample(10.0)
+
+    assert later["gpu/0/energy_joules"] == 1_000
+    assert later["gpu/0/power_mean_watts"] == 200
+    assert after_reset["gpu/0/energy_joules"] == 1_500
+    assert "gpu/0/power_mean_watts" not in after_reset
+
+
+def test_energy_comes_from_a_call_where_there_is_no_field(driver):
+    card = Card()
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    card.millijoules += 1_000
+
+    assert probe.sample(5.0)["gpu/0/energy_joules"] == 1
+
+
+def test_bytes_are_rates_and_links_are_summed(driver):
+    card = Card(fields={RX_BYTES: 0, NVLINK_TX: 0})
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    card.fields.update({RX_BYTES: 5_000, NVLINK_TX: 10})
+
+    sample = probe.sample(5.0)
+
+    assert sample["gpu/0/pcie_receive_bytes_per_second"] == 1_000
+    assert sample["gpu/0/nvlink_send_bytes_per_second"] == 2_048
+    assert "gpu/0/pcie_send_bytes_per_second" not in sample
+
+
+def test_errors_count_from_the_agents_beginning_and_what_stands_stands(driver):
+    card = Card(fields={REPLAYS: 7, UNCORRECTED: 2, PENDING: 1})
+    driver(card)
+    probe = make()
+    first = probe.sample(0.0)
+    card.fields[REPLAYS] = 9
+
+    later = probe.sample(60.0)
+
+    assert first["gpu/0/pcie_replays"] == 0
+    assert first["gpu/0/ecc_uncorrected"] == 2
+    assert first["gpu/0/remapped_rows_pending"] == 1
+    assert "gpu/0/nvlink_errors" not in first
+    assert later["gpu/0/pcie_replays"] == 2
+
+
+def test_the_drivers_samples_are_a_distribution_of_what_is_new(driver):
+    card = Card(samples={UTILIZATION_SAMPLES: [(t, 100) for t in range(1, 50)]})
+    driver(card)
+    probe = make()
+    first = probe.sample(0.0)
+    # Half of the time idle: the mean alone would not tell.
+    card.samples[UTILIZATION_SAMPLES] += [(50 + t, 100 * (t % 2)) for t in range(20)]
+
+    sample = probe.sample(5.0)
+
+    assert "gpu/0/utilization_p50_percent" not in first
+    assert sample["gpu/0/utilization_p5_percent"] == 0
+    assert sample["gpu/0/utilization_p95_percent"] == 100
+    assert sample["gpu/0/utilization_samples"] == 20
+    assert "gpu/0/utilization_samples" not in probe.sample(10.0)
+
+
+def test_hardware_counters_compare_with_the_sample_before(driver):
+    card = Card(gpm={2: 55.0, 5: 30.0, 10: float("nan"), 21: 2.0, 30: 1.0, 33: 9.0})
+    library = driver(card)
+    probe = make()
+
+    first, second = probe.sample(0.0), probe.sample(1.0)
+    calls = library.calls.count("nvmlGpmSampleGet")
+    probe.close()
+
+    assert not any("/gpm/" in path for path in first)
+    assert second["gpu/0/gpm/sm_active_percent"] == 55
+    assert second["gpu/0/gpm/tensor_active_percent"] == 30
+    assert second["gpu/0/gpm/decoder_busiest_percent"] == 9
+    assert second["gpu/0/pcie_receive_bytes_per_second"] == 2 * 2**20
+    assert "gpu/0/gpm/dram_active_percent" not in second
+    assert "gpu/0/gpm/sm_occupancy_percent" not in second
+    assert calls == 2
+    assert library._gpm_samples == {}
+
+
+def test_a_gpu_says_what_it_was_measured_with(driver):
+    driver(Card(gpm={2: 1.0}, fields={ENERGY: 1, POWER_POLICY: 1}), Card(has_gpm=False))
+    probe = make()
+    probe.sample(0.0)
+
+    news = probe.news()
+
+    assert news["facts/gpu/0/measured_with"] == "gpm, counters, nvml"
+    assert news["facts/gpu/1/measured_with"] == "nvml"
+
+
+def test_slices_have_memory_and_hardware_counters_of_their_own(driver):
+    driver(Card(slices=2, gpm={2: 55.0}))
+    probe = make()
+    probe.sample(0.0)
+
+    sample, facts = probe.sample(1.0), probe.facts()
+
+    assert sample["gpu/0/mig/1/memory_used_bytes"] == 5 * GIB
+    assert sample["gpu/0/mig/1/gpm/sm_active_percent"] == 55
+    assert "gpu/0/mig/2/memory_used_bytes" not in sample
+    assert "gpu/0/utilization_percent" not in sample
+    assert "gpu/0/gpm/sm_active_percent" not in sample
+    assert sample["gpu/0/power_watts"] == 250.5
+    assert facts["facts/gpu/0/is_mig_on"] is True
+    assert facts["facts/gpu/0/mig/0/uuid"] == "MIG-0000-1"
+
+
+def test_the_jobs_processes_and_others_are_told_apart(driver):
+    me, other = os.getpid(), 999_999_999
+    card = Card(processes=[(me, 3 * GIB), (other, GIB)])
+    driver(card)
+
+    sample = make().sample(0.0)
+
+    assert sample["gpu/0/processes"] == 2
+    assert sample["gpu/0/job_memory_bytes"] == 3 * GIB
+    assert sample["gpu/0/other_processes"] == 1
+    assert sample["gpu/0/other_memory_bytes"] == GIB
+
+
+def test_shares_of_processes_are_of_what_is_new_and_idle_is_zero(driver):
+    card = Card(processes=[(os.getpid(), GIB)], shares=[(1, os.getpid(), 80)])
+    driver(card)
+    probe = make()
+    first = probe.sample(0.0)
+    card.shares += [(2, os.getpid(), 70), (2, 999_999_999, 20)]
+    second = probe.sample(5.0)
+
+    idle = probe.sample(10.0)
+
+    assert "gpu/0/job_sm_percent" not in first
+    assert second["gpu/0/job_sm_percent"] == 70
+    assert second["gpu/0/other_sm_percent"] == 20
+    assert idle["gpu/0/job_sm_percent"] == 0
+
+
+def test_every_path_is_described(driver):
+    fields = dict.fromkeys(range(1, pynvml.NVML_FI_MAX), 1)
+    samples = {kind: [(1, 5), (2, 5)] for kind in range(9)}
+    gpm = dict.fromkeys(range(1, pynvml.NVML_GPM_METRIC_MAX), 1.0)
+    card = Card(fields=fields, samples=samples, gpm=gpm)
+    driver(card, Card(slices=1, gpm=gpm))
+    probe = make()
+    described = {reading.path for reading in probe.readings}
+    stated = {fact.path for fact in probe.states}
+
+    seen: set[str] = set()
+    for now in (0.0, 60.0):
+        seen |= {pattern_of(path) for path in probe.sample(now)}
+        card.samples = {kind: [(3, 5)] for kind in range(9)}
+
+    assert seen <= described
+    assert len(seen) > 70
+    assert {pattern_of(path) for path in probe.facts()} <= stated | {"facts/gpu_count"}
+
+
+def test_pcie_is_never_measured_by_the_call_that_blocks(driver):
+    library = driver(Card())
+    make().sample(0.0)
+
+    assert "nvmlDeviceGetPcieThroughput" not in library.calls
+
+
+@pytest.mark.parametrize(
+    ("local_rank", "visible", "read"),
+    [
+        (None, None, {0, 1}),
+        (0, None, {0, 1}),
+        (1, None, {1}),
+        (5, None, set()),
+        (1, "0", {0}),
+    ],
+)
+def test_each_further_rank_of_a_machine_reads_its_own_gpu(
+    driver, local_rank, visible, read
+):
+    driver(Card(), Card())
+    environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
+    probe = NvmlProbe(pynvml, environment, local_rank=local_rank)
+
+    assert {int(path.split("/")[1]) for path in probe.sample(0.0)} == read
+    assert probe.facts()["facts/gpu_count"] == (2 if visible is None else 1)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -7,6 +8,7 @@ import time
 import pytest
 
 from agent.probes.process import ProcessProbe
+from agent.probes.processes import parse_state
 from tests.agent.conftest import wait_until
 
 BUSY = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
@@ -65,3 +67,52 @@ def test_a_process_without_children_has_no_worker_time():
 
         assert "job/worker_cpu_cores" not in probe.sample(1.0)
         alone.communicate(b"\n")
+
+
+def test_a_line_of_proc_is_read_whatever_the_name_of_the_process():
+    fields = " ".join(str(number) for number in range(4, 53))
+    state = parse_state(f"12 (a) b ) D {fields}".encode())
+
+    assert state.state == "D"
+    assert state.threads == 20
+    assert state.major_faults == 12
+    assert state.cpu_seconds == pytest.approx((14 + 15) / os.sysconf("SC_CLK_TCK"))
+
+
+def test_the_main_thread_and_what_it_reads_are_told(tmp_path):
+    (tmp_path / "data").write_bytes(b"x" * 1_000_000)
+    probe = ProcessProbe()
+    first = probe.sample(time.monotonic())
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        (tmp_path / "data").read_bytes()
+
+    sample = probe.sample(time.monotonic())
+
+    assert first["job/open_files"] > 2
+    assert sample["job/requested_bytes_per_second"] > 1_000_000
+    assert 0 < sample["job/main_thread_cpu_cores"] < 1.5
+    assert sample["job/threads"] >= 1
+
+
+def test_workers_are_summarised_by_the_least_and_the_most(parent):
+    probe = ProcessProbe(parent.pid)
+    wait_until(lambda: probe.sample(time.monotonic()).get("job/workers") == 1)
+    time.sleep(0.6)
+
+    sample = probe.sample(time.monotonic())
+
+    cores = [sample[f"job/worker_cpu_cores{end}"] for end in ("_min", "", "_max")]
+    assert cores == sorted(cores)
+    assert sample["job/workers_blocked"] in (0, 1)
+    assert 0 <= sample["job/worker_core_wait_share"] <= 1
+
+
+def test_a_process_that_has_ended_says_nothing():
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
+    ) as p:
+        probe = ProcessProbe(p.pid)
+        p.communicate(b"\n")
+
+    assert probe.sample(time.monotonic()) == {}

@@ -4,6 +4,7 @@ import logging
 import re
 import struct
 import threading
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,99 +13,243 @@ import pytest
 import agent
 from agent import background
 from agent.notices import Notices
-from agent.probes import sampler
+from agent.probes import PROBES, documentation, sampler, turns
+from agent.probes.listing import probe_classes
+from agent.probes.probe import Job, Probe, ProbeUnavailable
+from agent.probes.reading import Reading, Scope
 from agent.probes.sampler import Sampler
 from agent.recorder import Recorder
 from agent.rows import Row, read_row
 from tests.agent.conftest import REPOSITORY, wait_until
 
 
-class Probe:
-    name = "test"
+def make_probe(said=None, **more):
+    """Return a class of probes that say something; by default, they fail."""
 
-    def __init__(self, readings=None):
-        self.readings = readings
-        self.asked = 0
+    class TestProbe(Probe):
+        name = "test"
+        asked = 0
+        allowance = 1.0
 
-    def facts(self):
-        return {"facts/name": "x"}
+        def facts(self):
+            return {"facts/name": "x\ud800"}
 
-    def sample(self, now):
-        self.asked += 1
-        if self.readings is None:
-            raise OSError("gone")
-        return self.readings
+        def sample(self, now):
+            type(self).asked += 1
+            if said is None:
+                raise OSError("gone")
+            return said() if callable(said) else said
 
-
-@pytest.fixture
-def sample():
-    """Take turns with given probes, and return what they logged."""
-
-    def take(*probes, turns=1):
-        recorder = Recorder(Notices(), wake=lambda: False, strict=False)
-        recorder.begin(None)
-        made = Sampler(
-            "m",
-            recorder,
-            Notices(),
-            agent_cpu_seconds=lambda: 0.5,
-            probes=lambda notices: list(probes),
-        )
-        for _ in range(turns):
-            made.turn()
-        layouts = recorder.layouts.by_number
-        return Taken(
-            facts={c.path: c.value for c in recorder.buffer.take_changes()},
-            rows=[read_row(r, 0, layouts) for r in recorder.buffer.take_rows(2**20)],
-        )
-
-    return take
+    for name, value in more.items():
+        setattr(TestProbe, name, value)
+    return TestProbe
 
 
 class Taken(NamedTuple):
     facts: dict[str, object]
     rows: list[Row]
 
-
-def test_readings_are_numbered_by_interval(sample):
-    facts, rows = sample(Probe({"cpu": 1.0}))
-
-    assert facts == {"m/facts/name": "x", "m/facts/framework": "plain"}
-    assert [row.paths for row in rows] == [("m/cpu", "m/agent/cpu_seconds")]
-    assert [row.step for row in rows] == [0.0]
-    assert [row.values for row in rows] == [struct.pack("<2d", 1.0, 0.5)]
+    def values(self, path):
+        return [
+            struct.unpack_from("<d", row.values, 8 * row.paths.index(path))[0]
+            for row in self.rows
+            if path in row.paths
+        ]
 
 
-def test_a_probe_that_fails_is_told_once_and_left_alone(sample, caplog):
-    failing, fine = Probe(None), Probe({"cpu": 1.0})
+class Bench:
+    """A sampler with given probes, and what it logs."""
 
-    taken = sample(failing, fine)
+    def __init__(self, *probes, interval=1.0, job=None):
+        self.interval = interval
+        self.recorder = Recorder(Notices(), wake=lambda: False, strict=False)
+        self.recorder.begin(None)
+        self.sampler = Sampler(
+            "m",
+            self.recorder,
+            Notices(),
+            agent_cpu_seconds=lambda: 0.5,
+            interval=interval,
+            job=job,
+            probes=lambda: list(probes),
+        )
+        self.facts = {}
 
-    assert [row.paths[0] for row in taken.rows] == ["m/cpu"]
+    def turn(self, times=1):
+        for _ in range(times - 1):
+            self.sampler.turn()
+            time.sleep(self.interval)
+        self.sampler.turn()
+        return self.take()
+
+    def take(self):
+        layouts = self.recorder.layouts.by_number
+        changes = self.recorder.buffer.take_changes()
+        self.facts.update({c.path: c.value for c in changes})
+        rows = self.recorder.buffer.take_rows(2**20)
+        return Taken(self.facts, [read_row(r, 0, layouts) for r in rows])
+
+    def stop(self):
+        self.sampler.stop(1.0)
+
+
+@pytest.fixture
+def bench():
+    made = []
+
+    def make(*probes, **options):
+        made.append(Bench(*probes, **options))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.stop()
+
+
+def test_readings_are_numbered_by_interval(bench):
+    taken = bench(make_probe({"cpu": 1.0})).turn()
+
+    assert taken.facts["m/facts/name"] == "x?"
+    assert taken.facts["m/facts/framework"] == "plain"
+    assert taken.facts["m/facts/probes/test"] == "measured"
+    assert taken.values("m/cpu") == [1.0]
+    assert taken.values("m/agent/cpu_seconds") == [0.5]
+    assert {row.step for row in taken.rows} == {0.0}
+
+
+def test_what_was_logged_is_described(bench):
+    reading = Reading("gpu/<i>/heat", "°C", Scope.GPU, "its sensor", 0.8)
+    probe = make_probe({"gpu/0/heat": 1.0, "gpu/1/heat": 2.0}, readings=(reading,))
+
+    taken = bench(probe).turn()
+
+    lines = taken.facts["m/facts/readings"].splitlines()
+    assert "gpu/<i>/heat\t°C\tGPU\t0.8\tits sensor" in lines
+    assert "agent/cpu_seconds\ts\tagent's threads\t1\tits clocks" in lines
+    assert len(lines) == len(set(lines))
+
+
+def test_of_several_sources_the_one_that_was_chosen_is_described(bench):
+    readings = [Reading("a", "s", Scope.HOST, name, 1.0) for name in ("one", "two")]
+    chosen = property(lambda self: {"a": "two"})
+
+    taken = bench(make_probe({"a": 1.0}, readings=readings, chosen=chosen)).turn()
+
+    assert "a\ts\thost\t1\ttwo" in taken.facts["m/facts/readings"].splitlines()
+
+
+def test_a_probe_that_fails_is_told_once_and_left_alone(bench, caplog):
+    failing, fine = make_probe(None), make_probe({"cpu": 1.0})
+
+    taken = bench(failing, fine, interval=0.01).turn(3)
+
+    assert taken.values("m/cpu") == [1.0, 1.0, 1.0]
     assert [r.levelname for r in caplog.records] == ["WARNING"]
-    sample(failing, fine, turns=3)
-    assert failing.asked == 2
+    assert failing.asked == 1
 
 
-def test_a_slow_probe_is_asked_less_often(sample, monkeypatch):
-    monkeypatch.setattr(sampler, "BUDGET_SECONDS", -1.0)
-    slow = Probe({"cpu": 1.0})
+def test_a_probe_that_keeps_failing_is_made_anew(bench, monkeypatch):
+    monkeypatch.setattr(turns, "_FAILED_INTERVAL_SECONDS", 0.0)
+    closed = []
+    failing = make_probe(None, close=lambda self: closed.append(self))  # noqa: PLW0108
 
-    sample(slow, turns=5)
+    bench(failing, interval=0.01).turn(6)
 
-    assert slow.asked == 1
+    assert len(closed) == 2
 
 
-def test_no_gpu_driver_is_said_once_as_information(caplog):
+def test_what_is_not_here_is_said_once_as_information(bench, caplog):
     caplog.set_level(logging.INFO, "agent")
 
-    names = [probe.name for probe in sampler.make_probes(Notices())]
+    @classmethod
+    def refuse(cls, job):
+        raise ProbeUnavailable("no such thing")
 
-    assert names[:2] == ["host", "process"]
-    if "nvml" not in names:
-        assert [r.levelname for r in caplog.records if "NVIDIA" in r.message] == [
-            "INFO"
-        ]
+    taken = bench(make_probe({}, of=refuse)).turn(3)
+
+    assert taken.facts["m/facts/probes/test"] == "not here: no such thing"
+    assert [r.levelname for r in caplog.records] == ["INFO"]
+
+
+def test_a_probe_that_costs_too_much_is_asked_less_often(bench):
+    def work():
+        end = time.thread_time() + 0.002
+        while time.thread_time() < end:
+            pass
+        return {"cpu": 1.0}
+
+    costly = make_probe(work, allowance=0.0005)
+    tested = bench(costly, interval=0.001)
+
+    tested.turn(60)
+
+    # The first turns teach what it costs; by then, an interval is 4 s long.
+    assert 2 <= costly.asked <= 4
+
+
+def test_a_probe_that_hangs_leaves_the_others(bench, monkeypatch, caplog):
+    monkeypatch.setattr(turns, "HANGING_SECONDS", 0.05)
+    done = threading.Event()
+
+    def hang():
+        done.wait(10)
+        return {"late": 1.0}
+
+    hanging = make_probe(hang, name="hanging", may_hang=True)
+    fine = make_probe({"cpu": 1.0}, name="fine")
+    tested = bench(hanging, fine, interval=0.01)
+    tested.turn()
+    wait_until(lambda: hanging.asked == 1)
+    time.sleep(0.1)
+
+    began = time.monotonic()
+    taken = tested.turn(3)
+    took = time.monotonic() - began
+    state = taken.facts["m/facts/probes/hanging"]
+    done.set()
+    wait_until(lambda: "m/late" in {p for r in tested.take().rows for p in r.paths})
+
+    assert took < 5
+    assert len(taken.values("m/cpu")) >= 3
+    assert state == "does not answer"
+    assert taken.facts["m/facts/probes/fine"] == "measured"
+    assert [r.levelname for r in caplog.records] == ["WARNING"]
+    wait_until(lambda: tested.take().facts["m/facts/probes/hanging"] == "measured")
+
+
+def test_the_end_of_a_run_does_not_wait_for_a_probe_that_hangs(bench):
+    done = threading.Event()
+    hanging = make_probe(lambda: {"late": float(done.wait(10))}, may_hang=True)
+    tested = bench(hanging)
+    tested.turn()
+    wait_until(lambda: hanging.asked == 1)
+
+    began = time.monotonic()
+    tested.sampler.stop(2.0)
+    took = time.monotonic() - began
+    done.set()
+
+    assert took < 1.5
+
+
+def test_nothing_is_logged_of_a_run_that_has_ended(bench):
+    tested = bench(make_probe({"cpu": 1.0}))
+    tested.turn()
+    tested.recorder.end()
+
+    assert tested.turn().rows == []
+
+
+def test_the_agents_own_cost_is_logged(bench):
+    tested = bench(make_probe({"cpu": 1.0}))
+    tested.turn()
+    time.sleep(0.3)
+
+    taken = tested.turn()
+
+    assert taken.values("m/agent/cpu_share") == [0.0]
+    assert len(taken.values("m/agent/tick_late_seconds")) == 1
+    assert len(taken.values("m/agent/probes/test_seconds")) <= 1
 
 
 def test_a_real_run_logs_only_paths_the_documentation_lists(tracker):
@@ -115,8 +260,9 @@ def test_a_real_run_logs_only_paths_the_documentation_lists(tracker):
     written = {m["path"] for m in tracker.messages() if "path" in m}
     written |= {path for m in tracker.of_kind("points") for path in m["paths"]}
     page = (REPOSITORY / Path("docs/monitoring.md")).read_text("utf-8")
-    listed = set(re.findall(r"`([a-z_]+/[a-z_/<>]+)`", page))
+    listed = set(re.findall(r"`([a-z_]+/[a-z_/<>0-9]+)`", page))
     plain = {re.sub(r"gpu/\d+/", "gpu/<i>/", p.split("/", 2)[2]) for p in written}
+    plain = {re.sub(r"(?<=/probes/)[a-z_]+?(?=_seconds|$)", "<name>", p) for p in plain}
     assert plain <= listed
     assert {
         "host/cpu_percent",
@@ -126,26 +272,40 @@ def test_a_real_run_logs_only_paths_the_documentation_lists(tracker):
     } <= plain
 
 
+def test_the_page_is_what_the_probes_say():
+    page = (REPOSITORY / "docs/monitoring.md").read_text("utf-8")
+
+    assert documentation.rewritten(page) == page
+
+
 def test_a_probe_is_one_file_and_one_line():
     folder = REPOSITORY / "agent" / "probes"
-    source = (folder / "sampler.py").read_text("utf-8")
-    others = {"__init__", "probe", "rates", "sampler"}
+    probes = {
+        file.stem
+        for file in folder.glob("*.py")
+        if re.search(r"^class \w+\(Probe\):", file.read_text("utf-8"), re.M)
+    }
 
-    for file in folder.glob("*.py"):
-        if file.stem not in others:
-            assert f"agent.probes.{file.stem} import" in source
+    assert probes == {module for module, _ in PROBES}
 
 
-def test_a_driver_that_takes_its_time_keeps_no_process_from_forking(monkeypatch):
+def test_no_path_is_described_twice_by_the_same_source():
+    for probe in probe_classes():
+        keys = [(reading.path, reading.source) for reading in probe.readings]
+        assert len(keys) == len(set(keys))
+        assert all(0 < reading.quality <= 1 for reading in probe.readings)
+
+
+def test_a_driver_that_takes_its_time_keeps_no_process_from_forking(bench):
     waiting, done = threading.Event(), threading.Event()
 
-    def slow():
+    @classmethod
+    def slow(cls, job):
         waiting.set()
         assert done.wait(10)
+        return cls()
 
-    monkeypatch.setattr("agent.probes.nvml.NvmlProbe", slow)
-    thread = threading.Thread(target=sampler.make_probes, args=(Notices(),))
-    thread.start()
+    bench(make_probe({}, of=slow, may_hang=True)).turn()
     assert waiting.wait(10)
 
     is_free = background._importing.acquire(timeout=1)
@@ -153,4 +313,21 @@ def test_a_driver_that_takes_its_time_keeps_no_process_from_forking(monkeypatch)
     assert is_free
     background._importing.release()
     done.set()
-    thread.join()
+
+
+def test_what_belongs_to_the_machine_is_measured_by_its_first_rank(bench):
+    machine = make_probe({"m": 1.0}, is_of_machine=True)
+    own = make_probe({"o": 1.0})
+
+    taken = bench(machine, own, job=Job(local_rank=1)).turn()
+
+    assert taken.values("m/o") == [1.0]
+    assert machine.asked == 0
+
+
+def test_the_interval_is_a_setting(tracker, monkeypatch):
+    assert sampler.INTERVAL_SECONDS == 1.0
+    monkeypatch.setenv("SEAMARK_SAMPLE_SECONDS", "0.1")
+
+    with pytest.raises(agent.InvalidSetting, match="SEAMARK_SAMPLE_SECONDS"):
+        agent.init("r")

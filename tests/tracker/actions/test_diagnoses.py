@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from tests.builders import write_values
+from tests.builders import make_project, make_run, write_values
 from tests.tracker.queries.measured import finish, measure_loop, measured_run
 from tracker.actions import diagnoses
-from tracker.actions.diagnoses import diagnose_run
-from tracker.models import Diagnosis, Finding, Run, Stage, State
+from tracker.actions.diagnoses import diagnose_run, runs_to_diagnose
+from tracker.actions.work import claim_work, fail_work, request_work
+from tracker.models import Diagnosis, Finding, Run, Stage, State, Work, WorkKind
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -229,3 +233,41 @@ def test_a_run_that_is_gone_is_no_error():
     diagnose_run(run_id)
 
     assert not Stage.objects.filter(run_id=run_id).exists()
+
+
+@pytest.fixture
+def live_runs(member) -> list[Run]:
+    project = make_project(member)
+    return [make_run(project, f"live {number}") for number in range(3)]
+
+
+def test_live_runs_are_those_heard_of_lately(live_runs):
+    first, silent, trashed = live_runs
+    make_run(first.project, "ended", State.FINISHED)
+    Run.objects.filter(id=silent.id).update(
+        last_seen_at=timezone.now() - timedelta(seconds=91)
+    )
+    Run.objects.filter(id=trashed.id).update(trashed_at=timezone.now())
+
+    assert runs_to_diagnose() == [first.id]
+
+
+def test_of_many_live_runs_those_come_next_that_waited_longest(live_runs, monkeypatch):
+    first, second, third = live_runs
+    diagnose_run(second.id)
+    diagnose_run(third.id)
+
+    assert runs_to_diagnose() == [first.id, second.id, third.id]
+
+    monkeypatch.setattr(diagnoses, "LIVE_AT_ONCE", 1)
+    diagnose_run(first.id)
+    assert runs_to_diagnose() == [second.id]
+
+
+def test_a_diagnosis_that_fails_keeps_no_other_run_waiting(live_runs, monkeypatch):
+    failing, *others = live_runs
+    request_work(failing.id, WorkKind.DIAGNOSE)
+    work = Work.objects.get(run=failing, kind=WorkKind.DIAGNOSE)
+    fail_work(claim_work(work.id), RuntimeError("no such luck"))
+
+    assert set(runs_to_diagnose()) == {run.id for run in others}

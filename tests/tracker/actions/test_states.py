@@ -9,11 +9,10 @@ from django.utils import timezone
 from tests.builders import START, Process, close_message, make_project, make_run
 from tracker.actions.states import (
     has_unjudged_stage,
-    live_run_ids,
     mark_silent,
     settle_states,
 )
-from tracker.models import Diagnosis, Run, Spool, Stage, State, Work, WorkKind
+from tracker.models import Diagnosis, Spool, Stage, State, Work, WorkKind
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -158,18 +157,6 @@ def test_a_process_that_speaks_again_is_running_again(member):
 
     assert process.run.state == State.RUNNING
     assert process.run.ended_at is None
-
-
-def test_live_runs_are_those_heard_of_lately(run, member):
-    make_run(run.project, "ended", State.FINISHED)
-    silent = make_run(run.project, "silent")
-    trashed = make_run(run.project, "trashed")
-    Run.objects.filter(id=silent.id).update(
-        last_seen_at=timezone.now() - timedelta(seconds=91)
-    )
-    Run.objects.filter(id=trashed.id).update(trashed_at=timezone.now())
-
-    assert live_run_ids() == [run.id]
 
 
 def test_a_stage_that_ended_wants_a_last_diagnosis(member):

@@ -202,7 +202,7 @@ def test_work_for_a_run_that_is_gone_is_not_asked_for(run, kind):
 def test_the_timetable_takes_no_notice_of_runs_that_are_gone(run, monkeypatch):
     gone = run.id
     run.delete()
-    monkeypatch.setattr(tasks, "live_run_ids", lambda: [gone])
+    monkeypatch.setattr(tasks, "runs_to_diagnose", lambda: [gone])
     monkeypatch.setattr(tasks, "compact_run", lambda run_id: 1)
 
     tasks.request_live_diagnoses()

@@ -15,10 +15,13 @@ from tests.builders import (
     make_member,
     make_project,
     make_run,
+    records_message,
+    write,
     write_series,
     write_tags,
     write_values,
 )
+from tests.tracker.api.v1.test_files import add
 from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.models import State
@@ -62,6 +65,21 @@ def stored(project):
     # Its summaries are known from then on.
     compact_run(run.id)
     return run
+
+
+def test_files_are_downloaded_and_checked(stored, settings, tmp_path):
+    settings.DATA_FOLDER = tmp_path / "data"
+    add(stored, "model/best", b"weights" * 500_000, name="best.pt")
+    add(stored, "model/deep/notes", b"hello", name="notes.txt")
+    run = agent.open_run("baseline")
+
+    assert run["model/best"].download(tmp_path) == [tmp_path / "best.pt"]
+    assert (tmp_path / "best.pt").read_bytes() == b"weights" * 500_000
+    found = run["model"].download(tmp_path / "all")
+    assert found == [tmp_path / "all/best.pt", tmp_path / "all/deep/notes.txt"]
+    assert [file.path for file in run.files()] == ["model/best", "model/deep/notes"]
+    with pytest.raises(agent.CannotRead, match="nothing at"):
+        run["other"].download(tmp_path)
 
 
 def test_runs_come_with_what_was_asked_for(project, stored):
@@ -249,3 +267,66 @@ def test_a_run_without_series_has_no_points(project):
 
     assert list(points) == []
     assert points.to_arrow().num_rows == 0
+
+
+def test_texts_and_histograms_come_back_as_they_were_logged(stored, monkeypatch):
+    monkeypatch.setattr("agent.stored_records._PAGE", 2)
+    histogram = agent.Histogram([0.0, 1.0, 1.0, math.nan], bins=2).encoded()
+    write(
+        stored,
+        [
+            records_message("logs/stdout", ["one", "zwei €", "three"], steps=[0, 1, 5]),
+            records_message("grads", [histogram], kind="histogram"),
+        ],
+    )
+
+    run = agent.open_run("baseline")
+
+    first, *_, last = run["logs/stdout"]
+    assert first == (0.0, datetime.fromtimestamp(START / 1e6, UTC), "one")
+    assert (last[0], last[2]) == (5.0, "three")
+    frame = run["logs/stdout"].to_pandas()
+    assert list(frame.columns) == ["step", "time", "value"]
+    assert frame["value"].tolist() == ["one", "zwei €", "three"]
+    later = run.records("logs/stdout", low=1)
+    assert [value for _, _, value in later] == ["zwei €", "three"]
+    ((_, _, found),) = run["grads"]
+    assert (found.edges, found.counts, found.others) == ([0, 0.5, 1], [1, 2], 1)
+    assert run.attributes("logs/") == {"logs/stdout": "three"}
+    assert run.series_paths() == ["train/loss"]
+
+
+def test_a_path_says_what_a_run_has_there(stored):
+    run = agent.open_run("baseline")
+
+    assert run["params/lr"] == 0.1
+    assert [step for _, step, _, _ in run["train/loss"]] == [0.0, 1.0, 2.5]
+    with pytest.raises(agent.CannotRead, match="nothing at 'params'"):
+        run["params"]
+
+
+def test_a_series_of_no_records_makes_a_table_with_its_columns(stored):
+    write(stored, [records_message("logs/stdout", ["one"])])
+
+    frame = agent.open_run("baseline").records("logs/stdout", low=7).to_pandas()
+
+    assert frame.empty
+    assert list(frame.columns) == ["step", "time", "value"]
+
+
+def test_what_an_agent_logs_is_what_it_reads_back(project, monkeypatch, tmp_path):
+    member = project.workspace.members.get()
+    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "both", Scope.FULL))
+    monkeypatch.setenv("SEAMARK_SPOOL", str(tmp_path / "spool"))
+    with agent.init("live", monitor=False) as run:
+        for number in range(300):
+            run.log({"loss": 1.0, "logs/stdout": f"line {number} – größe"})
+        run["grads"].append(agent.Histogram(edges=[0, 1, 10], counts=[3, 0.5]), step=7)
+
+    stored = agent.open_run("live")
+
+    lines = [(step, text) for step, _, text in stored["logs/stdout"]]
+    assert lines == [(number, f"line {number} – größe") for number in range(300)]
+    ((step, _, histogram),) = stored["grads"]
+    assert (step, histogram.edges, histogram.counts) == (7, [0, 1, 10], [3, 0.5])
+    assert stored.series("loss").count == 300

@@ -5,15 +5,14 @@ import pytest
 from tracker.errors import Busy
 from tracker.ingest.admission import (
     BEHIND_POINTS,
-    CROWDED,
     FAR_BEHIND_POINTS,
-    FLOOD_SECONDS,
     HALF_LIFE_SECONDS,
-    PATIENCE_SECONDS,
     RETRY_SECONDS,
     UNDISTURBED,
     Admission,
 )
+from tracker.ingest.crowd import WINDOW_SECONDS
+from tracker.processes import THREADS
 
 
 class World:
@@ -122,8 +121,8 @@ def test_many_batches_at_one_moment_are_all_let_in(crowd):
     admission = admission_in(world)
     admission.note("job", 1_000)
 
-    crowd(admission, "job", 4 * CROWDED)
-    world.seconds += PATIENCE_SECONDS / 2
+    crowd(admission, "job", THREADS)
+    world.seconds += WINDOW_SECONDS
 
     assert is_admitted(admission, "job")
 
@@ -133,27 +132,53 @@ def test_batches_without_a_pause_leave_threads_to_others(crowd):
     admission = admission_in(world)
     admission.note("flood", 1_000_000)
     admission.note("light", 1_000)
-    crowd(admission, "flood", CROWDED)
-    world.seconds += 2 * PATIENCE_SECONDS
+    crowd(admission, "flood", THREADS)
+    world.seconds += 3 * WINDOW_SECONDS
 
     assert not is_admitted(admission, "flood")
     assert is_admitted(admission, "light")
 
 
-def test_a_flood_that_is_over_is_forgotten():
+def offer(admission, world, *, threads, seconds, batch_seconds=0.1):
+    """Have batches come that would keep so many threads busy; return those let in."""
+    under_way, let_in, offered = [], 0, 0
+    for _ in range(round(seconds * threads / batch_seconds)):
+        world.seconds += batch_seconds / threads
+        while under_way and under_way[0][0] <= world.seconds:
+            under_way.pop(0)[1].__exit__(None, None, None)
+        entering = admission.admitted("flood")
+        offered += 1
+        try:
+            entering.__enter__()
+        except Busy:
+            continue
+        let_in += 1
+        under_way.append((world.seconds + batch_seconds, entering))
+    for _, entering in under_way:
+        entering.__exit__(None, None, None)
+    return let_in / offered
+
+
+def test_as_many_are_let_in_as_half_of_the_threads_can_do_while_the_flood_lasts():
     world = World()
     admission = admission_in(world)
-    admission.note("flood", 1_000_000)
-    with ExitStack() as stack:
-        for _ in range(CROWDED):
-            stack.enter_context(admission.admitted("flood"))
-        world.seconds += 2 * PATIENCE_SECONDS
+    admission.note("flood", 10**12)
+    offer(admission, world, threads=16, seconds=3 * WINDOW_SECONDS)
+
+    share = offer(admission, world, threads=16, seconds=15 * WINDOW_SECONDS)
+
+    assert share == pytest.approx(UNDISTURBED / 16, rel=0.15)
+
+
+def test_what_the_threads_can_do_is_let_in_even_after_a_stall():
+    world = World()
+    admission = admission_in(world)
+    admission.note("flood", 10**12)
+    with ExitStack() as stalled:
+        for _ in range(THREADS):
+            stalled.enter_context(admission.admitted("flood"))
+        world.seconds += 2 * WINDOW_SECONDS
         assert not is_admitted(admission, "flood")
 
-    with ExitStack() as stack:
-        for _ in range(UNDISTURBED):
-            stack.enter_context(admission.admitted("flood"))
-        assert not is_admitted(admission, "flood")
-
-        world.seconds += 2 * FLOOD_SECONDS
-        assert is_admitted(admission, "flood")
+    offer(admission, world, threads=5, seconds=5 * WINDOW_SECONDS)
+    assert offer(admission, world, threads=5, seconds=10) == 1.0

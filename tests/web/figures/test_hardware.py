@@ -1,14 +1,8 @@
 import pytest
 
 from tests.web.figures.plotly_schema import DrawnLine
-from web.figures.hardware import (
-    NO_GPU,
-    NO_STEPS,
-    Measurement,
-    hardware_rows,
-    is_drawn,
-    scale_of,
-)
+from web.figures.hardware import Measurement, hardware_rows, is_drawn, scale_of
+from web.figures.hardware_kinds import NO_GPU, NO_STEPS
 
 
 def measured(measure, values=(1.0, 2.0), rank=0):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import make_project, make_run
+from tests.builders import make_project, make_run, write_values
 from tests.web.sample_run import make_sample_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -47,3 +47,27 @@ def test_a_run_that_ended_without_readings_promises_none(project, page):
 
     assert "This run ended without any." in text
     assert "No readings yet" not in text
+
+
+def test_groups_with_readings_can_be_chosen(project, page):
+    run = make_sample_run(project)
+
+    text = page(run, "?group=cpu&stage=infer").content.decode()
+
+    assert "figures/hardware?stage=infer&amp;group=cpu" in text
+    assert "group=gpus" not in text
+    assert "group=cpu" in text
+
+
+def test_a_group_that_is_not_there_is_not_found(project, page):
+    assert page(make_run(project), "?group=nowhere").status_code == 404
+
+
+def test_a_probe_that_does_not_answer_is_told(project, page):
+    run = make_sample_run(project)
+    path = "monitoring/train/facts/probes/nvml"
+    write_values(run, {path: "does not answer"})
+
+    text = page(run).content.decode()
+
+    assert "Not measured: <code>nvml</code>, which does not answer." in text

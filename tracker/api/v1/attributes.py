@@ -37,8 +37,16 @@ class SeriesSummaryOut(AttributeOut):
     last_step: float | None
 
 
+class RecordSeriesOut(AttributeOut):
+    """The value is the beginning of the last text, and null of histograms."""
+
+    count: int
+    first_step: float | None
+    last_step: float | None
+
+
 class AttributesOut(Schema):
-    attributes: list[SeriesSummaryOut | AttributeOut]
+    attributes: list[SeriesSummaryOut | RecordSeriesOut | AttributeOut]
 
 
 @router.get("/runs/{uuid:run_id}/attributes", response=AttributesOut)
@@ -58,6 +66,12 @@ def attribute_answer(row: AttributeRow) -> dict[str, object]:
         "value": value(row.value),
         "updated_at": row.updated_at,
     }
+    if row.kind in ("text_series", "histogram_series"):
+        return attribute | {
+            "count": row.count,
+            "first_step": row.first_step,
+            "last_step": row.last_step,
+        }
     if row.kind != "float_series":
         return attribute
     return attribute | {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from django.conf import settings
 from django.http import HttpRequest
 from ninja import Router, Schema
 
@@ -19,15 +20,25 @@ class LimitsOut(Schema):
     frame_bytes: int
     messages: int
     points: int
+    records: int
     path_characters: int
     path_bytes: int
     string_characters: int
+    record_characters: int
+    histogram_bins: int
     set_strings: int
     set_string_characters: int
     attributes: int
+    part_bytes: int
+    # Of a file, and of all files of a workspace; 0: as much as the disk holds.
+    file_bytes: int
+    workspace_bytes: int
 
 
 @router.get("/limits", response=LimitsOut, auth=CallerAuth())
 def read_limits(request: HttpRequest) -> dict[str, int]:  # noqa: ARG001 - ninja gives it
     """The largest body, batch, path and value that will be accepted."""
-    return asdict(LIMITS)
+    return asdict(LIMITS) | {
+        "file_bytes": settings.LARGEST_FILE_BYTES,
+        "workspace_bytes": settings.WORKSPACE_FILE_BYTES,
+    }

@@ -14,7 +14,13 @@ from tracker.access import readable_project, runs_of
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.lines import BINARY, binary_lines, json_lines, table_of_lines
 from tracker.api.params import Buckets, High, Low, Name
-from tracker.api.tables import ARROW, CONTENT_TYPES, Export, download
+from tracker.api.tables import (
+    ARROW,
+    CONTENT_TYPES,
+    Export,
+    download,
+    written_points,
+)
 from tracker.errors import NotFound
 from tracker.freshness import fresh_answer, is_held, marked, not_modified
 from tracker.queries.all_points import read_all_points
@@ -186,7 +192,8 @@ def read_every_point(
         return not_modified(version)
 
     wanted = list(product(runs, dict.fromkeys(paths)))
-    export = Export(read_all_points(wanted, axis=axis, low=low, high=high), format)
+    parts = read_all_points(wanted, axis=axis, low=low, high=high)
+    export = Export(written_points(parts, format))
     return marked(download(StreamingHttpResponse(export), format, "points"), version)
 
 

@@ -15,6 +15,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from tracker.integrity.databases import look_at_database, look_at_redis
+from tracker.integrity.files import file_problems
 from tracker.integrity.host import look_at_host
 from tracker.integrity.problem import Problem, Severity
 from tracker.integrity.repair import repair
@@ -48,6 +49,11 @@ class Command(BaseCommand):
             "--repair",
             action="store_true",
             help="make right what can be without losing anything",
+        )
+        parser.add_argument(
+            "--quick",
+            action="store_true",
+            help="look at the sizes of files, and do not read them",
         )
         parser.add_argument(
             "--thorough",
@@ -86,6 +92,8 @@ class Command(BaseCommand):
         chosen = run_ids(only)
         if only is None:
             for problem in look_around(is_thorough=options["thorough"]):
+                report.add(problem)
+            for problem in file_problems(reads=not options["quick"]):
                 report.add(problem)
             report.rows = table_counts()
         elif not chosen:

@@ -28,7 +28,7 @@ const isCss = (value) =>
 
 // A copy, because Plotly writes into what it is given.
 function coloured(value, key = "") {
-  if (isCss(value) && key.toLowerCase().endsWith("color")) return computed(value)
+  if (isCss(value) && /color(scale)?$/i.test(key)) return computed(value)
   // Numbers are not copied; for Plotly, the same array is the same line.
   if (ArrayBuffer.isView(value)) return value
   if (Array.isArray(value)) return value.map((item) => coloured(item, key))

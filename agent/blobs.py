@@ -1,0 +1,166 @@
+"""Contents of files in a spool's folder, each under its digest until it is delivered.
+
+Nothing is in the folder under a digest but what was copied to its end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+FOLDER = "blobs"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_READ_BYTES = 1024 * 1024
+_ATTEMPTS = 3
+# What is left to everybody else on the disk.
+_LEAST_FREE_BYTES = 1024 * 1024 * 1024
+# Linux: share the blocks of another file, on file systems that can.
+_FICLONE = 0x40049409
+
+
+class Blob(NamedTuple):
+    """A content that waits for delivery."""
+
+    digest: str
+    size: int
+
+
+class Changed(Exception):
+    """A file was written to for as long as anybody tried to copy it."""
+
+
+class Blobs:
+    """The contents in one spool's folder."""
+
+    def __init__(
+        self,
+        spool: Path,
+        *,
+        most_bytes: int = 2**63,
+        progress: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.folder = spool / FOLDER
+        self._most_bytes = most_bytes
+        self._progress = progress
+
+    def keep(self, data: bytes) -> Blob:
+        """Store bytes; OSError if there is no room."""
+        self._check_room(len(data))
+        with self._made() as (place, file):
+            file.write(data)
+            return self._named(place, hashlib.sha256(data).hexdigest(), len(data))
+
+    def keep_file(self, descriptor: int) -> Blob:
+        """Store a copy of an open file, as it is at one moment; OSError, or Changed."""
+        for _ in range(_ATTEMPTS):
+            before = os.fstat(descriptor)
+            self._check_room(before.st_size)
+            with self._made() as (place, file):
+                is_clone = _clone(descriptor, file.fileno())
+                source = file.fileno() if is_clone else descriptor
+                digest, size = self._copy(source, None if is_clone else file)
+                after = os.fstat(descriptor)
+                # In place; one that was put in its place is another file.
+                is_same = (before.st_size, before.st_mtime_ns) == (
+                    after.st_size,
+                    after.st_mtime_ns,
+                )
+                if is_clone or is_same:
+                    return self._named(place, digest, size)
+        raise Changed
+
+    def pending(self) -> list[Blob]:
+        """Return what waits for delivery, the oldest first."""
+        found = []
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(self.folder):
+                # Links could lead anywhere; the folder is ours, its content is not trusted.
+                if _DIGEST.fullmatch(entry.name) and entry.is_file(
+                    follow_symlinks=False
+                ):
+                    with contextlib.suppress(FileNotFoundError):
+                        known = entry.stat(follow_symlinks=False)
+                        found.append(
+                            (known.st_mtime_ns, Blob(entry.name, known.st_size))
+                        )
+        return [blob for _, blob in sorted(found)]
+
+    def read(self, blob: Blob, offset: int, most_bytes: int) -> bytes:
+        """Return a part of a content; OSError if that is not possible."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(self.folder / blob.digest, flags)
+        try:
+            return os.pread(descriptor, min(most_bytes, blob.size - offset), offset)
+        finally:
+            os.close(descriptor)
+
+    def is_intact(self, blob: Blob) -> bool:
+        """Whether a content still is what its digest says."""
+        try:
+            with (self.folder / blob.digest).open("rb") as file:
+                return self._copy(file.fileno(), None)[0] == blob.digest
+        except OSError:
+            return False
+
+    def remove(self, blob: Blob) -> None:
+        """Delete a content: it is delivered, or never will be."""
+        with contextlib.suppress(OSError):
+            (self.folder / blob.digest).unlink()
+
+    @contextlib.contextmanager
+    def _made(self) -> Iterator[tuple[Path, BinaryIO]]:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place = self.folder / f".{uuid.uuid4().hex}.new"
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            with os.fdopen(os.open(place, flags, 0o600), "w+b", buffering=0) as file:
+                yield place, file
+        finally:
+            with contextlib.suppress(OSError):
+                place.unlink()
+
+    def _named(self, place: Path, digest: str, size: int) -> Blob:
+        place.rename(self.folder / digest)
+        return Blob(digest, size)
+
+    def _copy(self, source: int, to: BinaryIO | None) -> tuple[str, int]:
+        total = hashlib.sha256()
+        size = 0
+        while data := os.pread(source, _READ_BYTES, size):
+            total.update(data)
+            size += len(data)
+            if to is not None:
+                _write_all(to, data)
+            self._progress()
+        return total.hexdigest(), size
+
+    def _check_room(self, size: int) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        space = os.statvfs(self.folder)
+        if space.f_bavail * space.f_frsize - size < _LEAST_FREE_BYTES:
+            raise OSError(errno.ENOSPC, "the disk would be nearly full")
+        if sum(blob.size for blob in self.pending()) + size > self._most_bytes:
+            raise OSError(errno.EDQUOT, "the files that wait for delivery are too many")
+
+
+def _clone(source: int, to: int) -> bool:
+    """Make a file a copy of another in no time; False where that is not possible."""
+    try:
+        fcntl.ioctl(to, _FICLONE, source)
+    except OSError:
+        return False
+    return True
+
+
+def _write_all(file: BinaryIO, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]

@@ -1,0 +1,177 @@
+"""Everything a process captures by itself, from init() to the end."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
+from types import TracebackType
+
+from agent.background import Background, importing
+from agent.buffer import SetValue
+from agent.capture.choice import OF_FIRST_RANK
+from agent.capture.console import Console
+from agent.capture.facts import Facts
+from agent.capture.script import find_script
+from agent.capture.signals import Signals
+from agent.capture.sources import make_sources
+from agent.capture.texts import cut
+from agent.errors import AgentError
+from agent.notices import Notices
+from agent.recorder import Recorder
+from agent.settings import Settings
+from agent.values import LONGEST_SET_STRING, Value
+
+logger = logging.getLogger(__name__)
+
+# How long the end of a script waits for what takes long; most have it by then.
+_FACTS_SECONDS = 2.0
+_CONSOLE_SECONDS = 2.0
+_SIGNAL_SECONDS = 0.25
+_FOR_EVER_SECONDS = 86_400.0
+
+
+class Capture:
+    """Threads that look at the console, and once at everything else."""
+
+    def __init__(
+        self, settings: Settings, recorder: Recorder, notices: Notices
+    ) -> None:
+        self._namespace = settings.namespace
+        self._recorder = recorder
+        self._notices = notices
+        wanted = settings.capture
+        self._wanted = wanted - OF_FIRST_RANK if settings.rank else wanted
+        self._settings = settings
+        self._script = find_script(is_watching=settings.watched is not None)
+        self._redact = _Redaction()
+        self._console: Console | None = None
+        if "console" in wanted:
+            self._console = Console(self._store_line, self._redact)
+        self._signals = Signals() if "signals" in wanted else None
+        self._is_gathered = False
+        self._gatherer = Background("seamark-capture", self._turn)
+
+    @property
+    def threads(self) -> list[Background]:
+        console = self._console
+        return [self._gatherer, *([console.background] if console else [])]
+
+    def start(self) -> None:
+        """Begin; what takes time is left to threads."""
+        if self._signals is not None and not self._signals.open():
+            self._signals = None
+        if self._console is not None and self._settings.watched is not None:
+            self._console.follow(self._settings.followed)
+        elif self._console is not None:
+            for name in self._console.attach():
+                self._notices.inform(f"console {name}", f"sys.{name} is not captured")
+        self.keep_alive()
+
+    def keep_alive(self) -> None:
+        """Start the threads, or start them again."""
+        if self._console is not None:
+            self._console.background.ensure()
+        if self._signals is not None or (self._wanted and not self._is_gathered):
+            self._gatherer.ensure()
+
+    def note_exception(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Store which exception ends the process."""
+        if "failure" not in self._wanted:
+            return
+        with importing():
+            from agent.capture import failure  # noqa: PLC0415 - few processes fail
+        self._store("failure", failure.facts(kind, error, trace))
+
+    def finish(self, seconds: float) -> None:
+        """Store what was captured last; what takes longer than this is left out."""
+        if self._console is not None:
+            self._console.finish(_CONSOLE_SECONDS)
+        self._gatherer.stop(min(seconds, _FACTS_SECONDS))
+        if self._signals is not None:
+            self._store_signals(self._signals)
+            self._signals.close()
+
+    def forget(self) -> None:
+        """In a forked child: the streams and signals are the parent's to look at."""
+        if self._console is not None:
+            self._console.forget()
+        if self._signals is not None:
+            self._signals.forget()
+
+    def _turn(self) -> float:
+        if self._signals is not None:
+            self._store_signals(self._signals)
+        if not self._is_gathered:
+            self._is_gathered = True
+            self._gather()
+        return _FOR_EVER_SECONDS if self._signals is None else _SIGNAL_SECONDS
+
+    def _gather(self) -> None:
+        for name, (prefix, facts_of) in make_sources(self._script).items():
+            if name in self._wanted and self._recorder.is_awake:
+                self._store(prefix, self._facts(name, facts_of))
+
+    def _facts(self, name: str, facts_of: Callable[[], Facts]) -> Facts:
+        try:
+            return facts_of()
+        except Exception as error:
+            # The rim of a source: machines differ in ways that nobody has listed,
+            # and the other sources go on.
+            logger.debug("%s cannot be captured", name, exc_info=True)
+            self._notices.inform(f"capture {name}", f"{name} is not captured")
+            return {"absent": f"It cannot be captured: {type(error).__name__}."}
+
+    def _store_signals(self, signals: Signals) -> None:
+        for name in signals.take():
+            self._store("signals", {name: datetime.now(timezone.utc)})
+
+    def _store(self, prefix: str, facts: Mapping[str, Value]) -> None:
+        """Queue facts without secrets: everything that leaves here passes this."""
+        for name, value in facts.items():
+            if not self._recorder.is_awake:
+                return
+            path = f"{self._namespace}/{prefix}/{name}"
+            self._recorder.put(SetValue(path, self._presentable(value)))
+
+    def _presentable(self, value: Value) -> Value:
+        if isinstance(value, str):
+            return cut(self._redact(value))
+        if isinstance(value, frozenset):
+            return frozenset(
+                cut(self._redact(text), LONGEST_SET_STRING) for text in value
+            )
+        return value
+
+    def _store_line(self, stream: str, line: str, moment: int) -> None:
+        if self._recorder.is_awake:
+            with contextlib.suppress(AgentError):
+                self._recorder.append_text(
+                    f"{self._namespace}/{stream}", line, moment=moment
+                )
+
+
+class _Redaction:
+    """A redactor that is made when it is first needed, in the thread that needs it."""
+
+    def __init__(self) -> None:
+        self._redact: Callable[[str], str] | None = None
+        self._made_at = 0.0
+
+    def __call__(self, text: str) -> str:
+        if self._redact is None or time.monotonic() > self._made_at + _RENEW_SECONDS:
+            with importing():
+                from agent.redaction import make_redactor  # noqa: PLC0415
+            # Anew now and then: scripts read secrets into their environment.
+            self._redact, self._made_at = make_redactor(), time.monotonic()
+        return self._redact(text)
+
+
+_RENEW_SECONDS = 10.0

@@ -1,0 +1,173 @@
+"""Standard output and error of this process, as two series of text."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from agent.background import Background
+from agent.capture.allowance import Allowance
+from agent.capture.screen import Line, Screen
+from agent.capture.tail import Tail, tail_of
+from agent.capture.tee import Pending, Taken, Tee, attach, tee_of
+from agent.capture.texts import REDACTED, storable
+
+INTERVAL_SECONDS = 0.25
+STREAMS = ("stdout", "stderr")
+_KEY_BEGIN, _KEY_END = "-----BEGIN ", "-----END "
+_LONGEST_KEY = 100  # lines
+
+# A series' name, a line, and its time in microseconds since 1970.
+Sink = Callable[[str, str, int], None]
+
+
+class Console:
+    """Both streams, and the thread that makes lines of what is written to them."""
+
+    def __init__(self, sink: Sink, redact: Callable[[str], str]) -> None:
+        self._readers = {name: _Reader(name, sink, redact) for name in STREAMS}
+        self._tees: dict[str, Tee] = {}
+        self._shell: Any = None  # IPython's
+        self._tails: list[Tail] = []
+        self.background = Background("seamark-console", self.turn)
+
+    def attach(self) -> list[str]:
+        """Begin to see what is written; return the streams for which that fails."""
+        failed = self._attach()
+        # It has the streams' methods back as they were before a cell, at its end.
+        shell = find_shell()
+        if shell is not None:
+            self._shell = shell
+            shell.events.register("pre_run_cell", self._begin_cell)
+        return failed
+
+    def follow(self, positions: Mapping[str, int]) -> None:
+        """Begin to see what a program writes to files it has from us."""
+        for name, position in positions.items():
+            tail = tail_of(name, position, self._readers[name].pending)
+            if tail is not None:
+                self._tails.append(tail)
+
+    def detach(self) -> None:
+        """See nothing more, and leave the streams as they were."""
+        if self._shell is not None:
+            with contextlib.suppress(ValueError):
+                self._shell.events.unregister("pre_run_cell", self._begin_cell)
+        for name, tee in self._tees.items():
+            tee.remove(self._readers[name].pending)
+        self._tees.clear()
+
+    def forget(self) -> None:
+        """In a forked child, whose lines nobody would take."""
+        for tee in self._tees.values():
+            tee.forget_takers()
+        self._tees.clear()
+
+    def turn(self) -> float:
+        """Make lines of what was written."""
+        self._read(is_end=False)
+        return INTERVAL_SECONDS
+
+    def finish(self, seconds: float) -> None:
+        """Store what is left, if the thread ends in time."""
+        self.detach()
+        if self.background.stop(seconds):
+            self._read(is_end=True)
+            for tail in self._tails:
+                tail.close()
+
+    def _attach(self) -> list[str]:
+        failed = []
+        seen: set[int] = set()
+        for name, reader in self._readers.items():
+            stream = getattr(sys, name, None)
+            # In some places both are the same object, and in some there is none.
+            if stream is None or id(stream) in seen:
+                continue
+            seen.add(id(stream))
+            known = self._tees.get(name)
+            if known is not None and known is tee_of(stream):
+                continue
+            if known is not None:
+                known.remove(reader.pending)
+            tee = attach(stream, reader.pending)
+            if tee is None:
+                failed.append(name)
+            else:
+                self._tees[name] = tee
+        return failed
+
+    def _begin_cell(self, *_: object) -> None:
+        self._attach()
+
+    def _read(self, *, is_end: bool) -> None:
+        now = time.monotonic()
+        for tail in self._tails:
+            tail.read()
+        for reader in self._readers.values():
+            reader.read(now, is_end=is_end)
+
+
+# Any: whatever version of IPython is loaded.
+def find_shell() -> Any:
+    """Return the IPython shell that this process belongs to; None if to none."""
+    # Whoever runs in one has loaded this.
+    ipython = sys.modules.get("IPython")
+    shell = getattr(ipython, "get_ipython", lambda: None)()
+    return shell if hasattr(shell, "events") else None
+
+
+class _Reader:
+    """Turns what is written to one stream into stored lines."""
+
+    def __init__(self, name: str, sink: Sink, redact: Callable[[str], str]) -> None:
+        self.pending = Pending()
+        self._name = name
+        self._sink = sink
+        self._redact = redact
+        self._screen = Screen()
+        self._allowance = Allowance(time.monotonic())
+        self._key_lines = 0  # still to come, at most
+
+    def read(self, now: float, *, is_end: bool) -> None:
+        taken = self.pending.take()
+        lines = [*self._lines(taken, now, is_end=is_end)]
+        first, missing, last = self._allowance.kept(lines, now)
+        self.pending.expect(is_flood=bool(taken.dropped or missing))
+        for line in first:
+            self._store(line)
+        if missing:
+            text = f"… {missing:,} lines are not stored: too many at once"
+            self._store(Line(lines[len(first)].time, text))
+        for line in last:
+            self._store(line)
+
+    def _lines(self, taken: Taken, now: float, *, is_end: bool) -> Iterator[Line]:
+        for moment, text in taken.head:
+            self._screen.write(text, moment)
+        if taken.dropped:
+            # Whatever line was begun, its end is missing.
+            yield from self._screen.take(now, is_end=True)
+            moment = taken.tail[0][0] if taken.tail else time.time_ns()
+            said = f"… {taken.dropped:,} characters are not stored: too many at once"
+            yield Line(moment, said)
+        for moment, text in taken.tail:
+            self._screen.write(text, moment)
+        yield from self._screen.take(now, is_end=is_end)
+
+    def _store(self, line: Line) -> None:
+        self._sink(
+            self._name, storable(self._without_secrets(line.text)), line.time // 1_000
+        )
+
+    def _without_secrets(self, text: str) -> str:
+        """A private key has many lines, and only the first says what they are."""
+        if self._key_lines:
+            self._key_lines = 0 if _KEY_END in text else self._key_lines - 1
+            return REDACTED
+        if _KEY_BEGIN in text and "PRIVATE KEY" in text and _KEY_END not in text:
+            self._key_lines = _LONGEST_KEY
+        return self._redact(text)

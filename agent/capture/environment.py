@@ -1,0 +1,137 @@
+"""Variables of the environment that change how training runs: those on a list."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from agent.capture.facts import Facts
+from agent.capture.texts import REDACTED
+from agent.redaction import is_secret_name
+
+# docs/how-to/what-is-captured.md has the same list. Each is a name, or with a star
+# what names begin with.
+ALLOWED = (
+    # Devices and their libraries.
+    "CUDA_*",
+    "CUDNN_*",
+    "CUBLAS_*",
+    "NVIDIA_VISIBLE_DEVICES",
+    "NVIDIA_DRIVER_CAPABILITIES",
+    "NVIDIA_TF32_OVERRIDE",
+    "NVTE_*",
+    "NCCL_*",
+    "UCX_*",
+    "FI_PROVIDER",
+    "FI_EFA_*",
+    "FI_HMEM*",
+    "HIP_*",
+    "ROCR_*",
+    "HSA_*",
+    "RCCL_*",
+    "MIOPEN_*",
+    "GPU_DEVICE_ORDINAL",
+    "ZE_AFFINITY_MASK",
+    "TPU_*",
+    # Threads.
+    "OMP_*",
+    "KMP_*",
+    "GOMP_*",
+    "MKL_*",
+    "OPENBLAS_*",
+    "NUMEXPR_*",
+    "BLIS_*",
+    "VECLIB_MAXIMUM_THREADS",
+    "TBB_*",
+    "RAYON_NUM_THREADS",
+    "TOKENIZERS_PARALLELISM",
+    # Memory.
+    "MALLOC_*",
+    "LD_PRELOAD",
+    "MIMALLOC_*",
+    # Frameworks.
+    "PYTORCH_*",
+    "TORCH_*",
+    "TORCHINDUCTOR_*",
+    "TORCHDYNAMO_*",
+    "TORCHELASTIC_*",
+    "TRITON_*",
+    "XLA_*",
+    "JAX_*",
+    # Terraform's begin likewise.
+    "TF_CONFIG",
+    "TF_CPP_*",
+    "TF_CUDNN_*",
+    "TF_DETERMINISTIC_OPS",
+    "TF_ENABLE_*",
+    "TF_FORCE_*",
+    "TF_GPU_*",
+    "TF_NUM_*",
+    "TF_XLA_*",
+    "ACCELERATE_*",
+    "DS_ACCELERATOR",
+    "DS_BUILD_*",
+    "HF_HUB_OFFLINE",
+    "HF_DATASETS_OFFLINE",
+    "HF_HUB_ENABLE_HF_TRANSFER",
+    "TRANSFORMERS_OFFLINE",
+    "PYTHONHASHSEED",
+    "PYTHONOPTIMIZE",
+    "PYTHONUNBUFFERED",
+    "PYTHONPATH",
+    "PYTHONFAULTHANDLER",
+    "CONDA_DEFAULT_ENV",
+    "VIRTUAL_ENV",
+    # Which process of how many.
+    "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "LOCAL_WORLD_SIZE",
+    "GROUP_RANK",
+    "NODE_RANK",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "OMPI_COMM_WORLD_*",
+    "PMI_RANK",
+    "PMI_SIZE",
+    # Who gave the machine.
+    "SLURM_JOB_*",
+    "SLURM_ARRAY_*",
+    "SLURM_CLUSTER_NAME",
+    "SLURM_CPUS_*",
+    "SLURM_GPUS*",
+    "SLURM_MEM_*",
+    "SLURM_NNODES",
+    "SLURM_NODEID",
+    "SLURM_NODELIST",
+    "SLURM_NTASKS*",
+    "SLURM_PROCID",
+    "SLURM_LOCALID",
+    "SLURM_RESTART_COUNT",
+    "SLURM_SUBMIT_DIR",
+    "PBS_JOBID",
+    "PBS_JOBNAME",
+    "LSB_JOBID",
+    "LSB_JOBNAME",
+    "JOB_ID",
+    "KUBERNETES_SERVICE_HOST",
+    "HOSTNAME",
+)
+_MOST_VARIABLES = 500
+_LONGEST_VALUE = 4_096  # characters
+_PATTERN = re.compile(
+    "|".join(re.escape(name).replace(r"\*", r"\w*") for name in ALLOWED)
+)
+
+
+def facts(environment: Mapping[str, str] = os.environ) -> Facts:
+    """Return the variables that are on the list, without secrets."""
+    found: Facts = {}
+    for name in sorted(environment):
+        if len(found) >= _MOST_VARIABLES:
+            break
+        if _PATTERN.fullmatch(name):
+            value = environment[name]
+            found[name] = REDACTED if is_secret_name(name) else value[:_LONGEST_VALUE]
+    return found

@@ -1,0 +1,52 @@
+"""Why a run failed: the exception, as text and without anybody's variables."""
+
+from __future__ import annotations
+
+import traceback
+from types import TracebackType
+
+from agent.capture.facts import Facts
+
+_LONGEST_MESSAGE = 10_000  # characters
+_LONGEST_TRACEBACK = 60_000  # characters
+_MOST_FRAMES = 200
+
+
+def facts(
+    kind: type[BaseException] | None,
+    error: BaseException | None,
+    trace: TracebackType | None,
+) -> Facts:
+    """Return type, message and traceback of an exception."""
+    if kind is None:
+        return {}
+    name = kind.__qualname__
+    if kind.__module__ not in ("builtins", "__main__"):
+        name = f"{kind.__module__}.{name}"
+    return {
+        "type": name[:200],
+        "message": _message(error)[:_LONGEST_MESSAGE],
+        "traceback": _traceback(kind, error, trace),
+    }
+
+
+def _message(error: BaseException | None) -> str:
+    try:
+        return str(error)
+    except Exception as reason:  # noqa: BLE001 - the exception's own code
+        return f"(its text cannot be made: {type(reason).__name__})"
+
+
+def _traceback(
+    kind: type[BaseException],
+    error: BaseException | None,
+    trace: TracebackType | None,
+) -> str:
+    # Of an endless recursion the last frames are enough.
+    lines = traceback.format_exception(kind, error, trace, limit=-_MOST_FRAMES)
+    text = "".join(lines).rstrip()
+    if len(text) <= _LONGEST_TRACEBACK:
+        return text
+    # The last lines say what went wrong, so the front is what is cut.
+    missing = len(text) - _LONGEST_TRACEBACK
+    return f"… {missing:,} earlier characters are not stored\n{text[missing:]}"

@@ -1,0 +1,51 @@
+"""Which script this is, how it was started, and what it says."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from agent.capture.facts import Facts
+from agent.capture.script import Script
+from agent.redaction import redacted_arguments
+
+# Read of a script, before secrets are taken out and it is cut to what is stored.
+_LARGEST_SCRIPT = 256 * 1024  # bytes
+_LONGEST_ARGUMENT = 4_096  # characters
+
+
+def facts(script: Script) -> Facts:
+    """Return what is known of the program; what it has none of is absent."""
+    found: Facts = {
+        "arguments": shlex.join(redacted_arguments(_arguments())),
+        "executable": sys.executable,
+        "python": sys.version.split()[0],
+    }
+    for name in ("folder", "module", "notebook"):
+        value = getattr(script, name)
+        if value is not None:
+            found[name] = str(value)
+    if script.path is None:
+        found["absent"] = (
+            "A notebook's cells are not captured."
+            if script.notebook
+            else "There is no script: Python reads its commands from elsewhere."
+        )
+        return found
+    found["script"] = str(script.path)
+    try:
+        with script.path.open("rb") as file:
+            found["text"] = file.read(_LARGEST_SCRIPT).decode("utf-8", "replace")
+    except OSError as error:
+        found["absent"] = f"The script cannot be read: {error.strerror}."
+    return found
+
+
+def _arguments() -> list[str]:
+    # The interpreter's own options are among them, which sys.argv lacks.
+    arguments = [*getattr(sys, "orig_argv", sys.argv)]
+    # `python -c PROGRAM`: the program is text, not an argument.
+    return [
+        a if len(a) <= _LONGEST_ARGUMENT else f"{a[:_LONGEST_ARGUMENT]}…"
+        for a in arguments
+    ]

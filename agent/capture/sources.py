@@ -1,0 +1,30 @@
+"""What is captured once, at the beginning. A new source is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from agent.background import importing
+from agent.capture.facts import Facts
+from agent.capture.script import Script
+
+
+def make_sources(script: Script) -> dict[str, tuple[str, Callable[[], Facts]]]:
+    """Return the sources by their names, each with what its paths begin with."""
+    # Imported here, in the thread that asks them: init() is not kept waiting.
+    with importing():
+        from agent.capture import (  # noqa: PLC0415
+            environment,
+            git,
+            host,
+            packages,
+            source,
+        )
+    return {
+        "source": ("source", partial(source.facts, script)),
+        "host": ("facts", host.facts),
+        "environment": ("environment", environment.facts),
+        "git": ("git", partial(git.facts, script)),
+        "packages": ("packages", packages.facts),
+    }

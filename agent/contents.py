@@ -1,0 +1,286 @@
+"""Turns what training code holds into the content of a file.
+
+Figures, pictures and arrays are recognised by what they can do, never by their type,
+so that no framework is imported. What may change after the call is copied here; what
+takes long and can wait is left to whoever calls `Content.data`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from agent.errors import AgentError, UnsupportedValue
+from agent.png import COLOURS, to_png
+
+PNG = "image/png"
+PLOTLY = "application/vnd.plotly.v1+json"
+BINARY = "application/octet-stream"
+CSV = "text/csv"
+_ENDINGS = {PNG: ".png", PLOTLY: ".plotly.json", CSV: ".csv", BINARY: ".bin"}
+_LONGEST_NAME = 255  # characters
+_LONGEST_TYPE = 100
+_TWO, _THREE = 2, 3  # dimensions
+
+
+class File:
+    """A file to store with a run: `run["samples/input"] = agent.File("cat.jpg")`.
+
+    Args:
+        content: The path of a file, bytes, something to read from, a Matplotlib or
+            Plotly figure, a PIL image, or an array of pixels.
+        name: What it is called when it is downloaded.
+        media_type: What it holds, such as `text/plain`; by default guessed.
+    """
+
+    __slots__ = ("content", "media_type", "name")
+
+    def __init__(
+        self,
+        content: object,
+        *,
+        name: str | None = None,
+        media_type: str | None = None,
+    ) -> None:
+        self.content = content
+        self.name = name
+        self.media_type = media_type
+
+    def __repr__(self) -> str:
+        return f"<File of a {type(self.content).__name__}>"
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a file will hold: bytes, what makes them, or an open file of the disk."""
+
+    name: str
+    media_type: str  # "" where the name says it
+    make: Callable[[], bytes] | None = None
+    # Open since the call: so a file that is replaced or deleted later is still this one.
+    descriptor: int | None = None
+    path: Path | None = None
+    # What waiting for it takes in memory.
+    held_bytes: int = 0
+
+    def data(self) -> bytes:
+        """Return the bytes; may take a while."""
+        assert self.make is not None
+        return self.make()
+
+    def close(self) -> None:
+        """Let go of an open file."""
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+
+
+class Job:
+    """What one call asked for."""
+
+    def __init__(self, path: str, content: Content | None, pattern: str = "") -> None:
+        self.path = path
+        self.content = content
+        self.pattern = pattern
+        self.is_done = threading.Event()
+
+
+def to_content(
+    value: object, *, fallback: str, name: str | None, media_type: str | None
+) -> Content:
+    """Return the content of anything a file can be made of, or refuse it.
+
+    `fallback` is what it is called where nothing else says so; an ending is added.
+    """
+    if isinstance(value, File):
+        name, media_type = name or value.name, media_type or value.media_type
+        value = value.content
+    given = _checked_name(name), _checked_type(media_type)
+    if isinstance(value, (str, os.PathLike)):
+        return _from_disk(value, *given)
+    try:
+        kind, make, size = _made(value)
+    except AgentError:
+        raise
+    except Exception as error:
+        # The value's own code ran: it may raise whatever it likes.
+        reason = f"cannot be stored as a file ({type(error).__name__})"
+        raise UnsupportedValue(value, reason) from error
+    found = given[1] or kind
+    return Content(
+        given[0] or f"{fallback[:200]}{_ENDINGS.get(found, '')}",
+        found,
+        make=make,
+        held_bytes=size,
+    )
+
+
+def _from_disk(value: str | os.PathLike[Any], name: str, media_type: str) -> Content:
+    path = Path(os.fsdecode(value))
+    try:
+        # A pipe that nobody writes to would be waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no such path"
+        raise UnsupportedValue(
+            value, f"names no file that can be read: {reason}"
+        ) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UnsupportedValue(value, "names no file; for a folder, use upload_files")
+    return Content(
+        name or printable(path.name), media_type, descriptor=descriptor, path=path
+    )
+
+
+# Any, here and below: foreign types are known only at run time.
+def _made(  # noqa: PLR0911 - one for each kind
+    value: Any,
+) -> tuple[str, Callable[[], bytes], int]:
+    """Return a media type, what makes the bytes, and what it holds until then."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        data = bytes(value)
+        return "", lambda: data, len(data)
+    if _can(value, "to_plotly_json", "to_json"):
+        text: str = value.to_json()
+        encoded = text.encode("utf-8", "replace")
+        return PLOTLY, lambda: encoded, len(encoded)
+    if _can(value, "savefig"):
+        drawn = _drawn(value)
+        return PNG, lambda: drawn, len(drawn)
+    if _can(value, "get_figure") and _can(value.get_figure(), "savefig"):
+        return _made(value.get_figure())
+    if _can(value, "save", "tobytes", "convert"):
+        copy = value.copy()
+        return (
+            PNG,
+            partial(_saved, copy),
+            len(copy.getbands()) * copy.width * copy.height,
+        )
+    if _can(value, "to_csv"):
+        table = value.to_csv().encode("utf-8", "replace")
+        return CSV, lambda: table, len(table)
+    if hasattr(value, "shape"):
+        return _picture(value)
+    if _can(value, "read"):
+        read = _read(value)
+        return "", lambda: read, len(read)
+    raise UnsupportedValue(
+        value, "is neither a path, bytes, a file, a figure, an image nor an array"
+    )
+
+
+def _can(value: object, *names: str) -> bool:
+    return all(callable(getattr(value, name, None)) for name in names)
+
+
+def _drawn(figure: Any) -> bytes:
+    buffer = io.BytesIO()
+    # Now: figures are drawn on again, and must not be touched from another thread.
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()
+
+
+def _saved(image: Any) -> bytes:
+    buffer = io.BytesIO()
+    if image.mode not in ("1", "L", "LA", "P", "RGB", "RGBA", "I;16"):
+        image = image.convert("RGB")
+    image.save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def _read(file: Any) -> bytes:
+    if _can(file, "getvalue"):
+        data = file.getvalue()
+    elif _can(file, "seekable", "seek", "tell") and file.seekable():
+        # All of it, wherever whoever wrote it stands now.
+        place = file.tell()
+        file.seek(0)
+        data = file.read()
+        file.seek(place)
+    else:
+        data = file.read()
+    return data.encode("utf-8", "replace") if isinstance(data, str) else bytes(data)
+
+
+def _picture(value: Any) -> tuple[str, Callable[[], bytes], int]:
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        raise UnsupportedValue(value, "needs NumPy to be stored as a picture")
+    is_tensor = _can(value, "detach", "cpu")
+    if is_tensor:
+        value = value.detach().cpu()
+        # NumPy has no bfloat16.
+        value = value.float() if value.is_floating_point() else value
+    pixels = _with_channels_last(numpy, numpy.asarray(value), first=is_tensor)
+    pixels = _as_bytes(numpy, pixels)
+    height, width, channels = pixels.shape
+    # The caller may go on changing the array: this is a copy.
+    data = pixels.tobytes()
+    make = partial(to_png, data, width=width, height=height, channels=channels)
+    return PNG, make, len(data)
+
+
+def _with_channels_last(numpy: Any, pixels: Any, *, first: bool) -> Any:
+    """Return height, width, channels; tensors have the channels first."""
+    if pixels.ndim == _TWO:
+        pixels = pixels[:, :, None]
+    has_first = pixels.ndim == _THREE and pixels.shape[0] in COLOURS
+    has_last = pixels.ndim == _THREE and pixels.shape[2] in COLOURS
+    if has_first and (first or not has_last):
+        pixels = numpy.moveaxis(pixels, 0, 2)
+    elif not has_last:
+        raise UnsupportedValue(
+            pixels,
+            f"of shape {pixels.shape} is no picture: it is (height, width), with 1 to 4"
+            " channels before or behind",
+        )
+    if not pixels.size:
+        raise UnsupportedValue(pixels, "without pixels is no picture")
+    return pixels
+
+
+def _as_bytes(numpy: Any, pixels: Any) -> Any:
+    """Return bytes; fractions lie between 0 and 1, whole numbers between 0 and 255."""
+    if pixels.dtype == numpy.uint8:
+        return pixels
+    if pixels.dtype.kind == "b":
+        return pixels.astype(numpy.uint8) * 255
+    if pixels.dtype.kind == "f":
+        pixels = numpy.nan_to_num(pixels.astype(numpy.float32)) * 255
+        return numpy.rint(pixels.clip(0, 255)).astype(numpy.uint8)
+    if pixels.dtype.kind in "iu":
+        return pixels.clip(0, 255).astype(numpy.uint8)
+    raise UnsupportedValue(pixels, f"of {pixels.dtype} is no picture")
+
+
+def printable(name: str) -> str:
+    """Return a name of the disk as one that can be sent."""
+    cleaned = "".join(c if c.isprintable() else "_" for c in name)
+    return cleaned.encode("utf-8", "replace").decode()[:_LONGEST_NAME] or "file"
+
+
+def _checked_name(name: str | None) -> str:
+    if name is None:
+        return ""
+    if not isinstance(name, str) or not name.strip():
+        raise UnsupportedValue(name, "is no name of a file")
+    return printable(name.replace("\\", "/").rpartition("/")[2] or "file")
+
+
+def _checked_type(media_type: str | None) -> str:
+    if media_type is None:
+        return ""
+    kind, slash, rest = str(media_type).partition("/")
+    is_usable = kind and slash and rest and len(media_type) <= _LONGEST_TYPE
+    allowed = "abcdefghijklmnopqrstuvwxyz0123456789!#$&^_.+-"
+    if not is_usable or {*kind, *rest} - {*allowed}:
+        raise UnsupportedValue(media_type, "is no media type such as text/plain")
+    return str(media_type)

@@ -1,0 +1,208 @@
+"""Downloads files of stored runs, and writes nothing outside the folder asked for.
+
+What the server answers is not trusted: names are made safe, links are not followed,
+and a content counts only if its digest is the one it was stored under.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import BinaryIO
+
+from agent.errors import CannotRead
+
+_READ_BYTES = 1024 * 1024
+_LONGEST = 200  # bytes of a part; file systems allow 255
+# What no system can have in a name, or takes for something else.
+_BAD = re.compile(
+    r"[\x00-\x1f\x7f<>:\"/\\|?*\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file of a stored run; `is_stored` is whether its content has arrived."""
+
+    path: str
+    name: str
+    size: int  # bytes
+    media_type: str
+    digest: str  # SHA-256, hexadecimal
+    is_stored: bool
+
+
+class StoredFiles:
+    """The file at a path of a stored run, or all below it."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        list_files: Callable[[str], list[StoredFile]],
+        read: Callable[[StoredFile], BinaryIO],
+    ) -> None:
+        self._path = path
+        self._list_files = list_files
+        self._read = read
+
+    def __repr__(self) -> str:
+        return f"<StoredFiles {self._path!a}>"
+
+    def download(self, to: str | os.PathLike[str] = ".") -> list[Path]:
+        """Write the file, or all files, and return where they are.
+
+        One file goes into `to` if that is a folder or ends with a slash, and else to
+        that very path. Of many, each goes below `to` as it is named below the path.
+        Names that no file can have are changed; nothing is written outside of `to`.
+
+        Args:
+            to: A folder, or where a single file goes; it replaces what is there.
+
+        Raises:
+            CannotRead: There is nothing, it has not arrived, or it came damaged.
+            OSError: It cannot be written.
+        """
+        one, many = self._found()
+        if one is not None and not many:
+            return [self._download_one(one, to)]
+        folder = Folder(Path(to))
+        named = [] if one is None else [(one.name, one)]
+        named += [(_below(file, self._path), file) for file in many]
+        return [self._fetch(file, folder.made(name)) for name, file in named]
+
+    def _found(self) -> tuple[StoredFile | None, list[StoredFile]]:
+        """Return the file at the path, and those below it."""
+        found = self._list_files(self._path)
+        one = [file for file in found if file.path == self._path]
+        start = f"{self._path}/" if self._path else ""
+        many = [file for file in found if file.path.startswith(start)]
+        if not one and not many:
+            raise CannotRead("not_found", f"The run has no file at {self._path!a}.")
+        absent = [file.path for file in (*one, *many) if not file.is_stored]
+        if absent:
+            raise CannotRead("not_arrived", f"{absent[0]!a} has not arrived yet.")
+        return (one[-1] if one else None), many
+
+    def _download_one(self, file: StoredFile, to: str | os.PathLike[str]) -> Path:
+        place = Path(to)
+        if place.is_dir() or os.fspath(to).endswith("/"):
+            return self._fetch(file, Folder(place).made(safe_name(file.name)))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return self._fetch(file, place)
+
+    def _fetch(self, file: StoredFile, place: Path) -> Path:
+        fetch(file, place, lambda: self._read(file))
+        return place
+
+
+def safe_name(name: str) -> str:
+    """Return one part of a path that leads nowhere else."""
+    cleaned = _BAD.sub("_", name)
+    cleaned = cleaned.encode()[:_LONGEST].decode("utf-8", "ignore").rstrip(". ")
+    if _RESERVED.fullmatch(cleaned):
+        cleaned = f"_{cleaned}"
+    return cleaned or "_"
+
+
+class Folder:
+    """A folder below which files are written, whatever they are called."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._taken: set[str] = set()
+
+    def made(self, path: str) -> Path:
+        """Return where a file of this name goes, with the folders above it made."""
+        *folders, name = [safe_name(part) for part in path.split("/") if part] or ["_"]
+        place = self._place
+        place.mkdir(parents=True, exist_ok=True)
+        for folder in folders:
+            place = self._below(place, folder)
+        return self._free(place, name)
+
+    def _below(self, place: Path, name: str) -> Path:
+        for candidate in _variants(name):
+            found = place / candidate
+            with suppress(FileExistsError):
+                found.mkdir()
+            # A link could lead anywhere; a file may have the name already.
+            if stat.S_ISDIR(found.lstat().st_mode):
+                return found
+        raise AssertionError
+
+    def _free(self, place: Path, name: str) -> Path:
+        """Return a path that no other file of this download has, nor a folder."""
+        for candidate in _variants(name):
+            found = place / candidate
+            # Some file systems take capitals and small letters for the same.
+            key = str(found).casefold()
+            if key not in self._taken and not (
+                found.is_dir() and not found.is_symlink()
+            ):
+                self._taken.add(key)
+                return found
+        raise AssertionError
+
+
+def fetch(file: StoredFile, place: Path, read: Callable[[], BinaryIO]) -> None:
+    """Write a content to a path, all of it or nothing."""
+    aside = place.with_name(f".{uuid.uuid4().hex}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        with os.fdopen(os.open(aside, flags, 0o666), "wb") as to, read() as answer:
+            digest = _copied(answer, to, most_bytes=file.size)
+        if digest != file.digest:
+            raise CannotRead(
+                "digest_differs", f"What came of {file.path!a} is not what was stored."
+            )
+        # In place of what was there: of a link the link, not what it leads to.
+        aside.replace(place)
+    finally:
+        with suppress(OSError):
+            aside.unlink()
+
+
+def _copied(answer: BinaryIO, to: BinaryIO, *, most_bytes: int) -> str:
+    total = hashlib.sha256()
+    left = most_bytes
+    # One byte more than there should be is enough to know.
+    while data := _read(answer, min(_READ_BYTES, left + 1)):
+        left -= len(data)
+        if left < 0:
+            break
+        total.update(data)
+        to.write(data)
+    return total.hexdigest() if left == 0 else ""
+
+
+def _read(answer: BinaryIO, most_bytes: int) -> bytes:
+    try:
+        return answer.read(most_bytes)
+    except (OSError, HTTPException) as error:
+        raise CannotRead("no_answer", f"The answer broke off ({error}).") from error
+
+
+def _below(file: StoredFile, path: str) -> str:
+    """Return a name below a path, with the ending of the file it was made of."""
+    name = file.path[len(path) :].strip("/")
+    ending = Path(safe_name(file.name)).suffix
+    return name if "." in name.rpartition("/")[2] else name + ending
+
+
+def _variants(name: str) -> Iterator[str]:
+    yield name
+    stem, dot, ending = name.rpartition(".")
+    number = 2
+    while True:
+        yield f"{stem} ({number}).{ending}" if dot and stem else f"{name} ({number})"
+        number += 1

@@ -1,0 +1,329 @@
+"""AMD GPUs, through AMD's management library, where it is installed.
+
+Written after the documentation of `amdsmi` 7.0 and tested against a stand-in; nobody
+has yet seen it read a real card.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from agent.background import importing
+from agent.probes.nvidia.driver import own_gpus
+from agent.probes.nvidia.users import Pids, Use, job_root, use_readings
+from agent.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
+from agent.probes.rates import Growth, Rates, known
+from agent.probes.reading import COUNTED, SAMPLED, Fact, Reading, Scope
+from agent.values import Value
+
+_SOURCE = "amdsmi"
+_MEBIBYTE = 2**20
+_JOULES_OF_MICROJOULE, _WATTS_OF_MICROWATT = 1e-6, 1e-6
+_ALLOWANCE_OF_GPU = 0.005
+_SELDOM_SECONDS = 5.0
+# Error codes of the library: will be answered the same the next time.
+_REFUSED = (1, 2, 3, 10)  # invalid, not supported, not implemented, no permission
+_VISIBLE = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+_NVIDIA = Path("/dev/nvidiactl")
+
+_ROWS = (
+    ("utilization_percent", "% of time", "the graphics engine was busy", 1),
+    ("memory_utilization_percent", "% of time", "the memory's controller was busy", 1),
+    ("memory_used_bytes", "B", "", 1),
+    ("power_watts", "W", "", 1),
+    ("temperature_celsius", "°C", "of the hottest spot, where it is known", 1),
+    ("memory_temperature_celsius", "°C", "", 1),
+    ("sm_clock_mhz", "MHz", "of the graphics engine", 1),
+    ("memory_clock_mhz", "MHz", "", 5),
+    ("pcie_width", "lanes", "at the moment", 5),
+    ("pcie_replays", "", "packets sent again since the agent began", 5),
+    ("ecc_corrected", "", "as the card counts", 5),
+    ("ecc_uncorrected", "", "as the card counts", 5),
+    ("processes", "", "that compute on it", 5),
+    (
+        "job_processes",
+        "",
+        "the job's; absent while the driver's numbers are not ours",
+        5,
+    ),
+    ("job_memory_bytes", "B", "", 5),
+    ("other_processes", "", "all but the job's; likewise", 5),
+    ("other_memory_bytes", "B", "", 5),
+)
+Read = Callable[[float], dict[str, float | None]]
+
+
+class AmdProbe(Probe):
+    """Reads every GPU of AMD that this process may see."""
+
+    name = "amd"
+    may_hang = True
+    readings: ClassVar[tuple[Reading, ...]] = (
+        *(
+            Reading(
+                f"gpu/<i>/{path}",
+                unit,
+                Scope.GPU,
+                _SOURCE,
+                SAMPLED,
+                text,
+                float(seconds),
+            )
+            for path, unit, text, seconds in _ROWS
+        ),
+        *(
+            Reading(f"gpu/<i>/{path}", unit, Scope.GPU, _SOURCE, COUNTED, text, 5.0)
+            for path, unit, text in (
+                ("energy_joules", "J", "since the agent began"),
+                ("power_mean_watts", "W", "energy over time"),
+            )
+        ),
+    )
+    states: ClassVar[tuple[Fact, ...]] = (
+        Fact("facts/gpu/<i>/architecture", "string", "of AMD's, such as `gfx942`"),
+    )
+
+    # Any: the library is loaded only where there is one, and has no types.
+    def __init__(
+        self,
+        library: Any = None,
+        environment: Mapping[str, str] = os.environ,
+        watched: int | None = None,
+        local_rank: int | None = None,
+    ) -> None:
+        self._library = library or _load()
+        try:
+            self._library.amdsmi_init()
+            handles = self._library.amdsmi_get_processor_handles()
+        except self._library.AmdSmiException as error:
+            raise ProbeUnavailable(f"no AMD driver ({error})") from error
+        pids = Pids(job_root(watched))
+        visible = {
+            index: handle
+            for index, handle in enumerate(handles)
+            if _is_visible(index, environment)
+        }
+        self._visible = len(visible)
+        self._gpus = {
+            index: _Gpu(self._library, handle, pids)
+            for index, handle in own_gpus(visible, local_rank).items()
+        }
+        if not handles:
+            raise ProbeUnavailable("no GPU of AMD")
+
+    @classmethod
+    def of(cls, job: Job) -> AmdProbe:
+        return cls(watched=job.watched, local_rank=job.local_rank)
+
+    @property
+    def allowance(self) -> float:
+        return _ALLOWANCE_OF_GPU * max(1, len(self._gpus))
+
+    def facts(self) -> Facts:
+        facts: dict[str, Value] = {"facts/gpu_count": self._visible}
+        for index, gpu in self._gpus.items():
+            facts.update({f"facts/gpu/{index}/{k}": v for k, v in gpu.facts().items()})
+        return facts
+
+    def sample(self, now: float) -> Sample:
+        return {
+            f"gpu/{index}/{path}": value
+            for index, gpu in self._gpus.items()
+            for path, value in gpu.sample(now).items()
+        }
+
+    def close(self) -> None:
+        self._library.amdsmi_shut_down()
+
+
+class _Gpu:
+    """One GPU; what it does not offer is asked for only once."""
+
+    def __init__(self, library: Any, handle: Any, pids: Pids) -> None:
+        self._library, self._handle, self._pids = library, handle, pids
+        self._rates = Rates()
+        self._energy, self._replays = Growth(), Growth()
+        self._often: list[Read] = [self._activity, self._memory, self._power]
+        self._often += [self._temperature, self._memory_temperature, self._clock]
+        self._seldom: list[Read] = [self._memory_clock, self._joules, self._link]
+        self._seldom += [self._errors, self._users]
+        self._seldom_at = float("-inf")
+
+    def facts(self) -> dict[str, Value]:
+        chip = self._ask(self._library.amdsmi_get_gpu_asic_info) or {}
+        memory = self._ask(self._library.amdsmi_get_gpu_vram_usage) or {}
+        cap = self._ask(self._library.amdsmi_get_power_cap_info) or {}
+        found: dict[str, Value | None] = {
+            "name": _text(chip.get("market_name")),
+            "architecture": _text(chip.get("target_graphics_version")),
+            "uuid": _text(self._ask(self._library.amdsmi_get_gpu_device_uuid)),
+            "memory_total_bytes": _whole(memory.get("vram_total"), _MEBIBYTE),
+            "power_limit_watts": _number(cap.get("power_cap"), _WATTS_OF_MICROWATT),
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    def sample(self, now: float) -> dict[str, float]:
+        readers = [self._often]
+        # Half a second of tolerance: ticks are never exactly on time.
+        if now >= self._seldom_at - 0.5:
+            self._seldom_at = now + _SELDOM_SECONDS
+            readers.append(self._seldom)
+        readings: dict[str, float] = {}
+        for some in readers:
+            for read in list(some):
+                readings.update(known(self._sample_one(some, read, now)))
+        return readings
+
+    def _sample_one(
+        self, some: list[Read], read: Read, now: float
+    ) -> dict[str, float | None]:
+        try:
+            found: dict[str, float | None] = read(now)
+        except AttributeError:
+            # This version of the library has no such function.
+            some.remove(read)
+        except self._library.AmdSmiException as error:
+            if _is_refusal(error):
+                some.remove(read)
+        else:
+            return found
+        return {}
+
+    def _activity(self, now: float) -> dict[str, float | None]:
+        del now
+        activity = self._library.amdsmi_get_gpu_activity(self._handle)
+        return {
+            "utilization_percent": _number(activity.get("gfx_activity")),
+            "memory_utilization_percent": _number(activity.get("umc_activity")),
+        }
+
+    def _memory(self, now: float) -> dict[str, float | None]:
+        del now
+        usage = self._library.amdsmi_get_gpu_vram_usage(self._handle)
+        return {"memory_used_bytes": _number(usage.get("vram_used"), _MEBIBYTE)}
+
+    def _power(self, now: float) -> dict[str, float | None]:
+        del now
+        power = self._library.amdsmi_get_power_info(self._handle)
+        # Cards have the one or the other; newer libraries have a name for both.
+        names = ("current_socket_power", "socket_power", "average_socket_power")
+        found = [_number(power.get(name)) for name in names]
+        return {"power_watts": next((watts for watts in found if watts), None)}
+
+    def _temperature(self, now: float) -> dict[str, float | None]:
+        del now
+        kinds = self._library.AmdSmiTemperatureType
+        degrees = self._degrees(kinds.HOTSPOT)
+        return {
+            "temperature_celsius": (
+                self._degrees(kinds.EDGE) if degrees is None else degrees
+            )
+        }
+
+    def _memory_temperature(self, now: float) -> dict[str, float | None]:
+        del now
+        kinds = self._library.AmdSmiTemperatureType
+        return {"memory_temperature_celsius": self._degrees(kinds.VRAM)}
+
+    def _degrees(self, kind: Any) -> float | None:
+        current = self._library.AmdSmiTemperatureMetric.CURRENT
+        return _number(self._ask(self._library.amdsmi_get_temp_metric, kind, current))
+
+    def _clock(self, now: float) -> dict[str, float | None]:
+        del now
+        clock = self._library.amdsmi_get_clock_info(
+            self._handle, self._library.AmdSmiClkType.GFX
+        )
+        return {"sm_clock_mhz": _number(clock.get("clk"))}
+
+    def _memory_clock(self, now: float) -> dict[str, float | None]:
+        del now
+        clock = self._library.amdsmi_get_clock_info(
+            self._handle, self._library.AmdSmiClkType.MEM
+        )
+        return {"memory_clock_mhz": _number(clock.get("clk"))}
+
+    def _joules(self, now: float) -> dict[str, float | None]:
+        energy = self._library.amdsmi_get_energy_count(self._handle)
+        unit = _number(energy.get("counter_resolution"), _JOULES_OF_MICROJOULE)
+        joules = None if unit is None else _number(energy["energy_accumulator"], unit)
+        return {
+            "energy_joules": self._energy.of(joules),
+            "power_mean_watts": self._rates.of({"watts": joules}, now)["watts"],
+        }
+
+    def _link(self, now: float) -> dict[str, float | None]:
+        del now
+        link = self._library.amdsmi_get_pcie_info(self._handle)["pcie_metric"]
+        return {
+            "pcie_width": _number(link.get("pcie_width")),
+            "pcie_replays": self._replays.of(_number(link.get("pcie_replay_count"))),
+        }
+
+    def _errors(self, now: float) -> dict[str, float | None]:
+        del now
+        errors = self._library.amdsmi_get_gpu_total_ecc_count(self._handle)
+        return {
+            "ecc_corrected": _number(errors.get("correctable_count")),
+            "ecc_uncorrected": _number(errors.get("uncorrectable_count")),
+        }
+
+    def _users(self, now: float) -> dict[str, float | None]:
+        found = self._library.amdsmi_get_gpu_process_list(self._handle)
+        uses = [Use(int(p["pid"]), _whole(p.get("mem"))) for p in found]
+        own = self._pids.own(now)
+        self._pids.compare([use.pid for use in uses], own)
+        return {**use_readings(uses, own if self._pids.is_comparable else None)}
+
+    def _ask(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Return an answer, or None where there is none."""
+        try:
+            return call(self._handle, *arguments)
+        except self._library.AmdSmiException:
+            return None
+
+
+def _load() -> Any:
+    if _NVIDIA.exists():
+        # Both would be GPU 0; machines with both are rare.
+        raise ProbeUnavailable("the GPUs of NVIDIA are measured here")
+    try:
+        with importing():
+            import amdsmi  # noqa: PLC0415
+    except (ImportError, OSError, KeyError, AttributeError) as error:
+        # Without the driver's own library, loading it fails in several ways.
+        raise ProbeUnavailable(f"AMD's library cannot be loaded ({error})") from error
+    return amdsmi
+
+
+def _is_visible(index: int, environment: Mapping[str, str]) -> bool:
+    for variable in _VISIBLE:
+        listed = environment.get(variable)
+        if listed is not None:
+            names = [name.strip() for name in listed.split(",")]
+            # Which one an identifier names, only the driver knows for sure.
+            return str(index) in names or any(n.startswith("GPU-") for n in names)
+    return True
+
+
+def _is_refusal(error: Exception) -> bool:
+    return getattr(error, "err_code", None) in _REFUSED
+
+
+def _number(value: object, factor: float = 1.0) -> float | None:
+    """Return a number; what the library cannot say is the text "N/A"."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) * factor
+
+
+def _whole(value: object, factor: int = 1) -> int | None:
+    number = _number(value)
+    return None if number is None else int(number) * factor
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value not in ("", "N/A") else None

@@ -1,0 +1,86 @@
+"""How busy each core was, from the lines of /proc/stat (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from agent.probes.summary import quantile
+
+SATURATED, IDLE = 0.9, 0.1
+
+
+class CoreTimes(NamedTuple):
+    """Counts of clock ticks since the machine started."""
+
+    busy: int
+    waiting: int  # for a disk, while nothing else could run
+    stolen: int  # by the host of a virtual machine
+
+    @property
+    def used(self) -> int:
+        return self.busy + self.stolen
+
+
+class Statistics(NamedTuple):
+    """What /proc/stat says; `whole` is the sum of all cores."""
+
+    whole: CoreTimes
+    cores: Mapping[int, CoreTimes]
+    running: int | None  # processes that run or could
+    blocked: int | None  # processes that wait for a disk
+
+
+def parse_statistics(text: str) -> Statistics | None:
+    whole: CoreTimes | None = None
+    cores: dict[int, CoreTimes] = {}
+    counts: dict[str, int] = {}
+    for line in text.splitlines():
+        name, _, rest = line.partition(" ")
+        if name == "cpu":
+            whole = _times(rest)
+        elif name.startswith("cpu") and name[3:].isdigit():
+            cores[int(name[3:])] = _times(rest)
+        elif name in ("procs_running", "procs_blocked"):
+            counts[name] = int(rest)
+    if whole is None:
+        return None
+    return Statistics(
+        whole, cores, counts.get("procs_running"), counts.get("procs_blocked")
+    )
+
+
+def _times(text: str) -> CoreTimes:
+    # Guest time is counted in user time already; kernels before 2.6.11 lack the last.
+    user, nice, system, _, waiting, irq, softirq, *more = map(int, text.split())
+    return CoreTimes(
+        user + nice + system + irq + softirq, waiting, more[0] if more else 0
+    )
+
+
+def core_shares(
+    before: Mapping[int, CoreTimes],
+    after: Mapping[int, CoreTimes],
+    ticks: float,
+    wanted: Collection[int] | None,
+) -> list[float]:
+    """Return what share of so many ticks each of the wanted cores was in use."""
+    return [
+        min(1.0, max(0, times.used - before[core].used) / ticks)
+        for core, times in after.items()
+        if core in before and (wanted is None or core in wanted)
+    ]
+
+
+def distribution(shares: Collection[float]) -> dict[str, float]:
+    """Return the shares of many cores as few readings; nothing of none."""
+    if not shares:
+        return {}
+    ordered = sorted(shares)
+    return {
+        "cores/busiest_percent": 100 * ordered[-1],
+        "cores/median_percent": 100 * quantile(ordered, 0.5),
+        "cores/idlest_percent": 100 * ordered[0],
+        "cores/saturated": float(sum(share >= SATURATED for share in ordered)),
+        "cores/idle": float(sum(share <= IDLE for share in ordered)),
+    }

@@ -1,0 +1,147 @@
+"""The machine's disks: bytes, requests, how long these take, and the busiest disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from agent.probes.files import KernelFile
+from agent.probes.probe import Probe, ProbeUnavailable, Sample
+from agent.probes.reading import COARSE, INFERRED, Reading, Scope
+
+_SECTOR_BYTES = 512  # in /proc/diskstats, whatever the disk's own are
+_SHORTEST_SECONDS = 0.25
+# Memory that looks like a disk, and disks made of others, which are counted themselves.
+_NOT_DISKS = re.compile(r"(loop|ram|zram|sr|fd|dm-|md)\d+$")
+_FEWEST_FIELDS = 14
+_SOURCE = "/proc/diskstats"
+
+
+class DiskCounts(NamedTuple):
+    """What one disk has done since the machine started."""
+
+    reads: int
+    read_bytes: int
+    read_milliseconds: int
+    writes: int
+    write_bytes: int
+    write_milliseconds: int
+    busy_milliseconds: int
+    queue_milliseconds: int  # times the requests that were waiting
+
+
+def _reading(name: str, unit: str, quality: float, meaning: str = "") -> Reading:
+    return Reading(f"host/{name}", unit, Scope.HOST, _SOURCE, quality, meaning)
+
+
+class DisksProbe(Probe):
+    """Reads what the kernel counts for each disk; network file systems are none."""
+
+    name = "disks"
+    is_of_machine = True
+    readings: ClassVar[tuple[Reading, ...]] = (
+        _reading("disk_read_bytes_per_second", "B/s", COARSE),
+        _reading("disk_write_bytes_per_second", "B/s", COARSE),
+        _reading("disk_reads_per_second", "1/s", COARSE, "requests"),
+        _reading("disk_writes_per_second", "1/s", COARSE, "requests"),
+        _reading("disk_read_seconds", "s", COARSE, "mean time that a read took"),
+        _reading("disk_write_seconds", "s", COARSE, "mean time that a write took"),
+        _reading(
+            "disk_queue", "", COARSE, "mean number of requests under way, all disks"
+        ),
+        _reading(
+            "disk_busiest_percent",
+            "% of time",
+            INFERRED,
+            "the busiest disk had a request; says little of disks that work in parallel",
+        ),
+    )
+
+    def __init__(
+        self,
+        file: Path = Path("/proc/diskstats"),
+        blocks: Path = Path("/sys/block"),
+    ) -> None:
+        self._file = KernelFile(file)
+        self._blocks = blocks
+        self._disks: dict[str, bool] = {}
+        self._last: tuple[float, Mapping[str, DiskCounts]] | None = None
+        if self._file.read() is None:
+            raise ProbeUnavailable("no /proc/diskstats")
+
+    def sample(self, now: float) -> Sample:
+        last = self._last
+        if last is not None and now < last[0] + _SHORTEST_SECONDS:
+            return {}
+        counts = {
+            name: found
+            for name, found in parse_disks(self._file.read() or "").items()
+            if self._is_disk(name)
+        }
+        self._last = now, counts
+        return {} if last is None else disk_readings(last[1], counts, now - last[0])
+
+    def _is_disk(self, name: str) -> bool:
+        known = self._disks.get(name)
+        if known is None:
+            # Partitions have no folder of their own there.
+            is_whole = not self._blocks.is_dir() or (self._blocks / name).exists()
+            known = self._disks[name] = is_whole and not _NOT_DISKS.match(name)
+        return known
+
+
+def parse_disks(text: str) -> dict[str, DiskCounts]:
+    disks = {}
+    for line in text.splitlines():
+        _, _, name, *fields = line.split()
+        if len(fields) < _FEWEST_FIELDS - 3:
+            continue
+        numbers = [int(field) for field in fields[:11]]
+        reads, _, sectors, spent, writes, _, written, wrote, _, busy, queue = numbers
+        disks[name] = DiskCounts(
+            reads,
+            sectors * _SECTOR_BYTES,
+            spent,
+            writes,
+            written * _SECTOR_BYTES,
+            wrote,
+            busy,
+            queue,
+        )
+    return disks
+
+
+def disk_readings(
+    before: Mapping[str, DiskCounts], after: Mapping[str, DiskCounts], seconds: float
+) -> dict[str, float]:
+    """Return what the disks did in these seconds; nothing where there is no disk."""
+    grown = [
+        DiskCounts(*(new - old for old, new in zip(before[name], now, strict=True)))
+        for name, now in after.items()
+        if name in before
+    ]
+    # Where a disk was exchanged for another of its name, its counters have fallen.
+    grown = [disk for disk in grown if min(disk) >= 0]
+    if not grown:
+        return {}
+    total = DiskCounts(*map(sum, zip(*grown, strict=True)))
+    busiest = max(disk.busy_milliseconds for disk in grown) / 1000
+    readings = {
+        "host/disk_read_bytes_per_second": total.read_bytes / seconds,
+        "host/disk_write_bytes_per_second": total.write_bytes / seconds,
+        "host/disk_reads_per_second": total.reads / seconds,
+        "host/disk_writes_per_second": total.writes / seconds,
+        "host/disk_queue": total.queue_milliseconds / 1000 / seconds,
+        "host/disk_busiest_percent": min(100.0, 100 * busiest / seconds),
+    }
+    if total.reads:
+        readings["host/disk_read_seconds"] = (
+            total.read_milliseconds / 1000 / total.reads
+        )
+    if total.writes:
+        readings["host/disk_write_seconds"] = (
+            total.write_milliseconds / 1000 / total.writes
+        )
+    return readings

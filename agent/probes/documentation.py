@@ -1,0 +1,96 @@
+"""Writes the tables of docs/monitoring.md from what the probes say of themselves.
+
+`python -m agent.probes.documentation docs/monitoring.md`
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from agent.probes.listing import probe_classes
+from agent.probes.reading import Fact, Reading
+from agent.probes.sampler import Sampler
+
+NOTICE = (
+    "<!-- Written by `python -m agent.probes.documentation docs/monitoring.md`. -->"
+)
+END = "<!-- The end of what is written so. -->"
+# Readings of one group, by how their paths begin; the first that fits.
+GROUPS = (
+    ("host/", "The host"),
+    ("cores/", "Its cores, as far as the job may use them"),
+    ("job/", "The job"),
+    ("cgroup/", "Its container"),
+    ("pressure/", "Pressure"),
+    ("storage/", "File systems"),
+    ("gpu/<i>/mig/", "Slices of GPUs (MIG)"),
+    ("gpu/<i>/gpm/", "GPUs: hardware counters, from Hopper on"),
+    ("gpu/<i>/limited/", "GPUs: why clocks are lower than they could be"),
+    ("gpu/<i>/allocator/", "GPUs: PyTorch's allocator"),
+    ("gpu/", "GPUs"),
+    ("agent/", "The agent itself"),
+)
+
+
+def tables() -> str:
+    """Return the tables of all series and facts, as they stand in the page."""
+    probes = probe_classes()
+    readings = [r for probe in probes for r in probe.readings] + [*Sampler.readings]
+    facts = [f for probe in probes for f in probe.states] + [*Sampler.states]
+    parts = [NOTICE]
+    for prefix, title in GROUPS:
+        some = [r for r in readings if _group(r.path) == prefix]
+        parts += [f"### {title}", _table_of_readings(some)]
+    return "\n\n".join([*parts, "## Facts, once", _table_of_facts(facts), END])
+
+
+def rewritten(page: str) -> str:
+    """Return the page with its tables as they should be."""
+    before, _, rest = page.partition(NOTICE)
+    _, _, after = rest.partition(END)
+    return f"{before}{tables()}{after}"
+
+
+def _group(path: str) -> str:
+    return next(prefix for prefix, _ in GROUPS if path.startswith(prefix))
+
+
+def _table_of_readings(readings: Iterable[Reading]) -> str:
+    rows = [
+        f"| `{r.path}` | {r.unit} | {r.scope.value} | {r.quality:g} | {_every(r)} "
+        f"| {_code(r.source)} | {r.meaning} |"
+        for r in readings
+    ]
+    head = [
+        "| path | unit | scope | quality | every | source | meaning |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    return "\n".join([*head, *_once(rows)])
+
+
+def _table_of_facts(facts: Iterable[Fact]) -> str:
+    rows = [f"| `{fact.path}` | {fact.type} | {fact.meaning} |" for fact in facts]
+    return "\n".join(["| path | type | meaning |", "|---|---|---|", *_once(rows)])
+
+
+def _once(rows: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(rows))
+
+
+def _every(reading: Reading) -> str:
+    return f"{reading.seconds:g} s"
+
+
+def _code(source: str) -> str:
+    return f"`{source}`" if "/" in source or "." in source else source
+
+
+def main() -> None:
+    page = Path(sys.argv[1])
+    page.write_text(rewritten(page.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

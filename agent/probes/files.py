@@ -1,0 +1,83 @@
+"""Small files of the kernel, opened once and read again and again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+_MOST_BYTES = 1 << 16
+
+
+class KernelFile:
+    """A file below /proc or /sys; what cannot be read is None."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+
+    def read(self) -> str | None:
+        try:
+            return self._read()
+        except OSError:
+            self.close()
+            return None
+
+    def close(self) -> None:
+        file, self._file = self._file, None
+        # A forked child's copy is its own to close, too.
+        if file is not None:
+            os.close(file)
+
+    def _read(self) -> str:
+        if self._file is None:
+            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        parts = [os.pread(self._file, _MOST_BYTES, 0)]
+        # Files of the kernel come in pieces of its choosing.
+        size = len(parts[0])
+        while parts[-1] and (piece := os.pread(self._file, _MOST_BYTES, size)):
+            parts.append(piece)
+            size += len(piece)
+        return b"".join(parts).decode("ascii", "replace")
+
+    def __del__(self) -> None:
+        try:
+            self.close()
+        except (OSError, AttributeError, TypeError):
+            # At the end of the interpreter there may be no `os` any more.
+            return
+
+
+def read_text(path: Path) -> str:
+    """Return what a file says, without the white space around; "" if it cannot be read."""
+    try:
+        return path.read_text("ascii", "replace").strip()
+    except OSError:
+        return ""
+
+
+def read_number(path: Path) -> int | None:
+    text = read_text(path)
+    return int(text) if text.isdigit() else None
+
+
+def table(text: str) -> dict[str, int]:
+    """Read lines of a name and a number, as `memory.stat` has them."""
+    rows = (line.split() for line in text.splitlines())
+    return {
+        row[0].rstrip(":"): int(row[1])
+        for row in rows
+        if len(row) > 1 and row[1].isdigit()
+    }
+
+
+def picked(text: str, names: Iterable[str], separator: str) -> dict[str, int]:
+    """Read only the lines with these names; quicker than `table` where few are wanted."""
+    lines = f"\n{text}\n"
+    found = {}
+    for name in names:
+        _, is_there, rest = lines.partition(f"\n{name}{separator}")
+        numbers = rest[:40].split(None, 1)
+        if is_there and numbers and numbers[0].isdigit():
+            found[name] = int(numbers[0])
+    return found

@@ -1,0 +1,70 @@
+"""Where what probes say is logged: below the namespace, described, numbered."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Mapping
+
+from agent.buffer import SetValue
+from agent.probes.probe import Probe
+from agent.probes.reading import Described, Reading
+from agent.recorder import Recorder
+from agent.values import Value
+
+
+class Logbook:
+    """Shared by all threads that sample."""
+
+    def __init__(self, namespace: str, recorder: Recorder, interval: float) -> None:
+        self.interval = interval
+        self._namespace = namespace
+        self._recorder = recorder
+        self._described = Described()
+        self._describing = threading.Lock()
+        self._stated: dict[str, Value] = {}
+        self._began = time.monotonic()
+
+    @property
+    def is_open(self) -> bool:
+        """Of a run that is finished nothing is logged any more."""
+        return self._recorder.is_awake
+
+    def put(self, readings: Mapping[str, float], number: int) -> None:
+        """Log readings that belong to one tick."""
+        if readings and self.is_open:
+            space = self._namespace
+            named = {f"{space}/{path}": value for path, value in readings.items()}
+            self._recorder.log_measured(named, float(number))
+
+    def describe(self, paths: Iterable[str], probe: Probe) -> None:
+        """Log what these paths mean if they are new."""
+        self.describe_as(paths, probe.readings, probe.chosen)
+
+    def describe_as(
+        self,
+        paths: Iterable[str],
+        readings: Iterable[Reading],
+        chosen: Mapping[str, str] = {},
+    ) -> None:
+        with self._describing:
+            text = self._described.add(paths, readings, chosen)
+        if text is not None:
+            self.state({"facts/readings": text})
+
+    def state(self, facts: Mapping[str, Value]) -> None:
+        """Log facts that are not what they were."""
+        for path, value in facts.items():
+            cleaned = _encodable(value) if isinstance(value, str) else value
+            if self.is_open and self._stated.get(path) != cleaned:
+                self._stated[path] = cleaned
+                self._recorder.put(SetValue(f"{self._namespace}/{path}", cleaned))
+
+    def number(self, now: float, last: int) -> int:
+        """Return the number of the tick at this moment, above the last one."""
+        return max(last + 1, int((now - self._began) / self.interval))
+
+
+def _encodable(text: str) -> str:
+    # Names of devices and folders are bytes that somebody else chose.
+    return text.encode("utf-8", "replace").decode().replace("\0", " ")

@@ -1,0 +1,133 @@
+"""NVIDIA's management library: loading it, what its errors mean, which GPUs to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from agent.background import importing
+from agent.probes.probe import ProbeUnavailable
+
+Answer = TypeVar("Answer")
+
+# Codes of the library, the same in all its versions.
+_INVALID_ARGUMENT, _NOT_SUPPORTED, _NO_PERMISSION = 2, 3, 4
+_FUNCTION_NOT_FOUND, _VERSION_MISMATCH, _DEPRECATED = 13, 25, 26
+_UNINITIALIZED, _DRIVER_NOT_LOADED = 1, 9
+_GPU_IS_LOST, _RESET_REQUIRED, _GPU_NOT_FOUND = 15, 16, 28
+TIMEOUT, NOT_FOUND = 10, 6
+
+# Will be answered the same the next time.
+_REFUSED = (
+    _INVALID_ARGUMENT,
+    _NOT_SUPPORTED,
+    _NO_PERMISSION,
+    _FUNCTION_NOT_FOUND,
+    _VERSION_MISMATCH,
+    _DEPRECATED,
+)
+_LOST = (_GPU_IS_LOST, _RESET_REQUIRED, _GPU_NOT_FOUND)
+_GONE = (_UNINITIALIZED, _DRIVER_NOT_LOADED)
+
+
+class NotOffered(Exception):
+    """This GPU, driver or binding will never answer this."""
+
+
+class NotNow(Exception):
+    """It did not answer this time."""
+
+
+class GpuLost(Exception):
+    """The GPU has left, or must be reset."""
+
+
+class DriverGone(Exception):
+    """The driver was unloaded; the library must be set up anew."""
+
+
+# Any: the library is loaded only where there is one, and has no types.
+def load_library() -> Any:
+    try:
+        with importing():
+            import pynvml  # noqa: PLC0415
+    except ImportError as error:
+        raise ProbeUnavailable("nvidia-ml-py is not installed") from error
+    return pynvml
+
+
+def begin(library: Any) -> None:
+    try:
+        library.nvmlInit()
+    except library.NVMLError as error:
+        raise ProbeUnavailable(f"no NVIDIA driver ({error})") from error
+
+
+def code_of(error: Exception) -> int | None:
+    code = getattr(error, "value", None)
+    return code if isinstance(code, int) else None
+
+
+def ask(library: Any, call: Callable[[], Answer]) -> Answer:
+    """Call the library, and turn its errors into what can be done about them."""
+    try:
+        return call()
+    except AttributeError as error:
+        # An older binding has no such function.
+        raise NotOffered(str(error)) from error
+    except getattr(library, "NVMLLibraryMismatchError", library.NVMLError) as error:
+        raise refusal(error) from error
+    except library.NVMLError as error:
+        raise refusal(error) from error
+
+
+def refusal(error: Exception) -> Exception:
+    code = code_of(error)
+    if code is None or code in _REFUSED:
+        # Without a code: the binding is newer than the driver.
+        return NotOffered(str(error))
+    if code in _LOST:
+        return GpuLost(str(error))
+    return DriverGone(str(error)) if code in _GONE else NotNow(str(error))
+
+
+def visible_gpus(library: Any, environment: Mapping[str, str]) -> dict[int, Any]:
+    """Return the handles of the GPUs that this process may use, by their number."""
+    handles = [
+        library.nvmlDeviceGetHandleByIndex(index)
+        for index in range(library.nvmlDeviceGetCount())
+    ]
+    listed = environment.get("CUDA_VISIBLE_DEVICES")
+    return {
+        index: handle
+        for index, handle in enumerate(handles)
+        if listed is None or _is_listed(library, index, handle, listed)
+    }
+
+
+def own_gpus(gpus: Mapping[int, Any], local_rank: int | None) -> dict[int, Any]:
+    """Return what this process reads of the GPUs that it may use.
+
+    The machine's first process reads all, each other one that of its own number: so
+    every rank has its GPU, and a driver is not asked for each by all of them.
+    """
+    if not local_rank or len(gpus) <= 1:
+        return dict(gpus)
+    own = sorted(gpus)[local_rank : local_rank + 1]
+    return {index: gpus[index] for index in own}
+
+
+def _is_listed(library: Any, index: int, handle: Any, listed: str) -> bool:
+    # An id may be shortened, as long as it stays unique.
+    uuid = as_text(library.nvmlDeviceGetUUID(handle))
+    for name in (part.strip() for part in listed.split(",")):
+        if name.startswith("MIG-"):
+            # A slice of some GPU: which one, only CUDA knows for sure.
+            return True
+        if name == str(index) or (name.startswith("GPU-") and uuid.startswith(name)):
+            return True
+    return False
+
+
+def as_text(text: str | bytes) -> str:
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text

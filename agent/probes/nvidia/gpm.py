@@ -1,0 +1,135 @@
+"""Hardware counters of NVIDIA GPUs from Hopper on, without rights and without a wait.
+
+Each turn takes one sample and compares it with the one before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+_MEBIBYTE = 2.0**20
+# The library refuses samples that are nearer to each other.
+_SHORTEST_SECONDS = 0.11
+
+# Paths below gpu/<i>/gpm/, and the ends of the constants' names.
+PERCENTS = {
+    "graphics_active_percent": "GRAPHICS_UTIL",
+    "sm_active_percent": "SM_UTIL",
+    "sm_occupancy_percent": "SM_OCCUPANCY",
+    "tensor_active_percent": "ANY_TENSOR_UTIL",
+    "tensor_fp16_active_percent": "HMMA_TENSOR_UTIL",
+    "tensor_int8_active_percent": "IMMA_TENSOR_UTIL",
+    "tensor_fp64_active_percent": "DFMA_TENSOR_UTIL",
+    "dram_active_percent": "DRAM_BW_UTIL",
+    "integer_active_percent": "INTEGER_UTIL",
+    "fp64_active_percent": "FP64_UTIL",
+    "fp32_active_percent": "FP32_UTIL",
+    "fp16_active_percent": "FP16_UTIL",
+}
+# Below gpu/<i>/ itself: the driver's own counters may supply the same.
+BYTES = {
+    "pcie_send_bytes_per_second": "PCIE_TX_PER_SEC",
+    "pcie_receive_bytes_per_second": "PCIE_RX_PER_SEC",
+    "nvlink_receive_bytes_per_second": "NVLINK_TOTAL_RX_PER_SEC",
+    "nvlink_send_bytes_per_second": "NVLINK_TOTAL_TX_PER_SEC",
+    "c2c_send_bytes_per_second": "C2C_TOTAL_TX_PER_SEC",
+    "c2c_receive_bytes_per_second": "C2C_TOTAL_RX_PER_SEC",
+}
+# The busiest of several engines.
+ENGINES = {
+    "decoder_busiest_percent": tuple(f"NVDEC_{i}_UTIL" for i in range(8)),
+    "jpeg_busiest_percent": tuple(f"NVJPG_{i}_UTIL" for i in range(8)),
+}
+_METRICS = (
+    *PERCENTS.values(),
+    *BYTES.values(),
+    *(name for names in ENGINES.values() for name in names),
+)
+
+# Fills a sample with what the counters say now.
+Take = Callable[[Any], None]
+
+
+class Gpm:
+    """Differences of two samples of one GPU, or of one slice of it."""
+
+    def __init__(self, library: Any, take: Take) -> None:
+        self._library = library
+        self._take = take
+        ids = {
+            name: getattr(library, f"NVML_GPM_METRIC_{name}", None) for name in _METRICS
+        }
+        self._names = [name for name, number in ids.items() if number is not None]
+        self._request = library.c_nvmlGpmMetricsGet_t()
+        self._request.version = library.NVML_GPM_METRICS_GET_VERSION
+        self._request.numMetrics = len(self._names)
+        for name, metric in zip(self._names, self._request.metrics, strict=False):
+            metric.metricId = ids[name]
+        self._samples = [library.nvmlGpmSampleAlloc() for _ in range(2)]
+        self._taken_at: float | None = None
+
+    def __call__(self, now: float) -> dict[str, float]:
+        last = self._taken_at
+        if last is not None and now < last + _SHORTEST_SECONDS:
+            return {}
+        older, newer = self._samples
+        self._taken_at = None
+        self._take(newer)
+        self._samples = [newer, older]
+        self._taken_at = now
+        return {} if last is None else readings_of(self._compare(older, newer))
+
+    def close(self) -> None:
+        samples, self._samples = self._samples, []
+        for sample in samples:
+            self._library.nvmlGpmSampleFree(sample)
+
+    def _compare(self, older: Any, newer: Any) -> dict[str, float]:
+        request = self._request
+        request.sample1, request.sample2 = older, newer
+        self._library.nvmlGpmMetricsGet(request)
+        return {
+            name: metric.value
+            for name, metric in zip(self._names, request.metrics, strict=False)
+            if metric.nvmlReturn == 0
+        }
+
+
+def readings_of(metrics: dict[str, float]) -> dict[str, float]:
+    """Name the metrics that there are; those that are no number are none (pure)."""
+    there = {name: value for name, value in metrics.items() if math.isfinite(value)}
+    readings = {
+        f"gpm/{path}": there[name] for path, name in PERCENTS.items() if name in there
+    }
+    for path, names in ENGINES.items():
+        engines = [there[name] for name in names if name in there]
+        if engines:
+            readings[f"gpm/{path}"] = max(engines)
+    for path, name in BYTES.items():
+        if name in there:
+            readings[path] = there[name] * _MEBIBYTE
+    return readings
+
+
+def gpm_of_gpu(library: Any, gpu: Any) -> Gpm | None:
+    """Return None if this GPU has no such counters."""
+    try:
+        if not library.nvmlGpmQueryDeviceSupport(gpu).isSupportedDevice:
+            return None
+        return Gpm(library, lambda sample: library.nvmlGpmSampleGet(gpu, sample))
+    except (AttributeError, library.NVMLError):
+        return None
+
+
+def gpm_of_slice(library: Any, gpu: Any, instance: int) -> Gpm | None:
+    try:
+        if not library.nvmlGpmQueryDeviceSupport(gpu).isSupportedDevice:
+            return None
+        return Gpm(
+            library,
+            lambda sample: library.nvmlGpmMigSampleGet(gpu, instance, sample),
+        )
+    except (AttributeError, library.NVMLError):
+        return None

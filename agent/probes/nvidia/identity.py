@@ -1,0 +1,188 @@
+"""What a GPU of NVIDIA is, asked once."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from agent.probes.nvidia.driver import NotNow, NotOffered, as_text, ask
+from agent.probes.nvidia.polled import memory_info
+from agent.probes.reading import Fact
+from agent.values import Value
+
+_MILLIWATTS = 1000.0
+_AFFINITY_WORDS, _WORD_BITS = 64, 64  # 4,096 CPUs
+_DEVICES = Path("/sys/bus/pci/devices")
+
+FACTS = tuple(
+    Fact(f"facts/gpu/<i>/{path}", kind, meaning)
+    for path, kind, meaning in (
+        ("name", "string", ""),
+        ("uuid", "string", ""),
+        ("pci_bus", "string", "its address"),
+        ("compute_capability", "string", "such as `9.0`"),
+        ("cores", "int", "CUDA cores"),
+        ("memory_total_bytes", "int", ""),
+        ("memory_bus_bits", "int", "width of the memory's bus"),
+        ("power_limit_watts", "float", "that is enforced when the run begins"),
+        ("power_limit_default_watts", "float", "the maker's: a lower one was set"),
+        ("power_limit_max_watts", "float", "that may be set"),
+        ("temperature_slowdown_celsius", "float", "from which this card slows down"),
+        ("temperature_shutdown_celsius", "float", "at which this card switches off"),
+        ("temperature_max_celsius", "float", "that this card should work at"),
+        ("memory_temperature_max_celsius", "float", "that its memory should work at"),
+        ("sm_clock_max_mhz", "float", ""),
+        ("memory_clock_max_mhz", "float", ""),
+        ("pcie_generation_max", "int", "of card and slot together"),
+        ("pcie_generation_of_card", "int", "of the card alone"),
+        ("pcie_width_max", "int", "lanes, of card and slot together"),
+        ("nvlinks", "int", "links that are up; absent if it has none"),
+        ("numa_node", "int", "of the host, that the card is nearest to"),
+        ("near_cpus", "string", "the CPUs of that node, such as `0-31,64-95`"),
+        ("is_ecc_on", "bool", "whether its memory corrects errors"),
+        (
+            "is_mig_on",
+            "bool",
+            "whether the card is cut into slices: utilization, samples, engines and"
+            " shares by process are then absent; temperature, power and clocks are"
+            " those of the whole card, which others share",
+        ),
+        (
+            "measured_with",
+            "string",
+            "`gpm` (hardware counters), `samples` (distribution of utilization),"
+            " `counters` (times, bytes, energy), `nvml` (utilization), as far as each"
+            " is offered",
+        ),
+        ("state", "string", "`present`, or `lost: …`; absent until one was lost"),
+        ("last_xid", "int", "the number of the driver's last error message"),
+    )
+)
+
+
+def identity(library: Any, gpu: Any, devices: Path = _DEVICES) -> dict[str, Value]:
+    """Return what the GPU says of itself; what it does not say is absent."""
+    facts: dict[str, Value] = {}
+    for name, read in _readers(library, gpu, devices).items():
+        with contextlib.suppress(NotOffered, NotNow):
+            value = ask(library, read)
+            if value is not None:
+                facts[name] = value
+    return facts
+
+
+def _readers(
+    library: Any, gpu: Any, devices: Path
+) -> dict[str, Callable[[], Value | None]]:
+    def watts(name: str) -> Callable[[], Value]:
+        return lambda: float(getattr(library, name)(gpu) / _MILLIWATTS)
+
+    def threshold(name: str) -> Callable[[], Value]:
+        kind = f"NVML_TEMPERATURE_THRESHOLD_{name}"
+        return lambda: float(
+            library.nvmlDeviceGetTemperatureThreshold(gpu, getattr(library, kind))
+        )
+
+    def number(name: str) -> Callable[[], Value]:
+        return lambda: int(getattr(library, name)(gpu))
+
+    def clock(name: str) -> Callable[[], Value]:
+        return lambda: float(
+            library.nvmlDeviceGetMaxClockInfo(gpu, getattr(library, name))
+        )
+
+    return {
+        "name": lambda: as_text(library.nvmlDeviceGetName(gpu)),
+        "uuid": lambda: as_text(library.nvmlDeviceGetUUID(gpu)),
+        "pci_bus": lambda: _bus(library, gpu),
+        "compute_capability": lambda: "{}.{}".format(
+            *library.nvmlDeviceGetCudaComputeCapability(gpu)
+        ),
+        "cores": number("nvmlDeviceGetNumGpuCores"),
+        "memory_total_bytes": lambda: int(memory_info(library, gpu).total),
+        "memory_bus_bits": number("nvmlDeviceGetMemoryBusWidth"),
+        "power_limit_watts": watts("nvmlDeviceGetEnforcedPowerLimit"),
+        "power_limit_default_watts": watts("nvmlDeviceGetPowerManagementDefaultLimit"),
+        "power_limit_max_watts": lambda: float(
+            library.nvmlDeviceGetPowerManagementLimitConstraints(gpu)[1] / _MILLIWATTS
+        ),
+        "temperature_slowdown_celsius": threshold("SLOWDOWN"),
+        "temperature_shutdown_celsius": threshold("SHUTDOWN"),
+        "temperature_max_celsius": threshold("GPU_MAX"),
+        "memory_temperature_max_celsius": threshold("MEM_MAX"),
+        "sm_clock_max_mhz": clock("NVML_CLOCK_SM"),
+        "memory_clock_max_mhz": clock("NVML_CLOCK_MEM"),
+        "pcie_generation_max": number("nvmlDeviceGetMaxPcieLinkGeneration"),
+        "pcie_generation_of_card": number("nvmlDeviceGetGpuMaxPcieLinkGeneration"),
+        "pcie_width_max": number("nvmlDeviceGetMaxPcieLinkWidth"),
+        "nvlinks": lambda: _links(library, gpu),
+        "numa_node": lambda: _node(_bus(library, gpu), devices),
+        "near_cpus": lambda: _near_cpus(library, gpu),
+        "is_ecc_on": lambda: bool(library.nvmlDeviceGetEccMode(gpu)[0]),
+        "is_mig_on": lambda: bool(library.nvmlDeviceGetMigMode(gpu)[0]),
+    }
+
+
+def _bus(library: Any, gpu: Any) -> str:
+    return as_text(library.nvmlDeviceGetPciInfo(gpu).busId).rstrip("\0").lower()
+
+
+def _node(bus: str, devices: Path) -> int | None:
+    # The driver writes the domain with eight digits, the kernel with four.
+    domain, _, rest = bus.partition(":")
+    try:
+        node = int((devices / f"{domain[-4:]}:{rest}" / "numa_node").read_text("ascii"))
+    except (OSError, ValueError):
+        return None
+    return node if node >= 0 else None
+
+
+def _links(library: Any, gpu: Any) -> int | None:
+    states: list[bool] = []
+    # The first that it does not have is refused.
+    with contextlib.suppress(library.NVMLError):
+        states.extend(
+            bool(library.nvmlDeviceGetNvLinkState(gpu, link))
+            for link in range(library.NVML_NVLINK_MAX_LINKS)
+        )
+    return sum(states) if states else None
+
+
+def _near_cpus(library: Any, gpu: Any) -> str:
+    words = library.nvmlDeviceGetCpuAffinity(gpu, _AFFINITY_WORDS)
+    return cpu_list(
+        [
+            word * _WORD_BITS + bit
+            for word, bits in enumerate(words)
+            for bit in range(_WORD_BITS)
+            if bits >> bit & 1
+        ]
+    )
+
+
+def cpu_list(cpus: list[int]) -> str:
+    """Write sorted numbers of CPUs as ranges (pure)."""
+    ranges: list[tuple[int, int]] = []
+    for cpu in cpus:
+        if ranges and cpu == ranges[-1][1] + 1:
+            ranges[-1] = ranges[-1][0], cpu
+        else:
+            ranges.append((cpu, cpu))
+    return ",".join(
+        f"{low}" if low == high else f"{low}-{high}" for low, high in ranges
+    )
+
+
+def system_facts(library: Any) -> dict[str, Value]:
+    """Return what is the same for all GPUs of the machine."""
+    facts: dict[str, Value] = {}
+    with contextlib.suppress(NotOffered, NotNow):
+        version = ask(library, library.nvmlSystemGetDriverVersion)
+        facts["facts/gpu_driver"] = as_text(version)
+    with contextlib.suppress(NotOffered, NotNow):
+        number = ask(library, library.nvmlSystemGetCudaDriverVersion)
+        # 12040 is 12.4.
+        facts["facts/gpu_driver_cuda"] = f"{number // 1000}.{number % 1000 // 10}"
+    return facts

@@ -1,0 +1,156 @@
+"""What NVIDIA's driver says of a GPU at a moment, one call each.
+
+Each function takes the library and the handle of a GPU, and returns readings by their
+paths below `gpu/<i>/`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Sample = dict[str, float]
+
+_MILLIWATTS = 1000.0
+# The bits of the mask of reasons, as shares of the moment they were seen at.
+_REASONS = {
+    0x2: "limited/application_clocks_share",
+    0x4: "limited/power_share",
+    0x8: "limited/hardware_slowdown_share",
+    0x10: "limited/sync_boost_share",
+    0x20: "limited/thermal_software_share",
+    0x40: "limited/thermal_hardware_share",
+    0x80: "limited/power_brake_share",
+    0x100: "limited/display_clocks_share",
+}
+_IDLE = 0x1
+
+
+def utilization(library: Any, gpu: Any) -> Sample:
+    rates = library.nvmlDeviceGetUtilizationRates(gpu)
+    return {
+        "utilization_percent": float(rates.gpu),
+        "memory_utilization_percent": float(rates.memory),
+    }
+
+
+def memory(library: Any, gpu: Any) -> Sample:
+    info = memory_info(library, gpu)
+    readings = {"memory_used_bytes": float(info.used)}
+    reserved = getattr(info, "reserved", None)
+    if reserved is not None:
+        readings["memory_reserved_bytes"] = float(reserved)
+    return readings
+
+
+def memory_info(library: Any, gpu: Any) -> Any:
+    try:
+        # Version 2 counts what the driver keeps for itself apart.
+        return library.nvmlDeviceGetMemoryInfo(gpu, library.nvmlMemory_v2)
+    except (AttributeError, library.NVMLError):
+        return library.nvmlDeviceGetMemoryInfo(gpu)
+
+
+def power(library: Any, gpu: Any) -> Sample:
+    return {"power_watts": library.nvmlDeviceGetPowerUsage(gpu) / _MILLIWATTS}
+
+
+def power_limit(library: Any, gpu: Any) -> Sample:
+    milliwatts = library.nvmlDeviceGetEnforcedPowerLimit(gpu)
+    return {"power_limit_watts": milliwatts / _MILLIWATTS}
+
+
+def temperature(library: Any, gpu: Any) -> Sample:
+    # The plain call is deprecated, its successor missing in older drivers.
+    try:
+        degrees = library.nvmlDeviceGetTemperatureV(gpu, library.NVML_TEMPERATURE_GPU)
+    except (AttributeError, library.NVMLError):
+        degrees = library.nvmlDeviceGetTemperature(gpu, library.NVML_TEMPERATURE_GPU)
+    return {"temperature_celsius": float(degrees)}
+
+
+def temperature_margin(library: Any, gpu: Any) -> Sample:
+    # The driver knows at which temperature this very card becomes slower.
+    return {
+        "temperature_margin_celsius": float(library.nvmlDeviceGetMarginTemperature(gpu))
+    }
+
+
+def fan(library: Any, gpu: Any) -> Sample:
+    return {"fan_percent": float(library.nvmlDeviceGetFanSpeed(gpu))}
+
+
+def sm_clock(library: Any, gpu: Any) -> Sample:
+    clock = library.nvmlDeviceGetClockInfo(gpu, library.NVML_CLOCK_SM)
+    return {"sm_clock_mhz": float(clock)}
+
+
+def memory_clock(library: Any, gpu: Any) -> Sample:
+    clock = library.nvmlDeviceGetClockInfo(gpu, library.NVML_CLOCK_MEM)
+    return {"memory_clock_mhz": float(clock)}
+
+
+def performance_state(library: Any, gpu: Any) -> Sample:
+    try:
+        state = library.nvmlDeviceGetPerformanceState(gpu)
+    except (AttributeError, library.NVMLError):
+        state = library.nvmlDeviceGetPowerState(gpu)
+    # 32 stands for unknown.
+    return {"performance_state": float(state)} if state < 32 else {}  # noqa: PLR2004
+
+
+def reasons(library: Any, gpu: Any) -> Sample:
+    try:
+        mask = library.nvmlDeviceGetCurrentClocksEventReasons(gpu)
+    except (AttributeError, library.NVMLError):
+        mask = library.nvmlDeviceGetCurrentClocksThrottleReasons(gpu)
+    return shares_of(mask)
+
+
+def shares_of(mask: int) -> Sample:
+    """Return 1 for each reason that holds at the moment, 0 for the others (pure)."""
+    shares = {path: float(bool(mask & bit)) for bit, path in _REASONS.items()}
+    return {"idle_share": float(bool(mask & _IDLE)), **shares}
+
+
+def link(library: Any, gpu: Any) -> Sample:
+    return {
+        "pcie_generation": float(library.nvmlDeviceGetCurrPcieLinkGeneration(gpu)),
+        "pcie_width": float(library.nvmlDeviceGetCurrPcieLinkWidth(gpu)),
+    }
+
+
+def encoder(library: Any, gpu: Any) -> Sample:
+    return {
+        "encoder_percent": float(library.nvmlDeviceGetEncoderUtilization(gpu)[0]),
+        "decoder_percent": float(library.nvmlDeviceGetDecoderUtilization(gpu)[0]),
+    }
+
+
+def jpeg(library: Any, gpu: Any) -> Sample:
+    return {"jpeg_percent": float(library.nvmlDeviceGetJpgUtilization(gpu)[0])}
+
+
+def optical_flow(library: Any, gpu: Any) -> Sample:
+    return {"optical_flow_percent": float(library.nvmlDeviceGetOfaUtilization(gpu)[0])}
+
+
+# How often each is asked, in seconds.
+POLLED = (
+    (1.0, utilization),
+    (1.0, memory),
+    (1.0, power),
+    (1.0, sm_clock),
+    (1.0, temperature),
+    (1.0, reasons),
+    (5.0, memory_clock),
+    (5.0, performance_state),
+    (5.0, temperature_margin),
+    (5.0, encoder),
+    (5.0, jpeg),
+    (5.0, optical_flow),
+    (30.0, fan),
+    (30.0, link),
+    (60.0, power_limit),
+)
+# What a slice of a GPU has of its own; all else belongs to the card, or is switched off.
+POLLED_OF_SLICES = ((1.0, memory),)

@@ -1,0 +1,76 @@
+"""The driver's own samples of a GPU: many a second, asked for every few seconds.
+
+A starvation of a tenth of a second vanishes in a mean; among these samples it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agent.probes.nvidia.driver import NOT_FOUND, code_of
+from agent.probes.summary import spread
+
+_MILLIWATTS = 1000.0
+
+
+class Buffered:
+    """The samples of one kind since the last time."""
+
+    def __init__(self, library: Any, gpu: Any, kind: str, name: str, unit: str) -> None:
+        self._library, self._gpu = library, gpu
+        self._kind = kind
+        self._name, self._unit = name, unit
+        self._last_seen = 0
+
+    def __call__(self, now: float) -> dict[str, float]:
+        del now  # samples have times of their own
+        samples = self._new_samples()
+        is_first = self._last_seen == 0
+        self._last_seen = max((time for time, _ in samples), default=self._last_seen)
+        # The first time, they are from before anybody asked.
+        if is_first or not samples:
+            return {}
+        return summary(self._name, self._unit, [value for _, value in samples])
+
+    def _new_samples(self) -> list[tuple[int, float]]:
+        library = self._library
+        try:
+            kind, samples = library.nvmlDeviceGetSamples(
+                self._gpu, getattr(library, self._kind), self._last_seen
+            )
+        except library.NVMLError as error:
+            if code_of(error) == NOT_FOUND:
+                # None since then.
+                return []
+            raise
+        member = "dVal" if kind == library.NVML_VALUE_TYPE_DOUBLE else "uiVal"
+        return [
+            (int(sample.timeStamp), float(getattr(sample.sampleValue, member)))
+            for sample in samples
+            # The library fills up what it has no samples for.
+            if sample.timeStamp > self._last_seen
+        ]
+
+
+def summary(name: str, unit: str, values: Sequence[float]) -> dict[str, float]:
+    """Return the distribution of samples, with how many there were (pure)."""
+    factor = 1 / _MILLIWATTS if unit == "watts" else 1.0
+    parts = spread([value * factor for value in values])
+    return {
+        **{f"{name}_{part}_{unit}": value for part, value in parts.items()},
+        f"{name}_samples": float(len(values)),
+    }
+
+
+def buffered(library: Any, gpu: Any) -> list[Buffered]:
+    """Return the kinds that are worth a distribution."""
+    return [
+        Buffered(library, gpu, kind, name, unit)
+        for kind, name, unit in (
+            ("NVML_GPU_UTILIZATION_SAMPLES", "utilization", "percent"),
+            ("NVML_MEMORY_UTILIZATION_SAMPLES", "memory_utilization", "percent"),
+            ("NVML_TOTAL_POWER_SAMPLES", "power", "watts"),
+            ("NVML_PROCESSOR_CLK_SAMPLES", "sm_clock", "mhz"),
+        )
+    ]

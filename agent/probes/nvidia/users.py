@@ -1,0 +1,142 @@
+"""Who uses a GPU: the job's own processes, or others.
+
+In a container the driver may name processes by the numbers that the host gave them.
+Which numbers it are is found out as the run goes; until then nothing is said.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agent.probes.descendants import descendants
+from agent.probes.nvidia.driver import NOT_FOUND, code_of
+
+# Looking at the children of every thread of every process takes milliseconds.
+_FOUND_SECONDS = 4.0
+# The number of the first namespace of process numbers, since there are any.
+_FIRST_NAMESPACE = "pid:[4026531836]"
+
+
+class Use(NamedTuple):
+    """One process that holds memory on a GPU; None where the driver does not say."""
+
+    pid: int
+    memory_bytes: int | None
+
+
+class Pids:
+    """The job's processes, and whether the driver's numbers mean the same as ours."""
+
+    def __init__(
+        self, root: int, find: Callable[[int], list[int]] = descendants
+    ) -> None:
+        self._root, self._find = root, find
+        self._own: frozenset[int] = frozenset()
+        self._found_until = float("-inf")
+        self.is_comparable: bool | None = True if _is_first_namespace() else None
+
+    def own(self, now: float) -> frozenset[int]:
+        """Return the job's processes; looked for once for all GPUs."""
+        if now >= self._found_until:
+            self._found_until = now + _FOUND_SECONDS
+            self._own = frozenset((self._root, *self._find(self._root)))
+        return self._own
+
+    def compare(self, seen: Collection[int], own: Collection[int]) -> None:
+        """Learn from the driver's numbers whether they are those of this namespace."""
+        if self.is_comparable is None and not set(own).isdisjoint(seen):
+            self.is_comparable = True
+
+
+class Users:
+    """What the job's processes and others have of one GPU."""
+
+    def __init__(self, library: Any, gpu: Any, pids: Pids) -> None:
+        self._library, self._gpu, self._pids = library, gpu, pids
+
+    def __call__(self, now: float) -> dict[str, float]:
+        found = self._library.nvmlDeviceGetComputeRunningProcesses(self._gpu)
+        uses = [Use(process.pid, process.usedGpuMemory) for process in found]
+        own = self._pids.own(now)
+        self._pids.compare([use.pid for use in uses], own)
+        return use_readings(uses, own if self._pids.is_comparable else None)
+
+
+def use_readings(uses: Sequence[Use], own: Collection[int] | None) -> dict[str, float]:
+    """Return how many use the GPU and what they hold, as far as it is known (pure)."""
+    readings = {"processes": float(len(uses))}
+    if own is None and uses:
+        return readings
+    parts = {
+        "job": [use for use in uses if own is not None and use.pid in own],
+        "other": [use for use in uses if own is None or use.pid not in own],
+    }
+    for name, some in parts.items():
+        readings[f"{name}_processes"] = float(len(some))
+        memory = [use.memory_bytes for use in some if use.memory_bytes is not None]
+        if len(memory) == len(some):
+            readings[f"{name}_memory_bytes"] = float(sum(memory))
+    return readings
+
+
+class Shares:
+    """How much of the GPU's time the job's processes and others took."""
+
+    def __init__(self, library: Any, gpu: Any, pids: Pids) -> None:
+        self._library, self._gpu, self._pids = library, gpu, pids
+        self._last_seen = 0
+
+    def __call__(self, now: float) -> dict[str, float]:
+        is_first = self._last_seen == 0
+        try:
+            samples = self._library.nvmlDeviceGetProcessUtilization(
+                self._gpu, self._last_seen
+            )
+        except self._library.NVMLError as error:
+            # Nobody has used it since then.
+            if code_of(error) != NOT_FOUND:
+                raise
+            samples = []
+        times = [int(sample.timeStamp) for sample in samples]
+        fresh = [s for s in samples if s.timeStamp > self._last_seen]
+        self._last_seen = max((*times, self._last_seen))
+        if is_first and samples:
+            # From before anybody asked.
+            return {}
+        latest = {sample.pid: float(sample.smUtil) for sample in fresh}
+        own = self._pids.own(now)
+        self._pids.compare(latest, own)
+        return share_readings(latest, own if self._pids.is_comparable else None)
+
+
+def share_readings(
+    percents: dict[int, float], own: Collection[int] | None
+) -> dict[str, float]:
+    """Return the shares of job and others; nothing if they cannot be told apart."""
+    if own is None and percents:
+        return {}
+    mine = [percent for pid, percent in percents.items() if own and pid in own]
+    others = [percent for pid, percent in percents.items() if not own or pid not in own]
+    return {
+        "job_sm_percent": min(100.0, sum(mine)),
+        "other_sm_percent": min(100.0, sum(others)),
+    }
+
+
+def job_root(watched: int | None) -> int:
+    """Return the process whose descendants are the job."""
+    if watched is not None:
+        return watched
+    # The processes of a distributed job on a machine are children of one launcher.
+    local = os.environ.get("LOCAL_WORLD_SIZE", "")
+    return os.getppid() if local.isdigit() and int(local) > 1 else os.getpid()
+
+
+def _is_first_namespace(process: Path = Path("/proc/self")) -> bool:
+    try:
+        return str((process / "ns/pid").readlink()) == _FIRST_NAMESPACE
+    except OSError:
+        return False

@@ -1,0 +1,99 @@
+"""Errors of NVIDIA's driver (XID), as they come."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+from agent.probes.nvidia.catalogue import EVENTS
+from agent.probes.nvidia.driver import (
+    TIMEOUT,
+    NotNow,
+    NotOffered,
+    as_text,
+    ask,
+    begin,
+    code_of,
+    load_library,
+    visible_gpus,
+)
+from agent.probes.probe import Facts, Probe, ProbeUnavailable, Sample
+from agent.probes.reading import COUNTED, Reading, Scope
+from agent.values import Value
+
+# The driver is waited for in a thread that does nothing else.
+_WAIT_MILLISECONDS = 900
+
+
+class NvmlEventsProbe(Probe):
+    """Waits for events; the driver keeps those that come between two waits."""
+
+    name = "nvml_events"
+    is_of_machine = True
+    may_hang = True
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(
+            "gpu/<i>/xid",
+            "number",
+            Scope.GPU,
+            EVENTS,
+            COUNTED,
+            "a point for each error that the driver reports; its number says which",
+        ),
+    )
+
+    def __init__(
+        self, library: Any = None, environment: Mapping[str, str] = os.environ
+    ) -> None:
+        self._library = library or load_library()
+        begin(self._library)
+        self._indices: dict[str, int] = {}
+        self._news: dict[str, Value] = {}
+        try:
+            self._events = self._library.nvmlEventSetCreate()
+            self._register(visible_gpus(self._library, environment))
+        except self._library.NVMLError as error:
+            raise ProbeUnavailable(f"no events from the driver ({error})") from error
+        if not self._indices:
+            raise ProbeUnavailable("no GPU that reports errors")
+
+    def sample(self, now: float) -> Sample:
+        del now  # an event is told when it comes
+        library = self._library
+        try:
+            event = library.nvmlEventSetWait_v2(self._events, _WAIT_MILLISECONDS)
+        except library.NVMLError as error:
+            if code_of(error) == TIMEOUT:
+                return {}
+            raise
+        index = self._indices.get(self._uuid(event.device))
+        if index is None or not event.eventType & library.nvmlEventTypeXidCriticalError:
+            return {}
+        number = int(event.eventData)
+        self._news[f"facts/gpu/{index}/last_xid"] = number
+        return {f"gpu/{index}/xid": float(number)}
+
+    def news(self) -> Facts:
+        news, self._news = self._news, {}
+        return news
+
+    def close(self) -> None:
+        self._library.nvmlEventSetFree(self._events)
+
+    def _register(self, gpus: Mapping[int, Any]) -> None:
+        for index, gpu in gpus.items():
+            with contextlib.suppress(NotOffered, NotNow):
+                ask(self._library, partial(self._register_one, index, gpu))
+
+    def _register_one(self, index: int, gpu: Any) -> None:
+        library = self._library
+        wanted = library.nvmlEventTypeXidCriticalError
+        if library.nvmlDeviceGetSupportedEventTypes(gpu) & wanted:
+            library.nvmlDeviceRegisterEvents(gpu, wanted, self._events)
+            self._indices[self._uuid(gpu)] = index
+
+    def _uuid(self, gpu: Any) -> str:
+        return as_text(self._library.nvmlDeviceGetUUID(gpu))

@@ -1,0 +1,110 @@
+"""What probes read, described: the unit, scope and quality of every path.
+
+docs/monitoring.md is written from these descriptions, and a run carries those of what
+it has logged in `facts/readings`, so that a reader of its series need not guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+# How far a value can be trusted as a measure of what its path names.
+COUNTED = 1.0  # a counter's exact difference, a hardware counter, a timer
+SAMPLED = 0.8  # read from the thing itself, at a moment or over a window not ours
+COARSE = 0.6  # of the whole host, or a flag seen at one moment
+INFERRED = 0.4  # something else was measured from which it follows, mostly
+
+_NUMBERED = re.compile(r"(?<![^/])(gpu|mig)/\d{1,4}(?=/)")
+
+
+class Scope(str, Enum):
+    """Whose doings a value describes."""
+
+    HOST = "host"
+    CORES = "cores of the job"
+    NETWORK = "network namespace"
+    CONTAINER = "container"
+    JOB = "process tree"
+    PROCESS = "process"
+    FILE_SYSTEM = "file system"
+    GPU = "GPU"
+    GPU_JOB = "process tree on the GPU"
+    MIG = "slice of a GPU"
+    AGENT = "agent's threads"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A series that a probe may log; `seconds` is how often it is asked at most.
+
+    Where several sources can supply a path, it has a description for each.
+    """
+
+    path: str
+    unit: str
+    scope: Scope
+    source: str
+    quality: float
+    meaning: str = ""
+    seconds: float = 1.0
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A value that a probe may state below `facts/`."""
+
+    path: str
+    type: str
+    meaning: str = ""
+
+
+def pattern_of(path: str) -> str:
+    """Return a path as descriptions have it, without the numbers of GPUs."""
+    return _NUMBERED.sub(lambda found: f"{found[1]}/{_LETTER[found[1]]}", path)
+
+
+_LETTER = {"gpu": "<i>", "mig": "<j>"}
+
+
+class Described:
+    """The descriptions of what a process logs, as text that grows line by line."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._lines: dict[str, str] = {}
+
+    def add(
+        self,
+        paths: Iterable[str],
+        readings: Iterable[Reading],
+        chosen: Mapping[str, str],
+    ) -> str | None:
+        """Return all descriptions so far if these paths are the first of their kind.
+
+        `chosen` names the source of patterns that several could supply.
+        """
+        new = {path for path in paths if path not in self._known}
+        if not new:
+            return None
+        self._known |= new
+        before = len(self._lines)
+        patterns = {pattern_of(path) for path in new} - self._lines.keys()
+        for reading in readings:
+            if reading.path not in patterns:
+                continue
+            if chosen.get(reading.path, reading.source) == reading.source:
+                self._lines.setdefault(reading.path, line_of(reading))
+        return self.text if len(self._lines) > before else None
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._lines[path] for path in sorted(self._lines))
+
+
+def line_of(reading: Reading) -> str:
+    """Return a description as a line of fields with tabs between them."""
+    scope, quality = reading.scope.value, f"{reading.quality:g}"
+    return "\t".join((reading.path, reading.unit, scope, quality, reading.source))

@@ -1,0 +1,116 @@
+"""The file systems that a run works on: what they are, and how full."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import ClassVar
+
+from agent.probes.files import read_text
+from agent.probes.mounts import mount_of
+from agent.probes.probe import Facts, Job, Probe, Sample
+from agent.probes.reading import SAMPLED, Fact, Reading, Scope
+from agent.values import Value
+
+_SHARED_MEMORY = Path("/dev/shm")
+_INTERVAL_SECONDS = 10.0
+_FOLDERS = {
+    "work": "the working directory",
+    "data": "the folder of SEAMARK_DATASET",
+    "shared_memory": "/dev/shm, over which loader workers hand batches",
+}
+
+
+class StorageProbe(Probe):
+    """Asks file systems how full they are, which those of a network may take long for."""
+
+    name = "storage"
+    is_of_machine = True
+    may_hang = True
+    readings: ClassVar[tuple[Reading, ...]] = tuple(
+        Reading(
+            f"storage/{name}/{path}",
+            unit,
+            Scope.FILE_SYSTEM,
+            "statvfs",
+            SAMPLED,
+            meaning,
+            _INTERVAL_SECONDS,
+        )
+        for name, meaning in _FOLDERS.items()
+        for path, unit in (("used_bytes", "B"), ("used_share", "0–1"))
+    )
+    states: ClassVar[tuple[Fact, ...]] = tuple(
+        Fact(f"facts/storage/{name}/{path}", kind, f"{meaning}: {text}")
+        for name, meaning in _FOLDERS.items()
+        for path, kind, text in (
+            ("file_system", "string", "its type, as the kernel names it"),
+            ("is_network", "bool", "whether that type goes over a network"),
+            ("total_bytes", "int", "its size"),
+        )
+    )
+
+    def __init__(
+        self,
+        watched: int | None = None,
+        data: Path | None = None,
+        *,
+        processes: Path = Path("/proc"),
+        shared_memory: Path = _SHARED_MEMORY,
+    ) -> None:
+        self._processes = processes / str(watched or "self")
+        self._folders = {"work": _working_folder(self._processes)}
+        if data is not None:
+            self._folders["data"] = data
+        if shared_memory.is_dir():
+            self._folders["shared_memory"] = shared_memory
+        self._not_before = float("-inf")
+
+    @classmethod
+    def of(cls, job: Job) -> StorageProbe:
+        return cls(job.watched, job.data)
+
+    def facts(self) -> Facts:
+        facts: dict[str, Value] = {}
+        mounts = read_text(self._processes / "mountinfo")
+        for name, folder in self._folders.items():
+            mount = mount_of(folder, mounts)
+            if mount is not None:
+                facts[f"facts/storage/{name}/file_system"] = mount.kind
+                facts[f"facts/storage/{name}/is_network"] = mount.is_network
+            sizes = _sizes(folder)
+            if sizes is not None:
+                facts[f"facts/storage/{name}/total_bytes"] = sizes[0]
+        return facts
+
+    def sample(self, now: float) -> Sample:
+        if now < self._not_before:
+            return {}
+        self._not_before = now + _INTERVAL_SECONDS - 0.5
+        readings: dict[str, float] = {}
+        for name, folder in self._folders.items():
+            sizes = _sizes(folder)
+            # Some file systems say that they have no size.
+            if sizes is not None and sizes[0]:
+                total, used = sizes
+                readings[f"storage/{name}/used_bytes"] = float(used)
+                readings[f"storage/{name}/used_share"] = used / total
+        return readings
+
+
+def _working_folder(process: Path) -> Path:
+    try:
+        return (process / "cwd").readlink()
+    except OSError:
+        return Path.cwd()
+
+
+def _sizes(folder: Path) -> tuple[int, int] | None:
+    """Return the bytes of a file system, and those in use."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return None
+    return found.f_blocks * found.f_frsize, (
+        found.f_blocks - found.f_bfree
+    ) * found.f_frsize

@@ -1,0 +1,26 @@
+"""Many values of one tick in a few numbers (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def quantile(ordered: Sequence[float], part: float) -> float:
+    """Return the value below which a part of the values lies, of sorted values."""
+    place = part * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Return the 5th, 50th and 95th percentile, of at least one value."""
+    ordered = sorted(values)
+    return {
+        name: quantile(ordered, part)
+        for name, part in (("p5", 0.05), ("p50", 0.5), ("p95", 0.95))
+    }

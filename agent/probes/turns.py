@@ -1,0 +1,159 @@
+"""One probe's turns: how long they take, how often they come, and how they fail."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import statistics
+import time
+from collections import deque
+from collections.abc import Mapping
+
+from agent.background import Background
+from agent.notices import Notices
+from agent.probes.logbook import Logbook
+from agent.probes.probe import Job, Probe, ProbeUnavailable
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_INTERVAL_SECONDS = 32.0
+_FAILED_INTERVAL_SECONDS = 30.0
+# Turns are of different lengths: some look at more than others.
+_COSTS = 10
+# No call that answers takes as long.
+HANGING_SECONDS = 10.0
+# After so many failures in a row, what a probe has opened is opened anew.
+_FAILURES_BEFORE_REMAKING = 3
+MEASURED, SILENT = "measured", "does not answer"
+
+
+class Turns:
+    """Makes a probe when it is first asked, and asks it as often as it may be."""
+
+    def __init__(
+        self, make: type[Probe], job: Job, logbook: Logbook, notices: Notices
+    ) -> None:
+        self.name = make.name
+        self.seconds: float | None = None  # what the last turn took, until it is told
+        self._make = make
+        self._job = job
+        self._logbook = logbook
+        self._notices = notices
+        self._probe: Probe | None = None
+        self._is_done = False
+        self._asked_at: float | None = None
+        self._not_before = float("-inf")
+        self._costs: deque[float] = deque(maxlen=_COSTS)
+        self._has_taken_turns = False
+        self._failures = 0
+
+    def take(self, now: float, number: int) -> None:
+        """Ask the probe if it is time to, and log what it says."""
+        # Half an interval of tolerance: ticks are never exactly on time.
+        if self._is_done or now < self._not_before - self._logbook.interval / 2:
+            return
+        self._not_before = now + max(_FAILED_INTERVAL_SECONDS, self._logbook.interval)
+        cpu, self._asked_at = time.thread_time(), now
+        try:
+            readings = self._sample(now)
+        except ProbeUnavailable as reason:
+            self._is_done = True
+            # Without a reason, nothing is missing.
+            if str(reason):
+                self._state(f"not here: {reason}")
+                self._notices.inform(f"probe {self.name}", f"not measured: {reason}")
+        except Exception as error:
+            # The rim of a probe: drivers fail in ways that nobody has listed,
+            # and the other probes go on.
+            logger.debug("the probe %s failed", self.name, exc_info=True)
+            self._fail(error)
+        else:
+            self._failures = 0
+            self.seconds = time.monotonic() - now
+            # The first turn makes the probe, and says nothing of the others.
+            if self._has_taken_turns:
+                self._costs.append(time.thread_time() - cpu)
+            self._has_taken_turns = True
+            self._not_before = now + self._interval()
+            self._log(readings, number)
+        finally:
+            self._asked_at = None
+
+    def watch(self, now: float) -> None:
+        """Tell of a probe that hangs; called by another thread than the probe's."""
+        asked_at = self._asked_at
+        if asked_at is not None and now > asked_at + HANGING_SECONDS:
+            self._state(SILENT)
+            self._notices.warn(
+                f"silent {self.name}",
+                f"the probe {self.name} does not answer; the others go on",
+            )
+
+    def close(self) -> None:
+        if self._probe is not None and self._asked_at is None:
+            with contextlib.suppress(Exception):
+                self._probe.close()
+
+    def _sample(self, now: float) -> Mapping[str, float]:
+        if self._probe is None:
+            self._probe = self._make.of(self._job)
+            self._logbook.state(self._probe.facts())
+        return self._probe.sample(now)
+
+    def _log(self, readings: Mapping[str, float], number: int) -> None:
+        assert self._probe is not None
+        self._logbook.put(readings, number)
+        self._logbook.describe(readings, self._probe)
+        self._logbook.state(self._probe.news())
+        self._state(MEASURED)
+
+    def _fail(self, error: Exception) -> None:
+        self._state(f"fails: {error!r}")
+        self._notices.warn(
+            f"probe {self.name}",
+            f"the probe {self.name} fails ({error!r}); "
+            f"it is asked again every {_FAILED_INTERVAL_SECONDS:.0f} s",
+        )
+        self._failures += 1
+        if self._failures >= _FAILURES_BEFORE_REMAKING and self._probe is not None:
+            self._failures = 0
+            probe, self._probe = self._probe, None
+            # What it has opened may be gone already.
+            with contextlib.suppress(Exception):
+                probe.close()
+
+    def _state(self, text: str) -> None:
+        self._logbook.state({f"facts/probes/{self.name}": text})
+
+    def _interval(self) -> float:
+        """Return how long to wait, so that the probe keeps to what it may take."""
+        base = self._logbook.interval
+        if not self._costs or self._probe is None:
+            return base
+        wanted = statistics.fmean(self._costs) / self._probe.allowance
+        longest = max(base, _LONGEST_INTERVAL_SECONDS)
+        return min(longest, base * max(1, math.ceil(wanted / base)))
+
+
+class OwnThread:
+    """Takes the turns of a probe that may hang, in a thread that nobody waits for."""
+
+    def __init__(self, turns: Turns, logbook: Logbook) -> None:
+        self.turns = turns
+        self._logbook = logbook
+        self._number = -1
+        self._is_ending = False
+        self.background = Background(f"seamark-{turns.name}", self._turn)
+
+    def stop(self, seconds: float) -> None:
+        self._is_ending = True
+        if self.background.stop(seconds):
+            self.turns.close()
+
+    def _turn(self) -> float:
+        now = time.monotonic()
+        if self._logbook.is_open and not self._is_ending:
+            self._number = self._logbook.number(now, self._number)
+            self.turns.take(now, self._number)
+        return max(0.0, now + self._logbook.interval - time.monotonic())

@@ -1,0 +1,107 @@
+"""What measuring the hardware costs: `python -m benchmarks.monitoring`.
+
+First each probe by itself, then all of them together, once a second, in a run that
+logs nothing else and sends nothing. CPU time is that of the threads, so a machine with
+other things to do gives about the same figures.
+
+`--gpus 8` puts a driver made for tests behind NVIDIA's binding; what that driver, in
+Python, takes of the time is part of the figures, which are therefore too high.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+
+TURNS = 30
+PAUSE_SECONDS = 0.3
+WATCHED_SECONDS = 30.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--gpus", type=int, default=0, help="GPUs of a made-up driver")
+    parser.add_argument("--seconds", type=float, default=WATCHED_SECONDS)
+    chosen = parser.parse_args()
+    if chosen.gpus:
+        _install_driver(chosen.gpus)
+    values, microseconds = 0, 0.0
+    print("| probe | values | µs a turn, median | p95 |\n|---|---|---|---|")
+    for name, count, costs in _probe_costs():
+        middle, slow = statistics.median(costs), costs[len(costs) * 95 // 100]
+        print(f"| {name} | {count} | {middle:.0f} | {slow:.0f} |", flush=True)
+        values, microseconds = values + count, microseconds + middle
+    print(f"| together | {values} | {microseconds:.0f} | |\n")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.update(SEAMARK_SPOOL=folder, SEAMARK_MODE="offline")
+        _measure_run(chosen.seconds)
+
+
+def _probe_costs() -> Iterator[tuple[str, int, list[float]]]:
+    """Yield each probe's name, how many values it has, and what its turns took."""
+    from agent.probes.listing import probe_classes  # noqa: PLC0415 - after the driver
+    from agent.probes.probe import Job, ProbeUnavailable  # noqa: PLC0415
+
+    for make in probe_classes():
+        try:
+            probe = make.of(Job())
+        except ProbeUnavailable:
+            continue
+        # It waits, in a thread of its own, and has values only when there are errors.
+        turns = 3 if make.name == "nvml_events" else TURNS
+        costs, paths = [], set[str]()
+        for _ in range(turns):
+            began = time.thread_time_ns()
+            readings = probe.sample(time.monotonic())
+            costs.append((time.thread_time_ns() - began) / 1_000)
+            paths |= readings.keys()
+            time.sleep(PAUSE_SECONDS)
+        probe.close()
+        yield make.name, len(paths), sorted(costs)
+
+
+def _measure_run(seconds: float) -> None:
+    import agent  # noqa: PLC0415 - reads the environment
+    from agent.probes.reading import pattern_of  # noqa: PLC0415
+
+    run = agent.init("benchmark")
+    session = run._session  # noqa: SLF001 - what the agent itself says is what is asked
+    assert session is not None
+    sampler = session._sampler  # noqa: SLF001 - likewise
+    assert sampler is not None
+    # Imports and first looks are over by then.
+    time.sleep(5)
+    before, sampled, began = (
+        session.cpu_seconds(),
+        sampler.cpu_seconds,
+        time.monotonic(),
+    )
+    time.sleep(seconds)
+    took = time.monotonic() - began
+    share = (sampler.cpu_seconds - sampled) / took
+    everything = (session.cpu_seconds() - before) / took
+    paths = run._recorder._kinds  # noqa: SLF001 - likewise
+    patterns = {pattern_of(path) for path in paths}
+    print(f"series logged: {len(paths)} ({len(patterns)} kinds)")
+    print(f"threads that sample: {100 * share:.3f} % of a core")
+    print(f"all of the agent's threads: {100 * everything:.3f} % of a core")
+    run.finish()
+
+
+def _install_driver(gpus: int) -> None:
+    import pynvml  # noqa: PLC0415 - only where it is asked for
+
+    from tests.agent.probes.nvml_double import Card, NvmlDouble  # noqa: PLC0415
+
+    every_field = dict.fromkeys(range(1, pynvml.NVML_FI_MAX), 1)
+    every_metric = dict.fromkeys(range(1, pynvml.NVML_GPM_METRIC_MAX), 1.0)
+    cards = [Card(fields=every_field, gpm=every_metric) for _ in range(gpus)]
+    pynvml.nvmlLib = NvmlDouble(*cards)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+import pytest
+
+from agent.probes.files import KernelFile, picked, table
+from agent.probes.rates import Growth, Rates, share
+from agent.probes.reading import pattern_of
+from agent.probes.summary import spread
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [
+        ("gpu/0/power_watts", "gpu/<i>/power_watts"),
+        ("facts/gpu/12/name", "facts/gpu/<i>/name"),
+        ("gpu/1/mig/3/gpm/x", "gpu/<i>/mig/<j>/gpm/x"),
+        ("host/cpu_percent", "host/cpu_percent"),
+    ],
+)
+def test_numbers_of_gpus_are_no_part_of_a_pattern(path, pattern):
+    assert pattern_of(path) == pattern
+
+
+def test_a_count_grows_through_resets():
+    growth = Growth()
+
+    assert [growth.of(count) for count in (5, 7, None, 1, 2)] == [0, 2, None, 3, 4]
+
+
+def test_each_counter_has_its_own_rate():
+    rates = Rates()
+    rates.of({"a": 0, "b": None}, 0.0)
+
+    assert rates.of({"a": 4, "b": 1}, 2.0) == {"a": 2, "b": None}
+    assert share(1.2) == 1
+    assert share(None) is None
+
+
+def test_one_value_is_its_own_distribution():
+    assert spread([3.0]) == {"p5": 3, "p50": 3, "p95": 3}
+
+
+def test_names_are_found_only_where_lines_begin():
+    text = "SwapCached: 9 kB\nCached: 7 kB"
+
+    assert picked(text, ["Cached", "Absent"], ":") == {"Cached": 7}
+    assert table("a 1\nb: 2\nc x\n") == {"a": 1, "b": 2}
+
+
+def test_a_file_is_read_anew_each_time_and_may_vanish(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("x" * 100_000)
+    file = KernelFile(path)
+    assert len(file.read()) == 100_000
+    path.write_text("two")
+
+    assert file.read() == "two"
+    file.close()
+    path.unlink()
+    assert file.read() is None

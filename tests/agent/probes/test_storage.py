@@ -1,0 +1,56 @@
+from pathlib import Path, PurePath
+
+import pytest
+
+from agent.probes.mounts import mount_of
+from agent.probes.storage import StorageProbe
+
+MOUNTS = r"""22 27 0:21 / /proc rw - proc proc rw
+27 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+30 27 0:40 / /data rw shared:1 master:2 - nfs4 server:/export rw
+31 30 0:41 / /data/local rw - xfs /dev/sdb rw
+32 27 0:42 / /mnt/my\040bucket rw - fuse.s3fs s3fs rw
+33 27 0:43 / /over rw - overlay overlay rw
+34 30 0:44 / /data rw - lustre mgs:/fs rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind", "is_network"),
+    [
+        ("/home/me", "ext4", False),
+        ("/data/train", "lustre", True),
+        ("/data/local/cache", "xfs", False),
+        ("/mnt/my bucket/x", "fuse.s3fs", True),
+        ("/over", "overlay", False),
+        ("/database", "ext4", False),
+    ],
+)
+def test_the_innermost_mount_holds_a_folder(folder, kind, is_network):
+    found = mount_of(PurePath(folder), MOUNTS)
+
+    assert found is not None
+    assert (found.kind, found.is_network) == (kind, is_network)
+
+
+def test_lines_that_are_no_mounts_are_passed_over():
+    assert mount_of(PurePath("/x"), "nonsense\n1 2 3 / / - \n") is None
+
+
+def test_folders_say_how_full_their_file_system_is(tmp_path):
+    probe = StorageProbe(data=tmp_path)
+
+    sample, facts = probe.sample(0.0), probe.facts()
+
+    assert 0 < sample["storage/data/used_share"] <= 1
+    assert facts["facts/storage/data/total_bytes"] > sample["storage/data/used_bytes"]
+    assert facts["facts/storage/work/file_system"]
+    assert probe.sample(1.0) == {}
+    assert probe.sample(10.0) != {}
+
+
+def test_a_folder_that_is_not_there_is_absent():
+    probe = StorageProbe(data=Path("/not/there"))
+
+    assert "storage/data/used_share" not in probe.sample(0.0)
+    assert "facts/storage/data/total_bytes" not in probe.facts()

@@ -1,0 +1,308 @@
+"""Files: from the call over the spool to the tracker."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import agent
+from agent import blobs
+from agent.commands import main
+from agent.files import matching
+from tests.agent.conftest import wait_until
+from tests.agent.tracker_double import Scripted
+
+LARGE = os.urandom(3_000_000)
+
+
+def init(name="r", **arguments):
+    return agent.init(name, **{"monitor": False, **arguments})
+
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def files(tracker):
+    return {m["path"]: m for m in tracker.of_kind("file")}
+
+
+def stored(tracker, path):
+    return tracker.stored[files(tracker)[path]["digest"]]
+
+
+@pytest.fixture
+def large(tmp_path):
+    path = tmp_path / "best.pt"
+    path.write_bytes(LARGE)
+    return path
+
+
+def test_a_file_arrives_with_its_name(tracker, large):
+    with init() as run:
+        run["model/best"].upload(large)
+
+    said = files(tracker)["model/best"]
+    assert said["name"] == "best.pt"
+    assert said["size"] == len(LARGE)
+    assert said["type"] == "application/octet-stream"
+    assert tracker.stored[said["digest"]] == LARGE
+
+
+def test_an_array_and_a_file_are_stored_by_assignment_too(tracker, tmp_path):
+    (tmp_path / "notes.txt").write_text("hello")
+    with init() as run:
+        run["samples/input"] = agent.File(np.zeros((4, 4), np.uint8))
+        run["samples"] = {"notes": agent.File(str(tmp_path / "notes.txt"))}
+
+    assert stored(tracker, "samples/input").startswith(b"\x89PNG")
+    assert files(tracker)["samples/input"]["name"] == "input.png"
+    assert files(tracker)["samples/notes"]["type"] == "text/plain"
+
+
+def test_a_file_that_is_replaced_after_the_call_is_the_one_it_was(tracker, large):
+    with init() as run:
+        for _ in range(20):
+            run["warm"].append(1.0)
+        run["model/best"].upload(large)
+        new = large.with_name("new")
+        new.write_bytes(b"newer")
+        new.replace(large)
+
+    assert stored(tracker, "model/best") == LARGE
+
+
+def test_a_file_that_is_deleted_after_the_call_is_stored(tracker, large):
+    with init() as run:
+        run["model/best"].upload(large)
+        large.unlink()
+
+    assert stored(tracker, "model/best") == LARGE
+
+
+def test_who_waits_may_write_to_the_file_again(tracker, large):
+    with init() as run:
+        run["model/best"].upload(large, wait=True)
+        with large.open("r+b") as file:
+            file.write(b"overwritten")
+
+    assert stored(tracker, "model/best") == LARGE
+
+
+def test_a_folder_and_a_pattern_are_stored_file_by_file(tracker, tmp_path):
+    for name in ("a.pt", "b.pt", "c.txt", "sub/d.pt", "sub/deeper/e.pt"):
+        path = tmp_path / "checkpoints" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(name.encode())
+    with init() as run:
+        run["all"].upload_files(tmp_path / "checkpoints")
+        run["some"].upload_files(str(tmp_path / "checkpoints/*.pt"))
+        run["deep"].upload_files(str(tmp_path / "checkpoints/**/*.pt"))
+
+    assert {path for path in files(tracker) if path.startswith("all/")} == {
+        *("all/a.pt", "all/b.pt", "all/c.txt", "all/sub/d.pt", "all/sub/deeper/e.pt")
+    }
+    assert {path for path in files(tracker) if path.startswith("some/")} == {
+        *("some/a.pt", "some/b.pt")
+    }
+    assert "deep/sub/deeper/e.pt" in files(tracker)
+    assert stored(tracker, "all/sub/d.pt") == b"sub/d.pt"
+
+
+def test_a_relative_pattern_is_named_below_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("x.bin").write_bytes(b"")
+
+    assert [name for name, _ in matching("*.bin")] == ["x.bin"]
+
+
+def test_the_same_content_travels_once(tracker, large):
+    with init() as run:
+        run["a"].upload(large)
+        run["b"].upload(large)
+
+    bodies = [body for path, _, body in tracker.requests if "/blobs/" in path]
+    assert sum(map(len, bodies)) == len(LARGE)
+    assert stored(tracker, "a") == stored(tracker, "b") == LARGE
+
+
+def test_a_path_holds_a_file_or_something_else(tracker, large, caplog):
+    with init() as run:
+        run["x"].append(1.0)
+        run["x"].upload(large)
+        run["y"].upload(large)
+        run["y"] = 1
+
+    assert set(files(tracker)) == {"y"}
+    assert "already holds a series of numbers" in caplog.text
+    assert "already holds a file" in caplog.text
+
+
+def test_what_is_no_file_is_said_and_raised_only_if_strict(tracker, caplog):
+    with init() as run:
+        run["x"].upload("/no/such/file")
+    assert "names no file that can be read" in caplog.text
+
+    with init("s", strict=True) as run, pytest.raises(agent.UnsupportedValue):
+        run["x"].upload("/no/such/file")
+
+
+@pytest.mark.parametrize("status", [500, 503, 429, 422, 409])
+def test_a_part_that_is_refused_once_is_sent_again(tracker, large, status):
+    error = json.dumps({"error": {"code": "x", "expected": 0}}).encode()
+    scripted = Scripted(status, error, {"Retry-After": "0"})
+    tracker.part_script.extend([Scripted(200, b'{"received": 0}'), scripted])
+    with init() as run:
+        run["model/best"].upload(large)
+        wait_until(lambda: tracker.stored)
+
+    assert stored(tracker, "model/best") == LARGE
+
+
+def test_a_lost_answer_sends_no_byte_twice(tracker, large):
+    tracker.part_script.extend(
+        [Scripted(200, b'{"received": 0}'), Scripted(200, cuts=True)]
+    )
+    with init() as run:
+        run["model/best"].upload(large)
+        wait_until(lambda: tracker.stored)
+
+    assert stored(tracker, "model/best") == LARGE
+
+
+@pytest.mark.parametrize("status", [401, 404, 507])
+def test_points_go_on_while_files_are_held(tracker, large, status, caplog):
+    tracker.part_script.extend([Scripted(status, b"{}")] * 100)
+    with init() as run:
+        run["model/best"].upload(large, wait=True)
+        wait_until(lambda: "does not accept files" in caplog.text)
+        run["loss"].append(1.0)
+        wait_until(lambda: tracker.values("loss"))
+
+    assert caplog.text.count("does not accept files") == 1
+
+
+def test_a_file_beyond_the_servers_limit_is_said_once_and_let_go(
+    tracker, large, caplog, spool_root
+):
+    error = b'{"error": {"code": "too_large", "message": "at most 10 bytes"}}'
+    tracker.part_script.extend([Scripted(413, error)] * 2)
+    with init() as run:
+        run["a"].upload(large)
+        run["b"].upload(b"other")
+
+    assert caplog.text.count("at most 10 bytes") == 1
+    assert not [*spool_root.glob("*/blobs/*")]
+
+
+def test_offline_files_stay_in_the_spool_until_they_are_synced(
+    tracker, large, spool_root, capsys
+):
+    with init(mode="offline") as run:
+        run["model/best"].upload(large)
+    assert not tracker.requests
+    assert [path.name for path in spool_root.glob("*/blobs/*")] == [digest(LARGE)]
+
+    assert main(["sync"]) == 0
+
+    assert stored(tracker, "model/best") == LARGE
+    assert not [*spool_root.glob("*/blobs/*")]
+
+
+KILLED = """
+import os, signal, agent
+run = agent.init("r", monitor=False)
+run["model/best"].upload("best.pt", wait=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_was_waited_for_survives_kill(tracker, large, run_script, monkeypatch):
+    tracker.part_script.extend([Scripted(503, b"{}", {"Retry-After": "60"})] * 3)
+    run_script(KILLED)
+    tracker.part_script.clear()
+
+    assert main(["sync"]) == 0
+
+    assert stored(tracker, "model/best") == LARGE
+
+
+def test_a_half_copied_file_is_never_delivered(tracker, spool_root):
+    with init(mode="offline") as run:
+        run["loss"].append(1.0)
+        wait_until(lambda: [*spool_root.glob("*/spool.json")])
+        [folder] = spool_root.glob("*")
+    (folder / "blobs").mkdir(exist_ok=True)
+    (folder / "blobs" / ".abc.new").write_bytes(b"half")
+    (folder / "blobs" / "notes").write_bytes(b"foreign")
+
+    assert main(["sync"]) == 0
+    assert not tracker.stored
+
+
+def test_a_content_that_is_damaged_in_the_spool_is_let_go(
+    tracker, large, spool_root, caplog
+):
+    with init(mode="offline") as run:
+        run["model/best"].upload(large)
+    [blob] = spool_root.glob("*/blobs/*")
+    blob.write_bytes(b"x" * len(LARGE))
+
+    assert main(["sync"]) == 0
+    assert not tracker.stored
+    assert "damaged and lost" in caplog.text
+
+
+def test_a_full_disk_is_said_and_the_training_goes_on(
+    tracker, large, monkeypatch, caplog
+):
+    monkeypatch.setattr(blobs, "_LEAST_FREE_BYTES", 2**62)
+    with init() as run:
+        run["a"].upload(large)
+        run["b"].upload(large)
+        run["loss"].append(1.0)
+
+    assert not files(tracker)
+    assert tracker.values("loss") == [1.0]
+    assert caplog.text.count("is not stored") == 1
+
+
+def test_no_more_waits_than_may(tracker, large, monkeypatch, caplog):
+    monkeypatch.setenv("SEAMARK_SPOOL_GIB", "0")
+    with init() as run:
+        run["a"].upload(large)
+
+    assert not files(tracker)
+    assert "too many" in caplog.text
+
+
+def test_a_call_takes_no_longer_than_opening_a_file(tracker, tmp_path):
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(2 * 2**30)
+    with init() as run:
+        run["warm"].upload(b"x", wait=True)
+        started = time.perf_counter()
+        run["model/best"].upload(path)
+        took = time.perf_counter() - started
+        path.unlink()
+        run._session.files._jobs.clear()
+        run.finish(timeout=0)
+
+    # Copying 2 GiB takes longer than this anywhere.
+    assert took < 0.2
+
+
+def test_a_run_that_is_disabled_or_finished_stores_nothing(tracker, large):
+    run = init(mode="disabled")
+    run["a"].upload(large, wait=True)
+    run["a"].upload_files("*.pt", wait=True)
+    run.finish()
+
+    assert not tracker.requests

@@ -1,0 +1,157 @@
+"""A run's files: tree, gallery, previews."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent.png import to_png
+from tests.builders import make_project, make_run, write
+from tests.tracker.api.v1.test_files import add, file_message
+
+pytestmark = pytest.mark.django_db
+
+PICTURE = to_png(bytes(12), width=2, height=2, channels=3)
+
+
+@pytest.fixture(autouse=True)
+def _folder(settings, tmp_path):
+    settings.DATA_FOLDER = tmp_path
+
+
+@pytest.fixture
+def run(member):
+    return make_run(make_project(member), state="finished")
+
+
+@pytest.fixture
+def read(client_of, member, run):
+    client = client_of(member)
+
+    def read(what="", status=200, **query):
+        response = client.get(f"/runs/{run.id}/files{what}", query)
+        assert response.status_code == status
+        return response
+
+    return read
+
+
+def text(response):
+    return response.content.decode()
+
+
+def test_an_empty_run_says_how_to_store_a_file(read):
+    page = text(read())
+
+    assert "No files yet" in page
+    assert "upload_files" in page
+
+
+def test_files_are_a_tree_with_sizes(read, run):
+    add(run, "model/best", bytes(2_048))
+    write(run, [file_message("model/last", b"x")])
+
+    page = text(read())
+
+    assert "model/" in page
+    assert "2 KiB" in page
+    assert "uploading" in page
+    assert "2 files" in page
+    assert "1 on the way" in page
+
+
+def test_a_search_finds_parts_of_paths(read, run):
+    add(run, "model/best", b"1")
+    add(run, "other/thing", b"2")
+
+    page = text(read(search="BEST"))
+
+    assert "model/best" in page
+    assert "other/thing" not in page
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.png", PICTURE, "2 × 2 pixels"),
+        ("a.csv", b"class,recall\nseven,0.9\n", "<td>seven</td>"),
+        (
+            "a.txt",
+            b"<script>alert(1)</script>",
+            "&lt;script&gt;alert(1)&lt;/script&gt;",
+        ),
+        ("a.json", b'{"lr":0.1}', "&quot;lr&quot;: 0.1"),
+        ("a.plotly.json", b'{"data":[]}', 'data-behaviour="file-figure"'),
+        ("a.bin", b"\0\1\2", "There is no preview"),
+        ("a.svg", b"<svg onload='alert(1)'/>", "&lt;svg onload"),
+    ],
+)
+def test_a_preview_shows_what_is_in_it(read, run, name, content, expected):
+    add(run, "x", content, name=name)
+
+    for page in (read("/preview", path="x"), read(path="x")):
+        assert expected in text(page)
+        assert "<script>alert" not in text(page)
+
+
+def test_a_picture_is_shown_as_what_it_is(read, run):
+    add(run, "x", PICTURE, name="x.html", kind="text/html")
+
+    response = read("/picture", path="x")
+
+    assert response["Content-Type"] == "image/png"
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Content-Security-Policy"].startswith("sandbox")
+    assert response.content == PICTURE
+
+
+@pytest.mark.parametrize(
+    "content", [b"<svg onload='alert(1)'/>", b"<html>", PICTURE[:16] + b"\xff" * 30]
+)
+def test_nothing_else_is_shown_as_a_picture(read, run, content):
+    add(run, "x", content, name="x.png", kind="image/png")
+
+    read("/picture", status=404, path="x")
+
+
+def test_a_gallery_shows_pictures_alone(read, run):
+    add(run, "samples/one", PICTURE, name="one.png", kind="image/png")
+    add(run, "samples/evil", b"<svg/>", name="evil.svg", kind="image/svg+xml")
+    add(run, "model/best", b"weights")
+
+    page = text(read(view="gallery"))
+
+    assert page.count("<img") == 1
+    assert "samples/one" in page
+
+
+def test_a_figure_is_answered_as_what_may_be_drawn(read, run):
+    content = {"data": [{"type": "bar", "y": [1]}], "layout": {}, "config": {"x": 1}}
+    add(run, "x", json.dumps(content).encode(), name="x.plotly.json")
+
+    answer = read("/figure", path="x").json()
+
+    assert set(answer["figure"]) == {"data", "layout"}
+
+
+def test_the_attributes_name_files(read, run, client_of, member):
+    add(run, "model/best", b"weights", name="best.pt")
+
+    page = client_of(member).get(f"/runs/{run.id}/attributes").content.decode()
+
+    assert "best.pt, 7 B" in page
+    assert "?path=model/best" in page or "?path=model%2Fbest" in page
+
+
+def test_what_belongs_to_others_does_not_exist(client_of, stranger, run):
+    add(run, "x", PICTURE)
+    client = client_of(stranger)
+
+    for what in ("", "/preview?path=x", "/picture?path=x", "/figure?path=x"):
+        assert client.get(f"/runs/{run.id}/files{what}").status_code == 404
+
+
+def test_a_path_that_is_none_is_not_found(read):
+    for path in ("nothing", "\0", ""):
+        read("/preview", status=404, path=path)

@@ -1,0 +1,129 @@
+"""A run's texts."""
+
+import pytest
+
+import agent
+from tests.builders import START, make_project, make_run, records_message, write
+from tests.web.figures.plotly_schema import numbers
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def run(member):
+    return make_run(make_project(member))
+
+
+@pytest.fixture
+def page(client_of, member, run):
+    client = client_of(member)
+    return lambda rest="": client.get(f"/runs/{run.id}/{rest}").content.decode()
+
+
+def log(run, lines, path="logs/stdout"):
+    write(run, [records_message(path, lines)])
+
+
+def test_lines_can_be_read_without_script_and_are_never_markup(page, run):
+    log(run, ["\x1b[31m<script>alert(1)</script>\x1b[0m"])
+
+    text = page("logs")
+
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;\n" in text
+    assert "<script>alert" not in text
+    assert 'data-count="1"' in text
+
+
+def test_a_log_is_chosen_by_its_path(page, run):
+    log(run, ["out"])
+    log(run, ["err"], "logs/stderr")
+
+    assert 'data-path="logs/stdout"' in page("logs")
+    assert 'data-path="logs/stderr"' in page("logs?path=logs/stderr")
+    assert 'data-path="logs/stdout"' in page("logs?path=no\0thing")
+
+
+def test_few_texts_are_a_table_and_many_a_log(page, run):
+    log(run, ["a cat"], "samples/caption")
+    assert '<td class="wrap run__text">a cat</td>' in page("logs")
+
+    log(run, ["a dog"] * 50, "samples/caption")
+    assert 'data-path="samples/caption"' in page("logs")
+
+
+def test_the_tab_is_there_where_there_is_text(page, run):
+    assert ">Logs</a>" not in page()
+    assert "No text yet" in page("logs")
+
+    log(run, ["a line"])
+
+    assert f'href="/runs/{run.id}/logs"' in page()
+
+
+def test_attributes_say_what_series_of_records_hold(page, run):
+    log(run, ["one", "the last"])
+    write(run, [records_message("grads", [encoded()], kind="histogram")])
+
+    text = page("attributes?search=/")
+
+    assert "2 texts</a>, last" in text
+    assert "the last" in text
+    assert "1 histogram</a>, last at step 0" in page("attributes")
+
+
+def encoded(scale=1.0):
+    return agent.Histogram([0.0, scale, scale], bins=2).encoded()
+
+
+def test_histograms_are_among_the_charts(page, run):
+    write(run, [records_message("train/grads", [encoded()], kind="histogram")])
+
+    text = page("charts")
+
+    assert "figures/histograms?path=train%2Fgrads" in text
+    assert "1 series" in text
+
+
+@pytest.mark.parametrize(
+    ("axis", "x"),
+    [
+        ("step", [1.0, 2.0]),
+        ("time", [START / 1e3 + 1e3, START / 1e3 + 2e3]),
+        ("relative", [1.0, 2.0]),
+    ],
+)
+def test_histograms_are_drawn_over_the_axis_asked_for(client_of, member, run, axis, x):
+    values = [encoded() for _ in range(3)]
+    write(run, [records_message("grads", values, kind="histogram")])
+    address = f"/runs/{run.id}/figures/histograms?path=grads&axis={axis}&low={x[0]}"
+
+    figure = client_of(member).get(address).json()
+
+    (drawn,) = figure["data"]
+    assert numbers(drawn["x"]).tolist() == x
+    assert numbers(drawn["customdata"]).tolist() == [[1, 1], [2, 2]]
+
+
+def test_of_very_many_histograms_some_are_drawn(client_of, member, run, monkeypatch):
+    monkeypatch.setattr("web.views.figures.MOST_HISTOGRAMS", 3)
+    for first in (0, 4):
+        steps = range(first, first + 4)
+        message = records_message(
+            "grads", [encoded()] * 4, kind="histogram", steps=list(steps)
+        )
+        write(run, [message])
+
+    address = f"/runs/{run.id}/figures/histograms?path=grads"
+    figure = client_of(member).get(address).json()
+
+    assert numbers(figure["data"][0]["x"]).tolist() == [0, 4, 7]
+    assert figure["notes"] == ["3 of 8 histograms are drawn, evenly chosen."]
+
+
+def test_histograms_that_do_not_exist_are_an_empty_chart(client_of, member, run):
+    log(run, ["text"])
+    client = client_of(member)
+
+    for path in ("nothing", "logs/stdout"):
+        figure = client.get(f"/runs/{run.id}/figures/histograms?path={path}").json()
+        assert figure["data"] == []

@@ -1,0 +1,166 @@
+"""What a run was made from."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.builders import make_project, make_run, write_values
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+COMMIT = "3179d2f0a1b2c3d4e5f60718293a4b5c6d7e8f90"
+CAPTURED = {
+    "git/commit": COMMIT,
+    "git/branch": "trunk",
+    "git/remote": "https://[redacted]@git.example/team/digits.git",
+    "git/root": "/home/ada/digits",
+    "git/message": "Load images in the background\n\nThe GPU waited for them.",
+    "git/author_time": datetime(2026, 1, 1, 9, tzinfo=UTC),
+    "git/is_dirty": True,
+    "git/diff": "diff --git a/train.py b/train.py\n--- a/train.py\n+++ b/train.py\n"
+    "@@ -1 +1 @@\n-lr = 1\n+lr = '<script>alert(1)</script>'\n",
+    "git/untracked": ["data/", "<b>odd</b>"],
+    "git/untracked_count": 5,
+    "source/script": "/home/ada/digits/train.py",
+    "source/text": "import agent\n",
+    "source/arguments": "python train.py --lr 0.1",
+    "source/folder": "/home/ada/digits",
+    "source/python": "3.12.4",
+    "source/executable": "/usr/bin/python3",
+    "packages/list": "numpy==2.4.6\nodd==1==2\ntorch==2.9.0\nno version",
+    "packages/count": 3,
+    "packages/loaded/torch": "2.9.0",
+    "environment/OMP_NUM_THREADS": "4",
+    "facts/os": "Debian GNU/Linux 12",
+    "facts/memory_bytes": 8 * 1024**3,
+    "signals/SIGTERM": datetime(2026, 1, 2, 13, tzinfo=UTC),
+}
+
+
+def write_captured(run, values=CAPTURED, stage="train"):
+    write_values(
+        run, {f"monitoring/{stage}/{path}": value for path, value in values.items()}
+    )
+
+
+@pytest.fixture
+def run(member):
+    return make_run(make_project(member), state="finished")
+
+
+@pytest.fixture
+def page(client_of, member, run):
+    client = client_of(member)
+
+    def read(query=""):
+        response = client.get(f"/runs/{run.id}/source{query}")
+        assert response.status_code == 200
+        return response.content.decode()
+
+    return read
+
+
+def test_shows_the_commit_and_what_differs_from_it(run, page):
+    write_captured(run)
+    text = page()
+
+    assert COMMIT[:12] in text
+    assert "Load images in the background" in text
+    assert "The GPU waited for them." in text
+    assert 'diff__line--removed">-lr = 1' in text
+    assert "changed since" in text
+    assert "2 of 5, names only" in text
+
+
+def test_shows_arguments_packages_environment_machine_and_signals(run, page):
+    write_captured(run)
+    text = page()
+
+    for shown in ("python train.py --lr 0.1", "numpy", "2.4.6", "1==2", "torch 2.9.0"):
+        assert shown in text
+    for shown in ("OMP_NUM_THREADS", "Debian GNU/Linux 12", "8 GiB", "SIGTERM"):
+        assert shown in text
+
+
+def test_what_scripts_hold_is_shown_as_text(run, page):
+    write_captured(run)
+    text = page()
+
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(1)" in text
+    assert "<b>odd" not in text
+    assert "style=" not in text
+
+
+def test_a_clean_commit_says_so(run, page):
+    write_captured(run, {"git/commit": COMMIT, "git/is_dirty": False})
+    text = page()
+
+    assert "as committed" in text
+    assert "Changes since the commit" not in text
+
+
+def test_what_is_missing_says_why(run, page):
+    write_captured(
+        run,
+        {
+            "git/absent": "git is not installed.",
+            "source/absent": "A notebook's cells are not captured.",
+            "source/notebook": "jupyter",
+            "packages/absent": "It cannot be captured: OSError.",
+        },
+    )
+    text = page()
+
+    assert "git is not installed." in text
+    assert "jupyter notebook" in text
+    assert "cells are not captured" in text
+    assert "It cannot be captured: OSError." in text
+    assert "No variable of the agent" in text
+
+
+def test_a_part_that_was_turned_off_says_so(run, page):
+    write_captured(run, {"source/python": "3.12.4"})
+
+    assert page().count("this part was turned off") == 2
+
+
+def test_a_run_without_any_says_when_it_comes(run, page):
+    text = page()
+
+    assert "No source" in text
+    assert "SEAMARK_CAPTURE" in text
+
+
+def test_each_stage_has_its_own(run, page):
+    write_captured(run)
+    write_values(
+        run, {"monitoring/infer/source/arguments": "python infer.py"}, stage="infer"
+    )
+
+    assert "python infer.py" in page("?stage=infer")
+    assert "python infer.py" not in page("?stage=train")
+
+
+def test_values_of_other_kinds_at_these_paths_do_no_harm(run, page):
+    write_captured(
+        run,
+        {
+            "git/commit": 3,
+            "git/diff": 1.5,
+            "git/untracked": "text",
+            "git/untracked_count": "many",
+            "git/author_time": "yesterday",
+            "source/script": True,
+            "packages/list": ["a", "b"],
+            "environment/X": 7,
+            "signals/SIGTERM": "soon",
+            "facts/memory_bytes": "much",
+        },
+    )
+
+    assert "Commit" in page()
+
+
+def test_strangers_do_not_see_it(client_of, stranger, run):
+    assert client_of(stranger).get(f"/runs/{run.id}/source").status_code == 404

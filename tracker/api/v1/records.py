@@ -1,0 +1,219 @@
+"""Records of a run's series: texts and histograms, by position, step, time or content."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from ninja import Query, Router, Schema
+
+from tracker.access import readable_run
+from tracker.api.answers import json_response
+from tracker.api.auth import ApiRequest, ReaderAuth
+from tracker.api.params import LONGEST_TEXT, NO_NUL, High, Low
+from tracker.api.tables import Export
+from tracker.freshness import fresh_answer
+from tracker.queries.records import (
+    Page,
+    Place,
+    RecordAxis,
+    RecordSeries,
+    find_text,
+    read_page,
+    record_series,
+)
+from tracker.queries.versions import version_of
+from tracker.records.histogram import NotAHistogram, read_histogram
+from tracker.records.search import plain
+
+router = Router(tags=["runs"], auth=ReaderAuth())
+
+# Part of every ETag, for what an upgrade may change of the same records.
+VERSION = 1
+MOST_RECORDS = 10_000
+
+Path = Annotated[str, Query(min_length=1, max_length=LONGEST_TEXT, pattern=NO_NUL)]
+First = Annotated[
+    int | None,
+    Query(ge=0, le=2**53, description="The position of the first one, from 0 on."),
+]
+Last = Annotated[
+    int | None,
+    Query(ge=1, le=MOST_RECORDS, description="Only so many of the last ones."),
+]
+Limit = Annotated[int, Query(ge=1, le=MOST_RECORDS, description="How many at most.")]
+Wanted = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=LONGEST_TEXT,
+        pattern=NO_NUL,
+        description="What the records hold, whatever the case of its letters.",
+    ),
+]
+UNCHANGED = {
+    "responses": {
+        304: {"description": "Nothing has arrived since the answer with this ETag."}
+    }
+}
+TEXT = {
+    "responses": {
+        200: {
+            "description": "OK",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        }
+    }
+}
+
+
+class HistogramOut(Schema):
+    """One edge more than counts; `others` are values in no bin, as NaN is."""
+
+    edges: list[float]
+    counts: list[float]
+    others: float
+
+
+class RecordsOut(Schema):
+    """Columns of equal length; times are milliseconds since 1970.
+
+    `count` records are in the series, and `end` is the position behind the last one
+    that was looked at. `next` is the same while there are more, and null at the end.
+    """
+
+    path: str
+    kind: str
+    count: int
+    end: int
+    next: int | None
+    positions: list[int]
+    steps: list[float]
+    times: list[float]
+    values: list[str | HistogramOut | None]
+
+
+class FoundOut(Schema):
+    """Positions of records that hold the text; all before `end` were looked at."""
+
+    path: str
+    count: int
+    end: int
+    next: int | None
+    positions: list[int]
+
+
+@router.get("/runs/{uuid:run_id}/records", response=RecordsOut, openapi_extra=UNCHANGED)
+def read_records(
+    request: ApiRequest,
+    *,
+    run_id: UUID,
+    path: Path,
+    first: First = None,
+    last: Last = None,
+    limit: Limit = 1_000,
+    axis: RecordAxis = "step",
+    low: Low = None,
+    high: High = None,
+) -> HttpResponse:
+    """Records of a series in the order of their arrival, or those in a range of an axis.
+
+    An answer has at most 4 MiB of values. Ask from `end` on for what has arrived since.
+    """
+    run = readable_run(request.auth, run_id)
+    version = version_of([run], VERSION, sorted(request.GET.lists()))
+
+    def draw() -> HttpResponse:
+        series = record_series(run, path)
+        start = max(0, series.count - last) if last is not None else first or 0
+        page = read_page(series, start, last or limit, Place(axis, low, high))
+        return json_response(page_answer(series, page))
+
+    return fresh_answer(request, version, draw)
+
+
+@router.get(
+    "/runs/{uuid:run_id}/records/found", response=FoundOut, openapi_extra=UNCHANGED
+)
+def find_records(
+    request: ApiRequest,
+    *,
+    run_id: UUID,
+    path: Path,
+    text: Wanted,
+    first: First = None,
+    limit: Limit = MOST_RECORDS,
+) -> HttpResponse:
+    """Positions of a series' records that hold a text; colours in them do not matter."""
+    run = readable_run(request.auth, run_id)
+    version = version_of([run], VERSION, sorted(request.GET.lists()))
+
+    def draw() -> HttpResponse:
+        series = record_series(run, path)
+        found = find_text(series, text, first or 0, limit)
+        return json_response(
+            {
+                "path": series.path,
+                "count": series.count,
+                "end": found.end,
+                "next": found.end if found.end < series.count else None,
+                "positions": found.positions.tolist(),
+            }
+        )
+
+    return fresh_answer(request, version, draw)
+
+
+@router.get("/runs/{uuid:run_id}/records/text", openapi_extra=TEXT)
+def download_text(request: ApiRequest, *, run_id: UUID, path: Path) -> HttpResponseBase:
+    """All texts of a series, a line for each, without colours; sent while it is read."""
+    run = readable_run(request.auth, run_id)
+    series = record_series(run, path)
+    response = StreamingHttpResponse(Export(_lines(series)), content_type="text/plain")
+    # Shown by no browser: whatever a log holds, it is nobody's page.
+    response["Content-Disposition"] = 'attachment; filename="log.txt"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def page_answer(series: RecordSeries, page: Page) -> dict[str, object]:
+    return {
+        "path": series.path,
+        "kind": series.kind,
+        "count": series.count,
+        "end": page.end,
+        "next": page.end if page.end < series.count else None,
+        "positions": page.positions.tolist(),
+        "steps": page.records.steps.tolist(),
+        "times": (page.records.times / 1_000).tolist(),
+        "values": values_answer(series.kind, page.records.listed()),
+    }
+
+
+# Any: texts, or what JSON holds of a histogram.
+def values_answer(kind: str, values: Sequence[bytes]) -> list[Any]:
+    if kind == "text_series":
+        return [value.decode(errors="replace") for value in values]
+    return [_histogram(value) for value in values]
+
+
+def _histogram(value: bytes) -> dict[str, object] | None:
+    try:
+        histogram = read_histogram(value)
+    except NotAHistogram:
+        return None
+    return {
+        "edges": histogram.edges.tolist(),
+        "counts": histogram.counts.tolist(),
+        "others": histogram.others,
+    }
+
+
+def _lines(series: RecordSeries) -> Generator[bytes]:
+    position = 0
+    while position < series.count:
+        page = read_page(series, position, MOST_RECORDS)
+        texts = (value.decode(errors="replace") for value in page.records.listed())
+        yield "".join(f"{plain(text)}\n" for text in texts).encode()
+        position = page.end

@@ -1,0 +1,58 @@
+"""Finds text in records, whatever the case of letters and the colours between (pure)."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+import numpy as np
+
+from tracker.records.record import Records
+from tracker.series.points import Integers
+
+# What terminals take for colours and other instructions: CSI, OSC and two-byte ones.
+INSTRUCTION = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])"
+)
+_INSTRUCTION_BYTES = re.compile(INSTRUCTION.pattern.encode())
+_ESCAPE = b"\x1b"
+
+
+def plain(text: str) -> str:
+    """Return a text without instructions to terminals."""
+    return INSTRUCTION.sub("", text) if "\x1b" in text else text
+
+
+def places_of(records: Records, wanted: str) -> Integers:
+    """Return the places of the records that hold a text, in their order."""
+    if not wanted.isascii():
+        return _places_one_by_one(records, wanted)
+    values, sizes = records.values, records.sizes
+    if _ESCAPE in values:
+        shown = [_INSTRUCTION_BYTES.sub(b"", value) for value in records.listed()]
+        values = b"".join(shown)
+        sizes = np.fromiter(map(len, shown), np.int64, len(shown))
+    return _places(values.lower(), np.cumsum(sizes), wanted.lower().encode())
+
+
+def _places(values: bytes, ends: Integers, wanted: bytes) -> Integers:
+    """Look through all values at once, and leave out what goes beyond the end of one."""
+    places: list[int] = []
+    limits = ends.tolist()
+    found = values.find(wanted)
+    while found >= 0:
+        place = bisect_right(limits, found)
+        if found + len(wanted) <= limits[place]:
+            places.append(place)
+            # The others in it make no difference.
+            found = values.find(wanted, limits[place])
+        else:
+            found = values.find(wanted, found + 1)
+    return np.array(places, np.int64)
+
+
+def _places_one_by_one(records: Records, wanted: str) -> Integers:
+    folded = wanted.casefold()
+    texts = (plain(value.decode(errors="replace")) for value in records.listed())
+    places = [place for place, text in enumerate(texts) if folded in text.casefold()]
+    return np.array(places, np.int64)

@@ -1,0 +1,190 @@
+"""Stores records, and reads them back by their positions.
+
+A record's position is how many of its series arrived before it. It never changes,
+whatever is joined meanwhile: so readers need no lock and no transaction, only to ask
+for the chunk that holds the next position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+from uuid import UUID
+
+from django.utils import timezone
+
+from tracker.models import Attribute, Kind
+from tracker.models.records import FULL_LEVEL
+from tracker.records import codec
+from tracker.records.record import Records, pieces
+from tracker.series.store import undamaged
+from tracker.statements import carry_out_many, every_row, key, many, moment
+
+# So many chunks of a series of one level are joined to one of the next.
+FAN_IN = 16
+# What a series' row shows of its last record.
+SHOWN_CHARACTERS = 1_000
+# Chunks that one statement reads, each of up to CHUNK_BYTES once unpacked.
+CHUNKS_AT_ONCE = 8
+
+CHUNK_COLUMNS = (
+    *("run_id", "series_id", "first", "count", "first_step", "last_step"),
+    *("first_time", "last_time", "value_bytes", "level", "data"),
+)
+INSERT_CHUNK = (
+    f"INSERT INTO tracker_recordchunk ({', '.join(CHUNK_COLUMNS)})"
+    f" VALUES ({', '.join(['%s'] * len(CHUNK_COLUMNS))})"
+)
+UPDATE_SERIES = (
+    "UPDATE tracker_attribute SET updated_at = %s, count = %s, first_step = %s,"
+    " last_step = %s, first_time = %s, last_time = %s, text = %s"
+    " WHERE run_id = %s AND id = %s"
+)
+SELECT_RIPE = (
+    "SELECT series_id FROM tracker_recordchunk WHERE run_id IN ({runs})"
+    f" AND level < {FULL_LEVEL} AND series_id = ANY(%s)"
+    f" GROUP BY series_id, level HAVING COUNT(*) >= {FAN_IN} LIMIT 1"
+)
+SELECT_CHUNKS = (
+    "SELECT id, first, count, data FROM tracker_recordchunk WHERE run_id IN ({runs})"
+    " AND series_id = %s AND first + count > %s AND first < %s"
+    " ORDER BY first LIMIT %s"
+)
+SELECT_ROOMS = (
+    "SELECT first, count, first_step, last_step, first_time, last_time"
+    " FROM tracker_recordchunk WHERE run_id IN ({runs}) AND series_id = %s"
+    " AND first + count > %s AND first < %s ORDER BY first"
+)
+
+# The values of CHUNK_COLUMNS.
+ChunkRow: TypeAlias = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Which positions, steps and times the records of a chunk take."""
+
+    first: int
+    count: int
+    first_step: float
+    last_step: float
+    first_time: int
+    last_time: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Consecutive records of a series, and the position of the first."""
+
+    first: int
+    records: Records
+
+
+def add_records(run_id: UUID, new: Mapping[int, Records]) -> bool:
+    """Add records to series of a run; return whether so many chunks are to be joined.
+
+    Only inside the transaction of their batch. The rows of the series are locked in
+    order of their paths, as those of values are.
+    """
+    rows = (
+        Attribute.objects.select_for_update(no_key=True)
+        .filter(run_id=run_id, id__in=list(new))
+        .order_by("path")
+    )
+    series = {row.pk: row for row in rows if len(new[row.pk])}
+    chunks: list[ChunkRow] = []
+    for series_id, row in series.items():
+        records = new[series_id]
+        chunks += chunk_rows(run_id, series_id, row.count, records)
+        _add_to_summary(row, records)
+    insert(chunks)
+    now, run = moment(timezone.now()), key(run_id)
+    carry_out_many(
+        UPDATE_SERIES,
+        [
+            (
+                *(now, row.count, row.first_step, row.last_step),
+                *(row.first_time, row.last_time, row.text, run, row.pk),
+            )
+            for row in series.values()
+        ],
+    )
+    if not series:
+        return False
+    return bool(every_row(SELECT_RIPE, [many(series)], run_ids={run_id}))
+
+
+def chunk_rows(
+    run_id: UUID, series_id: int, first: int, records: Records, level: int = 0
+) -> list[ChunkRow]:
+    """Encode records as chunks; those that are full enough are never joined again."""
+    rows: list[ChunkRow] = []
+    for piece in pieces(
+        records, most=codec.CHUNK_RECORDS, most_bytes=codec.CHUNK_BYTES
+    ):
+        is_full = 2 * len(piece) > codec.CHUNK_RECORDS
+        is_full = is_full or 2 * len(piece.values) > codec.CHUNK_BYTES
+        rows.append(
+            (
+                *(key(run_id), series_id, first, len(piece)),
+                *(piece.steps.min().item() + 0.0, piece.steps.max().item() + 0.0),
+                *(piece.times.min().item(), piece.times.max().item()),
+                *(len(piece.values), FULL_LEVEL if is_full else level),
+                codec.encode(piece, is_dense=level > 0),
+            )
+        )
+        first += len(piece)
+    return rows
+
+
+def insert(rows: Sequence[ChunkRow]) -> None:
+    """Insert chunks; only inside a transaction."""
+    carry_out_many(INSERT_CHUNK, rows)
+
+
+def read_parts(
+    run_id: UUID, series_id: int, first: int, end: int, *, at_once: int = CHUNKS_AT_ONCE
+) -> Iterator[Part]:
+    """Yield the records at positions from `first` to before `end`, in their order.
+
+    Those of a chunk that cannot be read are left out.
+    """
+    while first < end:
+        rows = every_row(
+            SELECT_CHUNKS, [series_id, first, end, at_once], run_ids={run_id}
+        )
+        for chunk_id, chunk_first, count, data in rows:
+            low, high = max(first - chunk_first, 0), min(end - chunk_first, count)
+            first = chunk_first + count
+            name = f"chunk {chunk_id} of records"
+            records = undamaged(codec.decode, data, name)
+            if records is not None and len(records) == count and low < high:
+                yield Part(chunk_first + low, records[low:high])
+        if len(rows) < at_once:
+            return
+
+
+def read_rooms(run_id: UUID, series_id: int, first: int, end: int) -> list[Room]:
+    """Return what is known of chunks that hold positions, without reading them."""
+    rows = every_row(SELECT_ROOMS, [series_id, first, end], run_ids={run_id})
+    return [Room(*row) for row in rows]
+
+
+def shown(value: bytes) -> str:
+    """Return the beginning of a text as a database can hold it."""
+    text = value[: 4 * SHOWN_CHARACTERS].decode(errors="ignore")[:SHOWN_CHARACTERS]
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _add_to_summary(row: Attribute, records: Records) -> None:
+    row.count += len(records)
+    steps = [records.steps.min().item() + 0.0, records.steps.max().item() + 0.0]
+    times = [records.times.min().item(), records.times.max().item()]
+    if row.first_step is not None and row.last_step is not None:
+        steps += [row.first_step, row.last_step]
+    if row.first_time is not None and row.last_time is not None:
+        times += [row.first_time, row.last_time]
+    row.first_step, row.last_step = min(steps), max(steps)
+    row.first_time, row.last_time = min(times), max(times)
+    row.text = shown(records[-1:].values) if row.kind == Kind.TEXT_SERIES else None

@@ -1,0 +1,146 @@
+"""What a page shows of a file, by its name and its first bytes (pure).
+
+Text is shown as text, whatever it claims to be; what is neither text nor a picture is
+only offered for download.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+TEXT_BYTES = 64 * 1024
+JSON_BYTES = 512 * 1024
+FIGURE_BYTES = 16 * 1024 * 1024
+# As much as any preview but that of a figure reads.
+MOST_BYTES = JSON_BYTES
+ROWS, COLUMNS, CELL_CHARACTERS = 200, 40, 200
+PLOTLY = "application/vnd.plotly.v1+json"
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+# Those of the Plotly bundle that the pages have.
+TRACES = frozenset(
+    {
+        *("bar", "box", "contour", "heatmap", "histogram", "histogram2d"),
+        *("histogram2dcontour", "image", "pie", "scatter", "scattergl"),
+        *("scatterternary", "violin"),
+    }
+)
+MOST_TRACES = 500
+LOWEST_HEIGHT, GREATEST_HEIGHT = 160, 1_200
+
+
+class Kind(StrEnum):
+    PICTURE = "picture"
+    FIGURE = "figure"
+    TABLE = "table"
+    TEXT = "text"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """`is_part` says that the file holds more than is shown."""
+
+    kind: Kind
+    text: str = ""
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    is_part: bool = False
+
+
+NOTHING = Preview(Kind.NOTHING)
+
+
+def is_figure(name: str, media_type: str) -> bool:
+    return media_type == PLOTLY or name.lower().endswith(".plotly.json")
+
+
+def preview(name: str, head: bytes, *, is_whole: bool) -> Preview:
+    """Return what to show of a file that is no picture and no figure."""
+    text = as_text(head, is_whole=is_whole)
+    if text is None:
+        return NOTHING
+    lowered = name.lower()
+    for ending, delimiter in DELIMITERS.items():
+        if lowered.endswith(ending):
+            return _table(text, delimiter, is_whole=is_whole)
+    if lowered.endswith((".json", ".ipynb")) and is_whole:
+        return _json(text)
+    shown = text[:TEXT_BYTES]
+    return Preview(Kind.TEXT, shown, is_part=not is_whole or len(shown) < len(text))
+
+
+def as_text(head: bytes, *, is_whole: bool) -> str | None:
+    """Return bytes as text; None if they are something else."""
+    if b"\0" in head:
+        return None
+    try:
+        return head.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # The last character may have been cut in two.
+        is_cut = not is_whole and error.start >= len(head) - 3
+        return head[: error.start].decode("utf-8-sig") if is_cut else None
+
+
+# Any: JSON of anybody.
+def figure(content: bytes) -> tuple[dict[str, Any], str]:
+    """Return what Plotly may draw, and what there is to say about it."""
+    try:
+        found = json.loads(content, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return {}, "This is not valid JSON."
+    if not isinstance(found, dict) or not isinstance(found.get("data"), list):
+        return {}, "This is not a figure of Plotly."
+    traces = [trace for trace in found["data"] if isinstance(trace, dict)]
+    foreign = {str(trace.get("type", "scatter"))[:40] for trace in traces} - TRACES
+    if foreign:
+        kinds = ", ".join(sorted(foreign))
+        return {}, f"Pages cannot draw traces of the kind {kinds}; download the file."
+    given = found.get("layout")
+    layout = dict(given) if isinstance(given, dict) else {}
+    # As wide as the page lets it be.
+    layout.pop("width", None)
+    layout["height"] = _height(layout.get("height"))
+    layout["autosize"] = True
+    is_part = len(traces) > MOST_TRACES
+    note = f"Only the first {MOST_TRACES} traces are drawn." if is_part else ""
+    return {"data": traces[:MOST_TRACES], "layout": layout}, note
+
+
+def _height(height: object) -> float:
+    usable = isinstance(height, (int, float)) and math.isfinite(height)
+    wanted = float(height) if usable and isinstance(height, (int, float)) else 450.0
+    return min(max(wanted, LOWEST_HEIGHT), GREATEST_HEIGHT)
+
+
+def _json(text: str) -> Preview:
+    try:
+        pretty = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        pretty = text
+    shown = pretty[:TEXT_BYTES]
+    # Half of a surrogate pair, which JSON can name, no page can show.
+    printable = shown.encode("utf-8", "replace").decode()
+    return Preview(Kind.TEXT, printable, is_part=len(shown) < len(pretty))
+
+
+def _table(text: str, delimiter: str, *, is_whole: bool) -> Preview:
+    rows: list[tuple[str, ...]] = []
+    is_part = not is_whole
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            if len(rows) > ROWS:
+                is_part = True
+                break
+            is_part |= len(row) > COLUMNS
+            rows.append(tuple(cell[:CELL_CHARACTERS] for cell in row[:COLUMNS]))
+    except csv.Error:
+        return Preview(Kind.TEXT, text[:TEXT_BYTES], is_part=True)
+    if not rows:
+        return Preview(Kind.TEXT, text[:TEXT_BYTES])
+    return Preview(Kind.TABLE, header=rows[0], rows=tuple(rows[1:]), is_part=is_part)

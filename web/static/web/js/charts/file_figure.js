@@ -1,0 +1,31 @@
+// Draws a figure that a run stored: data-figure-url answers with what may be drawn, and
+// with a note. It keeps its own colours, as whoever made it chose them.
+
+import { CONFIG, loadPlotly } from "./plotly.js"
+
+export default async function start(element) {
+  try {
+    const response = await fetch(element.dataset.figureUrl, { headers: { Accept: "application/json" } })
+    const answer = await response.json()
+    if (!response.ok) throw new Error(answer.error.message)
+    if (answer.figure) await draw(element, answer.figure)
+    if (answer.note) say(element, answer.note)
+  } catch (error) {
+    say(element, `This figure could not be drawn: ${error.message}`)
+  }
+}
+
+async function draw(element, figure) {
+  const plotly = await loadPlotly()
+  const plot = document.createElement("div")
+  element.append(plot)
+  await plotly.newPlot(plot, figure.data, figure.layout, CONFIG)
+  element.dataset.drawn = "true"
+}
+
+function say(element, text) {
+  const note = document.createElement("p")
+  note.className = "muted"
+  note.textContent = text
+  element.append(note)
+}

@@ -1,0 +1,77 @@
+// Positions of the lines that hold a text, in order, and which of them one is at.
+
+const MOST = 100_000
+
+export class LogSearch {
+  text = ""
+  positions = []
+  place = -1
+  isCut = false
+  #end = 0
+  #turn = 0
+  #known = new Set()
+
+  // `fetchFound(text, first)` answers {positions, end, next}, or null.
+  constructor(fetchFound) {
+    this.fetchFound = fetchFound
+  }
+
+  get count() {
+    return this.positions.length
+  }
+
+  get current() {
+    return this.positions[this.place] ?? -1
+  }
+
+  has(position) {
+    return this.#known.has(position)
+  }
+
+  // False when another text was looked for meanwhile.
+  async find(text, tell) {
+    const turn = ++this.#turn
+    Object.assign(this, { text, positions: [], place: -1, isCut: false })
+    this.#end = 0
+    this.#known = new Set()
+    tell(!text)
+    return text ? this.#read(turn, tell) : true
+  }
+
+  // Look through what is new; true when there are more matches.
+  async goOn() {
+    if (!this.text || this.isCut) return false
+    const before = this.count
+    return (await this.#read(this.#turn, () => {})) && this.count > before
+  }
+
+  // Go to a match: the next, the one before, or the first not before a line (0).
+  go(step, line) {
+    if (!this.count) return null
+    if (step === 0 || this.place < 0) {
+      const next = this.positions.findIndex((position) => position >= line)
+      this.place = next < 0 ? this.count - 1 : next
+    } else {
+      this.place = (this.place + step + this.count) % this.count
+    }
+    return this.current
+  }
+
+  async #read(turn, tell) {
+    for (let first = this.#end; first !== null; ) {
+      const answer = await this.fetchFound(this.text, first)
+      if (turn !== this.#turn) return false
+      if (!answer) return true
+      for (const position of answer.positions) {
+        this.positions.push(position)
+        this.#known.add(position)
+      }
+      this.#end = answer.end
+      first = answer.next
+      this.isCut = first !== null && this.count >= MOST
+      if (this.isCut) return true
+      tell(first === null)
+    }
+    return true
+  }
+}

@@ -1,0 +1,24 @@
+// When a line was logged: on the reader's clock, or since the run began.
+
+const CLOCK = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
+})
+
+export function absolute(milliseconds) {
+  return CLOCK.format(milliseconds)
+}
+
+export function relative(milliseconds) {
+  const sign = milliseconds < 0 ? "-" : "+"
+  const tenths = Math.floor(Math.abs(milliseconds) / 100)
+  const seconds = Math.floor(tenths / 10)
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
+  return `${sign}${hours}:${two(minutes)}:${two(seconds % 60)}.${tenths % 10}`
+}
+
+function two(number) {
+  return String(number).padStart(2, "0")
+}

@@ -1,0 +1,167 @@
+"""A run's files: a tree, a gallery of its pictures, and what one of them holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from tracker.access import readable_run
+from tracker.errors import NotFound
+from tracker.files import downloads
+from tracker.files.pictures import Picture
+from tracker.queries.files import (
+    FileRow,
+    file_paths,
+    file_totals,
+    files_at,
+    picture_candidates,
+    read_file,
+)
+from web.attribute_tree import MOST_SHOWN, found_level, level_below, trail
+from web.previews import (
+    FIGURE_BYTES,
+    MOST_BYTES,
+    Kind,
+    Preview,
+    figure,
+    is_figure,
+    preview,
+)
+from web.session import PageRequest, signed_in
+from web.snippets import FIRST_FILES, download_file
+from web.views.run_frame import run_frame
+
+PICTURES_ON_PAGE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A file with what a page shows of it."""
+
+    row: FileRow
+    preview: Preview
+    picture: Picture | None = None
+
+
+@require_safe
+@signed_in
+def files(request: PageRequest, run_id: UUID) -> HttpResponse:
+    run = readable_run(request.actor, run_id)
+    if request.GET.get("view") == "gallery":
+        return _gallery(request, run_id, run)
+    prefix, after = _plain(request, "prefix"), request.GET.get("after", "")
+    search = request.GET.get("search", "").strip()
+    paths = file_paths(run, prefix)
+    if search:
+        wanted = search.casefold()
+        matching = [path for path in paths if wanted in path.casefold()]
+        level = found_level(matching, after=after)
+    else:
+        level = level_below(paths, prefix, after=after)
+    asked = {"prefix": prefix, "search": search, "after": level.after}
+    context: dict[str, Any] = {
+        "run": run,
+        "level": level.filled(files_at(run, level.paths)),
+        "prefix": prefix,
+        "search": search,
+        "trail": trail(prefix),
+        "is_part": bool(prefix or after),
+        "following": urlencode({name: text for name, text in asked.items() if text}),
+        "next_count": min(level.hidden, MOST_SHOWN),
+    }
+    if request.htmx:
+        return render(request, "run/files_level.html", context)
+    path = _plain(request, "path")
+    context |= {"totals": file_totals(run), "first_files": FIRST_FILES}
+    context["shown"] = _shown(read_file(run, path)) if path else None
+    context |= run_frame(request, run_id, "files")
+    context["snippet"] = _snippet(run, path) if path else ""
+    return render(request, "run/files.html", context)
+
+
+@require_safe
+@signed_in
+def file_preview(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Return what one file holds, for the pane beside the tree."""
+    run = readable_run(request.actor, run_id)
+    path = _plain(request, "path")
+    context = {
+        "run": run,
+        "shown": _shown(read_file(run, path)),
+        "snippet": _snippet(run, path),
+    }
+    return render(request, "run/file_preview.html", context)
+
+
+@require_safe
+@signed_in
+def file_picture(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Return a picture to be shown, recognised as one by its bytes."""
+    run = readable_run(request.actor, run_id)
+    row = read_file(run, _plain(request, "path"), request.GET.get("digest", ""))
+    return downloads.picture(row)
+
+
+@require_safe
+@signed_in
+def file_figure(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Return what Plotly draws of a file."""
+    run = readable_run(request.actor, run_id)
+    row = read_file(run, _plain(request, "path"))
+    if row.size > FIGURE_BYTES:
+        return JsonResponse({"note": "The figure is too large; download the file."})
+    drawn, note = figure(downloads.beginning(row, FIGURE_BYTES))
+    return JsonResponse({"figure": drawn or None, "note": note})
+
+
+# Any: a row of the runs table; pages do not import tables.
+def _gallery(request: PageRequest, run_id: UUID, run: Any) -> HttpResponse:
+    cursor = _plain(request, "cursor")
+    page = picture_candidates(run, cursor=cursor, limit=PICTURES_ON_PAGE)
+    pictures = [
+        Shown(row, Preview(Kind.PICTURE), found)
+        for row in page.files
+        if (found := downloads.picture_of(row))
+    ]
+    context = {
+        "pictures": pictures,
+        "next": urlencode({"view": "gallery", "cursor": page.next})
+        if page.next
+        else "",
+        "totals": file_totals(run),
+        "first_files": FIRST_FILES,
+        "is_gallery": True,
+    }
+    context |= run_frame(request, run_id, "files")
+    return render(request, "run/files.html", context)
+
+
+def _shown(row: FileRow) -> Shown:
+    if not row.is_stored:
+        return Shown(row, Preview(Kind.NOTHING))
+    try:
+        found = downloads.picture_of(row)
+        if found is not None:
+            return Shown(row, Preview(Kind.PICTURE), found)
+        if is_figure(row.name, row.media_type):
+            return Shown(row, Preview(Kind.FIGURE))
+        head = downloads.beginning(row, MOST_BYTES)
+    except NotFound:
+        return Shown(row, Preview(Kind.NOTHING))
+    return Shown(row, preview(row.name, head, is_whole=len(head) == row.size))
+
+
+# Any: as above.
+def _snippet(run: Any, path: str) -> str:
+    return download_file(run.name, run.project.slug, path)
+
+
+def _plain(request: PageRequest, name: str) -> str:
+    text = request.GET.get(name, "")
+    return "" if "\0" in text else text

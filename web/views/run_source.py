@@ -1,0 +1,49 @@
+"""What a run was made from: its code, its packages and its environment."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from tracker.queries.run import RunOverview
+from tracker.queries.source import captured_source
+from web.session import PageRequest, signed_in
+from web.source_cards import (
+    OFF,
+    git_card,
+    loaded_rows,
+    machine_rows,
+    package_rows,
+    script_card,
+)
+from web.views.figures import chosen_stages
+from web.views.run_frame import run_frame
+
+
+@require_safe
+@signed_in
+def source(request: PageRequest, run_id: UUID) -> HttpResponse:
+    frame = run_frame(request, run_id, "source")
+    overview: RunOverview = frame["overview"]
+    stages = chosen_stages(overview, request.GET.get("stage", ""))
+    context = {**frame, "stage": stages[0].name if stages else ""}
+    if stages:
+        found = captured_source(frame["run"], stages[0].name)
+        packages = found.part("packages")
+        context |= {
+            "is_captured": any(
+                found.part(part) for part in ("source", "git", "packages")
+            ),
+            "script": script_card(found.part("source")),
+            "git": git_card(found.part("git")),
+            "packages": package_rows(packages),
+            "packages_absent": found.text("packages", "absent") or OFF,
+            "loaded": loaded_rows(packages),
+            "environment": sorted(found.part("environment").items()),
+            "machine": machine_rows(found.part("facts")),
+            "signals": sorted(found.part("signals").items()),
+        }
+    return render(request, "run/source.html", context)
