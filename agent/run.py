@@ -210,6 +210,8 @@ class Run:
             examine(error, self.steps)
         if self._session is not None:
             self._session.note_exception(kind, error, trace)
+        if error is not None and not self._is_finished:
+            examine(error, self.steps)
 
     def start_anew_in_child(self) -> None:
         """Leave everything to the parent process; called by the agent itself."""

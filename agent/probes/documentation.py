@@ -28,6 +28,7 @@ GROUPS = (
     ("gpu/<i>/mig/", "Slices of GPUs (MIG)"),
     ("gpu/<i>/gpm/", "GPUs: hardware counters, from Hopper on"),
     ("gpu/<i>/limited/", "GPUs: why clocks are lower than they could be"),
+    ("gpu/<i>/allocator/", "GPUs: PyTorch's allocator"),
     ("gpu/", "GPUs"),
     ("agent/", "The agent itself"),
 )

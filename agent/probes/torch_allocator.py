@@ -13,58 +13,63 @@ import sys
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from agent.probes.probe import Probe, Sample
+from agent.probes.probe import Job, Probe, ProbeUnavailable, Sample
 from agent.probes.reading import COUNTED, Reading, Scope
 
-_SOURCE = "PyTorch"
-# Where PyTorch's statistics hold it, and what it means.
-_READINGS = {
-    "allocator_reserved_bytes": (
-        ("reserved_bytes", "all", "current"),
-        "B",
-        "what PyTorch's allocator holds of the GPU",
-    ),
-    "allocator_allocated_bytes": (
-        ("allocated_bytes", "all", "current"),
-        "B",
-        "what of that tensors use",
-    ),
-    "allocator_peak_allocated_bytes": (
-        ("allocated_bytes", "all", "peak"),
-        "B",
-        "the most that tensors used, since the process began or the script reset it",
-    ),
-    "allocator_inactive_split_bytes": (
-        ("inactive_split_bytes", "all", "current"),
-        "B",
-        "held, free, and in pieces that cannot be given back",
-    ),
-    "allocator_retries": (
-        ("num_alloc_retries",),
-        "",
-        "how often it had to give memory back to get some; cumulative",
-    ),
-    "allocator_out_of_memory_count": (
-        ("num_ooms",),
-        "",
-        "how often it failed; cumulative",
-    ),
+_SOURCES = {
+    "reserved_bytes": ("reserved_bytes", "all", "current"),
+    "allocated_bytes": ("allocated_bytes", "all", "current"),
+    "peak_allocated_bytes": ("allocated_bytes", "all", "peak"),
+    "inactive_split_bytes": ("inactive_split_bytes", "all", "current"),
+    "retries": ("num_alloc_retries",),
+    "out_of_memory_count": ("num_ooms",),
 }
+
+
+def _reading(name: str, unit: str, meaning: str) -> Reading:
+    return Reading(
+        f"gpu/<i>/allocator/{name}", unit, Scope.PROCESS, "PyTorch", COUNTED, meaning
+    )
 
 
 class TorchAllocatorProbe(Probe):
     """Reads the allocator of every GPU this process uses, by the driver's numbers."""
 
     name = "torch_allocator"
-    readings: ClassVar = [
-        Reading(f"gpu/<i>/{name}", unit, Scope.PROCESS, _SOURCE, COUNTED, meaning)
-        for name, (_, unit, meaning) in _READINGS.items()
-    ]
+    readings: ClassVar[tuple[Reading, ...]] = (
+        _reading("reserved_bytes", "B", "what the allocator holds of the GPU"),
+        _reading("allocated_bytes", "B", "what tensors use of that"),
+        _reading(
+            "peak_allocated_bytes",
+            "B",
+            "the most that tensors used, since the process began or the script reset it",
+        ),
+        _reading(
+            "inactive_split_bytes",
+            "B",
+            "held, free, and in pieces that cannot be given back",
+        ),
+        _reading(
+            "retries",
+            "",
+            "times that memory was given back to get some, since the process began",
+        ),
+        _reading(
+            "out_of_memory_count", "", "times that it failed, since the process began"
+        ),
+    )
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._environment = environment
         # By PyTorch's number of the GPU; None: the driver's is not known.
         self._numbers: dict[int, int | None] = {}
+
+    @classmethod
+    def of(cls, job: Job) -> Probe:
+        if job.watched is not None:
+            # Another process's allocator cannot be asked.
+            raise ProbeUnavailable("")
+        return cls()
 
     def sample(self, now: float) -> Sample:
         del now
@@ -80,10 +85,10 @@ class TorchAllocatorProbe(Probe):
             # A GPU that this process has not touched is somebody else's.
             if number is None or not _find(stats, ("reserved_bytes", "all", "peak")):
                 continue
-            for name, (path, *_) in _READINGS.items():
+            for name, path in _SOURCES.items():
                 value = _find(stats, path)
                 if value is not None:
-                    readings[f"gpu/{number}/{name}"] = value
+                    readings[f"gpu/{number}/allocator/{name}"] = value
         return readings
 
     # Any: PyTorch's types are known only where it is installed.

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from agent.probes.probe import Job, ProbeUnavailable
 from agent.probes.torch_allocator import TorchAllocatorProbe
 
 
@@ -56,10 +57,10 @@ def test_readings_have_the_drivers_number_and_what_is_not_offered_is_absent(torc
     probe = TorchAllocatorProbe({"CUDA_VISIBLE_DEVICES": "7,6"})
 
     assert probe.sample(0.0) == {
-        "gpu/7/allocator_reserved_bytes": 300,
-        "gpu/7/allocator_allocated_bytes": 200,
-        "gpu/7/allocator_peak_allocated_bytes": 250,
-        "gpu/7/allocator_retries": 3,
+        "gpu/7/allocator/reserved_bytes": 300,
+        "gpu/7/allocator/allocated_bytes": 200,
+        "gpu/7/allocator/peak_allocated_bytes": 250,
+        "gpu/7/allocator/retries": 3,
     }
 
 
@@ -68,7 +69,7 @@ def test_without_the_drivers_word_a_number_is_only_guessed_where_all_are_visible
 ):
     monkeypatch.setitem(sys.modules, "pynvml", None)
 
-    assert "gpu/0/allocator_retries" in TorchAllocatorProbe({}).sample(0.0)
+    assert "gpu/0/allocator/retries" in TorchAllocatorProbe({}).sample(0.0)
     assert TorchAllocatorProbe({"CUDA_VISIBLE_DEVICES": "3"}).sample(0.0) == {}
 
 
@@ -80,3 +81,8 @@ def test_a_script_that_uses_no_gpu_is_asked_for_nothing(monkeypatch, module):
     monkeypatch.setitem(sys.modules, "torch", module)
 
     assert TorchAllocatorProbe().sample(0.0) == {}
+
+
+def test_a_program_that_is_watched_from_outside_is_not_asked():
+    with pytest.raises(ProbeUnavailable):
+        TorchAllocatorProbe.of(Job(watched=1))
