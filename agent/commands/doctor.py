@@ -13,7 +13,15 @@ from dataclasses import asdict
 
 from agent.commands.checks import Finding, State
 from agent.commands.machine_checks import look_at_machine
-from agent.commands.output import broken, clean, painted, say, say_json, terminal_width
+from agent.commands.output import (
+    broken,
+    clean,
+    counted,
+    painted,
+    say,
+    say_json,
+    terminal_width,
+)
 from agent.commands.server_checks import look_at_server
 from agent.commands.spool_checks import look_at_spools
 from agent.settings import Environment
@@ -65,4 +73,4 @@ def _show(found: Finding) -> None:
 def _conclusion(problems: int) -> str:
     if not problems:
         return "Nothing keeps points from arriving."
-    return f"{problems} of these keep points from arriving."
+    return f"What keeps points from arriving: {counted(problems, 'problem')}."

@@ -1,4 +1,4 @@
-"""Writes attributes and every point of runs into files, one folder for each run.
+"""Writes attributes and every point and text of runs into files, a folder for each run.
 
 A file has its name only once it is complete, and a run's run.json is written last: what
 breaks off goes on where it was when the same is said again, and runs that have not
@@ -21,10 +21,12 @@ from agent.commands.tables import (
     check_format,
     write_attributes,
     write_points,
+    write_records,
 )
 from agent.commands.whole_file import whole_file
 from agent.errors import CannotRead
 from agent.reading import StoredRun, read_run, read_runs
+from agent.stored_records import RECORD_KINDS
 
 HELP = "write runs into files: CSV, JSON or Parquet"
 EXAMPLES = (
@@ -146,9 +148,20 @@ def _write(run: StoredRun, folder: Path, chosen: argparse.Namespace) -> int:
     rows = run.attribute_rows(chosen.prefix)
     with whole_file(folder / f"attributes.{of_attributes}") as file:
         write_attributes(chosen.format, file, rows)
+    paths = [row["path"] for row in rows if row["kind"] in RECORD_KINDS]
+    _write_records(run, folder / "records.jsonl", paths)
     paths = [row["path"] for row in rows if row["kind"] == "float_series"]
     with whole_file(folder / f"points.{of_points}") as file:
         return write_points(chosen.format, file, run.points_of(paths))
+
+
+def _write_records(run: StoredRun, path: Path, paths: list[str]) -> None:
+    if not paths:
+        path.unlink(missing_ok=True)
+        return
+    with whole_file(path) as file:
+        for series in paths:
+            write_records(file, series, run.records(series))
 
 
 def _finish(folder: Path, mark: dict[str, object]) -> None:

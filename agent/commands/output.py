@@ -102,6 +102,11 @@ def clean(text: str) -> str:
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def cut(text: str, width: int) -> str:
     """Return the beginning of a text that is too long for so many columns."""
     if width_of(text) <= width:

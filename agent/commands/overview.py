@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from agent.commands.output import (
     aligned,
     broken,
+    counted,
     painted,
     say,
     say_json,
@@ -85,6 +86,6 @@ def _left(waiting: list[Waiting]) -> str:
         return "nothing waits to be delivered"
     size = sum(spool.pending_bytes for spool in abandoned)
     return (
-        f"{len(abandoned):,} spools of ended processes ({size:,} bytes) wait to be "
-        "delivered: `seamark sync`"
+        f"to be delivered: {counted(len(abandoned), 'spool')} of processes that have "
+        f"ended ({size:,} bytes); `seamark sync` does it"
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent.commands.checks import Finding, fine, note, problem
+from agent.commands.output import counted
 from agent.commands.status import Waiting, find_waiting
 from agent.leftovers import is_meant_for
 from agent.mounts import NETWORK_FILE_SYSTEMS, file_system_of
@@ -90,7 +91,9 @@ def _waiting(environment: Environment, root: Path) -> Iterator[Finding]:
     waiting = find_waiting(root)
     left = [spool for spool in waiting if not spool.is_in_use]
     if len(waiting) > len(left):
-        yield fine("in_use", f"{len(waiting) - len(left):,} processes are logging now")
+        yield fine(
+            "in_use", f"processes that are logging now: {len(waiting) - len(left):,}"
+        )
     if not left:
         yield fine("left", "nothing is left behind by processes that have ended")
         return
@@ -105,7 +108,7 @@ def _waiting(environment: Environment, root: Path) -> Iterator[Finding]:
         urls = ", ".join(sorted({str(others[spool.id]) for spool in for_others}))
         yield problem(
             "left_for_others",
-            f"{_told(for_others)} and meant for {urls}",
+            f"{_told(for_others)}, meant for {urls}",
             "go back to that server with `seamark login`, or send them to the one of "
             "the settings with `seamark sync --any-server`",
         )
@@ -120,4 +123,4 @@ def _told(spools: list[Waiting]) -> str:
     size = sum(spool.pending_bytes for spool in spools)
     ages = [s.seconds_since_written for s in spools if s.seconds_since_written]
     age = f", the oldest {max(ages) / 3600:,.1f} hours old" if ages else ""
-    return f"{len(spools):,} spools ({size:,} bytes{age}) are left behind"
+    return f"left behind: {counted(len(spools), 'spool')} ({size:,} bytes{age})"

@@ -104,4 +104,4 @@ def _left(root: Path, server: Server | None, *, any_server: bool) -> list[Left]:
 def _why_left(spool: SpoolReader, server: Server | None, *, any_server: bool) -> str:
     if server is not None and not any_server and not is_meant_for(spool, server):
         return f"it is meant for {spool.url}; --any-server sends it to {server.url}"
-    return "the server did not take it"
+    return "the server did not take it, and `seamark doctor` may know why"

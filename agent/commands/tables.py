@@ -8,11 +8,13 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any, BinaryIO, TextIO
 
 from agent.asking import Json
 from agent.commands.output import MISUSED, Refusal, no_formula
 from agent.reading import Points
+from agent.stored_records import StoredHistogram, StoredRecords
 
 # Of the file of attributes, and that of points.
 ENDINGS = {
@@ -68,7 +70,8 @@ def write_points(kind: str, file: BinaryIO, points: Points) -> int:
         if kind == "json":
             for path, step, moment, value in points:
                 row = (path, step, moment.isoformat(), _json_number(value))
-                text.write(f"{json.dumps(dict(zip(_POINT_COLUMNS, row)))}\n")  # noqa: B905
+                line = json.dumps(dict(zip(_POINT_COLUMNS, row, strict=True)))
+                text.write(f"{line}\n")
                 count += 1
             return count
         table = csv.writer(text, lineterminator="\n")
@@ -77,6 +80,15 @@ def write_points(kind: str, file: BinaryIO, points: Points) -> int:
             table.writerow((no_formula(path), step, moment.isoformat(), value))
             count += 1
     return count
+
+
+def write_records(file: BinaryIO, path: str, records: StoredRecords) -> None:
+    """Write texts and histograms of a series, each a line of JSON."""
+    for step, moment, value in records:
+        cell = asdict(value) if isinstance(value, StoredHistogram) else value
+        row = (path, step, moment.isoformat(), cell)
+        line = json.dumps(dict(zip(_POINT_COLUMNS, row, strict=True)))
+        file.write(f"{line}\n".encode())
 
 
 @contextmanager

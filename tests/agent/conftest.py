@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent import hooks
+from tests.agent.commands.site import Authority
 from tests.agent.tracker_double import TOKEN, TrackerDouble
 
 REPOSITORY = Path(__file__).parents[2]
@@ -107,6 +109,13 @@ def perform(start):
         return process.returncode, output, errors
 
     return run
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory):
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make certificates with")
+    return Authority(tmp_path_factory.mktemp("authority"))
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:

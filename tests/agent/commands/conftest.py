@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
-from tests.agent.commands.site import Authority, Site
+from tests.agent.commands.site import Site
 
 
 @pytest.fixture
@@ -24,13 +22,6 @@ def sites():
 @pytest.fixture
 def site(sites):
     return sites()
-
-
-@pytest.fixture(scope="session")
-def authority(tmp_path_factory):
-    if shutil.which("openssl") is None:
-        pytest.skip("there is no openssl to make certificates with")
-    return Authority(tmp_path_factory.mktemp("authority"))
 
 
 @pytest.fixture

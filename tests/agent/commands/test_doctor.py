@@ -64,7 +64,7 @@ def test_people_are_told_in_lines_with_what_to_do(perform):
     assert code == 1
     assert "problem   no server is known" in output
     assert "-> start one with `seamark up`" in output
-    assert output.endswith("1 of these keep points from arriving.\n")
+    assert output.endswith("What keeps points from arriving: 1 problem.\n")
     assert errors == ""
 
 

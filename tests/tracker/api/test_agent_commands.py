@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import os
+import struct
 import subprocess
 import sys
 
@@ -17,6 +18,8 @@ from tests.builders import (
     make_member,
     make_project,
     make_run,
+    records_message,
+    write,
     write_series,
     write_tags,
     write_values,
@@ -228,6 +231,24 @@ def test_points_are_exported_as_parquet(seamark, stored, tmp_path):
     assert points["path"].to_pylist() == ["=1+1", *3 * ["train/loss"]]
     values = pyarrow.parquet.read_table(folder / "attributes.parquet").to_pylist()
     assert next(v for v in values if v["path"] == "train/loss")["count"] == 3
+
+
+def test_texts_and_histograms_are_exported_beside_points(seamark, stored, tmp_path):
+    even = struct.pack("<Bd5d", 1, 2.0, 0.0, 3.0, 1, 0, 5)
+    histograms = records_message("grads", [even], kind="histogram")
+    write(stored, [records_message("log", ["one", "größe"]), histograms])
+
+    done = seamark("export", "baseline", "--to", "out")
+
+    assert done.returncode == 0, done.stderr
+    folder = exported(tmp_path / "out", stored)
+    lines = (folder / "records.jsonl").read_text().splitlines()
+    records = [(row["path"], row["value"]) for row in map(json.loads, lines)]
+    assert records == [
+        ("grads", {"edges": [0.0, 1.0, 2.0, 3.0], "counts": [1, 0, 5], "others": 2}),
+        *(("log", "one"), ("log", "größe")),
+    ]
+    assert json.loads((folder / "run.json").read_text())["points"] == 4
 
 
 def test_what_is_there_and_unchanged_is_passed_over(seamark, stored, tmp_path):

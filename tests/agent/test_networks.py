@@ -1,0 +1,140 @@
+"""What stands between the agent and its server: points wait, and arrive in the end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import ssl
+
+import pytest
+
+import agent
+from agent import delivery, sender
+from tests.agent.conftest import wait_until
+from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
+
+PORTAL = b"<html>Welcome to the hotel</html>"
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch):
+    monkeypatch.setattr(delivery, "HOLD_SECONDS", 0.1)
+    monkeypatch.setattr(delivery, "_LONGEST_RETRY_SECONDS", 1.5)
+    monkeypatch.setattr(sender, "_UNKNOWN_SERVER_SECONDS", 0.1)
+
+
+@pytest.fixture
+def doubles(monkeypatch):
+    """Return a function that starts a tracker, with TLS if it is given a certificate."""
+    started = []
+
+    def start(certificate=None, port=0):
+        double = TrackerDouble(port)
+        started.append(double)
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            server = double._server
+            server.socket = context.wrap_socket(
+                server.socket, server_side=True, do_handshake_on_connect=False
+            )
+            server.handle_error = lambda *_: None
+            double.url = f"https://localhost:{double.port}"
+        monkeypatch.setenv("SEAMARK_URL", double.url)
+        monkeypatch.setenv("SEAMARK_TOKEN", TOKEN)
+        return double
+
+    yield start
+    for double in started:
+        double.stop()
+
+
+def warnings(caplog):
+    return [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        ({"days": -1}, "has expired"),
+        ({"names": "DNS:elsewhere.test"}, "is for another host"),
+    ],
+    ids=["expired", "another host"],
+)
+def test_points_wait_for_a_certificate_that_holds(
+    doubles, authority, monkeypatch, caplog, fault
+):
+    made, words = fault
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    good = authority.certificate("good")
+    double = doubles(authority.certificate("bad", **made))
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+    wait_until(lambda: any(words in text for text in warnings(caplog)), seconds=20)
+
+    repaired = doubles(good)
+
+    wait_until(lambda: repaired.values("a") == [1.0], seconds=20)
+    run.finish()
+    assert double.requests == []
+    assert len(warnings(caplog)) == 1
+
+
+def test_an_own_authority_is_trusted_once_it_is_named(
+    doubles, authority, monkeypatch, caplog
+):
+    double = doubles(authority.certificate("good"))
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+    wait_until(lambda: warnings(caplog), seconds=20)
+    assert double.requests == []
+    assert "SSL_CERT_FILE" in warnings(caplog)[0]
+
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+
+    wait_until(lambda: double.values("a") == [1.0], seconds=20)
+    run.finish()
+    assert len(warnings(caplog)) == 1
+
+
+def test_a_portal_that_says_200_to_everything_takes_nothing(doubles, caplog):
+    double = doubles()
+    double.script.extend(3 * [Scripted(200, PORTAL)])
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+
+    wait_until(lambda: double.values("a") == [1.0], seconds=20)
+
+    run.finish()
+    assert len(warnings(caplog)) == 1
+    assert "not from a tracker" in warnings(caplog)[0]
+
+
+def test_a_redirect_is_not_given_the_token(doubles, caplog):
+    elsewhere = doubles()
+    double = doubles()
+    target = {"Location": f"{elsewhere.url}/api/v1/ingest/x"}
+    double.script.extend(2 * [Scripted(302, b"", target)])
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+
+    wait_until(lambda: double.values("a") == [1.0], seconds=20)
+
+    run.finish()
+    assert elsewhere.requests == []
+    assert len(warnings(caplog)) == 1
+
+
+def test_a_proxy_is_used_and_named_when_it_fails(doubles, monkeypatch, caplog):
+    double = doubles()
+    monkeypatch.setenv("HTTP_PROXY", "http://user:secret@127.0.0.1:9")
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+    wait_until(lambda: warnings(caplog), seconds=20)
+
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    wait_until(lambda: double.values("a") == [1.0], seconds=20)
+    run.finish()
+    assert "over the proxy" in warnings(caplog)[0]
+    assert "secret" not in json.dumps(warnings(caplog))
