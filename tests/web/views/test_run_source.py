@@ -32,7 +32,7 @@ CAPTURED = {
     "packages/loaded/torch": "2.9.0",
     "environment/OMP_NUM_THREADS": "4",
     "facts/os": "Debian GNU/Linux 12",
-    "facts/memory_bytes": 8 * 1024**3,
+    "facts/host_memory_bytes": 8 * 1024**3,
     "signals/SIGTERM": datetime(2026, 1, 2, 13, tzinfo=UTC),
 }
 
@@ -155,7 +155,7 @@ def test_values_of_other_kinds_at_these_paths_do_no_harm(run, page):
             "packages/list": ["a", "b"],
             "environment/X": 7,
             "signals/SIGTERM": "soon",
-            "facts/memory_bytes": "much",
+            "facts/host_memory_bytes": "much",
         },
     )
 
