@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -177,6 +176,8 @@ def read_agent_file(environment: Environment) -> tuple[str | None, str | None]:
 
 def store_server(path: Path, server: Server) -> None:
     """Replace the file as a whole; only its owner may read it."""
+    import tempfile  # noqa: PLC0415 - `import agent` stays light
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # mkstemp makes files of mode 0600.
     descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
