@@ -206,8 +206,6 @@ class Run:
     ) -> None:
         """Remember which exception ends it; called by the agent itself."""
         self.note_failure(hooks.describe(kind, error, trace))
-        if error is not None and not self._is_finished:
-            examine(error, self.steps)
         if self._session is not None:
             self._session.note_exception(kind, error, trace)
         if error is not None and not self._is_finished:
