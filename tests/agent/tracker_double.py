@@ -19,6 +19,13 @@ TOKEN = "smk_test"
 HEADER = struct.Struct("<IIQ")
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *arguments: object) -> None:
+        """Say nothing of clients that are killed while they wait."""
+
+
 @dataclass
 class Scripted:
     """An answer given instead of the true one."""
@@ -55,8 +62,7 @@ class TrackerDouble:
             def log_message(self, *arguments: object) -> None:
                 """Say nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self._server.daemon_threads = True
+        self._server = Server(("127.0.0.1", port), Handler)
         self.port = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))

@@ -1,0 +1,92 @@
+"""Shows what the agent promises a training script: `python -m benchmarks.agent_faults`.
+
+Scripts with the agent in them are killed and interrupted, and so is all they lean on:
+the server, the way to it, the disk, the clock. Prints one Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.agent_faults import (
+    backlog,
+    clocks,
+    disk,
+    network,
+    overhead,
+    processes,
+)
+from benchmarks.agent_faults.case import Case, Found, Size, table
+from benchmarks.faults.case import commit
+from benchmarks.load.table import Bound
+
+CASES = {
+    "CF-04, CF-29": Case(
+        "the server hangs, and comes back", backlog.comes_back, 20, "million points"
+    ),
+    "CF-05": Case("what a call costs", network.callers_cost, 30, "seconds"),
+    "CF-06": Case("answers that are cut off", network.answers_cut, 1_000, "batches"),
+    "CF-08, CF-09, CF-10": Case("the disk fails", disk.disks, 50_000, "calls"),
+    "CF-11, CF-12": Case("children of all kinds", processes.children, 5, "times"),
+    "CF-13": Case("ranks that are killed", processes.ranks, 10, "times"),
+    "CF-16, CF-17": Case("the end of a script", network.ends, 5, "times"),
+    "CF-18": Case("how a process ends", processes.endings, 5, "times"),
+    "CF-21": Case("what the agent costs a loop", overhead.overhead, 20, "blocks"),
+    "CF-23": Case("the clock jumps", clocks.jumps, 3, "times"),
+    "CF-27, CF-28": Case("many at once", processes.at_once, 10, "times"),
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parse(arguments)
+    rows = []
+    for name, case in CASES.items():
+        if options.cases and not set(options.cases) & set(name.split(", ")):
+            continue
+        print(f"{name}: {case.title} …", file=sys.stderr, flush=True)
+        rows += [(name, case.title, found) for found in perform(case, options.amount)]
+    print(f"{os.cpu_count()} cores, {platform.system()}, commit {commit()}.\n")
+    print(table(rows))
+    return 1 if any(found.holds is False for _, _, found in rows) else 0
+
+
+def perform(case: Case, amount: int | None) -> list[Found]:
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="seamark-agent-") as folder:
+        try:
+            found = case.run(Size(Path(folder), amount or case.amount))
+        except Exception as error:  # noqa: BLE001 - one that ends so has failed; the others go on
+            traceback.print_exc()
+            ended = Bound(f"ended with {type(error).__name__}", holds=False)
+            found = [Found("", [], [ended])]
+    print(f"  {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    return found
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    known = [one for name in CASES for one in name.split(", ")]
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.agent_faults",
+        description=(__doc__ or "").splitlines()[0],
+        epilog="Without an option, each case has its own size.",
+    )
+    titles = "; ".join(f"{name}: {case.title}" for name, case in CASES.items())
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"{titles}; or all")
+    units = ", ".join(dict.fromkeys(case.unit for case in CASES.values()))
+    parser.add_argument("--amount", type=int, metavar="N", help=f"of {units}")
+    options = parser.parse_args(arguments)
+    if unknown := sorted(set(options.cases) - set(known)):
+        parser.error(f"there is no case {', '.join(unknown)}")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,299 @@
+"""Cases of many processes, and of those that end as they should not."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Sequence
+
+from benchmarks.agent_faults.case import Bound, Found, Size, none_of
+from benchmarks.agent_faults.proxy import eventually
+from benchmarks.agent_faults.scripts import (
+    Place,
+    end_after,
+    lost_and_doubled,
+)
+from benchmarks.faults.case import SEED
+from tests.agent.tracker_double import TrackerDouble
+
+METHODS = ("fork", "spawn", "forkserver")
+KINDS = (
+    "Process",
+    "Pool",
+    "terminated Pool",
+    "ProcessPoolExecutor",
+    "loader",
+    "joblib",
+)
+WORKERS = 4
+WORKING = """
+import multiprocessing, os, sys, time
+from concurrent.futures import ProcessPoolExecutor
+import agent
+
+COUNT, WORKERS = 200, 4
+run = None
+
+def work(number):
+    joined = run or agent.init("r", monitor=False)
+    for step in range(COUNT):
+        joined[f"child/{number}"].append(step, step=step)
+    return number
+
+def load(queue, done, number):
+    # As loader workers do: they have inherited the run, and do not log.
+    while True:
+        item = queue.get()
+        if item is None: return
+        done.put(item)
+
+if __name__ == "__main__":
+    kind, method = sys.argv[1:]
+    context = multiprocessing.get_context(method)
+    run = agent.init("r", monitor=False)
+    for step in range(COUNT): run["parent"].append(step, step=step)
+    numbers = range(WORKERS)
+    if kind == "Process":
+        processes = [context.Process(target=work, args=(n,)) for n in numbers]
+        for process in processes: process.start()
+        for process in processes: process.join()
+        assert not any(process.exitcode for process in processes)
+    elif kind == "Pool":
+        pool = context.Pool(WORKERS)
+        pool.map(work, numbers, 1)
+        pool.close()
+        pool.join()
+    elif kind == "terminated Pool":
+        with context.Pool(WORKERS) as pool:
+            pool.map(work, numbers, 1)
+    elif kind == "ProcessPoolExecutor":
+        with ProcessPoolExecutor(WORKERS, mp_context=context) as pool:
+            list(pool.map(work, numbers))
+    elif kind == "loader":
+        queue, done = context.Queue(), context.Queue()
+        loaders = [context.Process(target=load, args=(queue, done, n), daemon=True)
+                   for n in range(8)]
+        for loader in loaders: loader.start()
+        for item in range(100): queue.put(item)
+        for item in range(100): done.get(timeout=30)
+        for loader in loaders[:4]: queue.put(None)
+        for loader in loaders[4:]: loader.terminate()
+        for number in numbers: work(number)
+    else:
+        from joblib import Parallel, delayed
+        Parallel(n_jobs=WORKERS, backend="loky" if method != "fork" else "multiprocessing")(
+            delayed(work)(n) for n in numbers)
+    print(time.monotonic(), flush=True)
+"""
+# Says how often a call has returned in a file that outlives it.
+RANK = """
+import mmap, struct, sys, time, os
+import agent
+with open(sys.argv[1], "r+b") as file:
+    memory = mmap.mmap(file.fileno(), 8)
+run = agent.init(monitor=False)
+path = f"rank-{os.environ['RANK']}/loss"
+for step in range(int(sys.argv[2])):
+    run[path].append(step, step=step)
+    struct.pack_into("<Q", memory, 0, step + 1)
+    time.sleep(0.001)
+"""
+ENDING = """
+import ctypes, os, resource, sys, time
+import agent
+run = agent.init("r", monitor=False)
+for step in range(1000):
+    run["a"].append(step, step=step)
+ENDING
+"""
+ENDINGS = {
+    "os._exit(3)": ("os._exit(3)", 3, "crashed"),
+    "os.abort()": ("os.abort()", -signal.SIGABRT, "crashed"),
+    "a segmentation fault": ("ctypes.string_at(0)", -signal.SIGSEGV, "crashed"),
+    "SIGKILL, as of the OOM killer": (
+        "os.kill(os.getpid(), 9)",
+        -signal.SIGKILL,
+        "crashed",
+    ),
+    "SIGTERM": ("os.kill(os.getpid(), 15); time.sleep(9)", -signal.SIGTERM, "crashed"),
+    "MemoryError": (
+        "resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30)); bytes(2**31)",
+        1,
+        "failed",
+    ),
+    "an exception": ("raise ValueError", 1, "failed"),
+}
+COUNT = """
+import sys, time, agent
+run = agent.init("r", monitor=False)
+for step in range(2000):
+    run[f"own/{sys.argv[1]}"].append(step, step=step)
+    time.sleep(0.0005)
+"""
+
+
+def children(size: Size) -> list[Found]:
+    """CF-11, CF-12: log in the parent and in children of all kinds."""
+    return [of_kind(kind, size) for kind in KINDS]
+
+
+def of_kind(kind: str, size: Size, methods: Sequence[str] = METHODS) -> Found:
+    hangs = failed = lost = doubled = 0
+    slowest = 0.0
+    for number in range(size.amount):
+        for method in methods:
+            tracker = TrackerDouble()
+            place = Place(size.folder / f"{kind}-{method}-{number}", tracker.url)
+            process = place.start(WORKING, kind, method)
+            timer = end_after(process, 60)
+            said, _ = process.communicate()
+            ended = time.monotonic()
+            hangs += process.returncode == -signal.SIGKILL
+            failed += process.returncode not in (0, -signal.SIGKILL)
+            timer.cancel()
+            if said.strip():
+                slowest = max(slowest, ended - float(said.splitlines()[-1]))
+            place.sync()
+            expected = {f"child/{n}": 200 for n in range(WORKERS)} | {"parent": 200}
+            found = lost_and_doubled(tracker, expected)
+            lost, doubled = lost + found[0], doubled + found[1]
+            tracker.stop()
+    return Found(
+        f"{kind}: {', '.join(methods)}; {size.amount} times each",
+        [f"{slowest:.2f} s at most from the script's end to the process's"],
+        [
+            none_of("hangs", hangs),
+            none_of("failed", failed),
+            none_of("lost", lost),
+            none_of("doubled", doubled),
+        ],
+    )
+
+
+def ranks(size: Size) -> list[Found]:
+    """CF-13: eight ranks as torchrun starts them, of which two are killed."""
+    chance = random.Random(SEED)
+    lost_of_killed = lost = doubled = runs = 0
+    for number in range(size.amount):
+        tracker = TrackerDouble()
+        place = Place(size.folder / f"ranks{number}", tracker.url, SEAMARK_RUN="ranks")
+        said = [place.folder / f"said{rank}" for rank in range(8)]
+        for path in said:
+            path.write_bytes(bytes(8))
+        processes = [
+            place.start(
+                RANK,
+                str(said[rank]),
+                "1500",
+                RANK=str(rank),
+                LOCAL_RANK=str(rank),
+                WORLD_SIZE="8",
+                MASTER_ADDR="127.0.0.1",
+                MASTER_PORT="29500",
+            )
+            for rank in range(8)
+        ]
+        eventually(lambda said=said: all(any(p.read_bytes()) for p in said))
+        time.sleep(chance.uniform(0.05, 1.0))
+        for rank in (3, 0):
+            processes[rank].kill()
+        for process in processes:
+            process.communicate()
+        place.sync()
+        for rank, path in enumerate(said):
+            count = int.from_bytes(path.read_bytes(), "little")
+            # The last call of a killed one may not have come to say so.
+            found = lost_and_doubled(tracker, {f"rank-{rank}/loss": count})
+            doubled += found[1]
+            if rank in (0, 3):
+                lost_of_killed += found[0]
+            else:
+                lost += found[0] + (1_500 - count)
+        runs = max(runs, len({message["run"] for message in tracker.of_kind("open")}))
+        tracker.stop()
+    return [
+        Found(
+            f"8 ranks log at 1 kHz, ranks 3 and 0 are killed; {size.amount} times",
+            [],
+            [
+                none_of("missing of those that live", lost),
+                none_of(
+                    "of which a killed one said that it was logged, lost",
+                    lost_of_killed,
+                ),
+                none_of("doubled", doubled),
+                Bound(f"{runs} run", runs == 1),
+            ],
+        )
+    ]
+
+
+def endings(size: Size) -> list[Found]:
+    """CF-18: however a process ends, what it logged is there, and how it ended."""
+    found = []
+    for words, (code, expected, state) in ENDINGS.items():
+        lost = doubled = codes = states = 0
+        for number in range(size.amount):
+            tracker = TrackerDouble()
+            place = Place(size.folder / f"{state}{len(found)}-{number}", tracker.url)
+            done = place.perform(ENDING.replace("ENDING", code))
+            place.sync()
+            codes += done.returncode != expected
+            states += [m["state"] for m in tracker.of_kind("close")] != [state]
+            of_this = lost_and_doubled(tracker, {"a": 1_000})
+            lost, doubled = lost + of_this[0], doubled + of_this[1]
+            tracker.stop()
+        found.append(
+            Found(
+                f"a script ends by {words}, {size.amount} times",
+                [f"the run has {state}"],
+                [
+                    none_of("other exit codes", codes),
+                    none_of("other states", states),
+                    none_of("lost", lost),
+                    none_of("doubled", doubled),
+                ],
+            )
+        )
+    return found
+
+
+def at_once(size: Size) -> list[Found]:
+    """CF-27, CF-28: two processes of one run; two deliveries of one spool."""
+    lost = doubled = delivered_late = 0
+    slowest = 0.0
+    for number in range(size.amount):
+        tracker = TrackerDouble()
+        place = Place(size.folder / f"once{number}", tracker.url)
+        both = [place.start(COUNT, str(n)) for n in range(2)]
+        for process in both:
+            process.communicate()
+        # And what two more leave behind is delivered by four at once.
+        left = [place.start(COUNT, str(n), SEAMARK_MODE="offline") for n in range(2, 4)]
+        for process in left:
+            process.communicate()
+        began = time.monotonic()
+        command = (
+            "import sys; from agent.commands import main; sys.exit(main(['sync']))"
+        )
+        for process in [place.start(command) for _ in range(4)]:
+            process.communicate()
+        slowest = max(slowest, time.monotonic() - began)
+        delivered_late += place.sync().returncode
+        expected = {f"own/{n}": 2_000 for n in range(4)}
+        found = lost_and_doubled(tracker, expected)
+        lost, doubled = lost + found[0], doubled + found[1]
+        tracker.stop()
+    return [
+        Found(
+            f"two processes start one run together; four deliver two spools at once;"
+            f" {size.amount} times",
+            [f"{slowest:.1f} s at most until all four had ended"],
+            [
+                none_of("lost", lost),
+                none_of("doubled", doubled),
+                none_of("left behind", delivered_late),
+            ],
+        )
+    ]
