@@ -1,0 +1,77 @@
+"""What the agent promises, each case of `benchmarks.agent_faults` at its smallest."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from benchmarks.agent_faults import backlog, clocks, disk, network, processes
+from benchmarks.agent_faults.case import Size
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+
+
+@pytest.fixture
+def agent_size(tmp_path):
+    return lambda amount: Size(tmp_path, amount)
+
+
+def shown(found):
+    """Check that all of it holds, but for how long it took: machines are busy."""
+    for one in found if isinstance(found, list) else [found]:
+        if one.holds is None:
+            pytest.skip(one.figures[0])
+        broken = [b.words for b in one.bounds if not b.holds and "≤" not in b.words]
+        assert not broken, (one.done, one.figures)
+
+
+@pytest.mark.parametrize("cause", disk.CAUSES)
+def test_whatever_becomes_of_the_disk_each_point_is_stored_or_counted(
+    agent_size, cause
+):
+    shown(disk.spoilt(cause, agent_size(30_000)))
+
+
+def test_a_user_without_a_home_and_without_a_name_loses_nothing(agent_size):
+    shown(disk.without_home(agent_size(1)))
+
+
+def test_answers_that_are_cut_off_leave_no_gap_and_double_nothing(
+    installation, agent_size
+):
+    shown(network.cut_answers(installation, agent_size(30)))
+
+
+def test_a_server_that_hangs_delays_the_end_and_loses_nothing(agent_size):
+    shown(network.ends(agent_size(1)))
+
+
+def test_what_is_logged_while_the_server_hangs_is_delivered_when_it_comes_back(
+    agent_size,
+):
+    shown(backlog.comes_back(agent_size(1)))
+
+
+@pytest.mark.parametrize("kind", processes.KINDS)
+@pytest.mark.parametrize("method", processes.METHODS)
+def test_children_of_all_kinds_end_and_lose_nothing(agent_size, kind, method):
+    shown(processes.of_kind(kind, agent_size(1), [method]))
+
+
+def test_ranks_that_are_killed_take_nothing_from_others(agent_size):
+    shown(processes.ranks(agent_size(1)))
+
+
+def test_however_a_process_ends_it_is_known_and_nothing_is_lost(agent_size):
+    shown(processes.endings(agent_size(1)))
+
+
+def test_processes_and_deliveries_at_once_lose_and_double_nothing(agent_size):
+    shown(processes.at_once(agent_size(1)))
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="there is no compiler")
+@pytest.mark.parametrize("words", clocks.JUMPS)
+def test_a_clock_that_jumps_costs_and_disorders_nothing(agent_size, words):
+    shown(clocks.jump(words, agent_size(1)))
