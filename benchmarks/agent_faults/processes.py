@@ -6,8 +6,9 @@ import random
 import signal
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 
-from benchmarks.agent_faults.case import Bound, Found, Size, none_of
+from benchmarks.agent_faults.case import Bound, Found, Size, none_of, not_shown
 from benchmarks.agent_faults.proxy import eventually
 from benchmarks.agent_faults.scripts import (
     Place,
@@ -139,6 +140,8 @@ def children(size: Size) -> list[Found]:
 
 
 def of_kind(kind: str, size: Size, methods: Sequence[str] = METHODS) -> Found:
+    if kind == "joblib" and find_spec("joblib") is None:
+        return not_shown(kind, "joblib is not installed")
     hangs = failed = lost = doubled = 0
     slowest = 0.0
     for number in range(size.amount):

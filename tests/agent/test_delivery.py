@@ -11,7 +11,7 @@ from agent.spool import create_spool
 from agent.spool_reader import SpoolReader
 from agent.transport import HttpTransport
 from tests.agent.test_spool import ORIGIN
-from tests.agent.tracker_double import TOKEN, Scripted
+from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 
 
 @pytest.fixture
@@ -104,6 +104,61 @@ def test_a_refusal_holds_everything_and_is_told_once(delivery, tracker, caplog, 
     assert len(caplog.records) == 1
     deliver(delivery)
     assert stored(tracker) == ALL
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_token_is_not_carried_to_where_a_redirect_points(delivery, tracker, status):
+    other = TrackerDouble()
+    try:
+        place = {"Location": f"{other.url}/api/v1/ingest/x"}
+        tracker.script.append(Scripted(status, headers=place))
+
+        assert delivery.send_some().is_held
+        assert other.requests == []
+    finally:
+        other.stop()
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_held", "least_wait"),
+    [
+        (Scripted(400), True, 60),
+        (Scripted(401), True, 60),
+        (Scripted(403), True, 60),
+        (Scripted(404), True, 60),
+        (Scripted(409), False, 0.1),
+        (Scripted(413), True, 60),
+        (Scripted(422), True, 60),
+        (Scripted(429, headers={"Retry-After": "0"}), False, 0),
+        (Scripted(429, headers={"Retry-After": "1"}), False, 1),
+        (Scripted(429, headers={"Retry-After": "3600"}), False, 3600),
+        (Scripted(429, headers={"Retry-After": "junk"}), False, 0.1),
+        (Scripted(500), False, 0.1),
+        (Scripted(501), False, 0.1),
+        (Scripted(502), False, 0.1),
+        (Scripted(503), False, 0.1),
+        (Scripted(504), False, 0.1),
+        (Scripted(200, b"<html>sign in</html>"), False, 0.1),
+    ],
+    ids=lambda value: str(value.status) if isinstance(value, Scripted) else None,
+)
+def test_whatever_a_server_answers_the_first_frame_is_kept_and_sent_again(
+    tracker, tmp_path, answer, is_held, least_wait
+):
+    opened = create_spool(tmp_path / "one", ORIGIN, url=None)
+    transport = HttpTransport(Server(tracker.url, TOKEN))
+    sending = Delivery(SpoolReader(opened.folder), transport, Notices())
+    tracker.script.append(answer)
+
+    outcome = sending.send_some()
+
+    assert outcome.is_held is is_held
+    assert outcome.wait_seconds >= least_wait
+    assert not tracker.frames
+    sending.send_some()
+    assert [len(frames) for frames in tracker.frames.values()] == [1]
+    transport.close()
+    opened.close()
 
 
 def test_out_of_order_goes_on_where_the_server_says(delivery, tracker, spool):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import decimal
 import math
 import pickle
@@ -246,6 +247,19 @@ def test_a_run_travels_as_a_small_handle_without_the_token(tracker):
     assert b"smk_test" not in data
     assert len(data) < 2048
     assert pickle.loads(data) is run
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, lambda run: pickle.loads(pickle.dumps(run))],
+    ids=["copy", "deepcopy", "pickle"],
+)
+def test_a_copy_of_a_run_is_the_run(tracker, copied):
+    with agent.init("r", monitor=False) as run:
+        copied(run)["a"].append(1.0)
+
+    assert tracker.values("a") == [1.0]
+    assert len(tracker.frames) == 1
 
 
 def test_a_handle_of_a_finished_run_joins_it_by_a_spool_of_its_own(tracker):
