@@ -41,6 +41,11 @@ def start(port, files):
     return double
 
 
+def told(caplog):
+    warnings = [record.getMessage().lower() for record in caplog.records]
+    return sum("certificate" in warning for warning in warnings)
+
+
 @pytest.mark.parametrize(
     ("host", "is_known"),
     [(OURS, False), (ANOTHERS, True)],
@@ -58,12 +63,12 @@ def test_nothing_is_sent_and_nothing_lost_until_the_certificate_is_right(
 
     run = agent.init("r", monitor=False)
     run["a"].extend([1.0, 2.0])
-    wait_until(lambda: "CERTIFICATE_VERIFY_FAILED" in caplog.text)
+    wait_until(lambda: told(caplog))
     run.finish(timeout=0.5)
     server.stop()
 
     assert server.requests == []
-    assert caplog.text.count("CERTIFICATE_VERIFY_FAILED") == 1
+    assert told(caplog) == 1
     again = start(server.port, right)
     monkeypatch.setenv("SSL_CERT_FILE", str(right[1]))
     try:
