@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from agent.probes.descendants import children_of_thread, descendants
-from agent.probes.probe import ALLOWANCE, Job, Probe, Sample
+from agent.probes.probe import ALLOWANCE, Job, Probe, ProbeUnavailable, Sample
 from agent.probes.processes import (
     WAITING_FOR_DISK,
     ProcessGone,
@@ -168,7 +168,11 @@ class ProcessProbe(Probe):
 
     @classmethod
     def of(cls, job: Job) -> ProcessProbe:
-        return cls(job.watched)
+        try:
+            return cls(job.watched)
+        except ProcessGone:
+            # It has ended before it was looked at; whoever watches it sees that, too.
+            raise ProbeUnavailable from None
 
     def sample(self, now: float) -> Sample:
         self._find_children(now)

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from agent.probes.probe import Job, ProbeUnavailable
 from agent.probes.process import ProcessProbe
 from agent.probes.processes import parse_state
 from tests.agent.conftest import wait_until
@@ -116,3 +117,13 @@ def test_a_process_that_has_ended_says_nothing():
         p.communicate(b"\n")
 
     assert probe.sample(time.monotonic()) == {}
+
+
+def test_a_process_that_ended_before_it_was_looked_at_is_no_failure():
+    ended = subprocess.Popen([sys.executable, "-c", "pass"])
+    ended.wait()
+
+    with pytest.raises(ProbeUnavailable) as reason:
+        ProcessProbe.of(Job(watched=ended.pid))
+
+    assert str(reason.value) == ""

@@ -17,7 +17,7 @@ const BEHAVIOURS = {
   "runs-grid": () => import("./behaviours/runs_grid.js"),
   "show-when-filled": () => import("./behaviours/show_when_filled.js"),
   "submit-on-change": () => import("./behaviours/submit_on_change.js"),
-  "tab-keys": () => import("./behaviours/tab_keys.js"),
+  "tabs": () => import("./behaviours/tabs.js"),
   "theme": () => import("./behaviours/theme.js"),
 }
 
