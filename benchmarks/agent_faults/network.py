@@ -71,6 +71,8 @@ import sys, time, agent
 run = agent.init("r", monitor=False)
 for step in range(1000):
     run["a"].append(step, step=step)
+# CPython forgets that Ctrl-C ended it where a thread still imports modules.
+time.sleep(1)
 print("ready", flush=True)
 time.sleep(float(sys.argv[1]))
 print(time.monotonic(), flush=True)

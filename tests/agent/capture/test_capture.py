@@ -208,7 +208,8 @@ def test_a_handler_of_the_users_runs_and_the_signal_is_known(tracker, ending, co
         moment = captured(tracker)["signals/SIGTERM"]
         assert abs((datetime.now(timezone.utc) - moment).total_seconds()) < 60
         # The end is the script's to say; os._exit says nothing.
-        assert tracker.texts("monitoring/main/stdout") == ["ready", "handler ran"]
+        # The handler may print in the middle of the line before.
+        assert "handler ran" in "".join(tracker.texts("monitoring/main/stdout"))
 
 
 def test_a_handler_that_goes_on_is_seen_at_once(tracker):

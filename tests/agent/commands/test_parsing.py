@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -87,7 +90,7 @@ def test_without_a_command_programs_get_json(capsys):
 def test_ctrl_c_ends_quietly(start, tracker):
     # Held up by a server that never answers.
     following = start("sync", "--follow")
-    wait_until(lambda: is_python(following.pid))
+    wait_until(lambda: is_at_rest(following.pid))
     following.send_signal(signal.SIGINT)
 
     output, errors = following.communicate(timeout=30)
@@ -96,12 +99,16 @@ def test_ctrl_c_ends_quietly(start, tracker):
     assert (output, errors) == ("", "")
 
 
-def is_python(pid):
-    """Whether the process has come so far that it sleeps in its loop."""
+def is_at_rest(pid):
+    """Whether the process listens to Ctrl-C and has come so far that it only waits."""
     import psutil
 
-    return psutil.Process(pid).cpu_times().user > 0.1 and (
-        psutil.Process(pid).status() == "sleeping"
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16)
+    before = psutil.Process(pid).cpu_times()
+    time.sleep(0.3)
+    return bool(caught & 1 << signal.SIGINT - 1) and (
+        psutil.Process(pid).cpu_times() == before
     )
 
 

@@ -52,7 +52,7 @@ def test_added_and_removed_lines_differ_in_colour(source):
 def test_a_key_leads_there(visit, ada, run):
     page = visit(f"/runs/{run.id}/", ada)
 
-    page.keyboard.press("6")
+    page.keyboard.press("7")
 
     page.wait_for_url("**/source")
 
