@@ -39,7 +39,7 @@ CASES = {
     "CF-13": Case("ranks that are killed", processes.ranks, 10, "times"),
     "CF-16, CF-17": Case("the end of a script", network.ends, 5, "times"),
     "CF-18": Case("how a process ends", processes.endings, 5, "times"),
-    "CF-21": Case("what the agent costs a loop", overhead.overhead, 6, "blocks"),
+    "CF-21": Case("what the agent costs a loop", overhead.overhead, 3, "blocks"),
     "CF-23": Case("the clock jumps", clocks.jumps, 3, "times"),
     "CF-27, CF-28": Case("many at once", processes.at_once, 10, "times"),
 }
