@@ -87,13 +87,18 @@ def _drawn_by() -> str:
 DRAWN_BY = _drawn_by()
 
 
+def _named_path(request: PageRequest) -> str:
+    path = request.GET.get("path", "")
+    if not path or "\0" in path:
+        raise InvalidInput("path", "must name a series")
+    return path
+
+
 @require_safe
 @signed_in
 def series(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Draw one series; one that does not exist is a chart without points."""
-    path = request.GET.get("path", "")
-    if not path or "\0" in path:
-        raise InvalidInput("path", "must name a series")
+    path = _named_path(request)
     options = read_options(request.GET)
 
     run = readable_run(request.actor, run_id)
@@ -127,9 +132,7 @@ def series(request: PageRequest, run_id: UUID) -> HttpResponse:
 @signed_in
 def histograms(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Draw the histograms of one series; of very many, evenly chosen ones."""
-    path = request.GET.get("path", "")
-    if not path or "\0" in path:
-        raise InvalidInput("path", "must name a series")
+    path = _named_path(request)
     options = read_options(request.GET)
 
     run = readable_run(request.actor, run_id)
