@@ -25,6 +25,7 @@ LISTS = {
     "agent/probes/__init__.py": "every probe",
     "tracker/models/__init__.py": "every table, for Django",
     "tracker/diagnosis/rules/__init__.py": "every rule",
+    "tracker/diagnosis/signals/__init__.py": "every signal",
 }
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tracker.diagnosis.finding import Severity
 from tracker.diagnosis.gain import recoverable_share
-from tracker.diagnosis.judgement import Judgement
+from tracker.diagnosis.judgement import LIKELY_FROM, Judgement
 
 SEVERITIES = list(Severity)
 
@@ -16,8 +16,10 @@ def arrange(judgements: Sequence[Judgement]) -> list[Judgement]:
     """Name each symptom's cause, and put the primary finding first.
 
     The order is: the primary cause and what it explains, then the next cause. A
-    cause outweighs another by the time its fix would save, times confidence.
+    cause outweighs another by the time its fix would save, times confidence; those
+    whose cure would not help before another's come last.
     """
+    judgements = [_deferred(judgement, judgements) for judgement in judgements]
     ranked = sorted(judgements, key=weight, reverse=True)
     arranged: list[Judgement] = []
 
@@ -43,12 +45,27 @@ def arrange(judgements: Sequence[Judgement]) -> list[Judgement]:
     return arranged
 
 
-def weight(judgement: Judgement) -> tuple[float, int, float]:
+def weight(judgement: Judgement) -> tuple[bool, float, int, float]:
     return (
+        not judgement.comes_after,
         recoverable_share(judgement.finding.gain) * judgement.confidence,
         SEVERITIES.index(judgement.finding.severity),
         judgement.confidence,
     )
+
+
+def _deferred(judgement: Judgement, others: Sequence[Judgement]) -> Judgement:
+    """Name what has to be cured first, if that was found and is no guess."""
+    first = (
+        other
+        for other in sorted(others, key=weight, reverse=True)
+        if other.rule in judgement.finding.comes_after
+        and other.rule != judgement.rule
+        and other.confidence >= LIKELY_FROM
+        and _shares_scope(other, judgement)
+    )
+    cause = next(first, None)
+    return replace(judgement, comes_after=cause.rule if cause else "")
 
 
 def _nearest_cause(symptom: Judgement, others: Sequence[Judgement]) -> str:
@@ -66,7 +83,11 @@ def _nearest_cause(symptom: Judgement, others: Sequence[Judgement]) -> str:
 def _explains(cause: Judgement, symptom: Judgement) -> bool:
     if cause.rule == symptom.rule or symptom.rule not in cause.finding.explains:
         return False
-    return cause.scope == symptom.scope or "" in (cause.scope, symptom.scope)
+    return _shares_scope(cause, symptom)
+
+
+def _shares_scope(one: Judgement, other: Judgement) -> bool:
+    return one.scope == other.scope or "" in (one.scope, other.scope)
 
 
 def _is_same(one: Judgement, other: Judgement) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 
-from tracker.diagnosis.rule import Rule, Span
+from tracker.diagnosis.rule import GROUPS, Rule, Span
 from tracker.diagnosis.signals import SIGNALS
 
 NOTICE = "<!-- Written by `manage.py render_rule_docs`; change the rule instead. -->"
@@ -26,9 +27,12 @@ def page_of(rule: Rule) -> str:
 
 
 def index_of(rules: Iterable[Rule]) -> str:
-    lines = [f"| [{rule.title}]({rule.name}.md) | {_scope(rule)} |" for rule in rules]
-    table = "\n".join(["| rule | asked about |", "|---|---|", *lines])
-    return f"{NOTICE}\n\n# What the diagnosis knows\n\n{table}\n"
+    parts = [NOTICE, "# What the diagnosis knows"]
+    for group, grouped in groupby(rules, key=lambda rule: rule.group):
+        rows = [f"| [{r.title}]({r.name}.md) | {_scope(r)} |" for r in grouped]
+        parts.append(f"## {GROUPS[group]}")
+        parts.append("\n".join(["| rule | asked about |", "|---|---|", *rows]))
+    return "\n\n".join(parts) + "\n"
 
 
 def _signals(rule: Rule) -> str:

@@ -165,10 +165,10 @@ def _ask_everywhere(
     rule: Rule, stage: _Stage, open_findings: Collection[Key]
 ) -> list[Judgement | Abstention | None]:
     """Ask about the stage, or about each of its GPUs."""
+    if rule.is_about_gpus and stage.measurements.gpu_count == 0:
+        return [Abstention((NO_GPU,))]
     if not rule.is_per_gpu:
         return [_judge(rule, stage, None, open_findings)]
-    if stage.measurements.gpu_count == 0:
-        return [Abstention((NO_GPU,))]
     # Without any GPU the rule is asked once, to say what it lacks.
     gpus: list[int | None] = [*sorted(stage.measurements.gpus)]
     return [_judge(rule, stage, gpu, open_findings) for gpu in gpus or [None]]

@@ -66,7 +66,9 @@ class Finding:
     """One rule's claim about one scope.
 
     `title` may be left empty: the rule's own is used then. `explains` names the
-    rules whose findings are symptoms of this one. `margin` says how far beyond
+    rules whose findings are symptoms of this one. `comes_after` names the rules whose
+    findings have to be cured first, before the cure of this one changes anything: it
+    is shown then as what comes next. `margin` says how far beyond
     the limit the evidence is (0.5 to 1); the engine multiplies it with quality,
     corroboration and persistence.
     """
@@ -79,6 +81,7 @@ class Finding:
     title: str = ""
     gain: Gain | None = None
     explains: tuple[str, ...] = ()
+    comes_after: tuple[str, ...] = ()
     quality: float = MEASURED
     margin: float = 1.0
     corroboration: float = ALONE

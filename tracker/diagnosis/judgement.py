@@ -42,6 +42,8 @@ class Judgement:
     first_step: float | None = None
     last_step: float | None = None
     explained_by: str = ""
+    # The rule whose finding has to be cured before the cure of this one helps.
+    comes_after: str = ""
     is_primary: bool = False
 
 

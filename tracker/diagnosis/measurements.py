@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracker.diagnosis.rule import SignalValue
-from tracker.diagnosis.signals import Array, Fact, Samples, Times
+from tracker.diagnosis.signals import Array, Fact, Ranks, Samples, Times, Tracked
 
 # Beyond this a number is a broken counter: no machine has so many of anything.
 LARGEST = 1e18
@@ -28,6 +28,9 @@ SHORTEST_STEP_SECONDS = 1e-9
 MICROSECONDS = 1_000_000
 # Times are those of machines that log; years beyond 9999 have no date.
 LATEST = 253_402_300_799 * MICROSECONDS
+
+EXAMPLES = "step_examples"
+ON_DEVICE = "device_phase_seconds"
 
 T = TypeVar("T")
 
@@ -44,11 +47,15 @@ class Window:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """Per-step signals in order of time, aligned: one row per step."""
+    """Per-step signals in order of time, aligned: one row per step.
+
+    `phases` holds the signals of kind PHASES by name, each an array per phase.
+    """
 
     numbers: Array
     times: Times
     columns: Mapping[str, Array]
+    phases: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
 
     @classmethod
     def none(cls) -> Steps:
@@ -59,7 +66,11 @@ class Steps:
 
     def select(self, rows: slice | NDArray[np.bool_] | NDArray[np.int64]) -> Steps:
         columns = {name: column[rows] for name, column in self.columns.items()}
-        return Steps(self.numbers[rows], self.times[rows], columns)
+        phases = {
+            signal: {name: column[rows] for name, column in named.items()}
+            for signal, named in self.phases.items()
+        }
+        return Steps(self.numbers[rows], self.times[rows], columns, phases)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +85,9 @@ class Measurements:
     facts: Mapping[str, Fact] = field(default_factory=dict)
     gpus: Mapping[int, Mapping[str, Samples | Fact]] = field(default_factory=dict)
     gpu_count: int | None = None
+    spans: Mapping[str, Samples] = field(default_factory=dict)
+    losses: Mapping[str, Tracked] = field(default_factory=dict)
+    ranks: Ranks = field(default_factory=Ranks)
 
     def within(self, window: Window) -> Measurements:
         return replace(
@@ -89,6 +103,14 @@ class Measurements:
                 }
                 for gpu, signals in self.gpus.items()
             },
+            spans=filled(
+                {name: _cut(span, window) for name, span in self.spans.items()}
+            ),
+            losses={
+                path: _cut_tracked(series, window)
+                for path, series in self.losses.items()
+            },
+            ranks=_cut_ranks(self.ranks, window),
         )
 
     def values(self, gpu: int | None = None) -> dict[str, SignalValue]:
@@ -100,6 +122,17 @@ class Measurements:
         values: dict[str, SignalValue] = dict(self.facts)
         if len(self.steps):
             values |= self.steps.columns
+            values |= {
+                name: named for name, named in self.steps.phases.items() if named
+            }
+        if self.gpus:
+            values["gpus"] = self.gpus
+        if self.spans:
+            values["spans"] = self.spans
+        if self.losses:
+            values["losses"] = self.losses
+        if len(self.ranks.times):
+            values["ranks"] = self.ranks
         for name, value in sampled.items():
             if not isinstance(value, Samples) or len(value.values):
                 values[name] = value
@@ -146,7 +179,16 @@ def clean(measurements: Measurements) -> Measurements:
         samples=samples,
         facts=_clean_facts(measurements.facts),
         gpus=gpus,
+        spans=filled(
+            {name: _clean_samples(span) for name, span in measurements.spans.items()}
+        ),
+        ranks=_clean_ranks(measurements.ranks),
     )
+
+
+def filled(spans: Mapping[str, Samples]) -> dict[str, Samples]:
+    """Return those of which there are any."""
+    return {name: span for name, span in spans.items() if len(span.values)}
 
 
 def _clean_steps(steps: Steps) -> Steps:
@@ -154,16 +196,49 @@ def _clean_steps(steps: Steps) -> Steps:
     if seconds is None:
         return Steps.none()
 
+    examples = steps.columns.get(EXAMPLES)
+    if examples is not None and not np.all(_is_measurement(examples) & (examples > 0)):
+        # Not to be known of some batches is no reason to leave their steps out.
+        columns = {name: c for name, c in steps.columns.items() if name != EXAMPLES}
+        steps = replace(steps, columns=columns)
+
     good = _is_measurement(seconds) & (seconds >= SHORTEST_STEP_SECONDS)
     good &= _is_date(steps.times)
     for column in steps.columns.values():
         good &= _is_measurement(column) & (column >= 0)
-    steps = steps.select(good)
+    steps = _clean_phases(steps.select(good))
 
     # Clocks of different machines may jump; windows need order.
     if np.any(np.diff(steps.times) < 0):
         steps = steps.select(np.argsort(steps.times, kind="stable"))
     return steps
+
+
+def _clean_phases(steps: Steps) -> Steps:
+    """A phase that a step did not enter took no time; what the GPU took is unknown."""
+    phases = {
+        signal: {
+            name: np.where(
+                _is_measurement(column) & (column >= 0),
+                column,
+                np.nan if signal == ON_DEVICE else 0.0,
+            )
+            for name, column in named.items()
+        }
+        for signal, named in steps.phases.items()
+    }
+    return replace(steps, phases=phases)
+
+
+def _clean_ranks(ranks: Ranks) -> Ranks:
+    good = _is_date(ranks.times)
+    for name, column in ranks.columns.items():
+        least = SHORTEST_STEP_SECONDS if name == "step_seconds" else 0.0
+        good &= np.all(_is_measurement(column) & (column >= least), axis=1)
+    ranks = _select_ranks(ranks, good)
+    if np.any(np.diff(ranks.times) < 0):
+        ranks = _select_ranks(ranks, np.argsort(ranks.times, kind="stable"))
+    return ranks
 
 
 def _clean_samples(samples: Samples) -> Samples:
@@ -172,7 +247,7 @@ def _clean_samples(samples: Samples) -> Samples:
     if np.any(np.diff(times) < 0):
         order = np.argsort(times, kind="stable")
         times, values = times[order], values[order]
-    return Samples(times, values)
+    return replace(samples, times=times, values=values)
 
 
 def _clean_facts(facts: Mapping[str, T]) -> dict[str, T]:
@@ -216,7 +291,24 @@ def _busiest(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> Samples:
 
 def _cut(samples: Samples, window: Window) -> Samples:
     rows = _rows(samples.times, window)
-    return Samples(samples.times[rows], samples.values[rows])
+    return replace(samples, times=samples.times[rows], values=samples.values[rows])
+
+
+def _cut_tracked(series: Tracked, window: Window) -> Tracked:
+    # By mask: what users log may come in any order.
+    rows = (series.times > window.start) & (series.times <= window.end)
+    return Tracked(series.steps[rows], series.times[rows], series.values[rows])
+
+
+def _cut_ranks(ranks: Ranks, window: Window) -> Ranks:
+    return _select_ranks(ranks, _rows(ranks.times, window))
+
+
+def _select_ranks(
+    ranks: Ranks, rows: slice | NDArray[np.bool_] | NDArray[np.int64]
+) -> Ranks:
+    columns = {name: column[rows] for name, column in ranks.columns.items()}
+    return Ranks(ranks.ranks, ranks.numbers[rows], ranks.times[rows], columns)
 
 
 def _rows(times: Times, window: Window) -> slice:

@@ -8,6 +8,7 @@ when lower limits hold. A module may set `SPAN`.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -17,15 +18,36 @@ import numpy as np
 
 from tracker.diagnosis import finding
 from tracker.diagnosis.finding import Answer
-from tracker.diagnosis.signals import SIGNALS, Array, Fact, Samples
+from tracker.diagnosis.signals import SIGNALS, Array, Fact, Ranks, Samples, Tracked
 
 Check = Callable[..., Answer]
-SignalValue = Array | Samples | Fact
+SignalValue = (
+    Array
+    | Samples
+    | Fact
+    | Ranks
+    | Mapping[str, Array]
+    | Mapping[str, Samples]
+    | Mapping[str, Tracked]
+    | Mapping[int, Mapping[str, Samples | Fact]]
+)
 
 ALREADY_OPEN = "already_open"
-# The last line of a rule's text: its number in the catalogue of faults, which helps
-# whoever changes the rule, not who reads about it.
-CATALOGUE = "Catalogue:"
+# The last line of a rule's text: its number in the catalogue of faults, such as D3.
+CATALOGUE = re.compile(r"^Catalogue: ([A-Z])(\d+),.*$", re.MULTILINE)
+
+# Which part of the work a rule is about, by the letter of its number, in the order in
+# which findings of equal weight are shown.
+GROUPS = {
+    "D": "Data path",
+    "C": "Compute",
+    "T": "Time",
+    "M": "Memory",
+    "H": "Hardware",
+    "G": "Several GPUs",
+    "I": "Inference",
+    "P": "Pipeline",
+}
 
 
 class Span(Enum):
@@ -38,6 +60,8 @@ class Span(Enum):
 @dataclass(frozen=True, slots=True)
 class Rule:
     name: str
+    group: str  # one of GROUPS, by its letter
+    number: int  # within the group
     title: str  # the fault as a sentence without its full stop
     check: Check = field(repr=False)
     needs: tuple[str, ...]
@@ -58,9 +82,14 @@ class Rule:
             )
 
         title, _, text = (inspect.getdoc(module) or "").partition("\n")
-        explanation, _, _number = text.partition(CATALOGUE)
+        catalogue = CATALOGUE.search(text)
+        if catalogue is None or catalogue[1] not in GROUPS:
+            raise TypeError(f"{module.__name__} has no number in the catalogue")
+        explanation = CATALOGUE.sub("", text)
         return cls(
             name=module.__name__.rpartition(".")[2].replace("_", "-"),
+            group=catalogue[1],
+            number=int(catalogue[2]),
             title=title.removesuffix("."),
             check=module.check,
             needs=tuple(n for n, p in signals.items() if p.default is p.empty),
@@ -72,8 +101,17 @@ class Rule:
         )
 
     @property
+    def order(self) -> tuple[int, int, str]:
+        return [*GROUPS].index(self.group), self.number, self.name
+
+    @property
     def is_per_gpu(self) -> bool:
         return any(SIGNALS[name].is_per_gpu for name in self.needs)
+
+    @property
+    def is_about_gpus(self) -> bool:
+        """Whether it says nothing of a stage that has no GPU."""
+        return self.is_per_gpu or "gpus" in self.needs
 
     def ask(
         self, values: Mapping[str, SignalValue], *, already_open: bool = False

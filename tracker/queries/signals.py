@@ -4,23 +4,46 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 
+import numpy as np
 from django.db.models import Q
 from django.utils import timezone
 
-from tracker.diagnosis.alignment import align
+from tracker.diagnosis.alignment import align, split_phase
+from tracker.diagnosis.finding import MEASURED
 from tracker.diagnosis.measurements import Measurements, Steps
-from tracker.diagnosis.signals import SIGNALS, Fact, Kind, Samples, Signal
+from tracker.diagnosis.signals import (
+    SIGNALS,
+    Array,
+    Fact,
+    Kind,
+    Ranks,
+    Samples,
+    Signal,
+)
+from tracker.diagnosis.signals.signal import USUAL_QUALITY
 from tracker.models import Kind as AttributeKind
-from tracker.models import Run, Stage
+from tracker.models import Run, Stage, State
 from tracker.queries.attributes import AttributeRow, list_attributes
+from tracker.queries.losses import read_losses
 from tracker.queries.namespaces import monitoring_path
+from tracker.queries.ranks import read_ranks
 from tracker.queries.series import read_many_points
 from tracker.series.points import Points
 
 GPU = re.compile(r"(?:facts/)?gpu/(\d{1,4})/")
 GPU_COUNT = "facts/gpu_count"
+READINGS = "facts/readings"
+SERIES = AttributeKind.FLOAT_SERIES
+
+# Where a line of readings, after its path, says how good they are.
+QUALITY = 2
+
+# Names of phases are made up by scripts.
+MOST_PHASES = 64
 
 
 def read_measurements(
@@ -29,11 +52,12 @@ def read_measurements(
     sampled: Collection[str] | None = None,
     also_per_step: Callable[[str], bool] = lambda _: False,
 ) -> Measurements:
-    """Read the signals of the stage's first process, whole.
+    """Read the signals of the stage's first process, whole, and all ranks' steps.
 
-    `sampled` names the sampled signals to read, None meaning all. Series for whose
-    paths `also_per_step` is true become columns of that name, with gaps as NaN.
+    `sampled` names the sampled signals to read, None meaning all there is. Series for
+    whose paths `also_per_step` is true become columns of that name, gaps as NaN.
     """
+    is_all = sampled is None
     prefix = monitoring_path(stage.name)
     # Of other processes there may be very many.
     is_first = ~Q(path__startswith=f"{prefix}rank-")
@@ -44,35 +68,64 @@ def read_measurements(
     gpus = _gpu_numbers(rows)
     extra = [path for path in rows if also_per_step(path)]
     names = SIGNALS.keys() if sampled is None else set(sampled)
-    wanted = _series_of_rules(names, gpus) + extra
+    phases = _phase_paths(rows) if is_all else {}
+    wanted = _series_of_rules(names, gpus) + extra + [*phases]
     points = _read_series(stage.run, prefix, rows, wanted)
 
-    facts = _facts(rows)
-    share = stage_share_of_run(stage)
-    if share is not None:
-        facts["stage_share_of_run"] = share
+    qualities = _qualities(rows.get(READINGS))
+    steps, spans = _steps(points, extra, phases)
     return Measurements(
-        steps=_steps(points, extra),
+        steps=steps,
         samples={
-            signal.name: _samples(points[signal.path])
+            signal.name: _samples(points[signal.path], qualities.get(signal.path))
             for signal in _of_kind(Kind.SAMPLED)
             if signal.path in points
         },
-        facts=facts,
-        gpus={gpu: _gpu_signals(gpu, points, rows) for gpu in gpus},
+        facts=_facts(rows) | _facts_of_stage(stage),
+        gpus={gpu: _gpu_signals(gpu, points, rows, qualities) for gpu in gpus},
         gpu_count=len(gpus) or _gpu_count(rows),
+        spans=spans,
+        losses=read_losses(stage) if is_all else {},
+        ranks=read_ranks(stage, steps) if is_all else Ranks(),
     )
 
 
-def stage_share_of_run(stage: Stage) -> float | None:
-    """Return how much of the time of all stages this one took; None if unknown."""
+def _facts_of_stage(stage: Stage) -> dict[str, Fact]:
     now = timezone.now()
+    stages = list(Stage.objects.filter(run_id=stage.run_id))
+    is_running = stage.state == State.RUNNING
+    facts: dict[str, Fact | None] = {
+        "stage_name": stage.name,
+        "stage_state": str(stage.state),
+        "stage_share_of_run": _share(stage, stages, now),
+        "stage_seconds": _seconds(stage.started_at, stage.ended_at, now) or None,
+        "gap_before_stage_seconds": _gap_before(stage, stages),
+        "silent_seconds": (
+            _seconds(stage.run.last_seen_at, None, now) if is_running else None
+        ),
+    }
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _share(stage: Stage, stages: Iterable[Stage], now: datetime) -> float | None:
+    """Return how much of the time of all stages this one took; None if unknown."""
     seconds = {
-        other.pk: _seconds(other.started_at, other.ended_at, now)
-        for other in Stage.objects.filter(run_id=stage.run_id)
+        other.pk: _seconds(other.started_at, other.ended_at, now) for other in stages
     }
     total = sum(seconds.values())
     return seconds.get(stage.pk, 0.0) / total if total > 0 else None
+
+
+def _gap_before(stage: Stage, stages: Iterable[Stage]) -> float | None:
+    """Return the time since all stages before had ended; None if some had not."""
+    started = stage.started_at
+    if started is None:
+        return None
+    before = [s.ended_at for s in stages if s.started_at and s.started_at < started]
+    ends = [end for end in before if end is not None]
+    if not ends or len(ends) < len(before):
+        return None
+    return max(0.0, (started - max(ends)).total_seconds())
 
 
 def _seconds(
@@ -118,73 +171,111 @@ def _series_of_rules(names: Collection[str], gpus: list[int]) -> list[str]:
 def _read_series(
     run: Run, prefix: str, rows: dict[str, AttributeRow], wanted: list[str]
 ) -> dict[str, Points]:
-    there = [
-        path
-        for path in wanted
-        if path in rows and rows[path].kind == AttributeKind.FLOAT_SERIES
-    ]
+    there = [path for path in wanted if path in rows and rows[path].kind == SERIES]
     points = read_many_points(run, [prefix + path for path in there])
     return {path: points[prefix + path] for path in there}
 
 
-def _steps(points: dict[str, Points], extra: list[str]) -> Steps:
-    base = points.get(SIGNALS["step_seconds"].path)
-    if base is None:
-        return Steps.none()
+def _phase_paths(rows: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return the signal and the phase's name of each path that times a phase."""
+    found: dict[str, tuple[str, str]] = {}
+    for signal in _of_kind(Kind.PHASES):
+        start, _, end = signal.path.partition("<name>")
+        paths = sorted(p for p in rows if p.startswith(start) and p.endswith(end))
+        for path in paths[:MOST_PHASES]:
+            found[path] = signal.name, path.removeprefix(start).removesuffix(end)
+    return found
+
+
+def _steps(
+    points: dict[str, Points], extra: list[str], phases: dict[str, tuple[str, str]]
+) -> tuple[Steps, dict[str, Samples]]:
+    """Return the steps with their phases, and what phases ran outside of steps."""
+    base = points.get(SIGNALS["step_seconds"].path, Points.empty())
+    inside: dict[str, dict[str, Array]] = {}
+    spans: dict[str, Samples] = {}
+    for path, (signal, name) in phases.items():
+        if path not in points:
+            continue
+        in_steps, rest = split_phase(base, points[path])
+        if np.any(np.isfinite(in_steps)):
+            inside.setdefault(signal, {})[name] = in_steps
+        if len(rest) and signal == "phase_seconds":
+            spans[name] = _samples(rest, MEASURED)
+    if not len(base):
+        return Steps.none(), spans
     others = {
         signal.name: points[signal.path]
         for signal in _of_kind(Kind.PER_STEP)
         if signal.path in points and signal.name != "step_seconds"
     }
-    return align(
+    aligned = align(
         base, others | {path: points[path] for path in extra if path in points}
     )
+    return replace(aligned, phases=inside), spans
 
 
-def _samples(points: Points) -> Samples:
+def _samples(points: Points, quality: float | None = None) -> Samples:
     points = points.sorted_by_time()
-    return Samples(points.times, points.values)
+    return Samples(points.times, points.values, quality or USUAL_QUALITY)
+
+
+def _qualities(readings: AttributeRow | None) -> dict[str, float]:
+    """Return how good the run says its readings are, by path with `<i>`."""
+    text = readings.value if readings is not None else ""
+    found: dict[str, float] = {}
+    for line in text.splitlines() if isinstance(text, str) else ():
+        path, *rest = line.split("\t")
+        with suppress(IndexError, ValueError):
+            quality = float(rest[QUALITY])
+            if 0.0 < quality <= 1.0:
+                found[path] = quality
+    return found
 
 
 def _facts(rows: dict[str, AttributeRow]) -> dict[str, Fact]:
     facts = {
-        signal.name: _fact(rows.get(signal.path)) for signal in _of_kind(Kind.FACT)
+        signal.name: _fact(signal, rows.get(signal.path))
+        for signal in _of_kind(Kind.FACT)
     }
-    return {
-        name: fact
-        for name, fact in facts.items()
-        if fact is not None and isinstance(fact, str) == SIGNALS[name].is_text
-    }
+    return {name: fact for name, fact in facts.items() if fact is not None}
 
 
-def _fact(row: AttributeRow | None) -> Fact | None:
-    if row is None or row.kind == AttributeKind.FLOAT_SERIES:
-        return None
-    if isinstance(row.value, str):
-        return row.value
-    if isinstance(row.value, bool) or not isinstance(row.value, int | float):
+def _fact(signal: Signal, row: AttributeRow | None) -> Fact | None:
+    """Return None for what is not of the signal's type."""
+    value = None if row is None or row.kind == SERIES else row.value
+    if signal.is_text:
+        value = ", ".join(value) if isinstance(value, list) else value
+        return value if isinstance(value, str) else None
+    if not isinstance(value, int | float) or isinstance(value, bool) != signal.is_flag:
         return None
     try:
-        return float(row.value)
+        return float(value)
     except OverflowError:
         return None
 
 
 def _gpu_signals(
-    gpu: int, points: dict[str, Points], rows: dict[str, AttributeRow]
+    gpu: int,
+    points: dict[str, Points],
+    rows: dict[str, AttributeRow],
+    qualities: dict[str, float],
 ) -> dict[str, Samples | Fact]:
     signals: dict[str, Samples | Fact] = {
-        signal.name: _samples(points[_gpu_path(signal, gpu)])
+        signal.name: _samples(
+            points[_gpu_path(signal, gpu)], qualities.get(signal.path)
+        )
         for signal in _per_gpu(Kind.SAMPLED)
         if _gpu_path(signal, gpu) in points
     }
     for signal in _per_gpu(Kind.FACT):
-        fact = _fact(rows.get(_gpu_path(signal, gpu)))
-        if isinstance(fact, float):
+        fact = _fact(signal, rows.get(_gpu_path(signal, gpu)))
+        if fact is not None:
             signals[signal.name] = fact
     return signals
 
 
 def _gpu_count(rows: dict[str, AttributeRow]) -> int | None:
-    count = _fact(rows.get(GPU_COUNT))
-    return 0 if isinstance(count, float) and count <= 0 else None
+    row = rows.get(GPU_COUNT)
+    count = None if row is None or row.kind == SERIES else row.value
+    return 0 if isinstance(count, int) and count <= 0 else None

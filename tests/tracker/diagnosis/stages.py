@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from tracker.diagnosis.engine import Diagnosis
 from tracker.diagnosis.judgement import Judgement
 from tracker.diagnosis.measurements import Measurements, Steps
-from tracker.diagnosis.signals import Fact, Samples
+from tracker.diagnosis.signals import SIGNALS, Fact, Kind, Samples
 
 START = 1_767_355_200_000_000
 SECOND = 1_000_000
@@ -43,29 +44,58 @@ def steps(
 def stage(
     *,
     step_rows: Steps | None = None,
-    cpu_cores: Mapping[str, float] | None = None,
+    sampled: Mapping[str, float | np.ndarray] | None = None,
     facts: Mapping[str, Fact] | None = None,
     gpus: int = 0,
     gpu_percent: float | np.ndarray = 50.0,
     gpu_memory: float | np.ndarray = 10 * GIB,
+    gpu: Mapping[str, float | np.ndarray | str] | None = None,
+    phases: Mapping[str, float | np.ndarray] | None = None,
+    device_phases: Mapping[str, float | np.ndarray] | None = None,
+    **more: Any,
 ) -> Measurements:
-    """A stage of steady readings; without GPUs the driver says that there is none."""
+    """A stage of steady readings; without GPUs the driver says that there is none.
+
+    `gpu` are further signals of each GPU, facts among them. A number is a reading a
+    second, all alike, for as long as the steps last; an array is a reading a second.
+    """
     step_rows = steps() if step_rows is None else step_rows
+    step_rows = replace(
+        step_rows,
+        phases={
+            signal: {
+                name: np.broadcast_to(np.asarray(value, float), len(step_rows))
+                for name, value in named.items()
+            }
+            for signal, named in (
+                ("phase_seconds", phases),
+                ("device_phase_seconds", device_phases),
+            )
+            if named
+        },
+    )
     seconds = _seconds(step_rows)
-    sampled = {
-        name: readings(v, seconds=seconds) for name, v in (cpu_cores or {}).items()
-    }
-    gpu = {
-        "gpu_utilization_percent": samples(_each_second(gpu_percent, seconds)),
-        "gpu_memory_used_bytes": samples(_each_second(gpu_memory, seconds)),
+
+    def sampled_each_second(value: float | np.ndarray) -> Samples:
+        return samples(_each_second(value, seconds))
+
+    of_gpu = {
+        "gpu_utilization_percent": gpu_percent,
+        "gpu_memory_used_bytes": gpu_memory,
         "gpu_memory_total_bytes": 80.0 * GIB,
+        **(gpu or {}),
+    }
+    measured = {
+        name: value if SIGNALS[name].kind is Kind.FACT else sampled_each_second(value)
+        for name, value in of_gpu.items()
     }
     return Measurements(
-        steps=step_rows,
-        samples=sampled,
+        step_rows,
+        samples={n: sampled_each_second(v) for n, v in (sampled or {}).items()},
         facts=facts or {},
-        gpus=dict.fromkeys(range(gpus), gpu),
+        gpus={number: measured for number in range(gpus)},  # noqa: C420 - never changed
         gpu_count=gpus,
+        **more,
     )
 
 
@@ -75,7 +105,7 @@ def loading_by_itself(
     """The training process decodes; one core is busy all the time."""
     return stage(
         step_rows=steps(total=0.1, waiting=0.1 * wait_share, count=count),
-        cpu_cores={"job_cpu_cores": cpu, "job_main_cpu_cores": min(cpu, 1.0)},
+        sampled={"job_cpu_cores": cpu, "job_main_cpu_cores": min(cpu, 1.0)},
         facts={"effective_cores": cores, "loader_workers": 0.0},
     )
 
@@ -90,7 +120,7 @@ def loading_in_workers(
 ) -> Measurements:
     return stage(
         step_rows=steps(total=0.1, waiting=0.1 * wait_share),
-        cpu_cores={
+        sampled={
             "job_cpu_cores": min(cores, main + workers * busy),
             "job_main_cpu_cores": main,
             "job_workers": workers,

@@ -25,7 +25,7 @@ def broken_down(*, total=0.1, waiting=0.0, count=300, **columns) -> StepBreakdow
     found = break_down(
         stage(
             step_rows=rows,
-            cpu_cores={"job_cpu_cores": 1.5},
+            sampled={"job_cpu_cores": 1.5},
             facts={"effective_cores": 4.0},
         )
     )

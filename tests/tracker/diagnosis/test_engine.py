@@ -31,6 +31,8 @@ D1, D2, D3 = (
 
 def rule_with(check, *, span=Span.STEADY) -> Rule:
     return Rule(
+        group="C",
+        number=1,
         name="made-for-this-test",
         title="Something is wrong",
         check=check,

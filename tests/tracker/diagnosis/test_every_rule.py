@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pkgutil
-from itertools import product
+from importlib import import_module
 
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import GIB, SECOND, START, stage, steps
+from tests.tracker.diagnosis.stages import SECOND, START
 from tracker.diagnosis import rules
 from tracker.diagnosis.engine import diagnose
 from tracker.diagnosis.measurements import Measurements, Steps
-from tracker.diagnosis.signals import SIGNALS, Kind, Samples
+from tracker.diagnosis.signals import SIGNALS, Kind, Ranks, Samples, Tracked
 
 SECTIONS = ("## What it looks for", "## Why it matters", "## When it is wrong")
 
@@ -30,14 +29,6 @@ ODD = {
 }
 
 
-def test_every_rule_file_is_registered():
-    files = {
-        module.name.replace("_", "-") for module in pkgutil.iter_modules(rules.__path__)
-    }
-
-    assert {rule.name for rule in rules.RULES} == files
-
-
 @every_rule
 def test_every_rule_explains_itself(rule):
     assert all(section in rule.explanation for section in SECTIONS)
@@ -53,9 +44,10 @@ def test_every_rule_has_limits(rule):
 @every_rule
 def test_every_rule_explains_only_rules_that_exist(rule):
     names = {known.name for known in rules.RULES}
-    for measurements in (*troubled_stages(), Measurements()):
+    for measurements in examples(rule, "ALARMS"):
         for judgement in diagnose(measurements, rules=[rule]).findings:
-            assert set(judgement.finding.explains) <= names
+            said = judgement.finding
+            assert {*said.explains, *said.comes_after} <= names
 
 
 @every_rule
@@ -67,26 +59,47 @@ def test_every_rule_is_unanswered_without_its_signals(rule):
 
 
 @every_rule
-def test_every_rule_is_found_somewhere_with_all_that_a_page_shows(rule):
-    found = [
-        judgement
-        for measurements in troubled_stages()
-        for judgement in diagnose(measurements).findings
-        if judgement.rule == rule.name
-    ]
+def test_every_rule_has_examples_of_alarm(rule):
+    for measurements in examples(rule, "ALARMS"):
+        # Among all rules: what one cannot judge must not hide what another found.
+        diagnosis = diagnose(measurements)
+        found = [j for j in diagnosis.findings if j.rule == rule.name]
 
+        assert found
+        assert not diagnosis.failed
+        for judgement in found:
+            expect_all_that_a_page_shows(judgement)
+
+
+@every_rule
+def test_every_rule_has_examples_of_silence(rule):
+    for measurements in examples(rule, "SILENCES"):
+        diagnosis = diagnose(measurements, rules=[rule])
+
+        assert diagnosis.healthy == (rule.name,)
+
+
+def examples(rule, name) -> list[Measurements]:
+    """Return what the rule's own tests say it must find, or must be silent about."""
+    tests = import_module(
+        f"tests.tracker.diagnosis.rules.test_{rule.name.replace('-', '_')}"
+    )
+    found = getattr(tests, name)
     assert found
-    for judgement in found:
-        finding = judgement.finding
-        assert judgement.title
-        assert finding.summary.endswith(".")
-        assert finding.disproof.endswith(".")
-        assert finding.recommendations
-        assert finding.evidence
-        assert {evidence.signal for evidence in finding.evidence} <= SIGNALS.keys()
-        assert 0.5 <= finding.margin <= 1.0
-        if finding.gain:
-            assert 1.0 <= finding.gain.likely <= finding.gain.bound
+    return found
+
+
+def expect_all_that_a_page_shows(judgement):
+    finding = judgement.finding
+    assert judgement.title
+    assert finding.summary.endswith(".")
+    assert finding.disproof.endswith(".")
+    assert finding.recommendations
+    assert finding.evidence
+    assert {evidence.signal for evidence in finding.evidence} <= SIGNALS.keys()
+    assert 0.5 <= finding.margin <= 1.0
+    if finding.gain:
+        assert 1.0 <= finding.gain.likely <= finding.gain.bound
 
 
 @every_rule
@@ -121,37 +134,37 @@ def strange(odd, length, *, mixed, random=None) -> Measurements:
         return chosen
 
     times = START + np.arange(length) * SECOND
-    per_step, sampled, facts = (
-        [s for s in SIGNALS.values() if s.kind is kind and not s.is_per_gpu]
-        for kind in Kind
-    )
+    steps = np.arange(length, dtype=np.float64)
+
+    def of_kind(kind: Kind):
+        return [s for s in SIGNALS.values() if s.kind is kind and not s.is_per_gpu]
+
     gpu = {
-        signal.name: Samples(times, values()) if signal.kind is Kind.SAMPLED else odd
+        signal.name: Samples(times, values())
+        if signal.kind is Kind.SAMPLED
+        else "plain"
+        if signal.is_text
+        else odd
         for signal in SIGNALS.values()
         if signal.is_per_gpu
     }
+    phases = {name: values() for name in ("forward", "evaluate", "checkpoint")}
+    side_by_side = {
+        name: np.column_stack([values(), values()])
+        for name in ("step_seconds", "data_wait_seconds", "phase/forward")
+    }
     return Measurements(
-        steps=Steps(np.arange(length), times, {s.name: values() for s in per_step}),
-        samples={signal.name: Samples(times, values()) for signal in sampled},
-        facts={s.name: "plain" if s.is_text else odd for s in facts},
-        gpus={0: gpu},
-        gpu_count=1,
+        steps=Steps(
+            steps,
+            times,
+            {signal.name: values() for signal in of_kind(Kind.PER_STEP)},
+            {signal.name: phases for signal in of_kind(Kind.PHASES)},
+        ),
+        samples={s.name: Samples(times, values()) for s in of_kind(Kind.SAMPLED)},
+        facts={s.name: "plain" if s.is_text else odd for s in of_kind(Kind.FACT)},
+        gpus={0: gpu, 1: gpu},
+        gpu_count=2,
+        spans={name: Samples(times, values()) for name in phases},
+        losses={"train/loss": Tracked(steps, times, values())},
+        ranks=Ranks((0, 1), steps, times, side_by_side),
     )
-
-
-def troubled_stages() -> list[Measurements]:
-    waiting = {"effective_cores": 4.0, "loader_workers": 0.0}
-    cpu = {"job_cpu_cores": 1.0, "job_main_cpu_cores": 1.0}
-    return [
-        stage(
-            step_rows=steps(total=0.1, waiting=wait, count=count),
-            cpu_cores=cpu,
-            facts=waiting,
-            gpus=1,
-            gpu_percent=gpu_percent,
-            gpu_memory=memory,
-        )
-        for wait, count, gpu_percent, memory in product(
-            (0.0, 0.06), (300, 2000), (0.0, 30.0), (10 * GIB, 78 * GIB)
-        )
-    ]

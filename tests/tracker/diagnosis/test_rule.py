@@ -11,7 +11,9 @@ from tracker.diagnosis.rule import Rule, Span
 
 def module(check, **constants) -> ModuleType:
     made = ModuleType("tracker.diagnosis.rules.something_is_wrong")
-    made.__doc__ = "Something is wrong.\n\n## What it looks for\nFaults."
+    made.__doc__ = (
+        "Something is wrong.\n\n## What it looks for\nFaults.\n\nCatalogue: C3, faults."
+    )
     vars(made).update({"check": check, **constants})
     return made
 

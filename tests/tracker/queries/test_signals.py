@@ -7,7 +7,8 @@ from tests.builders import SECOND, START, write_series, write_values
 from tests.tracker.queries.measured import finish, measure_loop, measured_run
 from tracker.diagnosis.signals import Samples
 from tracker.models import Stage
-from tracker.queries.signals import read_measurements, stage_share_of_run
+from tracker.queries.series import read_points
+from tracker.queries.signals import read_measurements
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -118,11 +119,64 @@ def test_the_share_of_a_stage_is_of_the_time_of_all():
             ended_at=at.fromtimestamp(at.timestamp() + seconds, at.tzinfo),
         )
 
-    assert stage_share_of_run(train) == pytest.approx(0.75)
+    assert read_measurements(train).facts["stage_share_of_run"] == pytest.approx(0.75)
 
 
 def test_the_share_is_unknown_where_no_stage_has_begun():
     run = measured_run(count=20)
     Stage.objects.filter(run=run).update(started_at=None)
 
-    assert stage_share_of_run(stage_of(run)) is None
+    assert "stage_share_of_run" not in read_measurements(stage_of(run)).facts
+
+
+def test_reads_phases_in_steps_apart_from_those_outside():
+    run = measured_run(count=20)
+    steps = read_points(run, "monitoring/train/step/seconds")
+    path = "monitoring/train/step/phase/evaluate_seconds"
+    write_series(
+        run,
+        path,
+        [0.2, 5.0],
+        steps=[3.0, 0.0],
+        times=[int(steps.times[3]), START + 90 * SECOND],
+    )
+
+    found = read_measurements(stage_of(run))
+
+    in_steps = found.steps.phases["phase_seconds"]["evaluate"]
+    assert np.flatnonzero(np.isfinite(in_steps)).tolist() == [3]
+    assert found.spans["evaluate"].values.tolist() == [5.0]
+
+
+def test_reads_losses_even_where_they_are_not_finite():
+    run = measured_run(count=20)
+    write_series(run, "train/loss", [1.0, np.nan, np.inf])
+    write_series(run, "train/glossary", [1.0])
+
+    losses = read_measurements(stage_of(run)).losses
+
+    assert set(losses) == {"train/loss"}
+    assert np.isnan(losses["train/loss"].values[1])
+
+
+def test_reads_the_steps_of_all_ranks():
+    run = measured_run(count=20)
+    for rank in (1, 2):
+        prefix = f"monitoring/train/rank-{rank}/step"
+        write_series(run, f"{prefix}/seconds", [0.1 * rank] * 15)
+
+    ranks = read_measurements(stage_of(run)).ranks
+
+    assert ranks.ranks == (0, 1, 2)
+    assert ranks.columns["step_seconds"].shape == (15, 3)
+    assert ranks.columns["step_seconds"][0, 2] == pytest.approx(0.2)
+
+
+def test_readings_are_as_good_as_the_run_says():
+    run = measured_run(count=20)
+    text = "job/cpu_cores\tcores\tprocess tree\t1\t/proc\nhost/cpu_percent\tbroken"
+    write_values(run, {"monitoring/train/facts/readings": text})
+
+    found = read_measurements(stage_of(run))
+
+    assert found.samples["job_cpu_cores"].quality == 1.0

@@ -1,25 +1,21 @@
-"""Every rule the tracker knows, in the order findings of equal weight are shown."""
+"""Every rule the tracker knows, in the order findings of equal weight are shown.
+
+A rule is a file of this folder: a new one needs no other line.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from tracker.diagnosis.rule import Rule
-from tracker.diagnosis.rules import (
-    data_wait_dominates,
-    gpu_memory_is_nearly_full,
-    gpu_memory_is_underused,
-    gpu_reserved_during_cpu_stage,
-    preprocessing_is_cpu_bound,
-    too_few_loader_workers,
-)
 
 RULES = tuple(
-    Rule.from_module(module)
-    for module in (
-        too_few_loader_workers,
-        preprocessing_is_cpu_bound,
-        data_wait_dominates,
-        gpu_memory_is_nearly_full,
-        gpu_reserved_during_cpu_stage,
-        gpu_memory_is_underused,
+    sorted(
+        (
+            Rule.from_module(import_module(f"{__name__}.{module.name}"))
+            for module in iter_modules(__path__)
+        ),
+        key=lambda rule: rule.order,
     )
 )

@@ -3,9 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import readings
+from tests.tracker.diagnosis.stages import readings, stage, steps
 from tracker.diagnosis.finding import Severity
 from tracker.diagnosis.rules.data_wait_dominates import check
+
+ALARMS = [stage(step_rows=steps(total=0.1, waiting=0.06))]
+SILENCES = [stage(step_rows=steps(total=0.1, waiting=0.004))]
 
 
 def run(waiting: float, *, count: int = 100) -> dict[str, np.ndarray]:

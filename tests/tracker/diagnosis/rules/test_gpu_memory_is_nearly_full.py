@@ -3,9 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import GIB, readings, samples
+from tests.tracker.diagnosis.stages import GIB, readings, samples, stage
 from tracker.diagnosis.finding import Abstention, Finding, Severity
 from tracker.diagnosis.rules.gpu_memory_is_nearly_full import check
+
+ALARMS = [stage(gpus=1, gpu_memory=78 * GIB)]
+SILENCES = [stage(gpus=1, gpu_memory=40 * GIB)]
 
 CAPACITY = 80.0 * GIB
 

@@ -3,9 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import GIB, readings
+from tests.tracker.diagnosis.stages import GIB, readings, stage
 from tracker.diagnosis.finding import Abstention, Finding
 from tracker.diagnosis.rules.gpu_memory_is_underused import check
+
+ALARMS = [stage(gpus=1, gpu_percent=30.0, gpu_memory=10 * GIB)]
+SILENCES = [
+    stage(gpus=1, gpu_percent=30.0, gpu_memory=70 * GIB),
+    stage(gpus=1, gpu_percent=97.0, gpu_memory=10 * GIB),
+]
 
 CAPACITY = 80.0 * GIB
 

@@ -3,9 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import readings, samples
+from tests.tracker.diagnosis.stages import readings, samples, stage, steps
 from tracker.diagnosis.finding import TOO_SHORT, Abstention, Finding, Severity
 from tracker.diagnosis.rules.gpu_reserved_during_cpu_stage import check
+
+WORKS = {"job_cpu_cores": 3.0}
+CORES = {"effective_cores": 4.0, "stage_share_of_run": 0.5}
+LONG = steps(total=0.1, count=2000)
+
+ALARMS = [stage(step_rows=LONG, sampled=WORKS, facts=CORES, gpus=1, gpu_percent=0.0)]
+SILENCES = [stage(step_rows=LONG, sampled=WORKS, facts=CORES, gpus=1, gpu_percent=60.0)]
 
 
 def ask(*, gpu=0.0, cpu=1.0, seconds=120, **more):

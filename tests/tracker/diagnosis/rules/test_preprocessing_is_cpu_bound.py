@@ -3,9 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import readings
+from tests.tracker.diagnosis.stages import (
+    loading_by_itself,
+    loading_in_workers,
+    readings,
+)
 from tracker.diagnosis.finding import AGREEING, Abstention, Finding
 from tracker.diagnosis.rules.preprocessing_is_cpu_bound import check
+
+ALARMS = [loading_by_itself(), loading_in_workers(8, cores=8.0)]
+SILENCES = [loading_by_itself(wait_share=0.02), loading_in_workers(4, wait_share=0.02)]
 
 
 def ask(*, waiting=0.5, job=1.0, cores=4.0, main=None, workers=0.0, busy=None, **more):

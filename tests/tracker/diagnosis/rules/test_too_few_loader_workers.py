@@ -3,9 +3,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import GIB, readings
+from tests.tracker.diagnosis.stages import (
+    GIB,
+    loading_by_itself,
+    loading_in_workers,
+    readings,
+)
 from tracker.diagnosis.finding import Abstention, Finding
 from tracker.diagnosis.rules.too_few_loader_workers import check
+
+ALARMS = [loading_by_itself(), loading_in_workers(1)]
+SILENCES = [loading_by_itself(wait_share=0.02), loading_in_workers(8, cores=8.0)]
 
 
 def ask(*, waiting=0.5, job=1.0, cores=8.0, workers=0.0, busy=None, **more):

@@ -1,0 +1,38 @@
+"""Every signal there is, by name. A new one is a line in one of these files."""
+
+from __future__ import annotations
+
+from tracker.diagnosis.signals.derived import DERIVED
+from tracker.diagnosis.signals.facts import FACTS
+from tracker.diagnosis.signals.gpu import GPU
+from tracker.diagnosis.signals.job import JOB
+from tracker.diagnosis.signals.machine import MACHINE
+from tracker.diagnosis.signals.signal import (
+    WORD,
+    Array,
+    Fact,
+    Kind,
+    Ranks,
+    Samples,
+    Signal,
+    Times,
+    Tracked,
+)
+from tracker.diagnosis.signals.steps import STEPS
+
+__all__ = [
+    "SIGNALS",
+    "WORD",
+    "Array",
+    "Fact",
+    "Kind",
+    "Ranks",
+    "Samples",
+    "Signal",
+    "Times",
+    "Tracked",
+]
+
+SIGNALS: dict[str, Signal] = {
+    signal.name: signal for signal in (*STEPS, *JOB, *MACHINE, *GPU, *FACTS, *DERIVED)
+}

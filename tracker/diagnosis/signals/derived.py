@@ -1,0 +1,35 @@
+"""What is worked out from other data: signals without a path of their own."""
+
+from __future__ import annotations
+
+from tracker.diagnosis.signals.signal import WORD, fact, sampled
+
+DERIVED = (
+    sampled(
+        "busiest_gpu_percent",
+        "",
+        "%",
+        "Utilization of the busiest GPU at each reading.",
+    ),
+    fact("stage_name", "", WORD, "Name of the stage."),
+    fact("stage_state", "", WORD, "State of the stage, such as running or failed."),
+    fact(
+        "stage_share_of_run",
+        "",
+        "",
+        "Share of the run's time that this stage took.",
+    ),
+    fact("stage_seconds", "", "s", "How long the stage has run."),
+    fact(
+        "gap_before_stage_seconds",
+        "",
+        "s",
+        "Time between the end of the stage before and the start of this one.",
+    ),
+    fact(
+        "silent_seconds",
+        "",
+        "s",
+        "How long nothing has come from a stage that runs.",
+    ),
+)

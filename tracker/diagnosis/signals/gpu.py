@@ -1,0 +1,310 @@
+"""What is sampled of each GPU."""
+
+from __future__ import annotations
+
+from tracker.diagnosis.signals.signal import INIT, Kind, Signal, sampled
+
+
+def _gpu(name: str, path: str, unit: str, description: str) -> Signal:
+    return sampled(f"gpu_{name}", f"gpu/<i>/{path}", unit, description)
+
+
+GPU = (
+    Signal(
+        "gpus",
+        "",
+        "",
+        Kind.GPUS,
+        "What is measured of all GPUs, by number, for rules that compare them.",
+        INIT,
+    ),
+    _gpu(
+        "utilization_percent",
+        "utilization_percent",
+        "%",
+        "Share of time in which at least one kernel ran; from the driver.",
+    ),
+    _gpu(
+        "utilization_p5_percent",
+        "utilization_p5_percent",
+        "%",
+        "5th percentile of the driver's own samples between two ticks.",
+    ),
+    _gpu(
+        "utilization_p95_percent",
+        "utilization_p95_percent",
+        "%",
+        "95th percentile of the driver's own samples between two ticks.",
+    ),
+    _gpu(
+        "memory_utilization_percent",
+        "memory_utilization_percent",
+        "%",
+        "Share of time in which the memory's controller was busy; from the driver.",
+    ),
+    _gpu(
+        "memory_used_bytes",
+        "memory_used_bytes",
+        "B",
+        "Memory in use on the GPU, whoever uses it; from the driver.",
+    ),
+    _gpu(
+        "allocator_reserved_bytes",
+        "allocator/reserved_bytes",
+        "B",
+        "Memory that the framework's allocator holds.",
+    ),
+    _gpu(
+        "allocator_allocated_bytes",
+        "allocator/allocated_bytes",
+        "B",
+        "What tensors use of the allocator's memory.",
+    ),
+    _gpu(
+        "allocator_peak_bytes",
+        "allocator/peak_allocated_bytes",
+        "B",
+        "The most that tensors used of the allocator's memory.",
+    ),
+    _gpu(
+        "allocator_inactive_split_bytes",
+        "allocator/inactive_split_bytes",
+        "B",
+        "Free memory of the allocator in pieces that cannot be given back.",
+    ),
+    _gpu(
+        "allocator_retries",
+        "allocator/retries",
+        "times",
+        "Times that the allocator gave memory back to get some.",
+    ),
+    _gpu(
+        "allocator_out_of_memory_count",
+        "allocator/out_of_memory_count",
+        "times",
+        "Times that the allocator could get no memory.",
+    ),
+    _gpu("power_watts", "power_watts", "W", "Power draw; from the driver."),
+    _gpu(
+        "power_mean_watts",
+        "power_mean_watts",
+        "W",
+        "Power draw: energy over time, by the card's counter.",
+    ),
+    _gpu(
+        "power_limit_watts",
+        "power_limit_watts",
+        "W",
+        "The power limit that is enforced.",
+    ),
+    _gpu("energy_joules", "energy_joules", "J", "Energy since the agent began."),
+    _gpu("temperature_celsius", "temperature_celsius", "°C", "Temperature."),
+    _gpu(
+        "temperature_margin_celsius",
+        "temperature_margin_celsius",
+        "°C",
+        "Degrees left until this card slows down.",
+    ),
+    _gpu("sm_clock_mhz", "sm_clock_mhz", "MHz", "Clock of its processors."),
+    _gpu("memory_clock_mhz", "memory_clock_mhz", "MHz", "Clock of its memory."),
+    _gpu(
+        "limited_power_share",
+        "limited/power_share",
+        "share",
+        "Share of time with lower clocks by the power limit.",
+    ),
+    _gpu(
+        "limited_thermal_share",
+        "limited/thermal_share",
+        "share",
+        "Share of time with lower clocks by the thermal policy.",
+    ),
+    _gpu(
+        "limited_thermal_software_share",
+        "limited/thermal_software_share",
+        "share",
+        "Share of time with lower clocks by the driver, for the temperature.",
+    ),
+    _gpu(
+        "limited_thermal_hardware_share",
+        "limited/thermal_hardware_share",
+        "share",
+        "Share of time with lower clocks by the card itself, for the temperature.",
+    ),
+    _gpu(
+        "limited_power_brake_share",
+        "limited/power_brake_share",
+        "share",
+        "Share of time with lower clocks by the power supply's brake.",
+    ),
+    _gpu(
+        "limited_hardware_slowdown_share",
+        "limited/hardware_slowdown_share",
+        "share",
+        "Share of time with lower clocks by the card, for temperature or power.",
+    ),
+    _gpu(
+        "limited_application_clocks_share",
+        "limited/application_clocks_share",
+        "share",
+        "Share of time with lower clocks by clocks that somebody set.",
+    ),
+    _gpu(
+        "sm_active_percent",
+        "gpm/sm_active_percent",
+        "%",
+        "Processors of the GPU that had work, mean over time; hardware counter.",
+    ),
+    _gpu(
+        "sm_occupancy_percent",
+        "gpm/sm_occupancy_percent",
+        "%",
+        "Warps resident, of the most there could be; hardware counter.",
+    ),
+    _gpu(
+        "tensor_active_percent",
+        "gpm/tensor_active_percent",
+        "%",
+        "Share of time in which tensor cores worked; hardware counter.",
+    ),
+    _gpu(
+        "dram_active_percent",
+        "gpm/dram_active_percent",
+        "%",
+        "Share of the memory's bandwidth in use; hardware counter.",
+    ),
+    _gpu(
+        "fp64_active_percent",
+        "gpm/fp64_active_percent",
+        "%",
+        "Share of time in which 64-bit units worked; hardware counter.",
+    ),
+    _gpu(
+        "fp32_active_percent",
+        "gpm/fp32_active_percent",
+        "%",
+        "Share of time in which 32-bit units worked; hardware counter.",
+    ),
+    _gpu(
+        "fp16_active_percent",
+        "gpm/fp16_active_percent",
+        "%",
+        "Share of time in which 16-bit units worked; hardware counter.",
+    ),
+    _gpu(
+        "jpeg_percent",
+        "jpeg_percent",
+        "%",
+        "Share of time in which the JPEG decoder was busy.",
+    ),
+    _gpu(
+        "decoder_percent",
+        "decoder_percent",
+        "%",
+        "Share of time in which the video decoder was busy.",
+    ),
+    _gpu(
+        "pcie_generation",
+        "pcie_generation",
+        "generation",
+        "PCIe generation at the moment; falls when the card is idle.",
+    ),
+    _gpu("pcie_width", "pcie_width", "lanes", "PCIe lanes at the moment."),
+    _gpu(
+        "pcie_receive_bytes_per_second",
+        "pcie_receive_bytes_per_second",
+        "B/s",
+        "From the host to the GPU.",
+    ),
+    _gpu(
+        "pcie_send_bytes_per_second",
+        "pcie_send_bytes_per_second",
+        "B/s",
+        "From the GPU to the host.",
+    ),
+    _gpu(
+        "pcie_replays",
+        "pcie_replays",
+        "packets",
+        "PCIe packets sent again since the agent began.",
+    ),
+    _gpu(
+        "nvlink_send_bytes_per_second",
+        "nvlink_send_bytes_per_second",
+        "B/s",
+        "To other GPUs, over all links.",
+    ),
+    _gpu(
+        "nvlink_receive_bytes_per_second",
+        "nvlink_receive_bytes_per_second",
+        "B/s",
+        "From other GPUs, over all links.",
+    ),
+    _gpu(
+        "nvlink_errors",
+        "nvlink_errors",
+        "errors",
+        "NVLink errors since the agent began.",
+    ),
+    _gpu("xid", "xid", "number", "The number of each error that the driver reported."),
+    _gpu(
+        "ecc_uncorrected",
+        "ecc_uncorrected",
+        "errors",
+        "Memory errors that could not be corrected, since the driver was loaded.",
+    ),
+    _gpu(
+        "ecc_corrected",
+        "ecc_corrected",
+        "errors",
+        "Memory errors that were corrected, since the driver was loaded.",
+    ),
+    _gpu(
+        "remapped_rows_pending",
+        "remapped_rows_pending",
+        "rows",
+        "1 where a reset of the GPU will replace rows of memory.",
+    ),
+    _gpu(
+        "remapped_rows_failed",
+        "remapped_rows_failed",
+        "rows",
+        "1 where a replacement of rows did not succeed.",
+    ),
+    _gpu(
+        "job_sm_percent",
+        "job_sm_percent",
+        "%",
+        "Use of the GPU by the job's processes, summed.",
+    ),
+    _gpu(
+        "other_sm_percent",
+        "other_sm_percent",
+        "%",
+        "Use of the GPU by processes of others, summed.",
+    ),
+    _gpu(
+        "job_memory_bytes",
+        "job_memory_bytes",
+        "B",
+        "Memory that the job's processes use on the GPU.",
+    ),
+    _gpu(
+        "job_processes",
+        "job_processes",
+        "processes",
+        "Processes of the job that compute on the GPU.",
+    ),
+    _gpu(
+        "other_memory_bytes",
+        "other_memory_bytes",
+        "B",
+        "Memory that processes of others use on the GPU.",
+    ),
+    _gpu(
+        "other_processes",
+        "other_processes",
+        "processes",
+        "Processes of others that compute on the GPU.",
+    ),
+)

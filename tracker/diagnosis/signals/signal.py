@@ -1,0 +1,119 @@
+"""What a signal is: a measurement that rules ask for by its name.
+
+A rule gets a signal per step as an array, aligned with the other such arrays; a
+sampled one as `Samples`, with the times of its readings; a fact as it is; phases,
+spans and series that the user tracks by name. All numbers are finite but those of
+tracked series, and device phases of steps that the GPU was not asked about; the
+engine makes that true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Times = NDArray[np.int64]  # microseconds since 1970, UTC
+Fact = float | str
+
+WORD = "word"
+FLAG = "0 or 1"
+
+# How good readings are whose run does not say.
+USUAL_QUALITY = 0.8
+
+# The lines of code that provide signals.
+LOADER = "for batch in run.loader(loader):"
+PHASE = 'with run.phase("forward"):'
+INIT = 'run = agent.init("my run", stage="train")'
+DESCRIBE = "agent.frameworks.torch.describe(run, model=model, optimizer=optimizer)"
+LOSS = 'run.log({"train/loss": loss})'
+
+
+class Kind(StrEnum):
+    PER_STEP = "per step"
+    PHASES = "per step and phase"
+    SPANS = "outside of steps"
+    SAMPLED = "sampled"
+    FACT = "fact"
+    TRACKED = "tracked"
+    RANKS = "per rank"
+    GPUS = "per GPU"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """Readings of one probe in order of time; `quality` as the agent describes it."""
+
+    times: Times
+    values: Array
+    quality: float = USUAL_QUALITY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tracked:
+    """A series that the user logged, in order of steps; values may be NaN or infinite."""
+
+    steps: Array
+    times: Times
+    values: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranks:
+    """Steps that all ranks of a stage made, aligned by number.
+
+    `columns` holds `step_seconds` and, where every rank has them,
+    `data_wait_seconds`, `phase/<name>` and `device/<name>`: an array of
+    (steps, ranks). `times` are the ends of the steps on the first rank.
+    """
+
+    ranks: tuple[int, ...] = ()
+    numbers: Array = field(default_factory=lambda: np.empty(0))
+    times: Times = field(default_factory=lambda: np.empty(0, np.int64))
+    columns: Mapping[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """`path` lies below `monitoring/<stage>/`; empty: worked out from other data.
+
+    `code` is the line that provides the signal.
+    """
+
+    name: str
+    path: str
+    unit: str
+    kind: Kind
+    description: str
+    code: str
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the fact is a word and not a number; words have no unit."""
+        return self.unit == WORD
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether the fact is yes (1) or no (0)."""
+        return self.unit == FLAG
+
+    @property
+    def is_per_gpu(self) -> bool:
+        return "<i>" in self.path
+
+
+def per_step(name: str, path: str, unit: str, description: str) -> Signal:
+    return Signal(name, path, unit, Kind.PER_STEP, description, LOADER)
+
+
+def sampled(name: str, path: str, unit: str, description: str) -> Signal:
+    return Signal(name, path, unit, Kind.SAMPLED, description, INIT)
+
+
+def fact(name: str, path: str, unit: str, description: str, code: str = INIT) -> Signal:
+    return Signal(name, path, unit, Kind.FACT, description, code)

@@ -1,0 +1,63 @@
+"""What is measured step by step, on one rank or on all."""
+
+from __future__ import annotations
+
+from tracker.diagnosis.signals.signal import (
+    LOADER,
+    LOSS,
+    PHASE,
+    Kind,
+    Signal,
+    per_step,
+)
+
+STEPS = (
+    per_step("step_seconds", "step/seconds", "s", "Wall time of one step."),
+    per_step(
+        "data_wait_seconds",
+        "step/data_wait_seconds",
+        "s",
+        "Waiting for the batch, part of the step's wall time.",
+    ),
+    per_step("step_examples", "step/examples", "examples", "Examples of the batch."),
+    Signal(
+        "phase_seconds",
+        "step/phase/<name>_seconds",
+        "s",
+        Kind.PHASES,
+        "Time that the script spent in each named phase of a step.",
+        PHASE,
+    ),
+    Signal(
+        "device_phase_seconds",
+        "step/device/<name>_seconds",
+        "s",
+        Kind.PHASES,
+        "Time that the GPU spent on each named phase of a step; NaN where unknown.",
+        PHASE,
+    ),
+    Signal(
+        "spans",
+        "step/phase/<name>_seconds",
+        "s",
+        Kind.SPANS,
+        "Phases outside of any step, such as an evaluation, each with its end.",
+        'with run.phase("evaluate"):',
+    ),
+    Signal(
+        "losses",
+        "",
+        "",
+        Kind.TRACKED,
+        "Series of losses that the run logs, by path.",
+        LOSS,
+    ),
+    Signal(
+        "ranks",
+        "step/seconds",
+        "s",
+        Kind.RANKS,
+        "The steps of all ranks side by side.",
+        LOADER,
+    ),
+)

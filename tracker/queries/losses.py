@@ -1,0 +1,42 @@
+"""Reads the losses that a run tracks, for rules about divergence and quality."""
+
+from __future__ import annotations
+
+import re
+from functools import reduce
+from operator import or_
+
+from django.db.models import Q
+
+from tracker.diagnosis.signals import Tracked
+from tracker.models import Kind, Stage
+from tracker.queries.attributes import attribute_paths
+from tracker.queries.namespaces import MONITORING
+from tracker.queries.series import read_many_points
+
+# The last part of a path says what it is: `train/loss`, `loss_total`, `val/nll`.
+WORDS = ("loss", "nll", "perplexity", "ppl")
+LOSS = re.compile(rf"(^|[/_.-])({'|'.join(WORDS)})([_.-][^/]*)?$", re.IGNORECASE)
+
+MOST_LOSSES = 8
+
+
+def read_losses(stage: Stage) -> dict[str, Tracked]:
+    """Return the series below the stage's name that are losses, or else the run's."""
+    # Of very many series few are losses: the database looks first.
+    is_series = Q(kind=Kind.FLOAT_SERIES) & ~Q(path__startswith=MONITORING)
+    is_series &= reduce(or_, (Q(path__icontains=word) for word in WORDS))
+    paths = [
+        path
+        for path in attribute_paths(stage.run, where=is_series)
+        if LOSS.search(path)
+    ]
+    own = [path for path in paths if path.startswith(f"{stage.name}/")]
+    others = {other.name for other in Stage.objects.filter(run_id=stage.run_id)}
+    shared = [path for path in paths if path.partition("/")[0] not in others]
+    points = read_many_points(stage.run, (own or shared)[:MOST_LOSSES])
+    return {
+        path: Tracked(found.steps, found.times, found.values)
+        for path, found in points.items()
+        if len(found)
+    }

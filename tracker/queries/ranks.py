@@ -1,0 +1,61 @@
+"""Reads the steps of a stage's other processes, for rules that compare ranks."""
+
+from __future__ import annotations
+
+import re
+
+from django.db.models import Q
+
+from tracker.diagnosis.alignment import align, align_ranks, split_phase
+from tracker.diagnosis.measurements import Steps
+from tracker.diagnosis.signals import SIGNALS, Array, Ranks
+from tracker.models import Kind, Stage
+from tracker.queries.attributes import attribute_paths
+from tracker.queries.namespaces import monitoring_path
+from tracker.queries.series import read_many_points
+from tracker.series.points import Points
+
+# Of more than so many ranks, the first ones stand for all.
+MOST_RANKS = 64
+
+RANK = re.compile(r"rank-(\d{1,6})/(step/.+)$")
+PHASE = re.compile(r"step/(phase|device)/(.+)_seconds$")
+SIGNAL_OF = {"phase": "phase_seconds", "device": "device_phase_seconds"}
+COLUMNS = ("step_seconds", "data_wait_seconds")
+
+
+def read_ranks(stage: Stage, first: Steps) -> Ranks:
+    """Return the steps of all ranks, aligned; `first` are those of rank 0."""
+    prefix = monitoring_path(stage.name)
+    is_step = Q(kind=Kind.FLOAT_SERIES) & Q(path__contains="/step/")
+    found: dict[int, dict[str, str]] = {}
+    for path in attribute_paths(stage.run, f"{prefix}rank-", where=is_step):
+        if match := RANK.match(path.removeprefix(prefix)):
+            found.setdefault(int(match[1]), {})[match[2]] = path
+    if not found or not len(first):
+        return Ranks()
+
+    ranks = sorted(found)[: MOST_RANKS - 1]
+    paths = [path for rank in ranks for path in found[rank].values()]
+    points = read_many_points(stage.run, paths)
+    steps = {
+        rank: _steps({name: points[path] for name, path in found[rank].items()})
+        for rank in ranks
+    }
+    return align_ranks({0: first} | steps)
+
+
+def _steps(points: dict[str, Points]) -> Steps:
+    named = {name: points.get(SIGNALS[name].path) for name in COLUMNS}
+    base = named.pop("step_seconds")
+    if base is None or not len(base):
+        return Steps.none()
+
+    columns = {name: found for name, found in named.items() if found is not None}
+    phases: dict[str, dict[str, Array]] = {}
+    for path, phase in points.items():
+        if match := PHASE.match(path):
+            inside, _ = split_phase(base, phase)
+            phases.setdefault(SIGNAL_OF[match[1]], {})[match[2]] = inside
+    steps = align(base, columns)
+    return Steps(steps.numbers, steps.times, steps.columns, phases)
