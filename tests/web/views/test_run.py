@@ -12,7 +12,7 @@ from tests.builders import (
     write_values,
 )
 from tests.web.sample_run import make_sample_run, settle
-from tracker.models import Attribute
+from tracker.models import Attribute, Finding
 from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -194,3 +194,13 @@ def test_points_the_agent_dropped_are_owned_up_to(project, page):
     spool.save(update_fields=["dropped_points"])
 
     assert "dropped 12 points" in page(spool.run)
+
+
+def test_what_is_only_possible_is_folded_and_hides_no_health(project, page):
+    run = make_sample_run(project, has_gpu=True)
+    Finding.objects.filter(run=run).update(confidence=0.35)
+
+    text = page(run)
+
+    assert text.index("No bottleneck found") < text.index('id="possible-1"')
+    assert text.index('id="possible-1"') < text.index("Too few processes load")
