@@ -46,14 +46,22 @@ class StageSection:
     @property
     def sure(self) -> list[FindingView]:
         """What is worth reading at once."""
-        found = self.diagnosis.findings if self.diagnosis else []
-        return [finding for finding in found if finding.label is not Label.POSSIBLE]
+        return [f for f in self._kept if f.label is not Label.POSSIBLE]
 
     @property
     def possible(self) -> list[FindingView]:
         """What few windows show, or what only follows from something else."""
+        return [f for f in self._kept if f.label is Label.POSSIBLE]
+
+    @property
+    def dismissed(self) -> list[FindingView]:
         found = self.diagnosis.findings if self.diagnosis else []
-        return [finding for finding in found if finding.label is Label.POSSIBLE]
+        return [finding for finding in found if finding.dismissal]
+
+    @property
+    def _kept(self) -> list[FindingView]:
+        found = self.diagnosis.findings if self.diagnosis else []
+        return [finding for finding in found if not finding.dismissal]
 
     @property
     def is_unjudged(self) -> bool:
