@@ -41,9 +41,7 @@ class Epoch:
         return float(samples.values[first:last].mean())
 
 
-def epoch_starts(
-    step_seconds: Array, gap_before_step_seconds: Array
-) -> list[int]:
+def epoch_starts(step_seconds: Array, gap_before_step_seconds: Array) -> list[int]:
     """Return the rows of the first steps of epochs, but for the first epoch."""
     if not len(step_seconds):
         return []

@@ -35,7 +35,9 @@ def lasting_workers_line(framework: str | None, workers: int) -> str:
         case "jax":
             return "grain.samplers.IndexSampler(num_records=count, num_epochs=epochs)"
         case _:
-            return f"pool = multiprocessing.Pool({max(1, workers)})  # before all epochs"
+            return (
+                f"pool = multiprocessing.Pool({max(1, workers)})  # before all epochs"
+            )
 
 
 def shards_line(framework: str | None) -> str:
