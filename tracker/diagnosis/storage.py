@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tracker.diagnosis.finding import Evidence
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import average, margin_above
 
 # What a rule lacks where nobody knows whether anything waits.
 WAITING_SIGNALS = ("workers_blocked", "io_pressure_share")
+
+FEWEST_TO_CORRELATE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +98,16 @@ def blocked_share(
     if not loading > 0:
         return None
     return min(1.0, average(workers_blocked.values) / loading)
+
+
+def correlation(one: Samples, other: Samples) -> float | None:
+    """Return how two readings rise and fall together, -1 to 1; None if unknown."""
+    if min(len(one.values), len(other.values)) < FEWEST_TO_CORRELATE:
+        return None
+    # Two probes read within one tick, but not at one moment.
+    values = np.interp(one.times, other.times, other.values)
+    spread = float(np.std(one.values) * np.std(values))
+    if not spread > 0:
+        return None
+    distances = (one.values - one.values.mean()) * (values - values.mean())
+    return float(distances.mean() / spread)

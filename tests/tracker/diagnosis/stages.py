@@ -147,6 +147,11 @@ def with_facts(measurements: Measurements, **facts: Fact) -> Measurements:
     return replace(measurements, facts={**measurements.facts, **facts})
 
 
+def without_facts(measurements: Measurements, *names: str) -> Measurements:
+    facts = {n: fact for n, fact in measurements.facts.items() if n not in names}
+    return replace(measurements, facts=facts)
+
+
 def rules_of(diagnosis: Diagnosis) -> list[str]:
     return [judgement.rule for judgement in diagnosis.findings]
 

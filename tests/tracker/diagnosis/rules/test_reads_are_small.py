@@ -1,11 +1,15 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import readings, stage, steps, with_facts
+from tests.tracker.diagnosis.stages import (
+    readings,
+    stage,
+    steps,
+    with_facts,
+    without_facts,
+)
 from tracker.diagnosis.engine import diagnose
 from tracker.diagnosis.finding import Abstention, Finding
 from tracker.diagnosis.rules.reads_are_small import check
@@ -33,10 +37,7 @@ MANY_FILES = stage(
     },
 )
 # The same without earlier runs: the disk looks full then, too.
-FIRST_RUN = replace(
-    MANY_FILES,
-    facts={k: v for k, v in MANY_FILES.facts.items() if not k.startswith("best")},
-)
+FIRST_RUN = without_facts(MANY_FILES, "best_read_bytes_per_second")
 ALARMS = [MANY_FILES, FIRST_RUN]
 SILENCES = [
     with_facts(MANY_FILES, best_read_bytes_per_second=40 * MB),
