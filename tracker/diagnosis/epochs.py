@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,6 +15,11 @@ SHORTEST_GAP_OF_STEP = 0.02
 
 # Loops whose lengths differ by more are not over the same data.
 LARGEST_DIFFERENCE = 0.05
+
+FEWEST_EPOCHS = 2
+
+# What a rule lacks that compares them.
+EPOCHS = "two whole epochs over the same data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +73,12 @@ def find_epochs(
     ends = [began, *(float(step_end_seconds[row - 1]) for row in edges[1:])]
     epochs = [
         Epoch(slice(first, stop), ends[number], ends[number + 1])
-        for number, (first, stop) in enumerate(zip(edges, edges[1:], strict=False))
+        for number, (first, stop) in enumerate(pairwise(edges))
     ]
     usual = epochs[0].steps
     most = max(1.0, LARGEST_DIFFERENCE * usual)
     if epochs[-1].steps < usual - most:
         epochs.pop()
-    if len(epochs) < 2 or any(abs(e.steps - usual) > most for e in epochs):
+    if len(epochs) < FEWEST_EPOCHS or any(abs(e.steps - usual) > most for e in epochs):
         return ()
     return tuple(epochs)
