@@ -105,7 +105,7 @@ def check(
         return Abstention((EPOCHS,)) if waits else None
 
     quality = job_read_bytes_per_second.quality
-    cold = _cold(epochs, quality, framework)
+    cold = _cold(epochs, quality)
     if cold is not None or waiting is None or not waits:
         return cold
     if memory_limit_bytes is None or epochs.requested is None:
@@ -138,7 +138,7 @@ def _measure(
     )
 
 
-def _cold(epochs: _Epochs, quality: float, framework: str | None) -> Finding | None:
+def _cold(epochs: _Epochs, quality: float) -> Finding | None:
     read = float(np.median(epochs.read[1:]))
     usual = float(np.median(epochs.step_seconds[1:]))
     usual_wait = float(np.median(epochs.wait_seconds[1:]))

@@ -107,8 +107,6 @@ def check(
     waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
     if waiting is None or not waiting.is_notable(already_open=already_open):
         return None
-    if not effective_cores > 0:
-        return Abstention(("effective_cores",))
     # A process that loads by itself, or workers.
     loaders = worker_cpu_cores if loader_workers != 0 else job_main_cpu_cores
     loaders = loaders or job_main_cpu_cores
@@ -131,10 +129,9 @@ def check(
         job_requested_bytes_per_second,
         host_network_receive_bytes_per_second,
     )
-    if remote is None:
-        return Abstention(("data_is_on_network",))
-    if remote.storage is None and remote.correlation is None:
-        return Abstention(WAITING_SIGNALS)
+    if remote is None or (remote.storage is None and remote.correlation is None):
+        lacks = ("data_is_on_network",) if remote is None else WAITING_SIGNALS
+        return Abstention(lacks)
     waits = remote.storage is not None and remote.storage.exceeds(
         blocked=BLOCKED_RELEASE_SHARE if already_open else BLOCKED_SHARE,
         pressure=PRESSURE_RELEASE_SHARE if already_open else PRESSURE_SHARE,
