@@ -54,13 +54,13 @@ def unanswered(measurements: Measurements) -> bool:
 @pytest.mark.parametrize(("gap", "is_found"), [(0.37, False), (0.41, True)])
 def test_time_between_epochs_counts_from_three_hundredths(gap, is_found):
     # Four of them in 50 s and themselves.
-    found = found_in(in_epochs(gap, facts=RESTARTED))
+    found = found_in(in_epochs(gap, evaluating=0.01))
 
     assert (found is not None) == is_found
 
 
 def test_an_open_finding_stays_above_the_lower_limit():
-    measured = in_epochs(0.3, facts=RESTARTED)
+    measured = in_epochs(0.3, evaluating=0.01)
 
     assert found_in(measured, open_findings={(NAME, "")}) is not None
 
