@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracker.diagnosis.finding import (
     AGREEING,
@@ -52,6 +53,8 @@ BUSY_WORKER_CORES = 0.80
 MOST_BESIDE_OTHERS = 0.50
 # Between two long waits, of the workers' number.
 PERIOD_WITHIN = 0.25
+
+Mask = NDArray[np.bool_]
 
 CRITICAL_SHARE = 0.20
 FEWEST_STEPS = 10
@@ -101,7 +104,7 @@ def check(
     )
 
 
-def _beside_others(is_long: Array, phases: Mapping[str, Array] | None) -> bool:
+def _beside_others(is_long: Mask, phases: Mapping[str, Array] | None) -> bool:
     """Whether most long waits stand in or behind a step that did something else."""
     others = seconds_of_kind(
         phases or {}, PhaseKind.EVALUATE, PhaseKind.CHECKPOINT, PhaseKind.LOG
@@ -115,7 +118,7 @@ def _beside_others(is_long: Array, phases: Mapping[str, Array] | None) -> bool:
     return float(near[is_long].mean()) > MOST_BESIDE_OTHERS
 
 
-def _measure(step_seconds: Array, waits: Array, is_long: Array) -> _Spikes:
+def _measure(step_seconds: Array, waits: Array, is_long: Mask) -> _Spikes:
     places = np.flatnonzero(is_long)
     between = np.diff(places)
     return _Spikes(

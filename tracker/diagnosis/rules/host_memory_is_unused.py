@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tracker.diagnosis.epoch_reads import bytes_of_epochs
 from tracker.diagnosis.epochs import find_epochs
 from tracker.diagnosis.finding import (
     ALONE,
@@ -126,14 +127,8 @@ def _bytes_of_epoch(
 ) -> float | None:
     if ends is None or gaps is None or requested is None:
         return None
-    epochs = find_epochs(seconds, ends, gaps)
-    rates = [epoch.mean(requested) for epoch in epochs]
-    read = [
-        rate * epoch.seconds
-        for rate, epoch in zip(rates, epochs, strict=True)
-        if rate is not None
-    ]
-    return max(read, default=None)
+    read = bytes_of_epochs(find_epochs(seconds, ends, gaps), requested)
+    return None if read is None else float(read.max())
 
 
 def _for_data(data: float | None, free: float, framework: str | None) -> _Use | None:

@@ -20,11 +20,10 @@ Catalogue: D9, cold or too small cache.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from tracker.diagnosis.epochs import EPOCHS, Epoch, find_epochs
+from tracker.diagnosis.epoch_reads import EpochReads, measure_epoch_reads
+from tracker.diagnosis.epochs import EPOCHS, find_epochs
 from tracker.diagnosis.finding import (
     Abstention,
     Answer,
@@ -61,24 +60,6 @@ FLAT_WITHIN = 0.10
 DATA_OF_MEMORY = 0.90
 
 
-@dataclass(frozen=True, slots=True)
-class _Epochs:
-    """What each epoch did, in order."""
-
-    read: Array  # bytes, from storage
-    requested: Array | None  # bytes, from the cache, too
-    step_seconds: Array  # mean
-    wait_seconds: Array  # mean
-    steps: int  # of the first
-    total_seconds: float
-
-    @property
-    def data_bytes(self) -> float:
-        """The most that an epoch behind the first one read, from wherever."""
-        later = self.read[1:] if self.requested is None else self.requested[1:]
-        return float(max(later.max(), self.read[1:].max()))
-
-
 def check(
     step_seconds: Array,
     step_end_seconds: Array,
@@ -94,7 +75,7 @@ def check(
     found = find_epochs(step_seconds, step_end_seconds, gap_before_step_seconds)
     waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
     waits = waiting is not None and waiting.is_notable(already_open=False)
-    epochs = _measure(
+    epochs = measure_epoch_reads(
         found,
         step_seconds,
         data_wait_seconds,
@@ -113,32 +94,7 @@ def check(
     return _too_small(epochs, waiting, memory_limit_bytes, quality, framework)
 
 
-def _measure(
-    epochs: tuple[Epoch, ...],
-    step_seconds: Array,
-    waits: Array,
-    read: Samples,
-    requested: Samples | None,
-) -> _Epochs | None:
-    """Return None where an epoch has no readings, or there are no epochs."""
-    rates = [epoch.mean(read) for epoch in epochs]
-    asked = [
-        epoch.mean(requested) if requested is not None else None for epoch in epochs
-    ]
-    seconds = np.array([epoch.seconds for epoch in epochs])
-    if not epochs or None in rates:
-        return None
-    return _Epochs(
-        read=np.array(rates, dtype=float) * seconds,
-        requested=None if None in asked else np.array(asked, dtype=float) * seconds,
-        step_seconds=np.array([step_seconds[e.rows].mean() for e in epochs]),
-        wait_seconds=np.array([waits[e.rows].mean() for e in epochs]),
-        steps=epochs[0].steps,
-        total_seconds=float(seconds.sum()),
-    )
-
-
-def _cold(epochs: _Epochs, quality: float) -> Finding | None:
+def _cold(epochs: EpochReads, quality: float) -> Finding | None:
     read = float(np.median(epochs.read[1:]))
     usual = float(np.median(epochs.step_seconds[1:]))
     usual_wait = float(np.median(epochs.wait_seconds[1:]))
@@ -219,7 +175,7 @@ def _severity(share: float) -> Severity:
 
 
 def _too_small(
-    epochs: _Epochs,
+    epochs: EpochReads,
     waiting: Waiting,
     memory: float,
     quality: float,

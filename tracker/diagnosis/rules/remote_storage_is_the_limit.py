@@ -19,7 +19,7 @@ Catalogue: D8, remote storage.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tracker.diagnosis.finding import (
     AGREEING,
@@ -149,36 +149,27 @@ def _locate(
     received: Samples | None,
 ) -> _Remote | None:
     """Return where the data are, as far as it is known; None if nothing says."""
-    both = requested is not None and received is not None
+    together = None
+    if requested is not None and received is not None:
+        together = correlation(requested, received)
     found = _Remote(
-        "",
-        "",
+        where="the network",
+        signal="host_network_receive_bytes_per_second",
         is_certain=False,
         storage=storage,
-        correlation=correlation(requested, received) if both else None,
+        correlation=together,
         received=average(received.values) if received is not None else None,
         requested=average(requested.values) if requested is not None else None,
     )
-
-    def at(where: str, signal: str, *, is_certain: bool = False) -> _Remote:
-        return _Remote(
-            where,
-            signal,
-            is_certain,
-            found.storage,
-            found.correlation,
-            found.received,
-            found.requested,
-        )
-
-    if data[0]:
-        where = f"a network file system ({data[1]})" if data[1] else "a network"
-        return at(where, "data_is_on_network", is_certain=True)
+    (data_is_remote, data_kind), (work_is_remote, work_kind) = data, work
+    if data_is_remote:
+        where = f"a network file system ({data_kind})" if data_kind else "a network"
+        return replace(found, where=where, signal="data_is_on_network", is_certain=True)
     if found.moves_with_network:
-        return at("the network", "host_network_receive_bytes_per_second")
-    if work[0]:
-        kind = work[1] or "network"
-        return at(f"the working directory's file system ({kind})", "work_is_on_network")
+        return found
+    if work_is_remote:
+        where = f"the working directory's file system ({work_kind or 'network'})"
+        return replace(found, where=where, signal="work_is_on_network")
     return None
 
 
