@@ -12,6 +12,8 @@ The best rate is one that was seen, not what the disk could do: where no run has
 faster, a reader that asks for one piece after the other looks the same. A process that
 loads by itself is such a reader, and the rule is less sure then.
 Rates are those of the host's runs, not of one disk: a faster disk beside it raises the limit.
+Where it is not known that the data are local, local disks must have delivered half of what
+the job read, as far as they are counted.
 Pressure of storage may come from writing; where the job writes more than it reads, the rule
 says nothing.
 
@@ -37,7 +39,7 @@ from tracker.diagnosis.finding import (
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import in_memory_line, shards_line
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import highest, typical
+from tracker.diagnosis.statistics import average, highest, typical
 from tracker.diagnosis.storage import (
     WAITING_SIGNALS,
     StorageWait,
@@ -55,6 +57,9 @@ PRESSURE_RELEASE_SHARE = 0.14
 SHARE_OF_BEST_RATE = 0.80
 # What is read so slowly is no load for any disk: the limit is another one.
 LOWEST_RATE_BYTES_PER_SECOND = 1_000_000.0
+
+# Of what the job reads, by local disks: the rest comes over a network.
+LEAST_PART_OF_DISKS = 0.50
 
 CRITICAL_SHARE = 0.20
 
@@ -83,6 +88,8 @@ def check(
     job_workers: Samples | None = None,
     workers_blocked: Samples | None = None,
     io_pressure_share: Samples | None = None,
+    cgroup_read_bytes_per_second: Samples | None = None,
+    host_disk_read_bytes_per_second: Samples | None = None,
     host_disk_read_seconds: Samples | None = None,
     host_disk_queue: Samples | None = None,
     data_is_on_network: float | None = None,
@@ -93,7 +100,14 @@ def check(
     waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
     if waiting is None or not waiting.is_notable(already_open=already_open):
         return None
-    if data_is_on_network or _writes_more(
+    is_elsewhere = data_is_on_network or (
+        data_is_on_network is None
+        and _comes_from_elsewhere(
+            job_read_bytes_per_second,
+            cgroup_read_bytes_per_second or host_disk_read_bytes_per_second,
+        )
+    )
+    if is_elsewhere or _writes_more(
         job_read_bytes_per_second, job_write_bytes_per_second
     ):
         return None
@@ -125,6 +139,13 @@ def check(
     ):
         return None
     return _finding(waiting, storage, reading, loader_workers, framework)
+
+
+def _comes_from_elsewhere(read: Samples, of_disks: Samples | None) -> bool:
+    """Whether local disks delivered too little to be where the job reads from."""
+    if of_disks is None:
+        return False
+    return average(of_disks.values) < LEAST_PART_OF_DISKS * average(read.values)
 
 
 def _writes_more(read: Samples, written: Samples | None) -> bool:

@@ -92,6 +92,13 @@ def test_writing_is_no_fault_of_reading():
     assert ask(pressure=0.9, job_write_bytes_per_second=readings(300 * MB)) is None
 
 
+def test_what_no_local_disk_delivered_comes_from_elsewhere():
+    disks = {"host_disk_read_bytes_per_second": readings(10 * MB)}
+
+    assert ask(pressure=0.9, **disks) is None
+    assert ask(pressure=0.9, data_is_on_network=0.0, **disks) is not None
+
+
 def test_a_trickle_is_no_load():
     assert ask(rate=1000.0, best=1000.0, pressure=0.9) is None
 
