@@ -16,11 +16,12 @@ from agent import hooks
 from agent.attribute import Attribute
 from agent.background import importing
 from agent.errors import AgentError, RunFinished
+from agent.kinds import LARGEST_RUN
 from agent.loader import Loader
 from agent.notices import Notices
 from agent.path import clean_path
 from agent.post_mortem import examine
-from agent.recorder import LARGEST_RUN, Recorder
+from agent.recorder import Recorder
 from agent.settings import Mode, Settings
 from agent.steps import Phase, Steps
 from agent.tags import Tags
@@ -100,10 +101,11 @@ class Run:
         step: float | None = None,
         time: float | datetime | None = None,
     ) -> None:
-        """Append one point, text or histogram to each of several series.
+        """Append one point, text, histogram or picture to each of several series.
 
         Args:
-            data: Paths and numbers, texts or histograms; nested dictionaries are joined by slashes.
+            data: Paths and what `append` takes; nested dictionaries are joined by
+                slashes.
             step: The same for all; by default each series' last step plus one.
             time: The same for all; by default now.
         """
@@ -262,6 +264,7 @@ class Run:
             if self._session is None:
                 # Nowhere to write: said once, and not tried at every step.
                 self.settings = replace(self.settings, mode=Mode.DISABLED)
+                self._recorder.give_up()
             return self._recorder.is_awake
         finally:
             self._starting.release()

@@ -124,11 +124,9 @@ class Session:
         deadline = time.monotonic() + seconds
         if self._sampler is not None:
             self._sampler.stop(min(seconds, _SAMPLE_SECONDS))
-        # What is not copied now is lost, so this may take as long as it moves, and takes
-        # nothing from the time of delivery.
-        copying_since = time.monotonic()
-        self.files.finish()
-        deadline += time.monotonic() - copying_since
+        # What is not copied now is lost, however short the wait for delivery.
+        left = deadline - time.monotonic()
+        self.files.finish(max(_WRITE_SECONDS, left - min(1.0, left / 5)))
         # However short the wait for delivery: what is not written is lost, and a run
         # whose end is not written counts as crashed.
         is_written = self._writer.finish(failure=failure, seconds=_WRITE_SECONDS)

@@ -240,13 +240,13 @@ while not run._session.is_all_written:
 recorder = run._recorder
 free = []
 def log():
-    free.append(recorder._turn.acquire(timeout=5))
-    recorder._turn.release()
+    free.append(recorder._rows._turn.acquire(timeout=5))
+    recorder._rows._turn.release()
     run["after"].append(1.0)
 thread = threading.Thread(target=log)
 thread.start()
 thread.join()
-print(free, recorder._is_busy, len(recorder.buffer._rows))
+print(free, recorder._rows._is_busy, len(recorder.buffer._rows))
 """
     ended = run_script(script, seconds=60)
 
@@ -300,7 +300,7 @@ from agent import buffer, spool
 from tests.agent.conftest import wait_until
 run = agent.init("r", monitor=False)
 run["a"].append(1.0)
-run._recorder._ring = None
+run._recorder._rows._ring = None
 # A row of one point takes 96 bytes.
 run._recorder.buffer._capacity = 96 * 100
 write, full = os.write, True
