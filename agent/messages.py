@@ -134,12 +134,14 @@ def drop(count: int) -> bytes:
     return _encode({"t": "drop", "points": count})
 
 
-def close(*, failure: str | None, time: int) -> bytes:
-    """The last message of a spool; without a failure, it finished."""
+def close(*, failure: str | None, time: int, is_preempted: bool = False) -> bytes:
+    """The last message of a spool; without a failure, it finished.
+
+    That it was told to end is beside the state: trackers before it read the state.
+    """
     state = "finished" if failure is None else "failed"
-    return _encode(
-        {"t": "close", "state": state, "failure": failure or "", "time": time}
-    )
+    said = {"t": "close", "state": state, "failure": failure or "", "time": time}
+    return _encode({**said, "preempted": True} if is_preempted else said)
 
 
 def close_for_another(*, time: int) -> bytes:

@@ -51,6 +51,7 @@ class Run:
         self._session: Session | None = None
         self._starting = threading.Lock()
         self._failure: str | None = None
+        self._is_preempted = False
         self._is_finished = False
         self.tags = Tags(self._recorder)
 
@@ -144,6 +145,15 @@ class Run:
             self.note_failure(hooks.without_secrets(error))
         self.finish()
 
+    def preempt(self) -> None:
+        """Say that the run was told to end before it was done, and finish it.
+
+        After SIGTERM, which the script handles, this is known; call it where something
+        else said so, as a signal that the scheduler was asked to send.
+        """
+        self._is_preempted = True
+        self.finish()
+
     def finish(self, timeout: float | None = None) -> None:
         """End this process's part of the run and deliver what is left.
 
@@ -168,7 +178,11 @@ class Run:
                 session.end_capture(seconds)
             finally:
                 self._recorder.end()
-            remainder = session.finish(failure=self._failure, seconds=seconds)
+            remainder = session.finish(
+                failure=self._failure,
+                is_preempted=self._is_preempted,
+                seconds=seconds,
+            )
         except KeyboardInterrupt:
             self._tell_what_is_left(folder)
             raise

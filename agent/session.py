@@ -119,7 +119,9 @@ class Session:
         """Store what was captured last, and leave streams as they were."""
         self._capture.finish(seconds)
 
-    def finish(self, *, failure: str | None, seconds: float) -> Remainder | None:
+    def finish(
+        self, *, failure: str | None, is_preempted: bool, seconds: float
+    ) -> Remainder | None:
         """End the spool and deliver it; what is left of it after so long is returned."""
         deadline = time.monotonic() + seconds
         if self._sampler is not None:
@@ -129,7 +131,11 @@ class Session:
         self.files.finish(max(_WRITE_SECONDS, left - min(1.0, left / 5)))
         # However short the wait for delivery: what is not written is lost, and a run
         # whose end is not written counts as crashed.
-        is_written = self._writer.finish(failure=failure, seconds=_WRITE_SECONDS)
+        is_written = self._writer.finish(
+            failure=failure,
+            is_preempted=is_preempted or self._capture.was_told_to_end,
+            seconds=_WRITE_SECONDS,
+        )
         remainder: Remainder | None = Remainder(self._spool.folder, is_written)
         try:
             if self._sender is not None:

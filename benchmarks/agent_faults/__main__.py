@@ -22,6 +22,7 @@ from benchmarks.agent_faults import (
     disk,
     network,
     overhead,
+    preemption,
     processes,
 )
 from benchmarks.agent_faults.case import Case, Found, Size, table
@@ -37,6 +38,7 @@ CASES = {
     "CF-08, CF-09, CF-10": Case("the disk fails", disk.disks, 50_000, "calls"),
     "CF-11, CF-12": Case("children of all kinds", processes.children, 5, "times"),
     "CF-13": Case("ranks that are killed", processes.ranks, 10, "times"),
+    "CF-14": Case("told to end", preemption.preempted, 5, "times"),
     "CF-16, CF-17": Case("the end of a script", network.ends, 5, "times"),
     "CF-18": Case("how a process ends", processes.endings, 5, "times"),
     "CF-21": Case("what the agent costs a loop", overhead.overhead, 3, "blocks"),

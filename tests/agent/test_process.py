@@ -55,6 +55,47 @@ def test_the_exit_code_is_kept_and_the_state_is_right(
     assert [m["state"] for m in tracker.of_kind("close")] == [state]
 
 
+HANDLED = """
+import os, signal, sys, time
+import agent
+
+def leave(number, frame):
+    os.write(1, b"handled")
+    ENDING
+
+signal.signal(signal.SIGTERM, leave)
+signal.signal(signal.SIGUSR1, leave)
+run = agent.init("r", monitor=False)
+run["a"].append(1.0)
+os.kill(os.getpid(), signal.SIGNAL)
+time.sleep(0.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "ending", "said"),
+    [
+        ("SIGTERM", "sys.exit(7)", (7, "finished", True)),
+        ("SIGTERM", "raise RuntimeError('told to end')", (1, "failed", True)),
+        ("SIGTERM", "pass", (0, "finished", True)),
+        # It means what the script says, which may be: write a checkpoint and go on.
+        ("SIGUSR1", "sys.exit(7)", (7, "finished", False)),
+        ("SIGUSR1", "run.preempt(); sys.exit(7)", (7, "finished", True)),
+    ],
+)
+def test_a_script_that_was_told_to_end_handles_it_and_was_preempted(
+    tracker, run_script, number, ending, said
+):
+    script = HANDLED.replace("ENDING", ending).replace("SIGNAL", number)
+    ended = run_script(script, SEAMARK_CAPTURE="signals")
+
+    (close,) = tracker.of_kind("close")
+    is_preempted = close.get("preempted", False)
+    assert (ended.returncode, close["state"], is_preempted) == said
+    assert ended.stdout == "handled"
+    assert tracker.values("a") == [1.0]
+
+
 def test_an_uncaught_exception_is_shown_as_ever_and_kept_with_the_run(
     tracker, run_script
 ):

@@ -6,7 +6,14 @@ import shutil
 
 import pytest
 
-from benchmarks.agent_faults import backlog, clocks, disk, network, processes
+from benchmarks.agent_faults import (
+    backlog,
+    clocks,
+    disk,
+    network,
+    preemption,
+    processes,
+)
 from benchmarks.agent_faults.case import Size
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
@@ -61,6 +68,10 @@ def test_children_of_all_kinds_end_and_lose_nothing(agent_size, kind, method):
 
 def test_ranks_that_are_killed_take_nothing_from_others(agent_size):
     shown(processes.ranks(agent_size(1)))
+
+
+def test_a_script_that_is_told_to_end_handles_it_and_says_so(agent_size):
+    shown(preemption.preempted(agent_size(1)))
 
 
 def test_however_a_process_ends_it_is_known_and_nothing_is_lost(agent_size):

@@ -125,6 +125,8 @@ class Close(Struct, tag_field="t", tag="close", frozen=True):
     state: Literal["finished", "failed", "crashed"]
     time: Time
     failure: str = ""
+    # Beside the state, which is what trackers before this one read.
+    preempted: bool = False
 
 
 _Unjudged: TypeAlias = (

@@ -246,11 +246,15 @@ def _new_state(spool: LockedSpool, batch: Batch) -> dict[str, Any]:
     for message in batch.messages:
         if isinstance(message.content, Close):
             changes = {
-                "state": State(message.content.state),
+                "state": _state_of(message.content),
                 "ended_at": from_microseconds(message.content.time),
                 "failure": _storable(message.content.failure),
             }
     return changes
+
+
+def _state_of(close: Close) -> State:
+    return State.PREEMPTED if close.preempted else State(close.state)
 
 
 def _storable(failure: str) -> str:

@@ -16,6 +16,8 @@ class State(models.TextChoices):
     FINISHED = "finished"
     FAILED = "failed"
     CRASHED = "crashed"
+    # Told to end before it was done, and ended in order.
+    PREEMPTED = "preempted"
 
 
 class RunQuerySet(models.QuerySet["Run"]):
