@@ -124,6 +124,12 @@ def set_file(path: str, digest: str, size: int, media_type: str, name: str) -> b
     )
 
 
+def rewind(paths: Sequence[str], steps: Sequence[float], time: int) -> bytes:
+    """From which steps on series are logged again, instead of what came before a time."""
+    packed = struct.pack(f"<{len(steps)}d", *steps)
+    return _encode({"t": "rewind", "paths": paths, "steps": packed, "time": time})
+
+
 def change_tags(add: Iterable[str], remove: Iterable[str]) -> bytes:
     """Tags the run gains and loses."""
     return _encode({"t": "tags", "add": sorted(add), "remove": sorted(remove)})

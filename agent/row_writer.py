@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.buffer import Buffer
 from agent.layouts import Layout, Layouts, StepsDiffer
+from agent.rewinds import Rewinds
 from agent.values import to_step
 
 if TYPE_CHECKING:
@@ -31,8 +32,11 @@ class Asleep(Exception):
 class RowWriter:
     """Who writes a row, where to, and at which step."""
 
-    def __init__(self, buffer: Buffer, *, wake: Callable[[], bool]) -> None:
+    def __init__(
+        self, buffer: Buffer, rewinds: Rewinds | None, *, wake: Callable[[], bool]
+    ) -> None:
         self._buffer = buffer
+        self._rewinds = rewinds
         self._wake = wake
         self.layouts = Layouts(self._define)
         # False until something takes from the buffer: asked before each put,
@@ -80,6 +84,9 @@ class RowWriter:
         """Log points together, or else one by one; return the layout of all of them."""
         if not self.is_awake and not self._wake():
             return None
+        # Here comes each series when it is logged for the first time.
+        if self._rewinds is not None:
+            self._rewinds.note(points, step)
         layout = self.layouts.of(tuple(points))
         if layout is not None:
             with contextlib.suppress(StepsDiffer):

@@ -43,7 +43,10 @@ class Run:
         self.settings = settings
         self._notices = Notices()
         self._recorder = Recorder(
-            self._notices, wake=self._wake, strict=settings.strict
+            self._notices,
+            wake=self._wake,
+            strict=settings.strict,
+            resumed_at=settings.resumed_at,
         )
         self._attributes: dict[str, Attribute] = {}
         # For what integrates frameworks; scripts have `loader` and `phase`.

@@ -20,6 +20,7 @@ from agent.notices import Notices
 from agent.path import clean_path
 from agent.record_writer import RecordWriter
 from agent.refusals import Refusals
+from agent.rewinds import Rewinds
 from agent.row_writer import PLAIN, Asleep, RowWriter
 from agent.values import flatten, to_microseconds, to_number, to_step
 
@@ -47,9 +48,15 @@ class SeriesRecorder:
     """The user's side of buffer and ring, as far as series go."""
 
     def __init__(
-        self, notices: Notices, *, wake: Callable[[], bool], strict: bool
+        self,
+        notices: Notices,
+        *,
+        wake: Callable[[], bool],
+        strict: bool,
+        resumed_at: int | None = None,
     ) -> None:
         self.notices = notices
+        self._resumed_at = resumed_at
         self._wake = wake
         self._kinds = Kinds()
         self._refusals = Refusals(notices, strict=strict)
@@ -82,7 +89,10 @@ class SeriesRecorder:
 
     def _make(self) -> None:
         self.buffer = Buffer()
-        self._rows = RowWriter(self.buffer, wake=self._wake)
+        rewinds = None
+        if self._resumed_at is not None:
+            rewinds = Rewinds(self.buffer, self._resumed_at)
+        self._rows = RowWriter(self.buffer, rewinds, wake=self._wake)
         # Looked up once, as a training loop needs it at every step.
         self._put = self._rows.put
         self.layouts = self._rows.layouts

@@ -212,6 +212,13 @@ def open_session(
             f"{spool.folder} until `seamark login` was said or a server on this "
             "machine has been started (or set SEAMARK_URL and SEAMARK_TOKEN)",
         )
+    if settings.resumed_at is not None and not settings.is_named:
+        notices.warn(
+            "unnamed",
+            "this job was started again, but its run has no name of its own, so"
+            f" {settings.run} is a new one; name it in the job's script, as with"
+            " SEAMARK_RUN",
+        )
     return Session(settings, recorder, notices, spool, create_ring(spool.folder))
 
 

@@ -39,6 +39,7 @@ CASES = {
     "CF-11, CF-12": Case("children of all kinds", processes.children, 5, "times"),
     "CF-13": Case("ranks that are killed", processes.ranks, 10, "times"),
     "CF-14": Case("told to end", preemption.preempted, 5, "times"),
+    "CF-15": Case("started again", preemption.requeued, 10, "times"),
     "CF-16, CF-17": Case("the end of a script", network.ends, 5, "times"),
     "CF-18": Case("how a process ends", processes.endings, 5, "times"),
     "CF-21": Case("what the agent costs a loop", overhead.overhead, 3, "blocks"),

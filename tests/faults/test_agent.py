@@ -74,6 +74,12 @@ def test_a_script_that_is_told_to_end_handles_it_and_says_so(agent_size):
     shown(preemption.preempted(agent_size(1)))
 
 
+def test_a_job_that_is_started_again_has_one_run_and_no_step_twice(
+    installation, agent_size
+):
+    shown(preemption.start_again(installation, agent_size(1)))
+
+
 def test_however_a_process_ends_it_is_known_and_nothing_is_lost(agent_size):
     shown(processes.endings(agent_size(1)))
 

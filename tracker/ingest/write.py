@@ -48,6 +48,7 @@ from tracker.ingest.pipeline import (
 )
 from tracker.ingest.plain import remember_position, store_plainly
 from tracker.ingest.refusal import Refusal
+from tracker.ingest.rewinds import write_rewinds
 from tracker.ingest.spools import (
     LockedSpool,
     Position,
@@ -128,6 +129,7 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
     entry = entry_of(batch, series)
     if entry is not None:
         add_entry(spool.run_id, spool.id, entry, now)
+    write_rewinds(spool.run_id, batch, now)
     last_number = spool.last_number if batch.is_heartbeat else batch.last
     note_progress(spool, last_number, checksums, now)
     has_changed = _note_what_is_rare(spool, batch, now)
