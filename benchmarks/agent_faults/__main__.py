@@ -20,10 +20,13 @@ from benchmarks.agent_faults import (
     backlog,
     clocks,
     disk,
+    elsewhere,
+    memory,
     network,
     overhead,
     preemption,
     processes,
+    trust,
 )
 from benchmarks.agent_faults.case import Case, Found, Size, table
 from benchmarks.faults.case import commit
@@ -42,9 +45,14 @@ CASES = {
     "CF-15": Case("started again", preemption.requeued, 10, "times"),
     "CF-16, CF-17": Case("the end of a script", network.ends, 5, "times"),
     "CF-18": Case("how a process ends", processes.endings, 5, "times"),
+    "CF-18, memory": Case(
+        "killed for its memory", memory.killed_for_memory, 5, "times"
+    ),
     "CF-21": Case("what the agent costs a loop", overhead.overhead, 3, "blocks"),
     "CF-23": Case("the clock jumps", clocks.jumps, 3, "times"),
     "CF-27, CF-28": Case("many at once", processes.at_once, 10, "times"),
+    "CF-28, elsewhere": Case("from another host", elsewhere.from_elsewhere, 3, "times"),
+    "CF-33": Case("who cannot be trusted", trust.untrusted, 3, "times"),
 }
 
 
