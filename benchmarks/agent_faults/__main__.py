@@ -48,7 +48,9 @@ CASES = {
     "CF-18, memory": Case(
         "killed for its memory", memory.killed_for_memory, 5, "times"
     ),
-    "CF-21": Case("what the agent costs a loop", overhead.overhead, 3, "blocks"),
+    "CF-21": Case(
+        "what the agent costs a loop", overhead.overhead, 60, "fours of turns"
+    ),
     "CF-23": Case("the clock jumps", clocks.jumps, 3, "times"),
     "CF-27, CF-28": Case("many at once", processes.at_once, 10, "times"),
     "CF-28, elsewhere": Case("from another host", elsewhere.from_elsewhere, 3, "times"),
