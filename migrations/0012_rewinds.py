@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tracker', '0010_preempted'),
+        ('tracker', '0011_preempted'),
     ]
 
     operations = [
