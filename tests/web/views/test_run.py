@@ -90,6 +90,13 @@ def test_a_failed_stage_shows_why(project, page):
     assert "ValueError: shapes do not match" in page(run)
 
 
+def test_a_preempted_stage_says_that_it_was_told_to_end(project, page):
+    shown = page(make_run(project, state="preempted"))
+
+    assert "told to end before it was done" in shown
+    assert "chip--preempted" in shown
+
+
 def test_a_crashed_stage_says_that_nobody_knows_why(project, page):
     assert "stopped without a word" in page(make_run(project, state="crashed"))
 
