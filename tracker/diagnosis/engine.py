@@ -181,13 +181,22 @@ def _missing(
     return tuple(name for name in rule.needs if name not in values)
 
 
+def _lacks_of_short_stage(rule: Rule, stage: _Stage) -> tuple[str, ...]:
+    """A rule with several ways to know says itself what it lacks for all of them."""
+    if not rule.needs:
+        answer = _ask(rule, stage.measurements, None, already_open=False)
+        if isinstance(answer, Abstention):
+            return answer.lacks
+    return (TOO_SHORT,)
+
+
 def _judge(
     rule: Rule, stage: _Stage, gpu: int | None, open_findings: Collection[Key]
 ) -> Judgement | Abstention | None:
     missing = _missing(rule, stage.measurements, gpu)
     question = stage.question(rule)
     if missing or question is None:
-        return Abstention(missing or (TOO_SHORT,))
+        return Abstention(missing or _lacks_of_short_stage(rule, stage))
 
     scope = "" if gpu is None else f"gpu/{gpu}"
     is_open = (rule.name, scope) in open_findings
