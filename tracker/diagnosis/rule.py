@@ -18,7 +18,15 @@ import numpy as np
 
 from tracker.diagnosis import finding
 from tracker.diagnosis.finding import Answer
-from tracker.diagnosis.signals import SIGNALS, Array, Fact, Ranks, Samples, Tracked
+from tracker.diagnosis.signals import (
+    SIGNALS,
+    Array,
+    EarlierRun,
+    Fact,
+    Ranks,
+    Samples,
+    Tracked,
+)
 
 Check = Callable[..., Answer]
 SignalValue = (
@@ -26,6 +34,7 @@ SignalValue = (
     | Samples
     | Fact
     | Ranks
+    | EarlierRun
     | Mapping[str, Array]
     | Mapping[str, Samples]
     | Mapping[str, Tracked]
@@ -112,6 +121,16 @@ class Rule:
     def is_about_gpus(self) -> bool:
         """Whether it says nothing of a stage that has no GPU."""
         return self.is_per_gpu or "gpus" in self.needs
+
+    @property
+    def is_about_ranks(self) -> bool:
+        """Whether it says nothing of a stage that is one process."""
+        return "ranks" in self.needs
+
+    @property
+    def is_about_requests(self) -> bool:
+        """Whether it says nothing of a stage that is a loop."""
+        return "requests" in self.needs
 
     def ask(
         self, values: Mapping[str, SignalValue], *, already_open: bool = False
