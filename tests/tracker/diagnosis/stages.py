@@ -11,7 +11,7 @@ import numpy as np
 from tracker.diagnosis.engine import Diagnosis
 from tracker.diagnosis.judgement import Judgement
 from tracker.diagnosis.measurements import Measurements, Steps
-from tracker.diagnosis.signals import SIGNALS, Fact, Kind, Samples
+from tracker.diagnosis.signals import SIGNALS, Fact, Kind, Ranks, Samples
 
 START = 1_767_355_200_000_000
 SECOND = 1_000_000
@@ -39,6 +39,35 @@ def steps(
     ends = START + (np.cumsum(seconds) * SECOND).astype(np.int64)
     columns = {"step_seconds": seconds, "data_wait_seconds": waits}
     return Steps(np.arange(count, dtype=np.float64), ends, columns)
+
+
+def ranks_of(
+    step_seconds: float | np.ndarray,
+    *,
+    ranks: int = 4,
+    count: int = 300,
+    **parts: object,
+) -> Ranks:
+    """Ranks side by side; each part is a number, one per rank, or (steps, ranks).
+
+    A part is named `data_wait_seconds`, or as the phase it is.
+    """
+
+    def column(value: object) -> np.ndarray:
+        return np.broadcast_to(np.asarray(value, float), (count, ranks)).copy()
+
+    seconds = column(step_seconds)
+    columns = {
+        name if name == "data_wait_seconds" else f"phase/{name}": column(value)
+        for name, value in parts.items()
+    }
+    ends = START + (np.cumsum(seconds[:, 0]) * SECOND).astype(np.int64)
+    return Ranks(
+        tuple(range(ranks)),
+        np.arange(count, dtype=np.float64),
+        ends,
+        {"step_seconds": seconds, **columns},
+    )
 
 
 def stage(
