@@ -70,6 +70,37 @@ def ranks_of(
     )
 
 
+def service(
+    *,
+    count: int = 200,
+    every: float = 1.0,
+    own: float | np.ndarray = 0.01,
+    queue: float | None = None,
+    load_model: float | np.ndarray | None = None,
+    compute: float | np.ndarray | None = 0.09,
+    computed_together: int = 1,
+) -> dict[str, Samples]:
+    """The phases of requests that end one after the other, and of their parts."""
+    ends = START + (np.arange(1, count + 1) * every * SECOND).astype(np.int64)
+
+    def spans(value: float | np.ndarray, before: int, *, step: int = 1) -> Samples:
+        values = np.broadcast_to(np.asarray(value, float), count)
+        return Samples((ends - before)[::step], values[::step].copy(), 1.0)
+
+    found = {"request": spans(own, 0)}
+    if queue is not None:
+        found["queue"] = spans(queue, 30)
+    if load_model is not None:
+        found["load_model"] = spans(load_model, 20)
+    if compute is not None:
+        found["compute"] = spans(compute, 10, step=computed_together)
+    # What did not happen at a request is no phase of it.
+    return {
+        name: Samples(span.times[span.values > 0], span.values[span.values > 0], 1.0)
+        for name, span in found.items()
+    }
+
+
 def stage(
     *,
     step_rows: Steps | None = None,

@@ -40,6 +40,7 @@ SPAN = Span.STAGE
 WORKING_PERCENT = 5.0
 FEWEST_GPUS = 2
 
+WORDS = ("model_wrapper", "distributed_backend")
 SLOW_WRAPPER = "DataParallel"
 SLOW_BACKEND = "gloo"
 
@@ -53,14 +54,13 @@ def check(
 ) -> Answer:
     if len(gpus) < FEWEST_GPUS and (world_size or 1) < FEWEST_GPUS:
         return Abstention((ONE_GPU,))
-    if model_wrapper is None and distributed_backend is None:
-        return Abstention(("model_wrapper", "distributed_backend"))
+    lacks = () if model_wrapper or distributed_backend else WORDS
     busiest = max(
         map(high_end, readings_of(gpus, "gpu_utilization_percent").values()),
         default=None,
     )
-    if busiest is None:
-        return Abstention(("gpu_utilization_percent",))
+    if lacks or busiest is None:
+        return Abstention(lacks or ("gpu_utilization_percent",))
     if busiest < WORKING_PERCENT:
         return None
 
