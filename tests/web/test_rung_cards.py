@@ -11,14 +11,10 @@ from tests.diagnoses import NOW
 from tracker.diagnosis.breakdown import Part, StepBreakdown
 from tracker.diagnosis.measurements import Window
 from tracker.queries.attributes import AttributeRow
+from tracker.queries.finding_changes import FindingChanges, RungFinding
 from tracker.queries.ladders import LadderView
-from tracker.queries.rungs import (
-    FindingChanges,
-    Prediction,
-    RungFinding,
-    RungView,
-    ValueChange,
-)
+from tracker.queries.promises import Prediction
+from tracker.queries.rungs import RungView, ValueChange
 from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Change, climb
 from web.ladder_summary import summary_of
 from web.rung_cards import cards_of, legend_of
@@ -90,6 +86,7 @@ def ladder(*rungs: RungView) -> LadderView:
         quality_paths=("train/accuracy_on_test",),
         rungs=rungs,
         climb=climb((r.label, r.against_previous, r.against_baseline) for r in rungs),
+        left=None,
         may_go_on=False,
     )
 

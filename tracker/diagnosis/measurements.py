@@ -140,6 +140,7 @@ class Measurements:
         values: dict[str, SignalValue] = dict(self.facts)
         if len(self.steps):
             values |= self.steps.columns
+            values["step_times"] = self.steps.times
             values |= {
                 name: named for name, named in self.steps.phases.items() if named
             }
@@ -204,6 +205,11 @@ def clean(measurements: Measurements) -> Measurements:
             {name: _clean_samples(span) for name, span in measurements.spans.items()}
         ),
         ranks=_clean_ranks(measurements.ranks),
+        earlier={
+            name: earlier
+            for name, earlier in measurements.earlier.items()
+            if _is_known(earlier)
+        },
     )
 
 
@@ -218,6 +224,17 @@ def _requests(spans: Mapping[str, Samples]) -> dict[str, Samples]:
     if PhaseKind.REQUEST not in kinds.values():
         return {}
     return {name: span for name, span in spans.items() if kinds[name] in OF_SERVICES}
+
+
+def _is_known(earlier: EarlierRun) -> bool:
+    """Whether its numbers are measurements; of series, those who use them decide."""
+    numbers = [earlier.ranks, earlier.step_seconds, earlier.examples_per_second]
+    numbers += [*earlier.parts.values()]
+    known = (
+        _is_measurement(np.array(numbers))
+        & _is_measurement(earlier.step_examples).all()
+    )
+    return bool(np.all(known))
 
 
 def _clean_steps(steps: Steps) -> Steps:

@@ -25,12 +25,14 @@ from tracker.diagnosis.signals import (
     Fact,
     Ranks,
     Samples,
+    Times,
     Tracked,
 )
 
 Check = Callable[..., Answer]
 SignalValue = (
     Array
+    | Times
     | Samples
     | Fact
     | Ranks

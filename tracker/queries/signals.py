@@ -26,8 +26,9 @@ from tracker.diagnosis.signals import (
 )
 from tracker.diagnosis.signals.signal import USUAL_QUALITY
 from tracker.models import Kind as AttributeKind
-from tracker.models import Run, Stage, State
+from tracker.models import Run, Spool, Stage, State
 from tracker.queries.attributes import AttributeRow, list_attributes
+from tracker.queries.earlier_runs import read_earlier, read_same_stages
 from tracker.queries.losses import read_losses
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.ranks import read_ranks
@@ -72,6 +73,7 @@ def read_measurements(
     wanted = _series_of_rules(names, gpus) + extra + [*phases]
     points = _read_series(stage.run, prefix, rows, wanted)
 
+    facts = _facts(rows) | _facts_of_stage(stage)
     qualities = _qualities(rows.get(READINGS))
     steps, spans = _steps(points, extra, phases)
     return Measurements(
@@ -81,13 +83,18 @@ def read_measurements(
             for signal in _of_kind(Kind.SAMPLED)
             if signal.path in points
         },
-        facts=_facts(rows) | _facts_of_stage(stage),
+        facts=facts | read_same_stages(stage) if is_all else facts,
         gpus={gpu: _gpu_signals(gpu, points, rows, qualities) for gpu in gpus},
         gpu_count=len(gpus) or _gpu_count(rows),
         spans=spans,
         losses=read_losses(stage) if is_all else {},
         ranks=read_ranks(stage, steps) if is_all else Ranks(),
+        earlier=read_earlier(stage, _number(facts.get("world_size"))) if is_all else {},
     )
+
+
+def _number(fact: Fact | None) -> float | None:
+    return fact if isinstance(fact, int | float) else None
 
 
 def _facts_of_stage(stage: Stage) -> dict[str, Fact]:
@@ -100,11 +107,17 @@ def _facts_of_stage(stage: Stage) -> dict[str, Fact]:
         "stage_share_of_run": _share(stage, stages, now),
         "stage_seconds": _seconds(stage.started_at, stage.ended_at, now) or None,
         "gap_before_stage_seconds": _gap_before(stage, stages),
+        "logging_ranks": _logging_ranks(stage),
         "silent_seconds": (
             _seconds(stage.run.last_seen_at, None, now) if is_running else None
         ),
     }
     return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _logging_ranks(stage: Stage) -> float | None:
+    ranks = Spool.objects.filter(stage_id=stage.pk).values_list("rank", flat=True)
+    return float(len(set(ranks))) or None
 
 
 def _share(stage: Stage, stages: Iterable[Stage], now: datetime) -> float | None:

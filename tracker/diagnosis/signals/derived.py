@@ -21,6 +21,7 @@ DERIVED = (
         "%",
         "Utilization of the busiest GPU at each reading.",
     ),
+    Signal("step_times", "", "µs", Kind.TIMES, "When each step ended.", LOADER),
     Signal(
         "requests",
         "",

@@ -38,6 +38,7 @@ LOSS = 'run.log({"train/loss": loss})'
 
 class Kind(StrEnum):
     PER_STEP = "per step"
+    TIMES = "per step, when it ended"
     PHASES = "per step and phase"
     SPANS = "outside of steps"
     SAMPLED = "sampled"
