@@ -18,8 +18,10 @@ from dataclasses import dataclass, field
 
 from tracker.diagnosis.chain import arrange
 from tracker.diagnosis.finding import (
+    NO_EARLIER_RUN,
     NO_GPU,
     NO_REQUESTS,
+    NO_STAGE_BEFORE,
     ONE_PROCESS,
     TOO_SHORT,
     Abstention,
@@ -44,6 +46,8 @@ logger = logging.getLogger(__name__)
 
 ENTER_SHARE = 0.60
 LEAVE_SHARE = 0.30
+
+GAP = "gap_before_stage_seconds"
 
 # A rule and a scope.
 Key = tuple[str, str]
@@ -191,6 +195,15 @@ def _what_the_stage_is_without(rule: Rule, measurements: Measurements) -> str:
     is_service = "requests" in measurements.values()
     if rule.is_about_requests and len(measurements.steps) and not is_service:
         return NO_REQUESTS
+    # Without facts nothing was read of the run, nor of what was before it.
+    return _what_was_not_before(rule, measurements) if measurements.facts else ""
+
+
+def _what_was_not_before(rule: Rule, measurements: Measurements) -> str:
+    if rule.compares_with - measurements.earlier.keys():
+        return NO_EARLIER_RUN
+    if GAP in rule.needs and GAP not in measurements.facts:
+        return NO_STAGE_BEFORE
     return ""
 
 

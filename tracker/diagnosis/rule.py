@@ -23,6 +23,7 @@ from tracker.diagnosis.signals import (
     Array,
     EarlierRun,
     Fact,
+    Kind,
     Ranks,
     Samples,
     Times,
@@ -127,7 +128,12 @@ class Rule:
     @property
     def is_about_ranks(self) -> bool:
         """Whether it says nothing of a stage that is one process."""
-        return "ranks" in self.needs
+        return not {"ranks", "world_size"}.isdisjoint(self.needs)
+
+    @property
+    def compares_with(self) -> set[str]:
+        """Return the earlier runs without which it has nothing to say."""
+        return {name for name in self.needs if SIGNALS[name].kind is Kind.EARLIER}
 
     @property
     def is_about_requests(self) -> bool:

@@ -49,16 +49,16 @@ PREPARES = re.compile(
 
 def check(
     stage_name: str,
-    same_stage_runs: float,
     *,
+    same_stage_runs: float | None = None,
     stage_seconds: float | None = None,
     stage_share_of_run: float | None = None,
     same_stage_seconds: float | None = None,
 ) -> Answer:
     if not PREPARES.search(stage_name):
         return None
-    if stage_seconds is None:
-        return Abstention(("stage_seconds",))
+    if same_stage_runs is None or stage_seconds is None:
+        return Abstention(("same_stage_runs", "stage_seconds"))
     share = stage_share_of_run or 0.0
     runs = same_stage_runs + 1
     is_short = stage_seconds < SHORTEST_SECONDS

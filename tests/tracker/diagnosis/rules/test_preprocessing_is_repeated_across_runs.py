@@ -27,7 +27,7 @@ SILENCES = [measured(1.0), measured(9.0, "train")]
 def ask(runs=4.0, *, name="tokenize", seconds=300.0, share=0.5):
     return check(
         name,
-        runs,
+        same_stage_runs=runs,
         stage_seconds=seconds,
         stage_share_of_run=share,
         same_stage_seconds=runs * 300.0,
@@ -59,4 +59,7 @@ def test_sums_up_what_it_has_cost():
 
 
 def test_without_its_own_time_it_cannot_judge():
-    assert check("preprocess", 4.0) == Abstention(("stage_seconds",))
+    lacks = ("same_stage_runs", "stage_seconds")
+
+    assert check("preprocess", same_stage_runs=4.0) == Abstention(lacks)
+    assert check("preprocess", stage_seconds=300.0) == Abstention(lacks)
