@@ -28,6 +28,7 @@ from tracker.diagnosis.signals.signal import USUAL_QUALITY
 from tracker.models import Kind as AttributeKind
 from tracker.models import Run, Spool, Stage, State
 from tracker.queries.attributes import AttributeRow, list_attributes
+from tracker.queries.best_rates import best_read_rate
 from tracker.queries.earlier_runs import read_earlier, read_same_stages
 from tracker.queries.losses import read_losses
 from tracker.queries.namespaces import monitoring_path
@@ -73,8 +74,10 @@ def read_measurements(
     wanted = _series_of_rules(names, gpus) + extra + [*phases]
     points = _read_series(stage.run, prefix, rows, wanted)
 
-    facts = _facts(rows) | _facts_of_stage(stage)
     qualities = _qualities(rows.get(READINGS))
+    facts = _facts(rows) | _facts_of_stage(stage)
+    if is_all:
+        facts |= _facts_of_earlier_runs(stage, facts.get("host"))
     steps, spans = _steps(points, extra, phases)
     return Measurements(
         steps=steps,
@@ -83,7 +86,7 @@ def read_measurements(
             for signal in _of_kind(Kind.SAMPLED)
             if signal.path in points
         },
-        facts=facts | read_same_stages(stage) if is_all else facts,
+        facts=facts,
         gpus={gpu: _gpu_signals(gpu, points, rows, qualities) for gpu in gpus},
         gpu_count=len(gpus) or _gpu_count(rows),
         spans=spans,
@@ -118,6 +121,12 @@ def _facts_of_stage(stage: Stage) -> dict[str, Fact]:
 def _logging_ranks(stage: Stage) -> float | None:
     ranks = Spool.objects.filter(stage_id=stage.pk).values_list("rank", flat=True)
     return float(len(set(ranks))) or None
+
+
+def _facts_of_earlier_runs(stage: Stage, host: Fact | None) -> dict[str, Fact]:
+    best = best_read_rate(stage, host) if isinstance(host, str) else None
+    rates = {} if best is None else {"best_read_bytes_per_second": best}
+    return {**read_same_stages(stage), **rates}
 
 
 def _share(stage: Stage, stages: Iterable[Stage], now: datetime) -> float | None:

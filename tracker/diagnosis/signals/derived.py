@@ -11,6 +11,7 @@ from tracker.diagnosis.signals.signal import (
     Kind,
     Signal,
     fact,
+    per_step,
     sampled,
 )
 
@@ -61,6 +62,21 @@ DERIVED = (
         "s",
         "Time that these runs spent on this stage.",
         INIT,
+    ),
+    per_step(
+        "step_end_seconds", "", "s", "When each step ended, in seconds since 1970."
+    ),
+    per_step(
+        "gap_before_step_seconds",
+        "",
+        "s",
+        "Time since the step before had ended: between epochs, the first batch's too.",
+    ),
+    fact(
+        "best_read_bytes_per_second",
+        "",
+        "B/s",
+        "Best read rate that runs of this project had on this host.",
     ),
     fact("stage_name", "", WORD, "Name of the stage."),
     fact("stage_state", "", WORD, "State of the stage, such as running or failed."),
