@@ -153,6 +153,18 @@ FACTS = (
         "What the GPU could be measured with.",
     ),
     fact(
+        "gpu_state",
+        "facts/gpu/<i>/state",
+        WORD,
+        "Whether the GPU is there or was lost.",
+    ),
+    fact(
+        "driver_errors_probe",
+        "facts/probes/nvml_events",
+        WORD,
+        "Whether errors that the driver reports are heard.",
+    ),
+    fact(
         "loader_workers",
         "facts/loader_workers",
         "processes",
