@@ -46,6 +46,8 @@ SPAN = Span.STAGE
 BRAKE_SHARE = 0.0005
 SLOWDOWN_SHARE = 0.005
 SLOWDOWN_RELEASE_SHARE = 0.003
+# Counters and flags do not see quite the same: heat has to leave this part unexplained.
+UNEXPLAINED_PART = 0.50
 CRITICAL_SHARE = 0.05
 
 

@@ -112,7 +112,7 @@ def check(
             "Run with pieces that can grow: if as much is held and as often given back,"
             " the pieces are not the reason."
         ),
-        explains=("gpu-memory-is-nearly-full", "memory-ran-out"),
+        explains=("gpu-memory-is-nearly-full",),
         quality=gpu_allocator_reserved_bytes.quality
         * (1.0 if gpu_allocator_peak_bytes else WITHOUT_PEAK),
         margin=margin_above(factor, HELD_FACTOR),

@@ -128,7 +128,7 @@ def _finding(
             "Train on one batch, repeated: if the memory still grows, it is not the"
             " inputs; if it stays, they have grown."
         ),
-        explains=("gpu-memory-is-nearly-full", "memory-ran-out"),
+        explains=("gpu-memory-is-nearly-full",),
         quality=quality,
         margin=margin_above(growth.total, notable),
         corroboration=CONTRADICTED if steps_grow else ALONE,

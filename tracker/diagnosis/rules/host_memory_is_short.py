@@ -124,7 +124,6 @@ def check(
             "Run with half the loader workers: if pressure and use stay, they are not"
             " what needs the memory."
         ),
-        explains=("memory-ran-out",),
         quality=worst.quality,
         margin=margin_above(worst.excess, 1.0),
         corroboration=AGREEING if len(signs) > 1 or hits > 0 else ALONE,

@@ -104,7 +104,7 @@ def check(
             "Watch it for as long again: if it levels off, a cache has filled and"
             " nothing leaks."
         ),
-        explains=("host-memory-is-short", "memory-ran-out"),
+        explains=("host-memory-is-short",),
         quality=job_memory_bytes.quality,
         margin=(
             max(0.8, margin_above(pace, GROWTH_SHARE_PER_MINUTE))

@@ -25,6 +25,12 @@ FACTS = (
         "cores",
         "CPU quota of the container, absent if it has none.",
     ),
+    fact(
+        "allowed_cpus",
+        "facts/allowed_cpus",
+        WORD,
+        "CPUs that the job may use when it begins.",
+    ),
     fact("host_cores", "facts/host_cores", "cores", "Logical CPUs of the host."),
     fact("host", "facts/host", WORD, "The machine's name."),
     fact(

@@ -50,6 +50,7 @@ def ask(brake=0.0, slowdown=0.0, heat=0.0, *, busy=95.0, **more):
         pytest.param(0.0, 0.006, 0.0, True, id="just a slowdown"),
         pytest.param(0.0, 0.004, 0.0, False, id="hardly a slowdown"),
         pytest.param(0.0, 0.5, 0.497, False, id="a slowdown for heat"),
+        pytest.param(0.0, 0.3, 0.25, False, id="for heat, counted another way"),
     ],
 )
 def test_judges_near_each_limit(brake, slowdown, heat, is_found):
