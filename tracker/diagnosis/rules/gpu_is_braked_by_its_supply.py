@@ -72,7 +72,11 @@ def check(
     unexplained = (slowdown.share if slowdown else 0.0) - (heat.share if heat else 0.0)
     least = SLOWDOWN_RELEASE_SHARE if already_open else SLOWDOWN_SHARE
     is_braked = brake.share >= BRAKE_SHARE and not brake.is_chance
-    is_slowed = slowdown is not None and not slowdown.is_chance and unexplained >= least
+    is_slowed = (
+        slowdown is not None
+        and not slowdown.is_chance
+        and unexplained >= max(least, UNEXPLAINED_PART * slowdown.share)
+    )
     if not is_braked and not is_slowed:
         return None
 
