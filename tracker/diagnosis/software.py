@@ -74,19 +74,20 @@ def oldest_driver(cuda: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def compare_driver(
-    driver: tuple[int, ...], cuda: tuple[int, ...], newest_cuda: tuple[int, ...]
+    driver: str, cuda: tuple[int, ...], newest_cuda: tuple[int, ...]
 ) -> Mismatch | None:
     """Return what is wrong between a driver and the CUDA that a program was built for.
 
     `newest_cuda` is the newest that the driver knows, empty where it is unknown.
     """
     needed = oldest_driver(cuda)
-    if not driver or needed is None:
+    version = version_of(driver)
+    if not version or needed is None:
         return None
-    if driver < needed:
+    if version < needed:
         return Mismatch(
             f"CUDA {_dotted(cuda)} needs a driver of {_dotted(needed)} or later, and"
-            f" this one is {_dotted(driver)}.",
+            f" this one is {driver}.",
             f"Update the driver to {_dotted(needed)} or later, or install a build for"
             " an older CUDA.",
             is_fatal=True,

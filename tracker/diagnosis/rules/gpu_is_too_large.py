@@ -55,9 +55,9 @@ Signals = Mapping[str, Samples | Fact]
 def check(
     gpus: Mapping[int, Signals],
     earlier_runs: float,
-    earlier_runs_gpu_p95_percent: float,
-    earlier_runs_gpu_memory_share: float,
     *,
+    earlier_runs_gpu_p95_percent: float | None = None,
+    earlier_runs_gpu_memory_share: float | None = None,
     already_open: bool = False,
 ) -> Answer:
     if earlier_runs < FEWEST_EARLIER_RUNS:
@@ -65,6 +65,9 @@ def check(
     uses = [use for signals in gpus.values() if (use := _use(signals)) is not None]
     if not uses:
         return Abstention((TOO_SHORT,))
+
+    if earlier_runs_gpu_p95_percent is None or earlier_runs_gpu_memory_share is None:
+        return Abstention(("earlier_runs_gpu_p95_percent",))
 
     busiest = max(*(busy for busy, _ in uses), earlier_runs_gpu_p95_percent)
     fullest = max(*(share for _, share in uses), earlier_runs_gpu_memory_share)

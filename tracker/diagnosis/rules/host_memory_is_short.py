@@ -44,6 +44,8 @@ FULL_SHARE = 0.95
 FULL_RELEASE_SHARE = 0.92
 SHARED_FULL_SHARE = 0.90
 SHARED_RELEASE_SHARE = 0.85
+# How sure it is that memory is short where hardly any is left.
+FULL_MARGIN = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class _Sign:
     text: str
     evidence: Evidence
     quality: float
+    is_full: bool = False
     is_of_shared_memory: bool = False
 
     @property
@@ -125,7 +128,11 @@ def check(
             " what needs the memory."
         ),
         quality=worst.quality,
-        margin=margin_above(worst.excess, 1.0),
+        # Full is full: what lies beyond the limit is worse, not surer.
+        margin=max(
+            FULL_MARGIN if any(sign.is_full for sign in signs) else 0.5,
+            margin_above(worst.excess, 1.0),
+        ),
         corroboration=AGREEING if len(signs) > 1 or hits > 0 else ALONE,
     )
 
@@ -180,6 +187,7 @@ def _limit(
             FULL_SHARE,
         ),
         used.quality,
+        is_full=True,
     )
 
 
@@ -197,6 +205,7 @@ def _shared(
             "shared_memory_used_share", "highest", most, "share", SHARED_FULL_SHARE
         ),
         used_share.quality,
+        is_full=True,
         is_of_shared_memory=True,
     )
 

@@ -127,8 +127,7 @@ def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbour | N
     if not excess >= 1.0:
         return None
     return _Neighbour(
-        f"Other processes take {others:.0f} % of the time of GPU {gpu} and hold"
-        f" {size(held)} of its memory ({percent(share)}).",
+        _of_gpu(gpu, others, held, share),
         (
             Evidence(
                 "gpu_other_sm_percent",
@@ -149,6 +148,13 @@ def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbour | N
         SAMPLED,
         is_on_gpu=True,
     )
+
+
+def _of_gpu(gpu: int, percent_busy: float, held: float, share: float) -> str:
+    time = f"take {percent_busy:.0f} % of the time"
+    memory = f"hold {size(held)} of the memory ({percent(share)})"
+    parts = [*([time] if percent_busy > 0 else []), *([memory] if held > 0 else [])]
+    return f"Other processes {' and '.join(parts)} of GPU {gpu}."
 
 
 def _stolen(steal: Samples | None, *, already_open: bool) -> _Neighbour | None:

@@ -80,7 +80,7 @@ def check(
         if isinstance(capability := signals.get("gpu_compute_capability"), str)
     }
     found = [
-        compare_driver(driver, cuda, version_of(gpu_driver_cuda)),
+        compare_driver(gpu_driver, cuda, version_of(gpu_driver_cuda)),
         *(compare_card(capability, cuda) for capability in sorted(capabilities)),
     ]
     mismatches = tuple(mismatch for mismatch in found if mismatch)

@@ -37,7 +37,13 @@ def ask(busy=9.0, *, runs=2.0, earlier=5.0, seconds=400, **more):
         "gpu_memory_used_bytes": readings(4.0 * GIB, seconds=seconds),
         "gpu_memory_total_bytes": 80.0 * GIB,
     }
-    return check({0: gpu}, runs, earlier, 0.1, **more)
+    return check(
+        {0: gpu},
+        runs,
+        earlier_runs_gpu_p95_percent=earlier,
+        earlier_runs_gpu_memory_share=0.1,
+        **more,
+    )
 
 
 @pytest.mark.parametrize(

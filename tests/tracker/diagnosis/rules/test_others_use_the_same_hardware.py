@@ -81,7 +81,7 @@ def test_says_what_is_shared():
 
     assert isinstance(finding, Finding)
     assert finding.title == "Others use the same GPU"
-    assert "40 % of the time of GPU 0" in finding.summary
+    assert "take 40 % of the time of GPU 0" in finding.summary
 
 
 def test_an_open_finding_stays_above_the_lower_limit():
