@@ -22,6 +22,8 @@ from __future__ import annotations
 from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
+    COARSE,
+    MEASURED,
     Abstention,
     Answer,
     Evidence,
@@ -44,9 +46,6 @@ FEWEST_RETRIES = 1
 
 # In pieces that cannot be given back: the pieces are the reason.
 SPLIT_SHARE = 0.10
-
-# How good the peak is where only what was allocated at some moments is known.
-WITHOUT_PEAK = 0.6
 
 
 def check(
@@ -114,7 +113,7 @@ def check(
         ),
         explains=("gpu-memory-is-nearly-full",),
         quality=gpu_allocator_reserved_bytes.quality
-        * (1.0 if gpu_allocator_peak_bytes else WITHOUT_PEAK),
+        * (MEASURED if gpu_allocator_peak_bytes else COARSE),
         margin=margin_above(factor, HELD_FACTOR),
         corroboration=AGREEING if split >= SPLIT_SHARE * held else ALONE,
     )

@@ -44,8 +44,6 @@ FULL_SHARE = 0.95
 FULL_RELEASE_SHARE = 0.92
 SHARED_FULL_SHARE = 0.90
 SHARED_RELEASE_SHARE = 0.85
-# How sure it is that memory is short where hardly any is left.
-FULL_MARGIN = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +128,7 @@ def check(
         quality=worst.quality,
         # Full is full: what lies beyond the limit is worse, not surer.
         margin=max(
-            FULL_MARGIN if any(sign.is_full for sign in signs) else 0.5,
+            0.8 if any(sign.is_full for sign in signs) else 0.5,
             margin_above(worst.excess, 1.0),
         ),
         corroboration=AGREEING if len(signs) > 1 or hits > 0 else ALONE,

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from tracker.diagnosis.finding import (
     ALONE,
+    INFERRED,
     Abstention,
     Answer,
     Evidence,
@@ -40,8 +41,6 @@ FEWEST_PROCESSES = 2
 CONTEXT_BYTES = 512 * 1024 * 1024
 # Of a model this small a copy is no waste.
 SMALLEST_MODEL_BYTES = 256 * 1024 * 1024
-# All processes together are a hint at what each holds, no more.
-GUESSED = 0.4
 
 
 def check(
@@ -95,6 +94,6 @@ def check(
             "Look at the memory of each process: if only one of them is as large as the"
             " model, there is one copy."
         ),
-        quality=GUESSED,
+        quality=INFERRED,
         corroboration=ALONE,
     )
