@@ -25,6 +25,12 @@ FACTS = (
         "cores",
         "CPU quota of the container, absent if it has none.",
     ),
+    fact(
+        "allowed_cpus",
+        "facts/allowed_cpus",
+        WORD,
+        "CPUs that the job may use when it begins.",
+    ),
     fact("host_cores", "facts/host_cores", "cores", "Logical CPUs of the host."),
     fact("host", "facts/host", WORD, "The machine's name."),
     fact(
@@ -151,6 +157,18 @@ FACTS = (
         "facts/gpu/<i>/measured_with",
         WORD,
         "What the GPU could be measured with.",
+    ),
+    fact(
+        "gpu_state",
+        "facts/gpu/<i>/state",
+        WORD,
+        "Whether the GPU is there or was lost.",
+    ),
+    fact(
+        "driver_errors_probe",
+        "facts/probes/nvml_events",
+        WORD,
+        "Whether errors that the driver reports are heard.",
     ),
     fact(
         "loader_workers",
