@@ -122,6 +122,7 @@ class Measurements:
         values: dict[str, SignalValue] = dict(self.facts)
         if len(self.steps):
             values |= self.steps.columns
+            values["step_end_seconds"] = self.steps.times / MICROSECONDS
             values |= {
                 name: named for name, named in self.steps.phases.items() if named
             }

@@ -81,6 +81,7 @@ def check(
             waiting.step_seconds,
             (Floor(waiting.compute_seconds, "the training step's own work"),),
         ),
+        explains=("gpu-utilization-is-low",),
         margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
         corroboration=CONTRADICTED if gpu_disagrees else ALONE,
     )

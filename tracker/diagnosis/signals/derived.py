@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from tracker.diagnosis.signals.signal import WORD, fact, sampled
+from tracker.diagnosis.signals.signal import WORD, fact, per_step, sampled
 
 DERIVED = (
+    per_step(
+        "step_end_seconds",
+        "",
+        "s",
+        "When each step ended, in seconds since 1970.",
+    ),
     sampled(
         "busiest_gpu_percent",
         "",

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tracker.diagnosis.signals.signal import DESCRIBE, FLAG, LOADER, PHASE, WORD, fact
+from tracker.diagnosis.signals.signal import (
+    DESCRIBE,
+    FLAG,
+    FLOPS,
+    LOADER,
+    PHASE,
+    WORD,
+    fact,
+)
 
 FACTS = (
     fact(
@@ -269,6 +277,13 @@ FACTS = (
         "B",
         "Memory of the model's parameters.",
         DESCRIBE,
+    ),
+    fact(
+        "model_flops_per_example",
+        "facts/model/flops_per_example",
+        "operations",
+        "Operations of training on one example, forwards and backwards.",
+        FLOPS,
     ),
     fact(
         "model_types",

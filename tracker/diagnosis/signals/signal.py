@@ -31,6 +31,7 @@ LOADER = "for batch in run.loader(loader):"
 PHASE = 'with run.phase("forward"):'
 INIT = 'run = agent.init("my run", stage="train")'
 DESCRIBE = "agent.frameworks.torch.describe(run, model=model, optimizer=optimizer)"
+FLOPS = "agent.frameworks.torch.describe(run, model=model, flops_per_example=6e12)"
 LOSS = 'run.log({"train/loss": loss})'
 
 
