@@ -17,7 +17,7 @@ FEWEST_STEPS_OF_PERIODS = 100
 FEWEST_PERIODS = 3
 # Of the slow steps, this part has another one a period later.
 LEAST_CORRELATION = 0.60
-PEAK_SHARE = 0.95
+PEAK_SHARE = 0.75
 SHORTEST_PERIOD = 3
 
 

@@ -15,6 +15,7 @@ FEWEST_STEPS = 20  # of a block
 
 # A rise of which one pair of neighbours has this part is a jump, not a drift.
 JUMP_SHARE = 0.70
+FEWEST_BEFORE_AND_AFTER = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +41,24 @@ def trend_of(values: Array) -> Trend | None:
 
     blocks = np.array_split(values, count)
     levels = np.array([np.median(block) for block in blocks])
-    slope = median_slope(np.arange(count, dtype=np.float64), levels)
-    middle = float(np.median(levels))
-    first = middle - slope * (count - 1) / 2
+    jump = _jump(levels)
+    if jump is None:
+        slope = median_slope(np.arange(count, dtype=np.float64), levels)
+        rise = slope * (count - 1)
+        first = float(np.median(levels)) - rise / 2
+    else:
+        first = float(np.median(levels[:jump]))
+        rise = float(np.median(levels[jump:])) - first
     if not first > 0:
         return None
     tau, chance = _kendall(levels)
     return Trend(
         first=first,
-        last=first + slope * (count - 1),
-        change=slope * (count - 1) / first,
+        last=first + rise,
+        change=rise / first,
         tau=tau,
         chance=chance,
-        jump=_jump(levels, [len(block) for block in blocks]),
+        jump=None if jump is None else sum(len(block) for block in blocks[:jump]),
     )
 
 
@@ -74,11 +80,12 @@ def _kendall(levels: Array) -> tuple[float, float]:
     return score / len(first), math.erfc(z / math.sqrt(2))
 
 
-def _jump(levels: Array, sizes: list[int]) -> int | None:
-    """Return the step at which the level rose at once, None if it did bit by bit."""
-    third = max(1, len(levels) // 4)
-    rise = float(np.median(levels[-third:]) - np.median(levels[:third]))
-    place = int(np.argmax(np.diff(levels)))
-    if not rise > 0 or levels[place + 1] - levels[place] < JUMP_SHARE * rise:
+def _jump(levels: Array) -> int | None:
+    """Return the block from which the level is higher at once; None if bit by bit."""
+    some = max(FEWEST_BEFORE_AND_AFTER, len(levels) // 4)
+    rise = float(np.median(levels[-some:]) - np.median(levels[:some]))
+    inner = np.diff(levels)[FEWEST_BEFORE_AND_AFTER - 1 : 1 - FEWEST_BEFORE_AND_AFTER]
+    place = int(np.argmax(inner))
+    if not rise > 0 or inner[place] < JUMP_SHARE * rise:
         return None
-    return sum(sizes[: place + 1])
+    return place + FEWEST_BEFORE_AND_AFTER
