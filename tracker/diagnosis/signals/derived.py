@@ -5,17 +5,20 @@ from __future__ import annotations
 from tracker.diagnosis.signals.signal import WORD, fact, per_step, sampled
 
 DERIVED = (
-    per_step(
-        "step_end_seconds",
-        "",
-        "s",
-        "When each step ended, in seconds since 1970.",
-    ),
     sampled(
         "busiest_gpu_percent",
         "",
         "%",
         "Utilization of the busiest GPU at each reading.",
+    ),
+    per_step(
+        "step_end_seconds", "", "s", "When each step ended, in seconds since 1970."
+    ),
+    per_step(
+        "gap_before_step_seconds",
+        "",
+        "s",
+        "Time since the step before had ended: between epochs, the first batch's too.",
     ),
     fact("stage_name", "", WORD, "Name of the stage."),
     fact("stage_state", "", WORD, "State of the stage, such as running or failed."),
