@@ -3,7 +3,8 @@
 ## What it looks for
 Steps beyond the median by five times the median deviation and by 30 %, whose excess
 adds up to 3 % of all time. Whether they come regularly is told by autocorrelation, and
-what they spend their time on by their phases.
+what they spend their time on by their phases. Where neither is found, they have to take
+twice as long as the median.
 
 ## Why it matters
 Whatever a few steps do besides training, all GPUs of the job wait for it.
@@ -55,6 +56,10 @@ FEWEST_OUTLIERS = 3
 # More slow steps than this are no outliers: there are two kinds of steps.
 MOST_OUTLIERS_SHARE = 0.10
 
+# Without a period or a cause, slow steps take so many times the median: less is the
+# jitter of a machine that is shared.
+LEAST_FACTOR = 2.0
+
 # What fills so much of the excess is what slow steps do.
 CAUSE_SHARE = 0.60
 # The number of examples explains times that follow it so closely.
@@ -93,6 +98,9 @@ def check(
         named[DATA] = wait
     cause = _cause(outliers, named)
     period = period_of(outliers.rows, len(seconds))
+    is_jitter = _usual_excess(outliers) < (LEAST_FACTOR - 1.0) * outliers.median
+    if is_jitter and not cause.name and period is None:
+        return None
     return _finding(outliers, len(seconds), cause, period, loader_workers)
 
 
@@ -115,6 +123,10 @@ def _is_notable(outliers: Outliers, steps: int, already_open: bool) -> bool:
     limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
     few = FEWEST_OUTLIERS <= len(outliers.rows) <= MOST_OUTLIERS_SHARE * steps
     return few and outliers.share >= limit
+
+
+def _usual_excess(outliers: Outliers) -> float:
+    return float(np.median(outliers.excess))
 
 
 def _cause(outliers: Outliers, named: Mapping[str, Array]) -> _Cause:
@@ -164,7 +176,7 @@ def _finding(
     period: int | None,
     loader_workers: float | None,
 ) -> Finding:
-    longer = float(np.median(outliers.excess)) + outliers.median
+    longer = _usual_excess(outliers) + outliers.median
     regular = f", about every {period} steps" if period else ""
     mostly = (
         f" {percent(cause.share)} of what they take longer goes into {cause.name}."

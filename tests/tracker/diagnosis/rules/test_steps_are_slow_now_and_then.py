@@ -76,6 +76,16 @@ def test_irregular_steps_have_no_period():
     assert finding.recommendations[0].code == 'with run.phase("log"):'
 
 
+def test_jitter_of_a_shared_machine_is_silent_unless_it_is_regular():
+    often = np.random.default_rng(3).choice(np.arange(320, COUNT), 60, False)
+    jitter = np.zeros(COUNT)
+    jitter[often] = 0.08
+
+    assert ask(jitter) is None
+    assert ask(jitter, phase_seconds={"save": jitter}) is not None
+    assert ask(every(16, 0.08)) is not None
+
+
 def test_larger_batches_are_no_outliers():
     sizes = np.where(np.arange(COUNT) % 20, 32.0, 128.0)
 
