@@ -28,6 +28,8 @@ class PhaseKind(StrEnum):
     CHECKPOINT = "checkpoint"
     LOAD_MODEL = "load model"
     LOAD_DATA = "load data"  # scanning and indexing it, before the first batch
+    DECODE = "decode"  # images, video and sound
+    PREPROCESS = "preprocess"  # what is the same each time; augmentation is not
     IMPORT = "import"
     COMPILE = "compile"
     REQUEST = "request"  # one answer of a service
@@ -72,6 +74,11 @@ NAMES: dict[PhaseKind, frozenset[str]] = {
     PhaseKind.LOAD_DATA: _words_of(
         "load_data load_dataset prepare_data build_dataset scan data_scan scan_data"
         " build_index data_setup setup_data"
+    ),
+    PhaseKind.DECODE: _words_of("decode decoding decompress decode_image decode_jpeg"),
+    PhaseKind.PREPROCESS: _words_of(
+        "preprocess preprocessing preprocess_data pre_process resize crop normalize"
+        " normalise tokenize tokenise tokenization tokenizing"
     ),
     PhaseKind.IMPORT: _words_of("import imports import_modules"),
     PhaseKind.COMPILE: _words_of("compile compilation trace jit"),

@@ -20,6 +20,12 @@ DERIVED = (
         "s",
         "Time since the step before had ended: between epochs, the first batch's too.",
     ),
+    fact(
+        "best_read_bytes_per_second",
+        "",
+        "B/s",
+        "Best read rate that runs of this project had on this host.",
+    ),
     fact("stage_name", "", WORD, "Name of the stage."),
     fact("stage_state", "", WORD, "State of the stage, such as running or failed."),
     fact(

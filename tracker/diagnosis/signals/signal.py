@@ -32,6 +32,7 @@ PHASE = 'with run.phase("forward"):'
 INIT = 'run = agent.init("my run", stage="train")'
 DESCRIBE = "agent.frameworks.torch.describe(run, model=model, optimizer=optimizer)"
 FLOPS = "agent.frameworks.torch.describe(run, model=model, flops_per_example=6e12)"
+DATASET = "SEAMARK_DATASET=/path/to/data python train.py"
 LOSS = 'run.log({"train/loss": loss})'
 
 
