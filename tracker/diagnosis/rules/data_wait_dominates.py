@@ -251,6 +251,7 @@ def _guessed(busiest: Samples, cause: _Cause) -> Finding:
             "Time the steps: if they wait for no batch, the GPU has pauses of another"
             " kind."
         ),
+        explains=("gpu-utilization-is-low",),
         quality=COARSE,
         margin=margin_below(usual, MOST_GPU_PERCENT),
         corroboration=ALONE,
