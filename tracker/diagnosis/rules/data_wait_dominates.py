@@ -141,7 +141,7 @@ def _measured(waiting: Waiting, workers: int, framework: str | None) -> Finding:
             waiting.step_seconds,
             (Floor(waiting.compute_seconds, "the training step's own work"),),
         ),
-        explains=("host-memory-is-unused",),
+        explains=("host-memory-is-unused", "gpu-utilization-is-low"),
         margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
         corroboration=CONTRADICTED if gpu_disagrees else ALONE,
     )
@@ -251,6 +251,7 @@ def _guessed(busiest: Samples, cause: _Cause) -> Finding:
             "Time the steps: if they wait for no batch, the GPU has pauses of another"
             " kind."
         ),
+        explains=("gpu-utilization-is-low",),
         quality=COARSE,
         margin=margin_below(usual, MOST_GPU_PERCENT),
         corroboration=ALONE,

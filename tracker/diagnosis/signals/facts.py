@@ -6,6 +6,7 @@ from tracker.diagnosis.signals.signal import (
     DATASET,
     DESCRIBE,
     FLAG,
+    FLOPS,
     LOADER,
     PHASE,
     WORD,
@@ -297,6 +298,13 @@ FACTS = (
         "B",
         "Memory of the model's parameters.",
         DESCRIBE,
+    ),
+    fact(
+        "model_flops_per_example",
+        "facts/model/flops_per_example",
+        "operations",
+        "Operations of training on one example, forwards and backwards.",
+        FLOPS,
     ),
     fact(
         "model_types",
