@@ -119,7 +119,9 @@ class Session:
         """Store what was captured last, and leave streams as they were."""
         self._capture.finish(seconds)
 
-    def finish(self, *, failure: str | None, seconds: float) -> Remainder | None:
+    def finish(
+        self, *, failure: str | None, seconds: float, ended_at: int | None = None
+    ) -> Remainder | None:
         """End the spool and deliver it; what is left of it after so long is returned."""
         deadline = time.monotonic() + seconds
         if self._sampler is not None:
@@ -131,7 +133,9 @@ class Session:
         deadline += time.monotonic() - copying_since
         # However short the wait for delivery: what is not written is lost, and a run
         # whose end is not written counts as crashed.
-        is_written = self._writer.finish(failure=failure, seconds=_WRITE_SECONDS)
+        is_written = self._writer.finish(
+            failure=failure, seconds=_WRITE_SECONDS, ended_at=ended_at
+        )
         remainder: Remainder | None = Remainder(self._spool.folder, is_written)
         try:
             if self._sender is not None:
@@ -220,7 +224,7 @@ def _open_spool(settings: Settings, notices: Notices) -> Spool | None:
         host=_encodable(os.uname().nodename),
         pid=os.getpid(),
         agent=VERSION,
-        time=time.time_ns() // 1000,
+        time=time.time_ns() // 1000 if settings.began_at is None else settings.began_at,
     )
     url = find_url(os.environ)
     try:

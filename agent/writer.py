@@ -60,7 +60,9 @@ class Writer:
         with self._writing:
             self._write_some()
 
-    def finish(self, *, failure: str | None, seconds: float) -> bool:
+    def finish(
+        self, *, failure: str | None, seconds: float, ended_at: int | None = None
+    ) -> bool:
         """Write everything and the end of the spool; return whether it was possible."""
         deadline = time.monotonic() + seconds
         # A thread that hangs in the file system keeps its lock.
@@ -70,7 +72,7 @@ class Writer:
             self._write_some()
             if not self._may_go_on(deadline):
                 return False
-        self._unwritten = [*self._last_payloads(failure)]
+        self._unwritten = [*self._last_payloads(failure, ended_at)]
         while not self._write_unwritten():
             if not self._may_go_on(deadline):
                 return False
@@ -91,8 +93,8 @@ class Writer:
             time.sleep(_BURST_SECONDS)
         return time.monotonic() < deadline
 
-    def _last_payloads(self, failure: str | None) -> list[bytes]:
-        now = time.time_ns() // 1000
+    def _last_payloads(self, failure: str | None, ended_at: int | None) -> list[bytes]:
+        now = time.time_ns() // 1000 if ended_at is None else ended_at
         dropped = self._buffer.take_dropped()
         last = [messages.drop(dropped)] if dropped else []
         return [messages.payload([*last, messages.close(failure=failure, time=now)])]

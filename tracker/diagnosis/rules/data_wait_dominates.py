@@ -47,9 +47,12 @@ def check(
     data_wait_seconds: Array,
     *,
     busiest_gpu_percent: Samples | None = None,
+    exposed_wait_seconds: Array | None = None,
     already_open: bool = False,
 ) -> Finding | None:
-    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    waiting = measure_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, exposed_wait_seconds
+    )
     if waiting is None or not waiting.is_notable(already_open=already_open):
         return None
 
