@@ -67,7 +67,7 @@ def perform(chosen: argparse.Namespace) -> int:
         with open_log(path) as file:
             importer.log_readings(
                 read_log(
-                    lines_of(file),
+                    lines_of(file, noted),
                     noted,
                     stated,
                     clock=clock,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -118,12 +119,9 @@ class JsonStream:
             return False
         try:
             data = self._file.read(_CHUNK_BYTES)
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             # A compressed file that is cut off, or is none.
             raise Damaged(_reason(error)) from None
-        # zlib.error is no OSError, and only known with the module loaded.
-        except Exception as error:
-            raise Damaged(_reason(error)) from error
         self._is_over = not data
         self._passed += self._place
         self._text = self._text[self._place :] + self._to_text(data, not data)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
+
+from agent.importers.noted import Noted
 
 # A line beyond is no line of a log.
 LONGEST_LINE = 1 << 20
@@ -32,29 +35,28 @@ def open_log(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def lines_of(file: BinaryIO) -> Iterator[str]:
+def lines_of(file: BinaryIO, noted: Noted) -> Iterator[str]:
     """Yield lines without their ends; what cannot be decoded becomes a mark.
 
     Of a line that is too long the beginning is given. A compressed file that is cut
-    off ends where it does.
+    off or damaged ends where it does.
     """
-    data = _read(file)
+    count = 0
+    data = _read(file, noted, count)
     decode = codecs.getincrementaldecoder(encoding_of(data))("replace").decode
     rest = ""
     while data:
         rest += decode(data)
-        *whole, rest = rest.splitlines(keepends=True) or [""]
-        if rest.endswith("\n"):
-            whole.append(rest)
-            rest = ""
+        # Not splitlines: a text in JSON may hold what that takes for an end.
+        *whole, rest = rest.split("\n")
+        count += len(whole)
         for line in whole:
-            yield line.rstrip("\r\n\0")
-        if len(rest) > LONGEST_LINE:
-            rest = rest[:LONGEST_LINE]
-        data = _read(file)
+            yield line.rstrip("\r\0")
+        rest = rest[:LONGEST_LINE]
+        data = _read(file, noted, count)
     rest += decode(b"", True)
     if rest:
-        yield rest.rstrip("\r\n\0")
+        yield rest.rstrip("\r\0")
 
 
 def encoding_of(data: bytes) -> str:
@@ -71,8 +73,9 @@ def encoding_of(data: bytes) -> str:
     return "utf-8"
 
 
-def _read(file: BinaryIO) -> bytes:
+def _read(file: BinaryIO, noted: Noted, line: int) -> bytes:
     try:
         return file.read(_CHUNK_BYTES)
-    except EOFError:
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        noted.add("the compressed file is cut off or damaged behind it", line)
         return b""
