@@ -15,6 +15,7 @@ from agent.commands.imported import (
     add_times,
     clock_of,
     files_of,
+    marks_of,
     report,
     settings_of,
 )
@@ -62,7 +63,7 @@ def perform(chosen: argparse.Namespace) -> int:
     settings = settings_of(chosen)
     imported, stated = Imported(), Stated()
     importer = Importer(settings, imported, chosen.tag)
-    for path in files_of(chosen):
+    for path, mark in marks_of(chosen, settings, files_of(chosen)).items():
         noted = imported.noted.setdefault(str(path), Noted())
         with open_log(path) as file:
             importer.log_readings(
@@ -75,6 +76,7 @@ def perform(chosen: argparse.Namespace) -> int:
                     processes=chosen.pid,
                 )
             )
+        importer.remember(mark, path)
     importer.state(stated.facts)
     importer.finish()
     return report(chosen, settings, imported)

@@ -16,6 +16,7 @@ from agent.commands.imported import (
     Importer,
     add_files,
     files_of,
+    marks_of,
     report,
     settings_of,
 )
@@ -50,7 +51,7 @@ def perform(chosen: argparse.Namespace) -> int:
     imported = Imported()
     settings = settings_of(chosen, stage=STAGE)
     importers: dict[int, Importer] = {}
-    for path in files_of(chosen):
+    for path, mark in marks_of(chosen, settings, files_of(chosen)).items():
         noted = imported.noted.setdefault(str(path), Noted())
         trace = read_trace(path, noted)
         found = account(trace)
@@ -65,6 +66,7 @@ def perform(chosen: argparse.Namespace) -> int:
             continue
         log_trace(importer, found, _shift(trace, found, path, noted))
         importer.state(facts_of(trace))
+        importer.remember(mark, path)
         if not chosen.no_upload:
             importer.upload(f"traces/{path.name}", path)
     for importer in importers.values():

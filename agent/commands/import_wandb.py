@@ -18,6 +18,7 @@ from agent.commands.imported import (
     add_times,
     clock_of,
     files_of,
+    marks_of,
     report,
     settings_of,
 )
@@ -54,12 +55,13 @@ def perform(chosen: argparse.Namespace) -> int:
     settings = settings_of(chosen)
     imported, stated = Imported(), Stated()
     importer = Importer(settings, imported, chosen.tag)
-    for path in _found(chosen):
+    for path, mark in marks_of(chosen, settings, _found(chosen)).items():
         machine = _machine(path, stated)
         machine.start = clock.start
         noted = imported.noted.setdefault(str(path), Noted())
         with open_log(path) as file:
             importer.log_readings(_readings(lines_of(file, noted), noted, machine))
+        importer.remember(mark, path)
     readings = (f"{p}\t{unit}\tprocess\t{_INFERRED}\tW&B" for p, unit in OF_ONE_PROCESS)
     importer.state({**stated.facts, "readings": "\n".join(readings)})
     importer.finish()

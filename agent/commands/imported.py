@@ -6,26 +6,32 @@ It is written as all runs are, over the spool; so it works without a server, too
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from agent.commands.output import MISUSED, Refusal, clean, counted, say, say_json, tell
 from agent.commands.watched import add_names
+from agent.errors import AgentError
 from agent.importers.moments import UnknownZone, to_moment, zone_of
 from agent.importers.noted import Noted
 from agent.importers.nvidia_query import Clock
 from agent.importers.reading import Reading
+from agent.reading import read_run
 from agent.run import Run
-from agent.settings import Settings, read_settings
+from agent.settings import Mode, Settings, read_settings
 
 MICROSECONDS = 1_000_000
 # So much may wait for the spool; a twentieth of what would fit.
 _POINTS_AT_ONCE = 50_000
 _WRITE_SECONDS = 60.0
 _INTERVALS = (0.001, 86_400.0)  # seconds
+_CHUNK_BYTES = 1 << 20
+_DIGITS = 32  # of a digest, which is long enough to tell files apart
 # What is imported is more than what a script leaves at its end.
 _DELIVERY_SECONDS = 60.0
 
@@ -34,6 +40,9 @@ def add_files(parser: argparse.ArgumentParser, help_text: str) -> None:
     """Offer what every importing command takes."""
     parser.add_argument("files", nargs="+", metavar="FILE", help=help_text)
     add_names(parser)
+    parser.add_argument(
+        "--again", action="store_true", help="also what the run already holds"
+    )
 
 
 def add_times(parser: argparse.ArgumentParser) -> None:
@@ -153,6 +162,11 @@ class Importer:
             for path, value in facts.items():
                 self._run[f"{self.settings.namespace}/facts/{path}"] = value
 
+    def remember(self, mark: str, file: Path) -> None:
+        """Store that a file was imported."""
+        if self._run is not None:
+            self._run[mark] = file.name
+
     def upload(self, path: str, file: Path) -> None:
         """Store a file below the stage's namespace, and wait until it is copied."""
         if self._run is not None:
@@ -187,13 +201,45 @@ class Importer:
             )
 
 
-def files_of(chosen: argparse.Namespace) -> Iterator[Path]:
-    """Yield the files that were named, or refuse one that there is not."""
+def files_of(chosen: argparse.Namespace) -> list[Path]:
+    """Return the files that were named, or refuse one that there is not."""
     paths = [Path(name) for name in chosen.files]
     for path in paths:
         if not path.exists():
             raise Refusal("not_found", f"There is no file {str(path)!a}.")
-    yield from paths
+    return paths
+
+
+def marks_of(
+    chosen: argparse.Namespace, settings: Settings, paths: Iterable[Path]
+) -> dict[Path, str]:
+    """Return where the run remembers each file; refuse one that it remembers already.
+
+    Where no server can be asked, nobody knows.
+    """
+    folder = f"monitoring/{settings.stage}/imported"
+    marks = {path: f"{folder}/{_digest(path)}" for path in paths}
+    known: Mapping[str, object] = {}
+    if settings.mode is Mode.ONLINE and not chosen.again:
+        with suppress(AgentError):
+            run = read_run(settings.run, project=settings.project)
+            known = run.attributes(f"{folder}/")
+    for path, mark in marks.items():
+        if mark in known:
+            raise Refusal(
+                "already_imported",
+                f"The run {settings.run!a} already holds {str(path)!a}; with --again, "
+                "its points will be there twice.",
+            )
+    return marks
+
+
+def _digest(path: Path) -> str:
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while data := file.read(_CHUNK_BYTES):
+            found.update(data)
+    return found.hexdigest()[:_DIGITS]
 
 
 def report(chosen: argparse.Namespace, settings: Settings, imported: Imported) -> int:

@@ -84,7 +84,11 @@ def test_a_log_becomes_a_run_that_was_when_the_log_was(log, messages, capsys):
         "monitoring/train/gpu/0/utilization_percent",
         "monitoring/train/gpu/0/memory_used_bytes",
     }
-    assert values_of(found) == {"monitoring/train/facts/gpu/0/name": "Tesla V100"}
+    stated = values_of(found)
+    assert stated.pop("monitoring/train/facts/gpu/0/name") == "Tesla V100"
+    ((mark, name),) = stated.items()
+    assert mark.startswith("monitoring/train/imported/")
+    assert name == "gpu.csv"
     told = capsys.readouterr()
     assert told.out.startswith(
         "4 points from 2026-08-12T10:00:00Z to 2026-08-12T10:00:01Z"
