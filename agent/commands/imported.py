@@ -90,6 +90,8 @@ def settings_of(
         strict=False,
         environment=os.environ,
     )
+    if settings.mode is Mode.DISABLED:
+        raise _misused("SEAMARK_MODE is disabled, so nothing would be stored")
     # One file after the other, without a name given: one run.
     chosen.run = settings.run
     return settings

@@ -137,6 +137,12 @@ def test_what_cannot_be_meant_is_refused(words, log, messages):
     assert messages() == []
 
 
+def test_what_would_not_be_stored_is_refused(log, monkeypatch):
+    monkeypatch.setenv("SEAMARK_MODE", "disabled")
+
+    assert main(["import", "nvidia-smi", str(log)]) == 2
+
+
 def test_a_file_that_there_is_not_is_refused(capsys):
     assert main(["import", "trace", "nothing.json", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "not_found"
