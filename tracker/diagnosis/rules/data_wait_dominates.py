@@ -88,6 +88,7 @@ def check(
     step_seconds: Array | None = None,
     data_wait_seconds: Array | None = None,
     busiest_gpu_percent: Samples | None = None,
+    exposed_wait_seconds: Array | None = None,
     job_cpu_cores: Samples | None = None,
     effective_cores: float | None = None,
     cgroup_throttled_share: Samples | None = None,
@@ -97,7 +98,9 @@ def check(
     already_open: bool = False,
 ) -> Answer:
     if step_seconds is not None and data_wait_seconds is not None:
-        waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+        waiting = measure_waiting(
+            step_seconds, data_wait_seconds, busiest_gpu_percent, exposed_wait_seconds
+        )
         if waiting is None or not waiting.is_notable(already_open=already_open):
             return None
         return _measured(waiting, round(loader_workers or 0), framework)

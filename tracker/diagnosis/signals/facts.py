@@ -79,6 +79,13 @@ FACTS = (
         "Size of /dev/shm.",
     ),
     fact("framework", "facts/framework", WORD, "What the training is written with."),
+    fact(
+        "traced_with",
+        "facts/traced_with",
+        WORD,
+        "The profiler whose trace was imported; steps are those of the trace.",
+        "seamark import trace FILE",
+    ),
     fact("gpu_driver", "facts/gpu_driver", WORD, "Version of the GPU's driver."),
     fact(
         "gpu_driver_cuda",
