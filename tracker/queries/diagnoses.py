@@ -116,6 +116,8 @@ class FindingView:
     history: list[HistoryEntry]
     symptoms: list[FindingView]
     dismissal: Dismissal | None = None
+    # Other GPUs of which the rule says the same.
+    also_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,8 +78,9 @@ def read_measurements(
     qualities = _qualities(rows.get(READINGS))
     steps, spans = _steps(points, extra, phases)
     signals = {gpu: _gpu_signals(gpu, points, rows, qualities) for gpu in gpus}
-    facts = _facts(rows) | _facts_of_stage(stage)
+    facts = _facts(rows)
     if is_all:
+        facts |= _facts_of_stage(stage)
         facts |= _of_other_runs(stage, facts.get("host"))
         facts |= facts_of_earlier_runs(stage, _memory_bytes(signals.values()))
     return Measurements(

@@ -46,12 +46,12 @@ class StageSection:
     @property
     def sure(self) -> list[FindingView]:
         """What is worth reading at once."""
-        return [f for f in self._kept if f.label is not Label.POSSIBLE]
+        return together([f for f in self._kept if f.label is not Label.POSSIBLE])
 
     @property
     def possible(self) -> list[FindingView]:
         """What few windows show, or what only follows from something else."""
-        return [f for f in self._kept if f.label is Label.POSSIBLE]
+        return together([f for f in self._kept if f.label is Label.POSSIBLE])
 
     @property
     def dismissed(self) -> list[FindingView]:
@@ -67,6 +67,17 @@ class StageSection:
     def is_unjudged(self) -> bool:
         found = self.diagnosis
         return found is not None and not found.healthy and not found.findings
+
+
+def together(findings: Sequence[FindingView]) -> list[FindingView]:
+    """Let the first finding of each rule speak for those about other GPUs."""
+    by_rule: dict[str, list[FindingView]] = {}
+    for finding in findings:
+        by_rule.setdefault(finding.rule, []).append(finding)
+    return [
+        replace(first, also_on=tuple(other.scope for other in others))
+        for first, *others in by_rule.values()
+    ]
 
 
 @require_safe

@@ -11,9 +11,11 @@ from tests.builders import (
     write_series,
     write_values,
 )
+from tests.diagnoses import finding
 from tests.web.sample_run import make_sample_run, settle
 from tracker.models import Attribute, Finding
 from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS
+from web.views.run import together
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -211,3 +213,16 @@ def test_what_is_only_possible_is_folded_and_hides_no_health(project, page):
 
     assert text.index("No bottleneck found") < text.index('id="possible-1"')
     assert text.index('id="possible-1"') < text.index("Too few processes load")
+
+
+def test_a_rule_speaks_once_for_all_gpus():
+    found = [
+        finding("gpu-is-the-limit", scope="gpu/0"),
+        finding("too-few-loader-workers"),
+        finding("gpu-is-the-limit", scope="gpu/1"),
+    ]
+
+    shown = together(found)
+
+    assert [f.rule for f in shown] == ["gpu-is-the-limit", "too-few-loader-workers"]
+    assert shown[0].also_on == ("gpu/1",)

@@ -122,6 +122,7 @@ def check(
             (Floor(step * (1.0 - exposed.share), "the computation of each rank"),),
         ),
         comes_after=("data-wait-dominates",),
+        explains=("gpu-utilization-is-low", "gpu-is-busy-with-little-work"),
         quality=MEASURED,
         margin=margin_above(exposed.share, NOTABLE_SHARE),
         corroboration=AGREEING if exposed.signal == "ranks" else ALONE,
@@ -239,6 +240,7 @@ def _by_links(gpus: Gpus) -> Answer:
             "Train some hundred steps on one GPU with the same batch for each: if a step"
             " takes as long, communication costs nothing."
         ),
+        explains=("gpu-utilization-is-low", "gpu-is-busy-with-little-work"),
         comes_after=("data-wait-dominates",),
         # Two readings together suggest it; nobody measured it.
         quality=INFERRED,

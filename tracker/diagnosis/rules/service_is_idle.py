@@ -111,6 +111,7 @@ def check(
             "Look at the hours with most requests: if the GPU is busy then, its size is"
             " for these."
         ),
+        explains=("gpu-is-held-but-idle", "gpu-utilization-is-low"),
         quality=use.quality,
         margin=margin_below(busy, IDLE_GPU_PERCENT),
         corroboration=ALONE,
