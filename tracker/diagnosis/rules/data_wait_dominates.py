@@ -12,6 +12,8 @@ While a step waits for its batch, everything that was reserved for it stands idl
 A stream that yields slowly on purpose looks the same.
 Only batches that pass through `run.loader(...)` are seen.
 A GPU counts as working when any kernel runs, so a share of waiting can go unseen.
+Where `run.probe` has tried the loader alone and it keeps up with the step, something
+that both need at the same time is the limit, such as cores; the rule is less sure then.
 
 Catalogue: D1, input bound.
 """
@@ -19,6 +21,7 @@ Catalogue: D1, input bound.
 from __future__ import annotations
 
 from tracker.diagnosis.finding import (
+    AGREEING,
     ALONE,
     CONTRADICTED,
     Evidence,
@@ -26,9 +29,10 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Severity,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.gain import expected_gain
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.trials import Trials
 from tracker.diagnosis.waiting import (
     NOTABLE_SHARE,
     RELEASE_SHARE,
@@ -47,6 +51,10 @@ def check(
     data_wait_seconds: Array,
     *,
     busiest_gpu_percent: Samples | None = None,
+    probe_step_seconds: float | None = None,
+    probe_loader_seconds: float | None = None,
+    probe_prepare_seconds: float | None = None,
+    probe_fetch_seconds: float | None = None,
     already_open: bool = False,
 ) -> Finding | None:
     waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
@@ -54,7 +62,7 @@ def check(
         return None
 
     is_critical = waiting.exposed_share >= CRITICAL_SHARE
-    gpu_disagrees = waiting.exposed_share < waiting.share / 2
+    trials = Trials(probe_step_seconds, probe_loader_seconds)
     return Finding(
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
         summary=(
@@ -62,12 +70,9 @@ def check(
             f" next batch: {duration(waiting.seconds)} of every"
             f" {duration(waiting.step_seconds)} step."
         ),
-        evidence=_evidence(waiting),
+        evidence=(*_evidence(waiting), *trials.evidence()),
         recommendations=(
-            Recommendation(
-                "Find what the batches wait for: CPU work, storage or the network."
-                " The rules about these name it when they have their signals."
-            ),
+            _cause(probe_prepare_seconds, probe_fetch_seconds),
             Recommendation(
                 "Prepare batches while the training step works: load in other processes"
                 " and ahead of need."
@@ -79,11 +84,38 @@ def check(
         ),
         gain=expected_gain(
             waiting.step_seconds,
-            (Floor(waiting.compute_seconds, "the training step's own work"),),
+            (trials.floor(waiting),),
         ),
         margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
-        corroboration=CONTRADICTED if gpu_disagrees else ALONE,
+        corroboration=_corroboration(waiting, trials),
     )
+
+
+def _cause(prepare: float | None, fetch: float | None) -> Recommendation:
+    if prepare is None or fetch is None:
+        return Recommendation(
+            "Find what the batches wait for: CPU work, storage or the network."
+            " The rules about these name it when they have their signals; a trial of"
+            " the loader tells fetching from preparing.",
+            code="run.probe.cached(loader)",
+        )
+    return Recommendation(
+        f"As tried, a batch takes {duration(prepare)} to prepare and"
+        f" {duration(fetch)} to fetch: "
+        + (
+            "bring the data nearer, or keep them in memory."
+            if fetch > prepare
+            else "make preparing it cheaper, or do it in more processes."
+        )
+    )
+
+
+def _corroboration(waiting: Waiting, trials: Trials) -> float:
+    gpu_disagrees = waiting.exposed_share < waiting.share / 2
+    keeps_up = trials.loader_keeps_up(waiting)
+    if gpu_disagrees or keeps_up:
+        return CONTRADICTED
+    return ALONE if keeps_up is None else AGREEING
 
 
 def _evidence(waiting: Waiting) -> tuple[Evidence, ...]:

@@ -11,6 +11,7 @@ More processes load at the same time. This is the cheapest cure of all: one argu
 Cores that the job may use can be busy with other jobs. New workers then take their
 part from those, and gain less than the bound says.
 If storage is the limit, more processes only wait together.
+Both are no question where `run.probe.workers` has tried: its number is the one named.
 The memory of a new worker is guessed from that of the processes there are.
 
 Catalogue: D3, too few loader workers.
@@ -35,7 +36,7 @@ from tracker.diagnosis.finding import (
     Severity,
 )
 from tracker.diagnosis.frameworks import loader_workers_line
-from tracker.diagnosis.gain import expected_gain
+from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.loading import Loading, measure_loading
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import highest, margin_above, typical
@@ -85,6 +86,8 @@ def check(
     memory_limit_bytes: float | None = None,
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
+    probe_workers_best: float | None = None,
+    probe_workers_seconds: float | None = None,
     already_open: bool = False,
 ) -> Answer:
     waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
@@ -108,15 +111,21 @@ def check(
     if not _is_short_of_workers(loading, cpu_share, already_open=already_open):
         return None
 
+    best = loading.workers_that_keep_up(waiting, effective_cores)
+    if probe_workers_best is not None:
+        # Tried is better than worked out, upwards and downwards.
+        best = round(probe_workers_best)
     suggested = min(
-        loading.workers_that_keep_up(waiting, effective_cores),
-        _workers_in_memory(loading.workers, job_memory_bytes, memory_limit_bytes),
+        best, _workers_in_memory(loading.workers, job_memory_bytes, memory_limit_bytes)
     )
     crowded = is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
     shortage = _Shortage(
         waiting, loading, effective_cores, cpu_share, suggested, crowded
     )
-    gain = expected_gain(waiting.step_seconds, loading.floors(waiting, effective_cores))
+    floors = loading.floors(waiting, effective_cores)
+    if probe_workers_seconds is not None:
+        floors += (Floor(probe_workers_seconds, "the loader with them, as tried"),)
+    gain = expected_gain(waiting.step_seconds, floors)
     if suggested <= loading.workers or gain.bound < SMALLEST_BOUND:
         return None
     return _finding(shortage, gain, framework)

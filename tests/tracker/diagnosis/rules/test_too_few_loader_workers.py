@@ -151,3 +151,14 @@ def test_is_less_sure_where_other_jobs_keep_the_host_busy():
     assert isinstance(crowded, Finding)
     assert crowded.corroboration < alone.corroboration
     assert "Other jobs" in crowded.summary
+
+
+def test_a_trial_decides_how_many_workers():
+    finding = ask(waiting=0.8, probe_workers_best=3.0, probe_workers_seconds=0.4)
+
+    assert suggested(finding) == "3 workers"
+    assert finding.gain.bound == pytest.approx(2.5)
+
+
+def test_silent_when_the_trial_found_no_better_number():
+    assert ask(waiting=0.8, probe_workers_best=0.0, probe_workers_seconds=0.8) is None
