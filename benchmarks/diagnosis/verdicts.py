@@ -1,0 +1,154 @@
+"""Whether diagnoses are right: counts and shares of recordings (pure)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from benchmarks.diagnosis.faults import Case
+
+# Findings that state how things are, and accuse nobody.
+STATEMENTS = frozenset({"C11", "H13"})
+# Above it a finding is more than possible.
+LIKELY_FROM = 0.50
+
+
+class Verdict(StrEnum):
+    RIGHT = "right"
+    ALSO_RIGHT = "also right"
+    WRONG = "wrong"
+    SILENT = "silent"
+    NO_RULE = "no rule yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One open finding, with its rule's number in the catalogue."""
+
+    number: str
+    rule: str
+    stage: str
+    confidence: float
+    is_primary: bool
+    explained_by: str
+    summary: str
+
+    @property
+    def is_alarm(self) -> bool:
+        """Whether a reader takes it for a fault: more than possible, and no symptom."""
+        return (
+            self.confidence >= LIKELY_FROM
+            and not self.explained_by
+            and self.number not in STATEMENTS
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A recording, and what all rules made of it."""
+
+    case: Case
+    seed: int
+    recorded_at: str
+    other_cores: float | None  # that everybody else kept busy meanwhile
+    steps: int
+    size: int  # bytes
+    found: tuple[Found, ...]
+    failed: tuple[str, ...] = ()  # rules that broke
+
+    @property
+    def name(self) -> str:
+        return f"{self.case.name} {self.seed}"
+
+    @property
+    def primary(self) -> Found | None:
+        """The main finding of the stage that the case is about, which is the last."""
+        mains = [each for each in self.found if each.is_primary]
+        return mains[-1] if mains else None
+
+    @property
+    def false_alarms(self) -> list[Found]:
+        wanted = {self.case.expects, *self.case.also}
+        return [
+            each for each in self.found if each.is_alarm and each.number not in wanted
+        ]
+
+
+def verdict_of(replayed: Replayed, known: Iterable[str]) -> Verdict:
+    """`known` are the numbers of the rules that exist."""
+    case, primary = replayed.case, replayed.primary
+    if primary is not None and primary.number == case.expects:
+        return Verdict.RIGHT
+    if case.expects not in known:
+        return Verdict.NO_RULE
+    if primary is None:
+        return Verdict.SILENT
+    return Verdict.ALSO_RIGHT if primary.number in case.also else Verdict.WRONG
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many of so many, with the 95 % interval of Wilson."""
+
+    count: int
+    of: int
+
+    def interval(self) -> tuple[float, float]:
+        if not self.of:
+            return 0.0, 1.0
+        z = 1.959964
+        share, squared = self.count / self.of, z * z
+        middle = (share + squared / (2 * self.of)) / (1 + squared / self.of)
+        half = z / (1 + squared / self.of)
+        half *= math.sqrt(
+            share * (1 - share) / self.of + squared / (4 * self.of * self.of)
+        )
+        return max(0.0, middle - half), min(1.0, middle + half)
+
+    def __str__(self) -> str:
+        if not self.of:
+            return "–"
+        low, high = self.interval()
+        return (
+            f"{self.count} of {self.of}, {100 * self.count / self.of:.0f} %"
+            f" ({100 * low:.0f}–{100 * high:.0f} %)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RuleScore:
+    number: str
+    rule: str
+    precision: Share  # of its alarms, those where it names what was injected
+    recall: Share  # of the recordings made for it, those where it found anything
+    primary: Share  # of those, where it was the main finding
+
+
+def score_rules(
+    replayed: Iterable[Replayed], rules: Iterable[tuple[str, str]]
+) -> list[RuleScore]:
+    """`rules` are numbers and names. A rule that nothing concerns is left out."""
+    recordings = list(replayed)
+    scores = []
+    for number, rule in rules:
+        alarms = [
+            (each, number in (each.case.expects, *each.case.also))
+            for each in recordings
+            if any(f.is_alarm and f.number == number for f in each.found)
+        ]
+        made_for = [each for each in recordings if each.case.expects == number]
+        found = [e for e in made_for if any(f.number == number for f in e.found)]
+        first = [e for e in made_for if e.primary and e.primary.number == number]
+        if alarms or made_for:
+            scores.append(
+                RuleScore(
+                    number,
+                    rule,
+                    Share(sum(right for _, right in alarms), len(alarms)),
+                    Share(len(found), len(made_for)),
+                    Share(len(first), len(made_for)),
+                )
+            )
+    return scores
