@@ -16,6 +16,7 @@ from benchmarks.diagnosis.verdicts import (
 
 GOAL = 0.95
 _GOOD = (Verdict.RIGHT, Verdict.ALSO_RIGHT)
+_NOT_JUDGED = (Verdict.NO_RULE, Verdict.UNANSWERED)
 
 
 def page(
@@ -70,16 +71,18 @@ def _summary(
     faults: Sequence[Replayed], healthy: Sequence[Replayed], known: set[str]
 ) -> str:
     verdicts = [verdict_of(each, known) for each in faults]
-    judged = [v for v in verdicts if v is not Verdict.NO_RULE]
+    judged = [v for v in verdicts if v not in _NOT_JUDGED]
     good = sum(verdict in _GOOD for verdict in judged)
     strict = sum(verdict is Verdict.RIGHT for verdict in judged)
     alarmed = sum(bool(each.false_alarms) for each in healthy)
-    lacking = len(verdicts) - len(judged)
+    lacking = verdicts.count(Verdict.NO_RULE)
+    unanswered = verdicts.count(Verdict.UNANSWERED)
     rows = [
-        ("primary cause right, of faults that have a rule", Share(good, len(judged))),
+        ("primary cause right, of faults whose rule answers", Share(good, len(judged))),
         ("of these exactly the one expected", Share(strict, len(judged))),
         ("healthy jobs with an alarm", Share(alarmed, len(healthy))),
         ("recordings of faults that have no rule yet", f"{lacking}"),
+        ("recordings whose rule lacks a signal, such as a GPU's", f"{unanswered}"),
         (
             "rules that broke",
             f"{sum(len(each.failed) for each in [*faults, *healthy])}",

@@ -54,7 +54,9 @@ def replay(path: Path) -> Replayed:
     run = Run.objects.exclude(id__in=before).get()
     diagnose_run(run.id)
 
-    measured = read_measurements(Stage.objects.filter(run=run).order_by("id").last())
+    stage = Stage.objects.filter(run=run).order_by("id").last()
+    measured = read_measurements(stage)
+    unanswered = Diagnosis.objects.get(stage=stage).unanswered
     return Replayed(
         case=find_case(recording.case),
         seed=recording.seed,
@@ -68,6 +70,7 @@ def replay(path: Path) -> Replayed:
             for failed in Diagnosis.objects.filter(run=run)
             for rule in failed.failed
         ),
+        unanswered=tuple(NUMBERS[rule] for rule in unanswered if rule in NUMBERS),
     )
 
 

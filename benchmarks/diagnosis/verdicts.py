@@ -21,6 +21,7 @@ class Verdict(StrEnum):
     WRONG = "wrong"
     SILENT = "silent"
     NO_RULE = "no rule yet"
+    UNANSWERED = "unanswered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class Replayed:
     size: int  # bytes
     found: tuple[Found, ...]
     failed: tuple[str, ...] = ()  # rules that broke
+    # Numbers of rules that lacked a signal in the stage that the case is about.
+    unanswered: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -83,9 +86,11 @@ def verdict_of(replayed: Replayed, known: Iterable[str]) -> Verdict:
         return Verdict.RIGHT
     if case.expects not in known:
         return Verdict.NO_RULE
-    if primary is None:
-        return Verdict.SILENT
-    return Verdict.ALSO_RIGHT if primary.number in case.also else Verdict.WRONG
+    if primary is not None and primary.number in case.also:
+        return Verdict.ALSO_RIGHT
+    if case.expects in replayed.unanswered:
+        return Verdict.UNANSWERED
+    return Verdict.SILENT if primary is None else Verdict.WRONG
 
 
 @dataclass(frozen=True, slots=True)

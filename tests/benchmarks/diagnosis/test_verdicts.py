@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -123,3 +124,9 @@ def test_seeds_change_sizes_and_not_the_fault():
     assert (other.workers, other.quota_cores) == (0, 1.0)
     # All times alike, so that what limits the job stays what it was.
     assert other.prepare_cpu / other.device == pytest.approx(0.02 / job.device)
+
+
+def test_a_rule_that_lacks_a_signal_is_not_wrong():
+    one = replace(replayed(FAULT, found("D1", primary=True)), unanswered=("D3",))
+
+    assert verdict_of(one, KNOWN) == Verdict.UNANSWERED
