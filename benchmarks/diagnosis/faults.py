@@ -104,6 +104,14 @@ FAULTS = (
         Job(files=800, cold="always", device=0.015),
     ),
     Case(
+        "remote-storage",
+        "files on a mounted file system (FUSE) whose every read takes 6 ms",
+        "D8",
+        ("D7",),
+        Job(files=8, file_bytes=65_536, remote=0.006, device=0.010),
+        is_light=True,
+    ),
+    Case(
         "cold-cache",
         "a first epoch from the disk, and the next ones from the page cache",
         "D9",

@@ -32,6 +32,7 @@ class Job:
     files: int = 0  # read of each mini-batch
     file_bytes: int = 4096
     files_there: int = 4000
+    remote: float = 0.0  # of each read, from a file system in user space
     cold: str = "never"  # "always", "first epoch"
 
     # The step.
@@ -74,18 +75,15 @@ class Job:
         """Return the same fault at another size: seed 1 is as written."""
         if seed == 1:
             return self
-        random = Random(f"{seed} {self}")
+        random = Random(f"{seed} {self.described()}")
         scale = random.choice([0.7, 0.85, 1.2, 1.4])
-        times = {
-            name: getattr(self, name) * scale
-            for name in ("prepare_cpu", "prepare_sleep", "device", "log", "step_cpu")
-        }
-        times |= {name: getattr(self, name) * scale for name in _STALLS}
+        times = {name: getattr(self, name) * scale for name in _SCALED}
         return replace(
             self,
             batch_size=random.choice([16, 32, 64]),
             **times,
-            files=round(self.files * scale),
+            # What a remote read takes is scaled already.
+            files=self.files if self.remote else round(self.files * scale),
         )
 
     def described(self) -> dict[str, object]:
@@ -98,4 +96,7 @@ class Job:
         }
 
 
-_STALLS = ("stall", "checkpoint", "evaluate")
+_SCALED = (
+    *("prepare_cpu", "prepare_sleep", "remote", "device", "step_cpu"),
+    *("log", "stall", "checkpoint", "evaluate"),
+)

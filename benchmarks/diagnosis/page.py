@@ -184,9 +184,13 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 _EMULATED = """\
-Real: the processes, worker processes and threads, arithmetic on NumPy arrays that takes the CPU time a case says, the loss and
-its divergence, CPU quotas (control groups), neighbours, files read from the disk after the page cache let go of them, checkpoints of
-1 MiB with `fsync`, memory that is kept, all readings of the agent.
+Real: the processes, worker processes and threads; arithmetic on NumPy arrays that takes the CPU time a case says; the loss and
+its divergence; CPU quotas (control groups) and neighbours; files read from a virtual machine's disk after the page cache let go of them;
+files on a mounted file system in user space (FUSE) that waits before each answer, as a network would; checkpoints of 1 MiB with
+`fsync`; memory that is kept; all readings of the agent.
 
-Emulated: the accelerator, which is a process that sleeps while it would compute, so no rule about GPUs can answer; a
-remote source, evaluations, loading of a model and the rest of a checkpoint, which are sleeps in their place. The disk is a virtual machine's."""
+Emulated: the accelerator, which is a process that sleeps while it would compute, so that rules about GPUs cannot answer; data sets
+that wait for a source, evaluations, loading of a model and the rest of a checkpoint, which are sleeps in their place.
+
+Recorded with the highest priority that the kernel gives, on a machine that others used meanwhile: the job gets its cores, and the host is
+full all the same, which rules see and are less sure for."""

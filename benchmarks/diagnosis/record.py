@@ -23,6 +23,7 @@ from pathlib import Path
 
 from agent.spool_reader import find_spools
 from benchmarks.diagnosis.faults import CASES, Case, find_case
+from benchmarks.diagnosis.job import Job
 from benchmarks.diagnosis.recordings import (
     Recording,
     anonymous,
@@ -80,12 +81,13 @@ def record(case: Case, seed: int) -> int:
     """Run the job, keep its spools, and return how many bytes they take."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
-        group = stack.enter_context(cpu_quota(case.job.quota_cores))
+        given = stack.enter_context(cpu_quota(case.job.quota_cores))
+        given += stack.enter_context(remote_folder(case.job.varied(seed)))
         stack.enter_context(neighbours(case.job.neighbours))
         job = subprocess.Popen(
             [
                 *(sys.executable, "-m", "benchmarks.diagnosis.trainer"),
-                *(case.name, "--seed", str(seed), *group),
+                *(case.name, "--seed", str(seed), *given),
             ],
             env={**os.environ, "SEAMARK_SPOOL": folder, "SEAMARK_MODE": "offline"},
             stderr=subprocess.PIPE,
@@ -134,6 +136,30 @@ def neighbours(count: int) -> Iterator[None]:
         for program in programs:
             program.kill()
             program.wait()
+
+
+@contextmanager
+def remote_folder(job: Job) -> Iterator[list[str]]:
+    """Files whose every read takes a while, as over a network; needs root."""
+    if not job.remote:
+        yield []
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        server = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "benchmarks.diagnosis.remote", folder),
+                *("--files", str(job.files_there), "--bytes", str(job.file_bytes)),
+                *("--seconds", str(job.remote)),
+            ],
+            stdout=subprocess.PIPE,
+        )
+        try:
+            if server.stdout is None or not server.stdout.readline():
+                raise ValueError("the remote folder cannot be mounted")
+            yield ["--data", folder]
+        finally:
+            server.terminate()
+            server.wait()
 
 
 @contextmanager

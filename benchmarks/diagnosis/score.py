@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.diagnosis.page import page
 from benchmarks.diagnosis.recordings import all_recordings
-from benchmarks.diagnosis.verdicts import Replayed, Verdict, verdict_of
+from benchmarks.diagnosis.verdicts import Replayed, verdict_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks" / "diagnosis.md"
 
@@ -49,10 +50,9 @@ def main() -> None:
         PAGE.write_text(text)
 
 
-def tell(one: Replayed, known: object) -> None:
-    verdict: Verdict | str = "healthy"
-    if not one.case.is_healthy:
-        verdict = verdict_of(one, list(known))  # type: ignore[call-overload]
+def tell(one: Replayed, known: Collection[str]) -> None:
+    """Print everything that was found."""
+    verdict = "healthy" if one.case.is_healthy else verdict_of(one, known)
     print(
         f"{one.name}: {verdict}, expects {one.case.expects or 'nothing'},"
         f" {one.steps} steps, others {one.other_cores} cores"

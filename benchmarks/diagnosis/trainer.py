@@ -40,9 +40,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, help="instead of the case's own")
     parser.add_argument("--group", type=Path, help="a control group to enter")
+    parser.add_argument("--data", type=Path, help="a folder that has the files")
     options = parser.parse_args()
     if options.group:
         (options.group / "cgroup.procs").write_text(str(os.getpid()))
+    if options.data:
+        os.environ["SEAMARK_DATASET"] = str(options.data)
     job = find_case(options.name).job.varied(options.seed)
     if options.seconds:
         job = replace(job, seconds=options.seconds)
@@ -72,16 +75,24 @@ def train(
     name: str, job: Job, seed: int, rank: int = 0, barrier: Barrier | None = None
 ) -> None:
     with tempfile.TemporaryDirectory(prefix="seamark-corpus-") as folder:
-        paths = []
-        if job.files:
-            paths = write_files(Path(folder) / "data", job.files_there, job.file_bytes)
-            os.environ["SEAMARK_DATASET"] = f"{folder}/data"
+        paths = data_files(job, Path(folder) / "data")
         if job.gap:
             preprocess(name, job)
         with agent.init(
             name, project=PROJECT, stage="train", rank=rank, capture=False
         ) as run:
             _Training(run, job, seed, barrier, Path(folder)).run_all(paths)
+
+
+def data_files(job: Job, folder: Path) -> list[str]:
+    """Return what the loader reads: files that are there, or new ones in the folder."""
+    if job.remote:
+        there = os.environ["SEAMARK_DATASET"]
+        return [f"{there}/{number}.bin" for number in range(job.files_there)]
+    if not job.files:
+        return []
+    os.environ["SEAMARK_DATASET"] = str(folder)
+    return write_files(folder, job.files_there, job.file_bytes)
 
 
 def preprocess(name: str, job: Job) -> None:
