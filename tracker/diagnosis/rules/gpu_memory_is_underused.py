@@ -12,7 +12,7 @@ the GPU is not the limit and neither is the data.
 Memory is what the driver reports, whoever uses it.
 Frameworks that reserve memory in advance are not judged.
 Whether a larger batch is faster is known only after trying: one batch size says
-nothing about another, and `run.probe.batch` tries some in a minute. Larger batches can need a higher learning rate and may
+nothing about another. Larger batches can need a higher learning rate and may
 generalise worse.
 
 Catalogue: C3, batch too small or memory head-room.
@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 
-from tracker.diagnosis.batches import batch_gain, batch_times, largest_power_of_two
 from tracker.diagnosis.finding import (
     AGREEING,
     SAMPLED,
@@ -52,8 +51,6 @@ IDLE_GPU_PERCENT = 5.0
 SAFE_MEMORY_SHARE = 0.90
 LARGEST_FACTOR = 64
 DOUBLE = 2.0
-# A trial that promises less is noise.
-SMALLEST_GAIN = 1.03
 
 
 def check(
@@ -66,9 +63,6 @@ def check(
     busiest_gpu_percent: Samples | None = None,
     batch_size: float | None = None,
     framework: str | None = None,
-    probe_batch_largest: float | None = None,
-    probe_batch_base_seconds: float | None = None,
-    probe_batch_seconds_per_example: float | None = None,
     already_open: bool = False,
 ) -> Answer:
     if framework in RESERVING:
@@ -89,15 +83,6 @@ def check(
     if not takes_part or is_busy or memory_share > limit:
         return None
 
-    suggested = _suggested(memory_share, batch_size, probe_batch_largest)
-    times = batch_times(probe_batch_base_seconds, probe_batch_seconds_per_example)
-    gain = None
-    if times is not None and batch_size and suggested:
-        gain = batch_gain(times, batch_size, suggested)
-        if gain.likely < SMALLEST_GAIN:
-            # Tried, and worth nothing.
-            return None
-
     return Finding(
         severity=Severity.NOTICE,
         summary=(
@@ -116,10 +101,7 @@ def check(
             Evidence("gpu_utilization_percent", "median", busy, "%", BUSY_GPU_PERCENT),
             Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
         ),
-        recommendations=_recommendations(
-            memory_share, batch_size, suggested, framework
-        ),
-        gain=gain,
+        recommendations=_recommendations(memory_share, batch_size, framework),
         disproof=(
             "Train some hundred steps with twice the batch: if examples per second do"
             " not rise, the batch is not the limit."
@@ -133,25 +115,11 @@ def check(
     )
 
 
-def _suggested(
-    memory_share: float, batch_size: float | None, largest: float | None
-) -> int | None:
-    """Return a batch size that fits, as tried or else as the memory in use says."""
-    if largest is not None and batch_size is not None and largest > batch_size:
-        return max(largest_power_of_two(largest), round(batch_size))
-    if batch_size:
-        return int(batch_size * _largest_safe_factor(memory_share))
-    return None
-
-
 def _recommendations(
-    memory_share: float,
-    batch_size: float | None,
-    most: int | None,
-    framework: str | None,
+    memory_share: float, batch_size: float | None, framework: str | None
 ) -> tuple[Recommendation, ...]:
     factor = _largest_safe_factor(memory_share)
-    suggested = f"{most}" if most else ""
+    suggested = f"{int(batch_size * factor)}" if batch_size else ""
     return (
         Recommendation(
             "Try a larger batch, raising it while examples per second rise.",

@@ -83,29 +83,3 @@ def test_promises_no_gain_from_one_batch_size():
 def test_an_open_finding_stays_above_the_limit():
     assert ask(used_share=0.63, already_open=True) is not None
     assert ask(used_share=0.67, already_open=True) is None
-
-
-def test_a_trial_says_what_fits_and_what_it_is_worth():
-    finding = ask(
-        batch_size=32.0,
-        probe_batch_largest=600.0,
-        probe_batch_base_seconds=0.064,
-        probe_batch_seconds_per_example=0.002,
-    )
-
-    assert finding.recommendations[0].suggested == "up to 512"
-    # 32 in 0.128 s, 512 in 1.088 s.
-    assert finding.gain.bound == pytest.approx(1.88, abs=0.01)
-
-
-def test_silent_when_the_trial_promises_nothing():
-    times = {
-        "probe_batch_base_seconds": 0.0,
-        "probe_batch_seconds_per_example": 0.002,
-    }
-
-    assert ask(batch_size=32.0, probe_batch_largest=600.0, **times) is None
-
-
-def test_without_a_trial_no_gain_is_promised():
-    assert ask(batch_size=32.0).gain is None
