@@ -121,9 +121,8 @@ FAULTS = (
             file_bytes=8 * MIB,
             files_there=48,
             cold="first epoch",
-            epoch_steps=100,
+            epoch_steps=200,
             device=0.010,
-            seconds=25.0,
         ),
     ),
     Case(
@@ -193,7 +192,7 @@ FAULTS = (
         "150 kB kept for ever at each step, for 10.5 minutes",
         "M5",
         ("M4",),
-        Job(leak_bytes=150_000, device=0.200, seconds=630.0),
+        Job(leak_bytes=150_000, device=0.200, seconds=630.0, sample_seconds=4.0),
         is_light=True,
     ),
     Case(
@@ -216,7 +215,7 @@ FAULTS = (
         "4 ranks that wait for each other; rank 2 takes half as long again",
         "G3",
         (),
-        Job(workers=0, ranks=4, slow_rank=2, slow_rank_factor=1.5),
+        Job(workers=0, prepare_cpu=0.0002, ranks=4, slow_rank=2, slow_rank_factor=1.5),
         is_light=True,
     ),
     Case(

@@ -69,7 +69,7 @@ HEALTHY_JOBS = (
         "balanced-ranks",
         "4 ranks that wait for each other, equally fast",
         True,
-        Job(workers=0, ranks=4),
+        Job(workers=0, prepare_cpu=0.0002, ranks=4),
     ),
     (
         "service",

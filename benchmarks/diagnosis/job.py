@@ -68,6 +68,7 @@ class Job:
     first_request_factor: float = 1.0
 
     # What record.py arranges around it.
+    sample_seconds: float = 1.0  # long recordings are kept small by fewer readings
     quota_cores: float = 0.0  # 0: none
     neighbours: int = 0  # processes beside it that compute all the time
 

@@ -88,7 +88,10 @@ def _summary(
             f"{sum(len(each.failed) for each in [*faults, *healthy])}",
         ),
     ]
-    goal = f"The goal is {100 * GOAL:.0f} % and no alarm."
+    goal = (
+        f"The goal is {100 * GOAL:.0f} % and no alarm. That others use the machine (H9)"
+        " is no false alarm where they did: the last table says how much."
+    )
     return _table(("", ""), rows) + f"\n\n{goal}"
 
 

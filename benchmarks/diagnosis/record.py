@@ -89,7 +89,12 @@ def record(case: Case, seed: int) -> int:
                 *(sys.executable, "-m", "benchmarks.diagnosis.trainer"),
                 *(case.name, "--seed", str(seed), *given),
             ],
-            env={**os.environ, "SEAMARK_SPOOL": folder, "SEAMARK_MODE": "offline"},
+            env={
+                **os.environ,
+                "SEAMARK_SPOOL": folder,
+                "SEAMARK_MODE": "offline",
+                "SEAMARK_SAMPLE_SECONDS": f"{case.job.sample_seconds:g}",
+            },
             stderr=subprocess.PIPE,
             text=True,
         )

@@ -130,3 +130,10 @@ def test_a_rule_that_lacks_a_signal_is_not_wrong():
     one = replace(replayed(FAULT, found("D1", primary=True)), unanswered=("D3",))
 
     assert verdict_of(one, KNOWN) == Verdict.UNANSWERED
+
+
+def test_that_others_use_the_machine_is_no_false_alarm_where_they_did():
+    quiet = replayed(HEALTHY, found("H9"))
+
+    assert quiet.false_alarms
+    assert not replace(quiet, other_cores=1.2).false_alarms

@@ -21,8 +21,6 @@ Catalogue: D1, input bound.
 from __future__ import annotations
 
 from tracker.diagnosis.finding import (
-    AGREEING,
-    ALONE,
     CONTRADICTED,
     Evidence,
     Finding,
@@ -61,8 +59,14 @@ def check(
     if waiting is None or not waiting.is_notable(already_open=already_open):
         return None
 
+    trials = Trials(
+        probe_step_seconds,
+        probe_loader_seconds,
+        probe_prepare_seconds,
+        probe_fetch_seconds,
+    )
     is_critical = waiting.exposed_share >= CRITICAL_SHARE
-    trials = Trials(probe_step_seconds, probe_loader_seconds)
+    gpu_disagrees = waiting.exposed_share < waiting.share / 2
     return Finding(
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
         summary=(
@@ -72,7 +76,7 @@ def check(
         ),
         evidence=(*_evidence(waiting), *trials.evidence()),
         recommendations=(
-            _cause(probe_prepare_seconds, probe_fetch_seconds),
+            trials.recommendation(),
             Recommendation(
                 "Prepare batches while the training step works: load in other processes"
                 " and ahead of need."
@@ -87,35 +91,10 @@ def check(
             (trials.floor(waiting),),
         ),
         margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
-        corroboration=_corroboration(waiting, trials),
+        corroboration=(
+            CONTRADICTED if gpu_disagrees else trials.corroboration(waiting)
+        ),
     )
-
-
-def _cause(prepare: float | None, fetch: float | None) -> Recommendation:
-    if prepare is None or fetch is None:
-        return Recommendation(
-            "Find what the batches wait for: CPU work, storage or the network."
-            " The rules about these name it when they have their signals; a trial of"
-            " the loader tells fetching from preparing.",
-            code="run.probe.cached(loader)",
-        )
-    return Recommendation(
-        f"As tried, a batch takes {duration(prepare)} to prepare and"
-        f" {duration(fetch)} to fetch: "
-        + (
-            "bring the data nearer, or keep them in memory."
-            if fetch > prepare
-            else "make preparing it cheaper, or do it in more processes."
-        )
-    )
-
-
-def _corroboration(waiting: Waiting, trials: Trials) -> float:
-    gpu_disagrees = waiting.exposed_share < waiting.share / 2
-    keeps_up = trials.loader_keeps_up(waiting)
-    if gpu_disagrees or keeps_up:
-        return CONTRADICTED
-    return ALONE if keeps_up is None else AGREEING
 
 
 def _evidence(waiting: Waiting) -> tuple[Evidence, ...]:
