@@ -238,6 +238,8 @@ class Trials:
         self._warn(name, f"{passage.count} batches in time are too few to tell")
 
     def _warn(self, name: str, text: str) -> None:
+        # Each time: whoever calls again waits for an answer again.
+        self._notices.forget(f"probe {name}")
         self._notices.warn(f"probe {name}", f"run.probe.{name}: {text}")
 
 

@@ -251,3 +251,10 @@ def test_results_are_values_that_can_be_stored(run):
     result = run.probe.loader(Batches(seconds=0.001))
 
     assert json.dumps(result.values())
+
+
+def test_each_call_that_fails_says_so(run, caplog):
+    for _ in range(2):
+        run.probe.synthetic(lambda _batch: 1 / 0, 1)
+
+    assert caplog.text.count("division by zero") == 2
