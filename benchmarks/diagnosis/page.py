@@ -35,6 +35,8 @@ def page(
                 _faults(faults, known),
                 "## Wrong and silent",
                 _wrong(faults, known),
+                "## Alarms about something else",
+                _other_alarms(faults),
                 "## Healthy jobs",
                 _healthy(healthy),
                 "## Rules",
@@ -126,6 +128,21 @@ def _wrong(faults: Sequence[Replayed], known: set[str]) -> str:
             )
             lines.append(f"- {each.name}: expected {each.case.expects}, got {said}")
     return "\n".join(lines) or "None."
+
+
+def _other_alarms(faults: Sequence[Replayed]) -> str:
+    lines = [
+        f"- {each.name} ({each.case.expects}): {f.number} `{f.rule}`,"
+        f" {f.confidence:.2f}: {f.summary}"
+        for each in faults
+        for f in each.false_alarms
+        if not f.is_primary
+    ]
+    return "\n".join(
+        ["More than possible, no symptom, and not the main finding.", "", *lines]
+        if lines
+        else ["None."]
+    )
 
 
 def _healthy(healthy: Sequence[Replayed]) -> str:

@@ -75,12 +75,19 @@ class Replayed:
         return mains[-1] if mains else None
 
     @property
-    def false_alarms(self) -> list[Found]:
-        wanted = {self.case.expects, *self.case.also}
+    def true_numbers(self) -> set[str]:
+        """Return what may be said of the job."""
+        true = {self.case.expects, *self.case.also}
         if (self.other_cores or 0.0) >= NOTABLE_OTHER_CORES:
-            wanted.add(NEIGHBOURS)
+            true.add(NEIGHBOURS)
+        return true
+
+    @property
+    def false_alarms(self) -> list[Found]:
+        """Return what a reader takes for a fault that the job does not have."""
+        true = self.true_numbers
         return [
-            each for each in self.found if each.is_alarm and each.number not in wanted
+            each for each in self.found if each.is_alarm and each.number not in true
         ]
 
 
@@ -130,7 +137,7 @@ class Share:
 @dataclass(frozen=True, slots=True)
 class RuleScore:
     number: str
-    rule: str
+    rule: str  # or several that share the number
     precision: Share  # of its alarms, those where it names what was injected
     recall: Share  # of the recordings made for it, those where it found anything
     primary: Share  # of those, where it was the main finding
@@ -139,12 +146,15 @@ class RuleScore:
 def score_rules(
     replayed: Iterable[Replayed], rules: Iterable[tuple[str, str]]
 ) -> list[RuleScore]:
-    """`rules` are numbers and names. A rule that nothing concerns is left out."""
+    """`rules` are numbers and names. A number that nothing concerns is left out."""
     recordings = list(replayed)
-    scores = []
+    names: dict[str, list[str]] = {}
     for number, rule in rules:
+        names.setdefault(number, []).append(rule)
+    scores = []
+    for number in sorted(names, key=_order):
         alarms = [
-            (each, number in (each.case.expects, *each.case.also))
+            number in each.true_numbers
             for each in recordings
             if any(f.is_alarm and f.number == number for f in each.found)
         ]
@@ -155,10 +165,14 @@ def score_rules(
             scores.append(
                 RuleScore(
                     number,
-                    rule,
-                    Share(sum(right for _, right in alarms), len(alarms)),
+                    ", ".join(names[number]),
+                    Share(sum(alarms), len(alarms)),
                     Share(len(found), len(made_for)),
                     Share(len(first), len(made_for)),
                 )
             )
     return scores
+
+
+def _order(number: str) -> tuple[str, int]:
+    return number[:1], int(number[1:]) if number[1:].isdigit() else 0
