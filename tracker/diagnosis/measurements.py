@@ -211,7 +211,26 @@ def _clean_steps(steps: Steps) -> Steps:
     # Clocks of different machines may jump; windows need order.
     if np.any(np.diff(steps.times) < 0):
         steps = steps.select(np.argsort(steps.times, kind="stable"))
-    return steps
+    return _with_times(steps)
+
+
+def _with_times(steps: Steps) -> Steps:
+    """Let rules know when steps ended, and what time passed between them.
+
+    Only neighbours have time between them: what a restart took is no gap.
+    """
+    gaps = np.zeros(len(steps))
+    between = np.diff(steps.times) / MICROSECONDS - steps.columns["step_seconds"][1:]
+    follows = np.diff(steps.numbers) == 1
+    gaps[1:] = np.where(follows, np.maximum(between, 0.0), 0.0)
+    return replace(
+        steps,
+        columns={
+            **steps.columns,
+            "step_end_seconds": steps.times / MICROSECONDS,
+            "gap_before_step_seconds": gaps,
+        },
+    )
 
 
 def _clean_phases(steps: Steps) -> Steps:

@@ -28,6 +28,7 @@ from tracker.diagnosis.signals.signal import USUAL_QUALITY
 from tracker.models import Kind as AttributeKind
 from tracker.models import Run, Stage, State
 from tracker.queries.attributes import AttributeRow, list_attributes
+from tracker.queries.best_rates import best_read_rate
 from tracker.queries.losses import read_losses
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.ranks import read_ranks
@@ -73,6 +74,9 @@ def read_measurements(
     points = _read_series(stage.run, prefix, rows, wanted)
 
     qualities = _qualities(rows.get(READINGS))
+    facts = _facts(rows) | _facts_of_stage(stage)
+    if is_all:
+        facts |= _facts_of_earlier_runs(stage, facts.get("host"))
     steps, spans = _steps(points, extra, phases)
     return Measurements(
         steps=steps,
@@ -81,7 +85,7 @@ def read_measurements(
             for signal in _of_kind(Kind.SAMPLED)
             if signal.path in points
         },
-        facts=_facts(rows) | _facts_of_stage(stage),
+        facts=facts,
         gpus={gpu: _gpu_signals(gpu, points, rows, qualities) for gpu in gpus},
         gpu_count=len(gpus) or _gpu_count(rows),
         spans=spans,
@@ -105,6 +109,11 @@ def _facts_of_stage(stage: Stage) -> dict[str, Fact]:
         ),
     }
     return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _facts_of_earlier_runs(stage: Stage, host: Fact | None) -> dict[str, Fact]:
+    best = best_read_rate(stage, host) if isinstance(host, str) else None
+    return {} if best is None else {"best_read_bytes_per_second": best}
 
 
 def _share(stage: Stage, stages: Iterable[Stage], now: datetime) -> float | None:

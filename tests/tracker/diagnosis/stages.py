@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +39,19 @@ def steps(
     ends = START + (np.cumsum(seconds) * SECOND).astype(np.int64)
     columns = {"step_seconds": seconds, "data_wait_seconds": waits}
     return Steps(np.arange(count, dtype=np.float64), ends, columns)
+
+
+def steps_in_epochs(
+    lengths: Sequence[int],
+    *,
+    gap: float = 0.5,
+    total: float | np.ndarray = 0.1,
+    waiting: float | np.ndarray = 0.0,
+) -> Steps:
+    """Steps of epochs that so much time passes between."""
+    rows = steps(total=total, waiting=waiting, count=sum(lengths))
+    epoch = np.repeat(np.arange(len(lengths)), lengths)
+    return replace(rows, times=rows.times + (epoch * gap * SECOND).astype(np.int64))
 
 
 def stage(
@@ -132,6 +145,11 @@ def loading_in_workers(
 
 def with_facts(measurements: Measurements, **facts: Fact) -> Measurements:
     return replace(measurements, facts={**measurements.facts, **facts})
+
+
+def without_facts(measurements: Measurements, *names: str) -> Measurements:
+    facts = {n: fact for n, fact in measurements.facts.items() if n not in names}
+    return replace(measurements, facts=facts)
 
 
 def rules_of(diagnosis: Diagnosis) -> list[str]:

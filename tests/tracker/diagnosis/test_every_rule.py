@@ -10,6 +10,7 @@ import pytest
 from tests.tracker.diagnosis.stages import SECOND, START
 from tracker.diagnosis import rules
 from tracker.diagnosis.engine import diagnose
+from tracker.diagnosis.finding import TOO_SHORT
 from tracker.diagnosis.measurements import Measurements, Steps
 from tracker.diagnosis.signals import SIGNALS, Kind, Ranks, Samples, Tracked
 
@@ -54,7 +55,8 @@ def test_every_rule_explains_only_rules_that_exist(rule):
 def test_every_rule_is_unanswered_without_its_signals(rule):
     diagnosis = diagnose(Measurements(), rules=[rule])
 
-    assert diagnosis.unanswered == {rule.name: rule.needs}
+    # One that has several ways to know says itself what it lacks, of a long stage.
+    assert diagnosis.unanswered == {rule.name: rule.needs or (TOO_SHORT,)}
     assert not diagnosis.failed
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracker.diagnosis.signals.signal import WORD, fact, sampled
+from tracker.diagnosis.signals.signal import WORD, fact, per_step, sampled
 
 DERIVED = (
     sampled(
@@ -10,6 +10,21 @@ DERIVED = (
         "",
         "%",
         "Utilization of the busiest GPU at each reading.",
+    ),
+    per_step(
+        "step_end_seconds", "", "s", "When each step ended, in seconds since 1970."
+    ),
+    per_step(
+        "gap_before_step_seconds",
+        "",
+        "s",
+        "Time since the step before had ended: between epochs, the first batch's too.",
+    ),
+    fact(
+        "best_read_bytes_per_second",
+        "",
+        "B/s",
+        "Best read rate that runs of this project had on this host.",
     ),
     fact("stage_name", "", WORD, "Name of the stage."),
     fact("stage_state", "", WORD, "State of the stage, such as running or failed."),

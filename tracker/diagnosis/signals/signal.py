@@ -31,6 +31,7 @@ LOADER = "for batch in run.loader(loader):"
 PHASE = 'with run.phase("forward"):'
 INIT = 'run = agent.init("my run", stage="train")'
 DESCRIBE = "agent.frameworks.torch.describe(run, model=model, optimizer=optimizer)"
+DATASET = "SEAMARK_DATASET=/path/to/data python train.py"
 LOSS = 'run.log({"train/loss": loss})'
 
 
