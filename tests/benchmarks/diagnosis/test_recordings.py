@@ -21,7 +21,7 @@ LARGEST = 200 * 1024
 LARGEST_TOGETHER = 10 * 2**20
 
 every_recording = pytest.mark.parametrize(
-    "path", all_recordings(), ids=lambda p: p.stem
+    "path", [*all_recordings()], ids=lambda p: p.stem
 )
 
 
