@@ -11,7 +11,13 @@ import msgspec
 from django.db.models import F
 
 from tracker.diagnosis.chain import SEVERITIES, weight
-from tracker.diagnosis.finding import NO_GPU, Evidence, Gain, Recommendation, Severity
+from tracker.diagnosis.finding import (
+    NOT_APPLICABLE,
+    Evidence,
+    Gain,
+    Recommendation,
+    Severity,
+)
 from tracker.diagnosis.judgement import Judgement, Label, label_of
 from tracker.diagnosis.measurements import Window
 from tracker.diagnosis.rules import RULES
@@ -294,8 +300,12 @@ def _dismissal(finding: Finding) -> Dismissal | None:
 def _unanswered(
     unanswered: dict[str, list[str]],
 ) -> tuple[list[UnansweredRule], list[RuleLabel]]:
-    """Part rules that lack something from those that need a GPU where there is none."""
-    lacking = {rule: lacks for rule, lacks in unanswered.items() if lacks != [NO_GPU]}
+    """Part rules that lack something from those that are about another kind of stage."""
+    lacking = {
+        rule: lacks
+        for rule, lacks in unanswered.items()
+        if not lacks or not NOT_APPLICABLE.issuperset(lacks)
+    }
     rules = [
         UnansweredRule(name, TITLES.get(name, name), [_lack(lack) for lack in lacks])
         for name, lacks in lacking.items()

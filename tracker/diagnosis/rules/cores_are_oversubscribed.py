@@ -293,9 +293,9 @@ def _quality(
 
 
 def _margin(load: _Load) -> float:
-    margins = []
-    if load.is_throttled and load.throttled is not None:
-        margins.append(margin_above(load.throttled, THROTTLED_SHARE))
-    if load.is_crammed and load.core_wait is not None:
-        margins.append(margin_above(load.core_wait, CORE_WAIT_SHARE))
-    return max(margins, default=0.5)
+    stopped = load.throttled if load.is_throttled else 0.0
+    waited = load.core_wait if load.is_crammed else 0.0
+    return max(
+        margin_above(stopped or 0.0, THROTTLED_SHARE),
+        margin_above(waited or 0.0, CORE_WAIT_SHARE),
+    )

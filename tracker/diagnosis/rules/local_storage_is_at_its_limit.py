@@ -107,8 +107,12 @@ def check(
             cgroup_read_bytes_per_second or host_disk_read_bytes_per_second,
         )
     )
-    if is_elsewhere or _writes_more(
-        job_read_bytes_per_second, job_write_bytes_per_second
+    rate = typical(job_read_bytes_per_second)
+    is_trickle = rate < LOWEST_RATE_BYTES_PER_SECOND
+    if (
+        is_elsewhere
+        or is_trickle
+        or _writes_more(job_read_bytes_per_second, job_write_bytes_per_second)
     ):
         return None
     storage = measure_storage_wait(
@@ -127,16 +131,13 @@ def check(
 
     own_best = highest(job_read_bytes_per_second)
     reading = _Reading(
-        bytes_per_second=typical(job_read_bytes_per_second),
+        bytes_per_second=rate,
         best=max(own_best, best_read_bytes_per_second or 0.0),
         is_best_of_earlier_runs=best_read_bytes_per_second is not None,
         seconds_of_a_read=_typical(host_disk_read_seconds),
         queue=_typical(host_disk_queue),
     )
-    if (
-        reading.bytes_per_second < LOWEST_RATE_BYTES_PER_SECOND
-        or reading.share < SHARE_OF_BEST_RATE
-    ):
+    if reading.share < SHARE_OF_BEST_RATE:
         return None
     return _finding(waiting, storage, reading, loader_workers, framework)
 

@@ -37,7 +37,7 @@ from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import in_memory_line, shards_line
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_above, margin_below
+from tracker.diagnosis.statistics import average, margin_above, margin_below
 from tracker.diagnosis.waiting import Waiting, measure_waiting
 from tracker.diagnosis.wording import count, duration, percent, size
 
@@ -58,6 +58,8 @@ LARGEST_HIT_SHARE = 0.80
 # That each later epoch's share may differ from the others'.
 FLAT_WITHIN = 0.10
 DATA_OF_MEMORY = 0.90
+# What reads less has its data in memory, or elsewhere.
+LEAST_READ_BYTES_PER_SECOND = 1_000_000.0
 
 
 def check(
@@ -82,12 +84,13 @@ def check(
         job_read_bytes_per_second,
         job_requested_bytes_per_second,
     )
+    reads = average(job_read_bytes_per_second.values) >= LEAST_READ_BYTES_PER_SECOND
     if epochs is None:
-        return Abstention((EPOCHS,)) if waits else None
+        return Abstention((EPOCHS,)) if waits and reads else None
 
     quality = job_read_bytes_per_second.quality
     cold = _cold(epochs, quality)
-    if cold is not None or waiting is None or not waits:
+    if cold is not None or waiting is None or not waits or not reads:
         return cold
     if memory_limit_bytes is None or epochs.requested is None:
         return Abstention(("memory_limit_bytes", "job_requested_bytes_per_second"))

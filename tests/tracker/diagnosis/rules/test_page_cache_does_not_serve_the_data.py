@@ -109,3 +109,12 @@ def test_says_what_it_lacks():
         (no_limit, "memory_limit_bytes"),
     ):
         assert lack in diagnose(measured, rules=[RULE]).unanswered[NAME]
+
+
+def test_a_job_that_reads_nothing_needs_no_epochs():
+    one_epoch = stage(
+        step_rows=steps_in_epochs([300], total=0.1, waiting=0.05),
+        sampled={"job_read_bytes_per_second": 0.0},
+    )
+
+    assert diagnose(one_epoch, rules=[RULE]).healthy == (NAME,)
