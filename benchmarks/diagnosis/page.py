@@ -81,7 +81,11 @@ def _summary(
     unanswered = verdicts.count(Verdict.UNANSWERED)
     rows = [
         ("primary cause right, of faults whose rule answers", Share(good, len(judged))),
-        ("of these exactly the one expected", Share(strict, len(judged))),
+        (
+            "and with those that lack a signal counted as wrong",
+            Share(good, len(judged) + unanswered),
+        ),
+        ("of the former exactly the one expected", Share(strict, len(judged))),
         ("healthy jobs with an alarm", Share(alarmed, len(healthy))),
         ("recordings of faults that have no rule yet", f"{lacking}"),
         ("recordings whose rule lacks a signal, such as a GPU's", f"{unanswered}"),
