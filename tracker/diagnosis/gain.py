@@ -41,6 +41,22 @@ def expected_gain(step_seconds: float, floors: tuple[Floor, ...]) -> Gain:
     )
 
 
+def gain_of_share(
+    share: float, what: str, *, recovery: float = USUAL_RECOVERY, next_limit: str = ""
+) -> Gain:
+    """Return what it is worth to save a share of all time; `what` takes that time."""
+    share = min(max(0.0, share), 1.0 - 1.0 / LARGEST_BOUND)
+    return Gain(
+        bound=1.0 / (1.0 - share),
+        likely=1.0 / (1.0 - recovery * share),
+        basis=(
+            f"{what} takes {percent(share)} of the time. Fixes usually recover"
+            f" {percent(recovery)} of that."
+        ),
+        next_limit=next_limit,
+    )
+
+
 def recoverable_share(gain: Gain | None) -> float:
     """Return the share of time that a likely fix would save."""
     return 1.0 - 1.0 / gain.likely if gain and gain.likely > 0 else 0.0

@@ -91,6 +91,7 @@ def check(
     step_seconds: Array | None = None,
     data_wait_seconds: Array | None = None,
     busiest_gpu_percent: Samples | None = None,
+    exposed_wait_seconds: Array | None = None,
     job_cpu_cores: Samples | None = None,
     effective_cores: float | None = None,
     cgroup_throttled_share: Samples | None = None,
@@ -104,7 +105,9 @@ def check(
     already_open: bool = False,
 ) -> Answer:
     if step_seconds is not None and data_wait_seconds is not None:
-        waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+        waiting = measure_waiting(
+            step_seconds, data_wait_seconds, busiest_gpu_percent, exposed_wait_seconds
+        )
         if waiting is None or not waiting.is_notable(already_open=already_open):
             return None
         trials = Trials(
@@ -153,7 +156,7 @@ def _measured(
             waiting.step_seconds,
             (trials.floor(waiting),),
         ),
-        explains=("host-memory-is-unused",),
+        explains=("host-memory-is-unused", "gpu-utilization-is-low"),
         margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
         corroboration=(
             CONTRADICTED if gpu_disagrees else trials.corroboration(waiting)
@@ -265,6 +268,7 @@ def _guessed(busiest: Samples, cause: _Cause) -> Finding:
             "Time the steps: if they wait for no batch, the GPU has pauses of another"
             " kind."
         ),
+        explains=("gpu-utilization-is-low",),
         quality=COARSE,
         margin=margin_below(usual, MOST_GPU_PERCENT),
         corroboration=ALONE,
