@@ -29,6 +29,7 @@ from agent.tags import Tags
 
 if TYPE_CHECKING:
     from agent.session import Session
+    from agent.trials.trials import Trials
 
 Batch = TypeVar("Batch")
 
@@ -143,6 +144,19 @@ class Run:
             workers: The number of loader processes; 0 if there are none.
         """
         return Loader(self.steps, batches, batch_size=batch_size, workers=workers)
+
+    @property
+    def probe(self) -> Trials:
+        """What tries parts of the training by themselves, each for a minute at most.
+
+        `run.probe.loader(loader)` says how fast the loader is without the model;
+        docs/how-to/probe-a-job.md has the others.
+        """
+        # Imported here: most scripts never ask.
+        with importing():
+            from agent.trials.trials import Trials  # noqa: PLC0415
+        is_enabled = self.settings.mode is not Mode.DISABLED and not self._is_finished
+        return Trials(self.steps, self._notices, is_enabled=is_enabled)
 
     def fail(self, error: BaseException | str) -> None:
         """Say that the run failed, and finish it."""

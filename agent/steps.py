@@ -6,7 +6,8 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,7 @@ class Steps:
         self._torch: TorchLoop | None = None
         self._device: DeviceTimes | None = None
         self._has_failed = False
+        self._is_paused = False
 
     @property
     def is_looping(self) -> bool:
@@ -51,7 +53,7 @@ class Steps:
 
     def begin(self) -> bool:
         """Start timing a loop; False within another one, whose step it is part of."""
-        if self._loop_thread is not None:
+        if self._loop_thread is not None or self._is_paused:
             return False
         self._loop_thread = threading.get_ident()
         self._phases.clear()
@@ -86,6 +88,15 @@ class Steps:
             self._look_at_framework()
         self._steps += 1
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Log nothing of what steps and phases take meanwhile."""
+        was_paused, self._is_paused = self._is_paused, True
+        try:
+            yield
+        finally:
+            self._is_paused = was_paused
+
     def state_facts(self, facts: Mapping[str, object]) -> None:
         """Log what is known about the loop before it starts."""
         for name, value in facts.items():
@@ -104,6 +115,8 @@ class Steps:
     def opened(self, phase: Phase) -> None:
         """A phase begins, perhaps within another."""
         self._open.phases.append(phase)
+        if self._is_paused:
+            return
         if self._device is not None and self._loop_thread == threading.get_ident():
             try:
                 phase.span = self._device.open(phase.name)
@@ -118,6 +131,8 @@ class Steps:
             self._open.phases.remove(phase)
         if self._open.phases:
             self._open.phases[-1].seconds_of_others += seconds
+        if self._is_paused:
+            return
         own = max(0.0, seconds - phase.seconds_of_others)
         if self._loop_thread == threading.get_ident():
             self._phases[phase.name] = self._phases.get(phase.name, 0.0) + own

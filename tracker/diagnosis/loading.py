@@ -28,6 +28,8 @@ class Loading:
     busy_cores: float  # of one loading process
     cpu_seconds: float  # loading, per step
     other_cpu_seconds: float  # training, per step
+    # What the training process itself took, per step; None where it loads, too.
+    main_cpu_seconds: float | None = None
 
     def floors(self, waiting: Waiting, effective_cores: float) -> tuple[Floor, ...]:
         """What limits the step when loading runs beside training."""
@@ -43,8 +45,8 @@ class Loading:
     def workers_that_keep_up(self, waiting: Waiting, effective_cores: float) -> int:
         """Return how many loader workers come closest to a step that never waits.
 
-        Training keeps the cores that it needs itself: one of them beside a busy
-        GPU, less where most of the time goes into loading.
+        Training keeps the cores that it needs itself: one of them beside a GPU that
+        it waits for busily, next to none where it sleeps meanwhile.
         """
         step = max(floor.seconds for floor in self.floors(waiting, effective_cores))
         if not step > 0:
@@ -62,7 +64,9 @@ class Loading:
         return self.workers * waiting.step_seconds
 
     def _training_seconds(self, waiting: Waiting) -> float:
-        # A process that waits for its GPU holds a core, too.
+        if self.main_cpu_seconds is not None:
+            return self.main_cpu_seconds
+        # A process that waits for its GPU may hold a core, too.
         return max(waiting.compute_seconds, self.other_cpu_seconds)
 
 
@@ -101,6 +105,11 @@ def measure_loading(
         busy_cores=busy_cores,
         cpu_seconds=loading_seconds,
         other_cpu_seconds=step_cpu_seconds - loading_seconds,
+        main_cpu_seconds=(
+            typical(job_main_cpu_cores) * waiting.step_seconds
+            if workers and job_main_cpu_cores is not None
+            else None
+        ),
     )
 
 

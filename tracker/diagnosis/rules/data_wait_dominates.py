@@ -15,6 +15,8 @@ A stream that yields slowly on purpose looks the same.
 Only batches that pass through `run.loader(...)` or a framework's callback are seen.
 A GPU counts as working when any kernel runs, so a share of waiting can go unseen.
 Without timed steps it is a guess, and says so.
+Where `run.probe` has tried the loader alone and it keeps up with the step, something
+that both need at the same time is the limit, such as cores; the rule is less sure then.
 
 Catalogue: D1, input bound.
 """
@@ -36,7 +38,7 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Severity,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.gain import expected_gain
 from tracker.diagnosis.input_lines import prefetch_line
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.signals.signal import LOADER
@@ -47,6 +49,7 @@ from tracker.diagnosis.statistics import (
     percentile,
     typical,
 )
+from tracker.diagnosis.trials import Trials
 from tracker.diagnosis.waiting import (
     NOTABLE_SHARE,
     RELEASE_SHARE,
@@ -95,6 +98,10 @@ def check(
     io_pressure_share: Samples | None = None,
     loader_workers: float | None = None,
     framework: str | None = None,
+    probe_step_seconds: float | None = None,
+    probe_loader_seconds: float | None = None,
+    probe_prepare_seconds: float | None = None,
+    probe_fetch_seconds: float | None = None,
     already_open: bool = False,
 ) -> Answer:
     if step_seconds is not None and data_wait_seconds is not None:
@@ -103,7 +110,13 @@ def check(
         )
         if waiting is None or not waiting.is_notable(already_open=already_open):
             return None
-        return _measured(waiting, round(loader_workers or 0), framework)
+        trials = Trials(
+            probe_step_seconds,
+            probe_loader_seconds,
+            probe_prepare_seconds,
+            probe_fetch_seconds,
+        )
+        return _measured(waiting, trials, round(loader_workers or 0), framework)
     if step_seconds is None and busiest_gpu_percent is not None:
         cause = _likely_cause(
             job_cpu_cores, effective_cores, cgroup_throttled_share, io_pressure_share
@@ -114,7 +127,9 @@ def check(
     return Abstention(tuple(name for name, timed in timers if timed is None))
 
 
-def _measured(waiting: Waiting, workers: int, framework: str | None) -> Finding:
+def _measured(
+    waiting: Waiting, trials: Trials, workers: int, framework: str | None
+) -> Finding:
     is_critical = waiting.exposed_share >= CRITICAL_SHARE
     gpu_disagrees = waiting.exposed_share < waiting.share / 2
     return Finding(
@@ -124,12 +139,9 @@ def _measured(waiting: Waiting, workers: int, framework: str | None) -> Finding:
             f" next batch: {duration(waiting.seconds)} of every"
             f" {duration(waiting.step_seconds)} step."
         ),
-        evidence=_evidence(waiting),
+        evidence=(*_evidence(waiting), *trials.evidence()),
         recommendations=(
-            Recommendation(
-                "Find what the batches wait for: CPU work, storage or the network."
-                " The rules about these name it when they have their signals."
-            ),
+            trials.recommendation(),
             Recommendation(
                 "Prepare batches while the training step works: load in other processes"
                 " and ahead of need.",
@@ -142,11 +154,13 @@ def _measured(waiting: Waiting, workers: int, framework: str | None) -> Finding:
         ),
         gain=expected_gain(
             waiting.step_seconds,
-            (Floor(waiting.compute_seconds, "the training step's own work"),),
+            (trials.floor(waiting),),
         ),
         explains=("host-memory-is-unused", "gpu-utilization-is-low"),
         margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
-        corroboration=CONTRADICTED if gpu_disagrees else ALONE,
+        corroboration=(
+            CONTRADICTED if gpu_disagrees else trials.corroboration(waiting)
+        ),
     )
 
 

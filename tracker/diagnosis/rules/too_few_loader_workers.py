@@ -11,6 +11,7 @@ More processes load at the same time. This is the cheapest cure of all: one argu
 Cores that the job may use can be busy with other jobs. New workers then take their
 part from those, and gain less than the bound says.
 If storage is the limit, more processes only wait together.
+Both are no question where `run.probe.workers` has tried: its number is the one named.
 The memory of a new worker is guessed from that of the processes there are.
 TensorFlow loads in threads of the training process: where these keep more than one core busy,
 they run beside each other already, and the rule is silent.
@@ -110,6 +111,8 @@ def check(
     busiest_gpu_percent: Samples | None = None,
     exposed_wait_seconds: Array | None = None,
     framework: str | None = None,
+    probe_workers_best: float | None = None,
+    probe_workers_seconds: float | None = None,
     already_open: bool = False,
 ) -> Answer:
     waiting = measure_waiting(
@@ -138,8 +141,12 @@ def check(
     cpu_share = typical(job_cpu_cores) / effective_cores
     in_threads = framework == "tensorflow" and loading.workers == 0
     is_parallel = in_threads and _main_cores(job_main_cpu_cores) > MOST_SERIAL_CORES
+    best = loading.workers_that_keep_up(waiting, effective_cores)
+    if probe_workers_best is not None:
+        # Tried is better than worked out, upwards and downwards.
+        best = round(probe_workers_best)
     suggested = min(
-        loading.workers_that_keep_up(waiting, effective_cores),
+        best,
         workers_in_memory(loading.workers, job_memory_bytes, memory_limit_bytes),
         workers_in_shared_memory(loading.workers, shared_memory_used_share),
     )
@@ -154,7 +161,10 @@ def check(
         shared_memory_bytes=shared_memory_total_bytes,
         in_threads=in_threads,
     )
-    gain = expected_gain(waiting.step_seconds, loading.floors(waiting, effective_cores))
+    floors = loading.floors(waiting, effective_cores)
+    if probe_workers_seconds is not None:
+        floors += (Floor(probe_workers_seconds, "the loader with them, as tried"),)
+    gain = expected_gain(waiting.step_seconds, floors)
     is_short = not is_parallel and _is_short_of_workers(
         loading, cpu_share, already_open=already_open
     )

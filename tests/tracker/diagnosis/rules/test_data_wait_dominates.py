@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, samples, stage, steps
-from tracker.diagnosis.finding import Abstention, Finding, Severity
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    CONTRADICTED,
+    Abstention,
+    Finding,
+    Severity,
+)
 from tracker.diagnosis.measurements import Steps
 from tracker.diagnosis.rules.data_wait_dominates import check
 
@@ -98,6 +105,37 @@ def test_the_likely_gain_lies_below_the_bound():
 
 def test_silent_without_any_step():
     assert check(**run(0.9, count=0)) is None
+
+
+def test_a_trial_of_the_step_is_the_floor_of_the_gain():
+    finding = check(**run(0.6), probe_step_seconds=0.25)
+
+    assert finding.gain.bound == pytest.approx(4.0)
+    assert "as tried" in finding.gain.basis
+    assert "probe_step_seconds" in {each.signal for each in finding.evidence}
+
+
+@pytest.mark.parametrize(
+    ("loader_seconds", "corroboration"),
+    [
+        pytest.param(None, ALONE, id="nobody tried"),
+        pytest.param(1.0, AGREEING, id="the loader alone is too slow"),
+        pytest.param(0.3, CONTRADICTED, id="the loader alone keeps up"),
+    ],
+)
+def test_a_trial_of_the_loader_agrees_or_disagrees(loader_seconds, corroboration):
+    finding = check(**run(0.6), probe_loader_seconds=loader_seconds)
+
+    assert finding.corroboration == corroboration
+
+
+def test_a_trial_tells_fetching_from_preparing():
+    fetching = check(**run(0.6), probe_prepare_seconds=0.1, probe_fetch_seconds=0.5)
+    preparing = check(**run(0.6), probe_prepare_seconds=0.5, probe_fetch_seconds=0.0)
+
+    assert "nearer" in fetching.recommendations[0].text
+    assert "cheaper" in preparing.recommendations[0].text
+    assert check(**run(0.6)).recommendations[0].code == "run.probe.cached(loader)"
 
 
 ON_AND_OFF = np.tile([95.0, 90.0, 0.0, 0.0], 30)

@@ -153,6 +153,40 @@ def test_is_less_sure_where_other_jobs_keep_the_host_busy():
     assert "Other jobs" in crowded.summary
 
 
+def test_a_trial_decides_how_many_workers():
+    finding = ask(waiting=0.8, probe_workers_best=3.0, probe_workers_seconds=0.4)
+
+    assert suggested(finding) == "3 workers"
+    assert finding.gain.bound == pytest.approx(2.5)
+
+
+def test_silent_when_the_trial_found_no_better_number():
+    assert ask(waiting=0.8, probe_workers_best=0.0, probe_workers_seconds=0.8) is None
+
+
+@pytest.mark.parametrize(
+    ("main", "workers"),
+    [
+        pytest.param(0.05, "2 workers", id="training sleeps while its GPU works"),
+        pytest.param(0.95, None, id="training holds a core while its GPU works"),
+    ],
+)
+def test_training_keeps_only_the_cores_that_it_uses(main, workers):
+    # One worker is busy, half of the time is waiting, and there are two cores.
+    finding = check(
+        step_seconds=np.full(100, 0.05),
+        data_wait_seconds=np.full(100, 0.025),
+        job_cpu_cores=readings(min(1.39, 1.0 + main)),
+        effective_cores=2.0,
+        loader_workers=1.0,
+        job_workers=readings(1.0),
+        worker_cpu_cores=readings(1.0),
+        job_main_cpu_cores=readings(main),
+    )
+
+    assert (finding and suggested(finding)) == workers
+
+
 def of_a_trace(*, workers=0.0, exposed=None, **more):
     return check(
         step_seconds=np.full(10, 0.1),

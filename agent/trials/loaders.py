@@ -1,0 +1,109 @@
+"""What trials ask of a loader: PyTorch's, or anything that can be iterated over."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+# Of an iterable that says neither, batches that may be prepared already.
+_USUALLY_READY = 2
+_USUAL_PREFETCH = 2
+
+
+def worker_count(loader: object) -> int:
+    """Return how many worker processes prepare batches; 0 where nobody says so."""
+    count = getattr(loader, "num_workers", 0)
+    return count if isinstance(count, int) and count > 0 else 0
+
+
+def batches_ready(loader: object) -> int:
+    """Return how many batches may be prepared while the first one is waited for."""
+    prefetch = getattr(loader, "prefetch_factor", None)
+    ahead = prefetch if isinstance(prefetch, int) else _USUAL_PREFETCH
+    return max(_USUALLY_READY, worker_count(loader) * ahead + 1)
+
+
+@contextlib.contextmanager
+def iterating(loader: Iterable[object]) -> Iterator[Iterator[object]]:
+    """Iterate, and end the workers that this started."""
+    batches = iter(loader)
+    try:
+        yield batches
+    finally:
+        close = getattr(batches, "close", None) or getattr(
+            batches, "_shutdown_workers", None
+        )
+        # A loader whose workers live on keeps its iterator, and needs it again.
+        if callable(close) and not getattr(loader, "persistent_workers", False):
+            with contextlib.suppress(Exception):
+                close()
+
+
+def end_workers(loader: object) -> None:
+    """End a loader that was made for the trial alone."""
+    close = getattr(loader, "close", None) or getattr(
+        getattr(loader, "_iterator", None), "_shutdown_workers", None
+    )
+    if callable(close):
+        with contextlib.suppress(Exception):
+            close()
+
+
+def few_batches(loader: Iterable[object], batches: int) -> Iterable[object]:
+    """Return what yields the same few batches each time it is iterated over.
+
+    Of a PyTorch DataLoader over a data set with indices that is another one over a
+    part of it, since it may shuffle. Others are iterated over from their beginning.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(loader, torch.utils.data.DataLoader):
+        return loader
+    few: Iterable[object] = _few_of_torch(torch.utils.data, loader, batches)
+    return few
+
+
+def _few_of_torch(data: Any, loader: Any, batches: int) -> Any:
+    """`data` is the module `torch.utils.data`."""
+    dataset, size = loader.dataset, loader.batch_size
+    if size is None or isinstance(dataset, data.IterableDataset):
+        return loader
+    # From everywhere: what was read just now is at the beginning, often.
+    count = min(batches * size, len(dataset))
+    every = max(1, len(dataset) // max(1, count))
+    workers: dict[str, Any] = {}
+    if loader.num_workers:
+        workers = {
+            "prefetch_factor": loader.prefetch_factor,
+            "worker_init_fn": loader.worker_init_fn,
+            "multiprocessing_context": loader.multiprocessing_context,
+        }
+    return data.DataLoader(
+        data.Subset(dataset, range(0, every * count, every)),
+        batch_size=size,
+        collate_fn=loader.collate_fn,
+        num_workers=loader.num_workers,
+        **workers,
+    )
+
+
+def worker_counts(cores: int) -> list[int]:
+    """Return 0, 2, 4, 8, … and the number of cores: the numbers worth trying."""
+    doubled = (2**power for power in range(1, max(1, cores).bit_length() + 1))
+    return sorted({0, cores, *(count for count in doubled if count < cores)})
+
+
+def effective_cores() -> int:
+    """Return how many cores this process may use, a container's quota included."""
+    with contextlib.suppress(Exception):
+        # Imported here: it reads the control groups, which nothing else needs now.
+        from agent.probes.cgroup import CgroupProbe  # noqa: PLC0415
+
+        found = CgroupProbe().facts().get("facts/effective_cores")
+        if isinstance(found, float) and found > 0:
+            return max(1, round(found))
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,155 @@
+"""What each trial found: numbers for the script, and values of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agent.trials.fitting import Line
+
+
+@dataclass(frozen=True)
+class SyntheticResult:
+    """The step on one batch, repeated: no data can make training faster."""
+
+    step_seconds: float
+    steps: int
+
+    def values(self) -> dict[str, object]:
+        return {"step_seconds": self.step_seconds, "steps": self.steps}
+
+    def __str__(self) -> str:
+        return f"a step takes {_time(self.step_seconds)} when it waits for no data"
+
+
+@dataclass(frozen=True)
+class LoaderResult:
+    """The loader without the model: no model can be fed faster."""
+
+    batch_seconds: float
+    batches: int
+    first_batch_seconds: float
+
+    def values(self) -> dict[str, object]:
+        return {
+            "batch_seconds": self.batch_seconds,
+            "batches": self.batches,
+            "first_batch_seconds": self.first_batch_seconds,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"the loader makes a batch each {_time(self.batch_seconds)}, the first"
+            f" after {_time(self.first_batch_seconds)}"
+        )
+
+
+@dataclass(frozen=True)
+class CachedResult:
+    """The same few batches twice; the second time they need not be fetched."""
+
+    first_pass_seconds: float  # per batch
+    batch_seconds: float  # per batch of the second pass
+    batches: int
+
+    @property
+    def fetch_seconds(self) -> float:
+        """What fetching costs of the first pass, per batch."""
+        return max(0.0, self.first_pass_seconds - self.batch_seconds)
+
+    def values(self) -> dict[str, object]:
+        return {
+            "first_pass_seconds": self.first_pass_seconds,
+            "batch_seconds": self.batch_seconds,
+            "fetch_seconds": self.fetch_seconds,
+            "batches": self.batches,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"a batch takes {_time(self.batch_seconds)} to prepare and"
+            f" {_time(self.fetch_seconds)} to fetch"
+        )
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """Some batch sizes, and the lines through their times and their memory."""
+
+    step_seconds: Mapping[int, float]  # by batch size
+    memory_bytes: Mapping[int, int]  # by batch size, where an allocator says so
+    time: Line | None
+    memory: Line | None
+    out_of_memory_at: int | None  # the size that did not fit
+    largest: int | None  # that fits
+
+    def values(self) -> dict[str, object]:
+        values: dict[str, object] = {
+            f"size/{size}/step_seconds": seconds
+            for size, seconds in self.step_seconds.items()
+        }
+        for size, used in self.memory_bytes.items():
+            values[f"size/{size}/memory_bytes"] = used
+        if self.time is not None:
+            values["base_seconds"] = self.time.base
+            values["seconds_per_example"] = self.time.slope
+        if self.memory is not None:
+            values["base_bytes"] = self.memory.base
+            values["bytes_per_example"] = self.memory.slope
+        if self.out_of_memory_at is not None:
+            values["out_of_memory_at"] = self.out_of_memory_at
+        if self.largest is not None:
+            values["largest"] = self.largest
+        return values
+
+    def __str__(self) -> str:
+        rates = ", ".join(
+            f"{size}: {size / seconds:.0f}"
+            for size, seconds in self.step_seconds.items()
+        )
+        fits = f"; the largest that fits is {self.largest}" if self.largest else ""
+        return f"examples per second by batch size: {rates}{fits}"
+
+
+@dataclass(frozen=True)
+class WorkersResult:
+    """The loader alone with several numbers of workers."""
+
+    batch_seconds: Mapping[int, float] = field(default_factory=dict)  # by workers
+
+    @property
+    def best(self) -> int:
+        """The fewest workers that are hardly slower than the fastest number."""
+        fastest = min(self.batch_seconds.values())
+        return min(
+            count
+            for count, seconds in self.batch_seconds.items()
+            if seconds <= fastest * (1.0 + HARDLY_SLOWER)
+        )
+
+    def values(self) -> dict[str, object]:
+        values: dict[str, object] = {
+            f"count/{count}/batch_seconds": seconds
+            for count, seconds in self.batch_seconds.items()
+        }
+        return values | {
+            "best": self.best,
+            "batch_seconds": self.batch_seconds[self.best],
+        }
+
+    def __str__(self) -> str:
+        rates = ", ".join(
+            f"{count}: {_time(seconds)}"
+            for count, seconds in self.batch_seconds.items()
+        )
+        return f"{self.best} workers are enough; time of a batch by workers: {rates}"
+
+
+# Two numbers of workers that differ by less cannot be told apart.
+HARDLY_SLOWER = 0.07
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1.0:
+        return f"{seconds * 1_000:.3g} ms"
+    return f"{seconds:.3g} s"

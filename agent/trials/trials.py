@@ -1,0 +1,265 @@
+"""run.probe: tries parts of the training by themselves, to see how fast they could be.
+
+Each call takes a minute at most, stores what it found below
+`monitoring/<stage>/probe/`, returns it, and never raises.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from agent.notices import Notices
+from agent.steps import Steps
+from agent.trials import device, loaders
+from agent.trials.clock import Deadline, Passage, time_calls, time_passage
+from agent.trials.fitting import fit_line, largest_batch
+from agent.trials.results import (
+    BatchResult,
+    CachedResult,
+    LoaderResult,
+    SyntheticResult,
+    WorkersResult,
+)
+
+Batch = TypeVar("Batch")
+Given = ParamSpec("Given")
+
+_MOST_SIZES = 4
+_FEW_BATCHES = 8
+# Sizes that are tried where none are given.
+_SIZES = (8, 16, 32, 64)
+
+
+class _Result(Protocol):
+    def values(self) -> dict[str, object]: ...
+
+
+Found = TypeVar("Found", bound=_Result)
+
+
+def _trial(
+    name: str,
+) -> Callable[
+    [Callable[Concatenate[Trials, Given], Found | None]],
+    Callable[Concatenate[Trials, Given], Found | None],
+]:
+    """Make a method store its result, and answer None instead of raising."""
+
+    def wrap(
+        method: Callable[Concatenate[Trials, Given], Found | None],
+    ) -> Callable[Concatenate[Trials, Given], Found | None]:
+        @functools.wraps(method)
+        def call(
+            trials: Trials, /, *given: Given.args, **named: Given.kwargs
+        ) -> Found | None:
+            return trials.attempt(name, lambda: method(trials, *given, **named))
+
+        return call
+
+    return wrap
+
+
+class Trials:
+    """Made by `run.probe`."""
+
+    def __init__(self, steps: Steps, notices: Notices, *, is_enabled: bool) -> None:
+        self._steps = steps
+        self._notices = notices
+        self._is_enabled = is_enabled
+
+    @_trial("synthetic")
+    def synthetic(
+        self, step: Callable[[Batch], object], batch: Batch, *, seconds: float = 10.0
+    ) -> SyntheticResult | None:
+        """Repeat the step on one batch: how fast training is when it never waits.
+
+        Args:
+            step: Does what the loop does with a batch, and logs nothing. It trains.
+            batch: One batch, where the step expects it.
+            seconds: About how long; 60 at most.
+        """
+        pace = time_calls(
+            lambda: step(batch), device.wait_for_device, Deadline(seconds)
+        )
+        return SyntheticResult(pace.seconds, pace.count)
+
+    @_trial("loader")
+    def loader(
+        self, loader: Iterable[object], *, seconds: float = 20.0
+    ) -> LoaderResult | None:
+        """Iterate over the loader without the model: how fast it could feed one."""
+        passage = self._pass(loader, Deadline(seconds))
+        if passage.pace is None:
+            self._say_too_few("loader", passage)
+            return None
+        return LoaderResult(
+            passage.pace.seconds, passage.pace.count, passage.first_seconds
+        )
+
+    @_trial("cached")
+    def cached(
+        self,
+        loader: Iterable[object],
+        *,
+        batches: int = _FEW_BATCHES,
+        seconds: float = 40.0,
+    ) -> CachedResult | None:
+        """Load the same few batches twice: what preparing costs, and what fetching.
+
+        Args:
+            loader: A PyTorch DataLoader, or an iterable that begins anew each time
+                with the same batches.
+            batches: How many; they should fit into the page cache.
+            seconds: About how long; 60 at most.
+        """
+        few = loaders.few_batches(loader, batches)
+        first = self._pass(few, Deadline(seconds / 2), most=batches)
+        if first.count:
+            # As many as the first time, or the comparison says nothing.
+            again = self._pass(few, Deadline(seconds / 2), most=first.count)
+            if again.count == first.count:
+                count = first.count
+                return CachedResult(first.seconds / count, again.seconds / count, count)
+        self._say_too_few("cached", first)
+        return None
+
+    @_trial("batch")
+    def batch(
+        self,
+        step: Callable[[Any], object],
+        make_batch: Callable[[int], Any],
+        sizes: Sequence[int] = _SIZES,
+        *,
+        seconds: float = 40.0,
+    ) -> BatchResult | None:
+        """Try some batch sizes: how memory and time grow, and what would fit.
+
+        Args:
+            step: Does what the loop does with a batch, and logs nothing. It trains.
+            make_batch: Makes a batch of so many examples, where the step expects it.
+            sizes: Two to four sizes; a size that does not fit ends the trial.
+            seconds: About how long for all together; 60 at most.
+        """
+        deadline = Deadline(seconds)
+        chosen = sorted({int(size) for size in sizes if size > 0})[:_MOST_SIZES]
+        times: dict[int, float] = {}
+        used: dict[int, int] = {}
+        failed = None
+        for number, size in enumerate(chosen):
+            if times and deadline.left <= 0:
+                break
+            share = deadline.left / (len(chosen) - number)
+            pace, peak = _try_size(step, make_batch, size, Deadline(share))
+            if pace is None:
+                failed = size
+                break
+            times[size] = pace
+            if peak is not None:
+                used[size] = peak
+        if not times:
+            self._warn("batch", f"a batch of {failed} does not fit into memory")
+            return None
+        memory = fit_line([*used.items()])
+        return BatchResult(
+            step_seconds=times,
+            memory_bytes=used,
+            time=fit_line([*times.items()]),
+            memory=memory,
+            out_of_memory_at=failed,
+            largest=largest_batch(
+                memory, device.capacity_bytes(), tried=max(times), failed=failed
+            ),
+        )
+
+    @_trial("workers")
+    def workers(
+        self,
+        make_loader: Callable[[int], Iterable[object]],
+        counts: Sequence[int] | None = None,
+        *,
+        seconds: float = 60.0,
+    ) -> WorkersResult | None:
+        """Iterate over loaders of several numbers of workers: how many are enough.
+
+        Args:
+            make_loader: Makes a loader with so many worker processes.
+            counts: By default 0, 2, 4, … and as many as the job has cores.
+            seconds: About how long for all together; 60 at most.
+        """
+        deadline = Deadline(seconds)
+        chosen = [*(counts or loaders.worker_counts(loaders.effective_cores()))]
+        found: dict[int, float] = {}
+        for number, count in enumerate(chosen):
+            if deadline.left <= 0:
+                break
+            share = deadline.left / (len(chosen) - number)
+            loader = make_loader(count)
+            try:
+                pace = self._pass(loader, Deadline(share)).pace
+            finally:
+                loaders.end_workers(loader)
+                del loader
+                device.free_memory()
+            if pace is not None:
+                found[count] = pace.seconds
+        if not found:
+            self._warn("workers", "no loader made enough batches in time")
+            return None
+        return WorkersResult(found)
+
+    def attempt(self, name: str, method: Callable[[], Found | None]) -> Found | None:
+        """Run a trial apart from the steps, and store what it found."""
+        if not self._is_enabled:
+            return None
+        try:
+            with self._steps.paused():
+                found = method()
+        except Exception as error:  # noqa: BLE001 - foreign code
+            # The script's own functions ran: they may raise whatever they like.
+            device.free_memory()
+            self._warn(name, f"failed: {error!r:.500}")
+            return None
+        if found is not None:
+            for path, value in found.values().items():
+                self._steps.state(f"probe/{name}/{path}", value)
+        return found
+
+    def _pass(
+        self, loader: Iterable[object], deadline: Deadline, most: int | None = None
+    ) -> Passage:
+        with loaders.iterating(loader) as batches:
+            return time_passage(
+                batches, deadline, ready=loaders.batches_ready(loader), most=most
+            )
+
+    def _say_too_few(self, name: str, passage: Passage) -> None:
+        self._warn(name, f"{passage.count} batches in time are too few to tell")
+
+    def _warn(self, name: str, text: str) -> None:
+        # Each time: whoever calls again waits for an answer again.
+        self._notices.forget(f"probe {name}")
+        self._notices.warn(f"probe {name}", f"run.probe.{name}: {text}")
+
+
+def _try_size(
+    step: Callable[[Any], object],
+    make_batch: Callable[[int], Any],
+    size: int,
+    deadline: Deadline,
+) -> tuple[float | None, int | None]:
+    """Return a step's seconds and its peak of memory; no seconds if it does not fit."""
+    try:
+        device.forget_peak()
+        batch = make_batch(size)
+        pace = time_calls(lambda: step(batch), device.wait_for_device, deadline)
+        return pace.seconds, device.peak_bytes()
+    except Exception as error:
+        if not device.is_out_of_memory(error):
+            raise
+    finally:
+        batch = None
+    # Here the failed call's frames are gone, and with them what they held.
+    device.free_memory()
+    return None, None

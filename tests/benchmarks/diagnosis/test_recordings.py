@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+import pytest
+
+from benchmarks.diagnosis.faults import find_case
+from benchmarks.diagnosis.recordings import (
+    all_recordings,
+    path_of,
+    read_recording,
+)
+from tests.builders import actor_of
+from tracker.actions.diagnoses import diagnose_run
+from tracker.ingest.write import store_batch
+from tracker.models import Finding, Run, State
+
+LARGEST = 200 * 1024
+LARGEST_TOGETHER = 10 * 2**20
+
+every_recording = pytest.mark.parametrize(
+    "path", [*all_recordings()], ids=lambda p: p.stem
+)
+
+
+@every_recording
+def test_a_recording_is_small_and_of_a_case(path: Path):
+    recording = read_recording(path)
+
+    assert path.stat().st_size < LARGEST
+    assert path == path_of(recording.case, recording.seed)
+    assert not find_case(recording.case).needs_gpu
+
+
+@every_recording
+def test_a_recording_does_not_name_the_machine(path: Path):
+    messages = [
+        message
+        for frames in read_recording(path).spools
+        for _, payload in frames
+        for message in msgspec.msgpack.decode(payload)
+    ]
+
+    assert {m["host"] for m in messages if m["t"] == "open"} == {"trainer"}
+    named = [m for m in messages if str(m.get("path", "")).endswith("/facts/host")]
+    assert {m["value"] for m in named} == {"trainer"}
+
+
+def test_all_recordings_together_are_small():
+    assert sum(path.stat().st_size for path in all_recordings()) < LARGEST_TOGETHER
+
+
+@pytest.fixture
+def replay(member):
+    def run(case, seed=1):
+        for body in read_recording(path_of(case, seed)).bodies():
+            store_batch(actor_of(member), uuid4(), body)
+        stored = Run.objects.get()
+        diagnose_run(stored.id)
+        return stored
+
+    return run
+
+
+@pytest.mark.django_db
+def test_a_job_without_workers_needs_some(replay):
+    run = replay("no-workers")
+
+    assert run.state == State.FINISHED
+    assert (
+        Finding.objects.get(run=run, is_primary=True).rule == "too-few-loader-workers"
+    )
+
+
+@pytest.mark.django_db
+def test_a_healthy_job_has_no_main_finding(replay):
+    run = replay("healthy-usual")
+
+    assert not Finding.objects.filter(run=run, is_primary=True, confidence__gte=0.5)
+
+
+@pytest.mark.django_db
+def test_ranks_are_one_run(replay):
+    replay("straggler")
+
+    assert Run.objects.count() == 1
