@@ -46,12 +46,12 @@ class StageSection:
     @property
     def sure(self) -> list[FindingView]:
         """What is worth reading at once."""
-        return together([f for f in self._kept if f.label is not Label.POSSIBLE])
+        return together([f for f in self._kept if is_sure(f)])
 
     @property
     def possible(self) -> list[FindingView]:
         """What few windows show, or what only follows from something else."""
-        return together([f for f in self._kept if f.label is Label.POSSIBLE])
+        return together([f for f in self._kept if not is_sure(f)])
 
     @property
     def dismissed(self) -> list[FindingView]:
@@ -67,6 +67,12 @@ class StageSection:
     def is_unjudged(self) -> bool:
         found = self.diagnosis
         return found is not None and not found.healthy and not found.findings
+
+
+def is_sure(finding: FindingView) -> bool:
+    """Whether it, or what it explains, is more than possible."""
+    labels = {finding.label, *(symptom.label for symptom in finding.symptoms)}
+    return labels != {Label.POSSIBLE}
 
 
 def together(findings: Sequence[FindingView]) -> list[FindingView]:

@@ -3,10 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import samples, service
+from tests.tracker.diagnosis.stages import SECOND, START, samples, service
 from tracker.diagnosis.phases import PhaseKind
 from tracker.diagnosis.requests import measure_requests
 from tracker.diagnosis.sawtooth import find_sawtooth
+from tracker.diagnosis.signals import Samples
 
 
 def test_a_request_is_its_parts_and_what_lies_between():
@@ -51,3 +52,16 @@ def test_small_waves_are_no_rises():
 
     assert find_sawtooth(samples(noisy)).rises == 1
     assert find_sawtooth(samples(np.empty(0))).rises == 0
+
+
+def test_loading_before_the_first_request_is_none_of_its_time():
+    ends = START + np.arange(1, 21) * SECOND
+    requests = {
+        "request": Samples(ends, np.full(20, 0.02)),
+        "load_model": Samples(ends[:1] - SECOND // 2, np.array([1.4])),
+    }
+
+    found = measure_requests(requests)
+
+    assert found is not None
+    assert found.seconds[0] == pytest.approx(0.02)

@@ -33,9 +33,9 @@ from tracker.diagnosis.finding import (
     Severity,
 )
 from tracker.diagnosis.phases import PhaseKind, of_kind
-from tracker.diagnosis.requests import measure_requests
+from tracker.diagnosis.requests import Requests, measure_requests
 from tracker.diagnosis.rule import Span
-from tracker.diagnosis.signals import Samples, Times
+from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_above
 from tracker.diagnosis.wording import duration, percent
 
@@ -55,7 +55,7 @@ def check(requests: Mapping[str, Samples]) -> Answer:
     if first < SLOW_FACTOR * usual or first - usual < SLOW_SECONDS or not usual > 0:
         return None
 
-    loading = _loading_before(requests, found.times) / first
+    loading = _loading_within(requests, found) / first
     why = (
         f" {percent(loading)} of it is loading the model."
         if loading >= LOADING_SHARE
@@ -102,7 +102,11 @@ def check(requests: Mapping[str, Samples]) -> Answer:
     )
 
 
-def _loading_before(requests: Mapping[str, Samples], times: Times) -> float:
-    """Return the seconds of loading that ended before the first request did."""
+def _loading_within(requests: Mapping[str, Samples], found: Requests) -> float:
+    """Return the seconds of loading that the first request waited for."""
     loads = of_kind(requests, PhaseKind.LOAD_MODEL).values()
-    return sum(float(load.values[load.times <= times[0]].sum()) for load in loads)
+    first, last = found.first_began, found.times[0]
+    return sum(
+        float(load.values[(load.times >= first) & (load.times <= last)].sum())
+        for load in loads
+    )

@@ -175,7 +175,7 @@ def _finding(waiting: Waiting, use: _Use, free: float, limit: float) -> Finding:
         severity=Severity.NOTICE,
         summary=(
             f"{size(free)} of the {size(limit)} that the job may use are free,"
-            f" {use.room:.3g} times what {use.what} would take, while"
+            f" {use.room:.3g} times the room for {use.what}, while"
             f" {percent(waiting.exposed_share)} of the time goes into waiting for data."
         ),
         evidence=(

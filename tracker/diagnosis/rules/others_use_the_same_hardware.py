@@ -23,10 +23,11 @@ Catalogue: H9, neighbour on the GPU or the CPU.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tracker.diagnosis.contention import is_crowded
 from tracker.diagnosis.finding import (
+    AGREEING,
     ALONE,
     COARSE,
     SAMPLED,
@@ -50,8 +51,14 @@ STOLEN_RELEASE_PERCENT = 20.0
 
 # The job has to feel others on the CPU: this share of time without a core.
 WAITING_SHARE = 0.05
+# From this share on, the waiting for data comes from it.
+EXPLAINING_SHARE = 0.20
 # Stopped by its own quota as often as this, it waits for that.
 THROTTLED_SHARE = 0.05
+
+# What is about a card says nothing of waiting for a core.
+GPU = ("gpu_other_sm_percent", "gpu_other_memory_bytes")
+EXPLAINED = ("data-wait-dominates", "steps-are-slow-now-and-then")
 
 Signals = Mapping[str, Samples | Fact]
 
@@ -106,7 +113,13 @@ def check(
             job_cpu_cores, host_cpu_percent, host_cores, already_open=already_open
         )
         found += [others] if others else []
-    return _finding(found) if found else None
+    if not found:
+        return None
+    said = _finding(found)
+    if max(waits, default=0.0) < EXPLAINING_SHARE or said.evidence[0].signal in GPU:
+        return said
+    # The kernel counts how long the job could have run: it says the same.
+    return replace(said, explains=EXPLAINED, corroboration=AGREEING)
 
 
 def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbour | None:
