@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
+from tracker.actions.stage_figures import Figures, figures_of
 from tracker.actions.states import SILENCE
 from tracker.diagnosis.engine import Diagnosis as Outcome
 from tracker.diagnosis.engine import Key, diagnose
@@ -70,11 +71,11 @@ def diagnose_run(run_id: UUID) -> None:
 
 def diagnose_stage(stage: Stage) -> None:
     has_ended = stage.state != State.RUNNING
+    measurements = read_measurements(stage)
     outcome = diagnose(
-        read_measurements(stage),
-        open_findings=_open_findings(stage),
-        has_ended=has_ended,
+        measurements, open_findings=_open_findings(stage), has_ended=has_ended
     )
+    figures = figures_of(stage, measurements, outcome.window)
 
     now = timezone.now()
     with transaction.atomic():
@@ -82,7 +83,7 @@ def diagnose_stage(stage: Stage) -> None:
         locked = Stage.objects.select_for_update(no_key=True).filter(pk=stage.pk)
         if locked.first() is None:
             return  # deleted meanwhile
-        _store_outcome(stage, outcome, now, is_final=has_ended)
+        _store_outcome(stage, outcome, figures, now, is_final=has_ended)
         _store_findings(stage, outcome.findings, now)
 
 
@@ -92,7 +93,7 @@ def _open_findings(stage: Stage) -> set[Key]:
 
 
 def _store_outcome(
-    stage: Stage, outcome: Outcome, now: datetime, *, is_final: bool
+    stage: Stage, outcome: Outcome, figures: Figures, now: datetime, *, is_final: bool
 ) -> None:
     window = outcome.window
     Diagnosis.objects.update_or_create(
@@ -109,6 +110,7 @@ def _store_outcome(
                 rule: list(lacks) for rule, lacks in outcome.unanswered.items()
             },
             "failed": list(outcome.failed),
+            **figures,
         },
     )
 

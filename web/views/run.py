@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from tracker.queries.breakdown import stage_breakdown
 from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of
 from tracker.queries.key_values import KeyValues, key_values
+from tracker.queries.ledgers import run_ledger
 from tracker.queries.namespaces import PARAMS
 from tracker.queries.run import StageRow
 from web.session import PageRequest, signed_in
@@ -50,12 +51,14 @@ class StageSection:
 def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
     frame = run_frame(request, run_id, "overview")
     run = frame["run"]
+    diagnoses = diagnoses_of(run)
     context = {
         **frame,
         "sections": [
             replace(section, steps=_steps(run, section))
-            for section in sections(frame["overview"].stages, diagnoses_of(run))
+            for section in sections(frame["overview"].stages, diagnoses)
         ],
+        "ledger": run_ledger((each.ledger for each in diagnoses), run.project),
         **_values(key_values(run)),
     }
     template = "run/overview_body.html" if request.htmx else "run/overview.html"

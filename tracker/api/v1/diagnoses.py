@@ -12,6 +12,7 @@ from tracker.access import readable_run
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.diagnosis.finding import Evidence, Gain
+from tracker.diagnosis.uses import Ledger
 from tracker.queries.diagnoses import (
     FindingView,
     RuleLabel,
@@ -19,6 +20,9 @@ from tracker.queries.diagnoses import (
     UnansweredRule,
     diagnoses_of,
 )
+from tracker.queries.ledgers import LedgerView, run_ledger
+
+GPU_SECONDS, SECONDS = "GPU-seconds", "seconds"
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 
@@ -59,13 +63,18 @@ class GainOut(Schema):
 
 
 class FindingOut(RuleOut):
-    """`symptoms` are findings that this one explains."""
+    """`symptoms` are findings that this one explains.
+
+    `comes_after` is the rule whose finding has to be cured before the cure of this one
+    helps; null: none.
+    """
 
     scope: str
     summary: str
     severity: str
     confidence: float
     is_primary: bool
+    comes_after: str | None
     since: datetime
     changed_at: datetime
     cleared_at: datetime | None
@@ -74,6 +83,25 @@ class FindingOut(RuleOut):
     disproof: str
     gain: GainOut | None
     symptoms: list[FindingOut]
+
+
+class LedgerOut(Schema):
+    """What time was used for: on every GPU that was held, or without any of the stages.
+
+    The seconds add up to all there was. Energy is null where a GPU did not tell.
+    """
+
+    gpus: int
+    unit: str
+    seconds: dict[str, float | str]
+    energy_joules: float | str | None
+
+
+class PricedLedgerOut(LedgerOut):
+    """What it cost is null without a price of the project."""
+
+    money: float | str | None
+    currency: str
 
 
 class StageDiagnosisOut(Schema):
@@ -88,17 +116,25 @@ class StageDiagnosisOut(Schema):
     unanswered: list[UnansweredOut]
     not_applicable: list[RuleOut]
     failed: list[RuleOut]
+    ledger: LedgerOut | None
 
 
 class DiagnosisOut(Schema):
+    """`ledger` adds up the stages: those that held GPUs, or without any all of them."""
+
     stages: list[StageDiagnosisOut]
+    ledger: PricedLedgerOut | None
 
 
 @router.get("/runs/{uuid:run_id}/diagnosis", response=DiagnosisOut)
 def read_diagnosis(request: ApiRequest, run_id: UUID) -> HttpResponse:
     """The newest diagnosis of each stage; one that was never diagnosed is absent."""
     run = readable_run(request.auth, run_id)
-    return json_response({"stages": [_stage(stage) for stage in diagnoses_of(run)]})
+    diagnoses = diagnoses_of(run)
+    ledger = run_ledger((each.ledger for each in diagnoses), run.project)
+    return json_response(
+        {"stages": [_stage(each) for each in diagnoses], "ledger": _priced(ledger)}
+    )
 
 
 def _stage(diagnosis: StageDiagnosis) -> dict[str, object]:
@@ -114,6 +150,31 @@ def _stage(diagnosis: StageDiagnosis) -> dict[str, object]:
         "unanswered": [_unanswered(rule) for rule in diagnosis.unanswered],
         "not_applicable": [_label(rule) for rule in diagnosis.not_applicable],
         "failed": [_label(rule) for rule in diagnosis.failed],
+        "ledger": _ledger(diagnosis.ledger),
+    }
+
+
+def _ledger(ledger: Ledger | None) -> dict[str, object] | None:
+    if ledger is None:
+        return None
+    return {
+        "gpus": ledger.gpus,
+        "unit": GPU_SECONDS if ledger.gpus else SECONDS,
+        "seconds": {use.value: number(each) for use, each in ledger.seconds.items()},
+        "energy_joules": number(ledger.energy_joules),
+    }
+
+
+def _priced(ledger: LedgerView | None) -> dict[str, object] | None:
+    if ledger is None:
+        return None
+    return {
+        "gpus": ledger.gpus,
+        "unit": GPU_SECONDS if ledger.gpus else SECONDS,
+        "seconds": {part.use: number(part.seconds) for part in ledger.parts},
+        "energy_joules": number(ledger.energy_joules),
+        "money": number(ledger.money),
+        "currency": ledger.currency,
     }
 
 
@@ -126,6 +187,7 @@ def _finding(finding: FindingView) -> dict[str, object]:
         "severity": finding.severity,
         "confidence": finding.confidence,
         "is_primary": finding.is_primary,
+        "comes_after": finding.comes_after.name if finding.comes_after else None,
         "since": finding.since,
         "changed_at": finding.changed_at,
         "cleared_at": finding.cleared_at,

@@ -1,0 +1,55 @@
+"""Time, money and energy of a waste ledger as people read them."""
+
+from __future__ import annotations
+
+import math
+
+from django import template
+
+from web.templatetags.format import UNKNOWN, duration, number
+
+register = template.Library()
+
+HOUR = 3_600
+CENT_DIGITS = 2
+# Beyond this, nobody counts cents.
+WHOLE_FROM = 1_000
+SIGNIFICANT_DIGITS = 3
+
+
+@register.filter
+def place(share: float) -> str:
+    """Show a share as SVG reads it, whatever the language of the page."""
+    return f"{share:.4f}"
+
+
+@register.filter
+def gpu_time(seconds: float | None, is_of_gpus: bool) -> str:
+    """Show GPU-seconds as hours from an hour on: 12.5 GPU-h."""
+    if seconds is None or not math.isfinite(seconds):
+        return UNKNOWN
+    if not is_of_gpus:
+        return duration(seconds)
+    if seconds < HOUR:
+        return f"{duration(seconds)} × GPU"
+    return f"{number(_rounded(seconds / HOUR))} GPU-h"
+
+
+@register.filter
+def money(amount: float | None, currency: str) -> str:
+    if amount is None or not math.isfinite(amount):
+        return UNKNOWN
+    if abs(amount) >= WHOLE_FROM:
+        return f"{number(round(amount))} {currency}".rstrip()
+    return f"{amount:.{CENT_DIGITS}f} {currency}".rstrip()
+
+
+@register.filter
+def kilowatt_hours(amount: float | None) -> str:
+    if amount is None or not math.isfinite(amount):
+        return UNKNOWN
+    return f"{number(_rounded(amount))} kWh"
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
