@@ -17,7 +17,9 @@ from tracker.actions.states import SILENCE
 from tracker.diagnosis.engine import Diagnosis as Outcome
 from tracker.diagnosis.engine import Key, diagnose
 from tracker.diagnosis.judgement import Judgement, label_of
+from tracker.diagnosis.limits import rules_under
 from tracker.models import Diagnosis, Finding, Run, Stage, State, Work, WorkKind
+from tracker.queries.rule_settings import settings_of
 from tracker.queries.signals import read_measurements
 
 # Live runs that are diagnosed each time it is asked for: so many cost a small part of a
@@ -65,7 +67,7 @@ def runs_to_diagnose() -> list[UUID]:
 def diagnose_run(run_id: UUID) -> None:
     """Diagnose each stage of a run; doing it twice is doing it once."""
     stages = Stage.objects.filter(run_id=run_id, run__trashed_at=None)
-    for stage in stages.select_related("run").order_by("id"):
+    for stage in stages.select_related("run__project").order_by("id"):
         diagnose_stage(stage)
 
 
@@ -73,7 +75,10 @@ def diagnose_stage(stage: Stage) -> None:
     has_ended = stage.state != State.RUNNING
     measurements = read_measurements(stage)
     outcome = diagnose(
-        measurements, open_findings=_open_findings(stage), has_ended=has_ended
+        measurements,
+        rules=rules_under(settings_of(stage.run.project)),
+        open_findings=_open_findings(stage),
+        has_ended=has_ended,
     )
     figures = figures_of(stage, measurements, outcome.window)
 

@@ -50,6 +50,10 @@ GROUPS = {
 }
 
 
+# Constants that are no limits, wherever they come from.
+UNITS = {"KIB", "MIB", "GIB", "TIB", "KIBI", "MEBI", "GIBI", "MICROSECONDS", "SECOND"}
+
+
 class Span(Enum):
     """How much of a stage a rule looks at."""
 
@@ -129,12 +133,19 @@ class Rule:
             return self.check(**wanted)
 
 
+def constant_of(limit: str) -> str:
+    """Return the name of the constant that a limit is."""
+    return limit.upper().replace(" ", "_")
+
+
 def _limits(module: ModuleType) -> dict[str, float]:
     return {
         name.lower().replace("_", " "): value
         for name, value in vars(module).items()
         if name.isupper()
         and isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and name not in UNITS
         # Words for how good a measurement is come from there, and are no limits.
         and not hasattr(finding, name)
     }

@@ -46,6 +46,10 @@ class Project(models.Model):
     gpu_hour_price = models.FloatField(null=True)
     currency = models.CharField(max_length=8, default="")
 
+    # What differs from the rules' own settings: name of a rule → whether it is off, and
+    # its limits by name.
+    rule_settings = models.JSONField(default=dict)
+
     objects = ProjectQuerySet.as_manager()
 
     class Meta:

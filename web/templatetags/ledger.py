@@ -51,5 +51,11 @@ def kilowatt_hours(amount: float | None) -> str:
     return f"{number(_rounded(amount))} kWh"
 
 
+@register.filter
+def typed(value: float) -> str:
+    """Write a number as a field takes it, with all of its digits."""
+    return f"{value:d}" if isinstance(value, int) else f"{value:.15g}"
+
+
 def _rounded(value: float) -> float:
     return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
