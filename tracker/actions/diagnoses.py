@@ -19,6 +19,7 @@ from tracker.diagnosis.engine import Key, diagnose
 from tracker.diagnosis.judgement import Judgement, label_of
 from tracker.diagnosis.limits import rules_under
 from tracker.models import Diagnosis, Finding, Run, Stage, State, Work, WorkKind
+from tracker.queries.recoveries import recoveries
 from tracker.queries.rule_settings import settings_of
 from tracker.queries.signals import read_measurements
 
@@ -79,6 +80,7 @@ def diagnose_stage(stage: Stage) -> None:
         rules=rules_under(settings_of(stage.run.project)),
         open_findings=_open_findings(stage),
         has_ended=has_ended,
+        recoveries=recoveries(),
     )
     figures = figures_of(stage, measurements, outcome.window)
 

@@ -2,7 +2,8 @@
 
 The parameters of `check` are the signals it needs; those with a default are
 optional. `already_open` is no signal: it is true while the rule's finding is open,
-when lower limits hold. A module may set `SPAN`.
+when lower limits hold. A module may set `SPAN`, and `NEEDS_INTERVAL_SECONDS`: how far
+apart the readings that it needs may be at most, which is one of its limits, too.
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ class Rule:
     explanation: str = field(repr=False)  # Markdown
     # Named constants of the module: the limits.
     limits: Mapping[str, float] = field(repr=False)
+    # Readings that are farther apart say nothing to it: it looks at how they fluctuate.
+    needs_interval_seconds: float | None = None
 
     @classmethod
     def from_module(cls, module: ModuleType) -> Rule:
@@ -101,6 +104,7 @@ class Rule:
             hears_state=ALREADY_OPEN in parameters,
             span=getattr(module, "SPAN", Span.STEADY),
             explanation=explanation.strip(),
+            needs_interval_seconds=getattr(module, "NEEDS_INTERVAL_SECONDS", None),
             limits=_limits(module),
         )
 

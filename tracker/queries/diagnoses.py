@@ -126,6 +126,7 @@ class StageDiagnosis:
     not_applicable: list[RuleLabel]
     failed: list[RuleLabel]
     ledger: Ledger | None = None
+    steps_per_second: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +198,7 @@ def _stage_diagnosis(diagnosis: Diagnosis, findings: list[Finding]) -> StageDiag
         not_applicable=not_applicable,
         failed=_labels(diagnosis.failed),
         ledger=ledger_from(diagnosis.ledger),
+        steps_per_second=diagnosis.steps_per_second,
     )
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from django import template
 
+from tracker.diagnosis.finding import Gain
+from tracker.queries.diagnoses import StageDiagnosis
+from tracker.queries.worth import Worth, worth_of
 from web.templatetags.format import UNKNOWN, duration, number
 
 register = template.Library()
@@ -49,6 +53,19 @@ def kilowatt_hours(amount: float | None) -> str:
     if amount is None or not math.isfinite(amount):
         return UNKNOWN
     return f"{number(_rounded(amount))} kWh"
+
+
+# Any: a row of the projects table, which pages do not import.
+@register.simple_tag
+def worth(gain: Gain | None, diagnosis: StageDiagnosis, project: Any) -> Worth | None:
+    """Return what a likely fix saves; None where nothing is promised."""
+    return worth_of(
+        gain,
+        diagnosis.ledger,
+        diagnosis.steps_per_second,
+        project.gpu_hour_price,
+        project.currency,
+    )
 
 
 @register.filter

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -21,6 +23,7 @@ from tracker.queries.diagnoses import (
     diagnoses_of,
 )
 from tracker.queries.ledgers import LedgerView, run_ledger
+from tracker.queries.worth import Worth, worth_of
 
 GPU_SECONDS, SECONDS = "GPU-seconds", "seconds"
 
@@ -53,6 +56,18 @@ class RecommendationOut(Schema):
     code: str
 
 
+class SavedOut(Schema):
+    """What is likely saved: of each 1000 steps, and of the run's GPU time so far.
+
+    Null is what is not known; money without a price of the project.
+    """
+
+    seconds_of_1000_steps: float | str | None
+    gpu_seconds: float | str | None
+    money: float | str | None
+    currency: str
+
+
 class GainOut(Schema):
     """Factors of throughput: 1.5 is half as fast again."""
 
@@ -60,6 +75,7 @@ class GainOut(Schema):
     likely: float | str
     basis: str
     next_limit: str
+    saves: SavedOut | None
 
 
 class FindingOut(RuleOut):
@@ -133,19 +149,32 @@ def read_diagnosis(request: ApiRequest, run_id: UUID) -> HttpResponse:
     diagnoses = diagnoses_of(run)
     ledger = run_ledger((each.ledger for each in diagnoses), run.project)
     return json_response(
-        {"stages": [_stage(each) for each in diagnoses], "ledger": _priced(ledger)}
+        {
+            "stages": [_stage(each, run.project) for each in diagnoses],
+            "ledger": _priced(ledger),
+        }
     )
 
 
-def _stage(diagnosis: StageDiagnosis) -> dict[str, object]:
+# Any: a row of the projects table, which endpoints do not import.
+def _stage(diagnosis: StageDiagnosis, project: Any) -> dict[str, object]:
+    def worth(gain: Gain | None) -> Worth | None:
+        return worth_of(
+            gain,
+            diagnosis.ledger,
+            diagnosis.steps_per_second,
+            project.gpu_hour_price,
+            project.currency,
+        )
+
     return {
         "stage": diagnosis.stage,
         "state": diagnosis.state,
         "diagnosed_at": diagnosis.diagnosed_at,
         "is_final": diagnosis.is_final,
         "step_count": diagnosis.step_count,
-        "findings": [_finding(finding) for finding in diagnosis.findings],
-        "cleared": [_finding(finding) for finding in diagnosis.cleared],
+        "findings": [_finding(each, worth) for each in diagnosis.findings],
+        "cleared": [_finding(each, worth) for each in diagnosis.cleared],
         "healthy": [_label(rule) for rule in diagnosis.healthy],
         "unanswered": [_unanswered(rule) for rule in diagnosis.unanswered],
         "not_applicable": [_label(rule) for rule in diagnosis.not_applicable],
@@ -178,7 +207,9 @@ def _priced(ledger: LedgerView | None) -> dict[str, object] | None:
     }
 
 
-def _finding(finding: FindingView) -> dict[str, object]:
+def _finding(
+    finding: FindingView, worth: Callable[[Gain | None], Worth | None]
+) -> dict[str, object]:
     return {
         "rule": finding.rule,
         "title": finding.title,
@@ -202,8 +233,8 @@ def _finding(finding: FindingView) -> dict[str, object]:
             for recommendation in finding.recommendations
         ],
         "disproof": finding.disproof,
-        "gain": _gain(finding.gain),
-        "symptoms": [_finding(symptom) for symptom in finding.symptoms],
+        "gain": _gain(finding.gain, worth(finding.gain)),
+        "symptoms": [_finding(symptom, worth) for symptom in finding.symptoms],
     }
 
 
@@ -217,7 +248,7 @@ def _evidence(evidence: Evidence) -> dict[str, object]:
     }
 
 
-def _gain(gain: Gain | None) -> dict[str, object] | None:
+def _gain(gain: Gain | None, saved: Worth | None) -> dict[str, object] | None:
     if gain is None:
         return None
     return {
@@ -225,6 +256,18 @@ def _gain(gain: Gain | None) -> dict[str, object] | None:
         "likely": number(gain.likely),
         "basis": gain.basis,
         "next_limit": gain.next_limit,
+        "saves": _saved(saved),
+    }
+
+
+def _saved(worth: Worth | None) -> dict[str, object] | None:
+    if worth is None:
+        return None
+    return {
+        "seconds_of_1000_steps": number(worth.seconds),
+        "gpu_seconds": number(worth.gpu_seconds),
+        "money": number(worth.money),
+        "currency": worth.currency,
     }
 
 

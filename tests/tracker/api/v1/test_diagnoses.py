@@ -38,6 +38,12 @@ def test_the_ledger_of_a_stage_adds_up_to_its_time(client, project):
     assert sum(train["ledger"]["seconds"].values()) == pytest.approx(240)
     assert told["ledger"]["money"] == pytest.approx(2)
     assert told["ledger"]["currency"] == "EUR"
+    saves = train["findings"][0]["gain"]["saves"]
+    assert 0 < saves["gpu_seconds"] < 240
+    assert saves["money"] == pytest.approx(saves["gpu_seconds"] / 3600 * 30)
+    assert saves["seconds_of_1000_steps"] == pytest.approx(
+        saves["gpu_seconds"] / 0.48, rel=0.05
+    )
 
 
 def test_a_run_without_a_diagnosis_has_no_ledger(client, project):
