@@ -21,6 +21,7 @@ from tracker.diagnosis.limits import rules_under
 from tracker.models import Diagnosis, Finding, Run, Stage, State, Work, WorkKind
 from tracker.queries.recoveries import recoveries
 from tracker.queries.rule_settings import settings_of
+from tracker.queries.rules_version import rules_version
 from tracker.queries.signals import read_measurements
 
 # Live runs that are diagnosed each time it is asked for: so many cost a small part of a
@@ -117,6 +118,7 @@ def _store_outcome(
                 rule: list(lacks) for rule, lacks in outcome.unanswered.items()
             },
             "failed": list(outcome.failed),
+            "rules_version": rules_version(stage.run.project),
             **figures,
         },
     )

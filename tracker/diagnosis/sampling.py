@@ -6,7 +6,7 @@ import numpy as np
 
 from tracker.diagnosis.measurements import MICROSECONDS, Measurements, Window
 from tracker.diagnosis.rule import Rule
-from tracker.diagnosis.signals import SIGNALS, Samples
+from tracker.diagnosis.signals import SIGNALS, Array, Samples, Times
 from tracker.diagnosis.timeline import reading_times
 
 # A window of which less is covered by readings cannot be judged by them.
@@ -42,9 +42,13 @@ class Sampling:
         self._intervals = {
             name: interval_seconds(samples) for name, samples in self._needed.items()
         }
+        # As they are here, some may have been left out.
+        self._spacings = {
+            name: _interval(samples.times) for name, samples in self._needed.items()
+        }
         # Some readings are taken seldom on purpose; it is slow if all are.
         self._is_slow = bool(self._needed) and (
-            _interval(reading_times(measurements)) > SLOW_SECONDS * TOLERANCE
+            _tick(measurements) > SLOW_SECONDS * TOLERANCE
         )
 
     @property
@@ -64,13 +68,25 @@ class Sampling:
         return tuple(
             name
             for name, samples in self._needed.items()
-            if coverage(samples, window, self._intervals[name]) < SMALLEST_COVERAGE
+            if coverage(samples, window, self._spacings[name]) < SMALLEST_COVERAGE
         )
 
 
 def interval_seconds(samples: Samples) -> float:
     """Return the usual time between readings; 0 where there are too few to say."""
-    return _interval(samples.times.astype(np.float64))
+    if samples.interval_seconds is not None:
+        return samples.interval_seconds
+    return _interval(samples.times)
+
+
+def _tick(measurements: Measurements) -> float:
+    """Return the time between readings of what was read most often."""
+    known = (
+        samples.interval_seconds
+        for samples in measurements.all_samples()
+        if samples.interval_seconds
+    )
+    return min(known, default=_interval(reading_times(measurements)))
 
 
 def coverage(samples: Samples, window: Window, interval: float) -> float:
@@ -87,7 +103,7 @@ def coverage(samples: Samples, window: Window, interval: float) -> float:
     return covered / window.seconds
 
 
-def _interval(times: np.ndarray) -> float:
+def _interval(times: Array | Times) -> float:
     if len(times) < FEWEST_READINGS:
         return 0.0
     return float(np.median(np.diff(times))) / MICROSECONDS

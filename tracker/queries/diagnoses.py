@@ -127,6 +127,7 @@ class StageDiagnosis:
     failed: list[RuleLabel]
     ledger: Ledger | None = None
     steps_per_second: float | None = None
+    rules_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +200,7 @@ def _stage_diagnosis(diagnosis: Diagnosis, findings: list[Finding]) -> StageDiag
         failed=_labels(diagnosis.failed),
         ledger=ledger_from(diagnosis.ledger),
         steps_per_second=diagnosis.steps_per_second,
+        rules_version=diagnosis.rules_version,
     )
 
 

@@ -16,6 +16,7 @@ from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of
 from tracker.queries.key_values import KeyValues, key_values
 from tracker.queries.ledgers import run_ledger
 from tracker.queries.namespaces import PARAMS
+from tracker.queries.rules_version import rules_version
 from tracker.queries.run import StageRow
 from web.session import PageRequest, signed_in
 from web.step_figures import StepFigures
@@ -51,13 +52,16 @@ class StageSection:
 def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
     frame = run_frame(request, run_id, "overview")
     run = frame["run"]
-    diagnoses = diagnoses_of(run)
+    diagnoses, version = diagnoses_of(run), rules_version(run.project)
     context = {
         **frame,
         "sections": [
             replace(section, steps=_steps(run, section))
             for section in sections(frame["overview"].stages, diagnoses)
         ],
+        "is_outdated": any(
+            each.is_final and each.rules_version != version for each in diagnoses
+        ),
         "ledger": run_ledger((each.ledger for each in diagnoses), run.project),
         **_values(key_values(run)),
     }

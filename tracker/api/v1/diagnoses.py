@@ -23,6 +23,7 @@ from tracker.queries.diagnoses import (
     diagnoses_of,
 )
 from tracker.queries.ledgers import LedgerView, run_ledger
+from tracker.queries.rules_version import rules_version
 from tracker.queries.worth import Worth, worth_of
 
 GPU_SECONDS, SECONDS = "GPU-seconds", "seconds"
@@ -133,13 +134,17 @@ class StageDiagnosisOut(Schema):
     not_applicable: list[RuleOut]
     failed: list[RuleOut]
     ledger: LedgerOut | None
+    rules_version: str
 
 
 class DiagnosisOut(Schema):
-    """`ledger` adds up the stages: those that held GPUs, or without any all of them."""
+    """`rules_version` is that of now: stages with another were diagnosed with others.
+
+    `ledger` adds up the stages: those that held GPUs, or without any all of them."""
 
     stages: list[StageDiagnosisOut]
     ledger: PricedLedgerOut | None
+    rules_version: str
 
 
 @router.get("/runs/{uuid:run_id}/diagnosis", response=DiagnosisOut)
@@ -152,6 +157,7 @@ def read_diagnosis(request: ApiRequest, run_id: UUID) -> HttpResponse:
         {
             "stages": [_stage(each, run.project) for each in diagnoses],
             "ledger": _priced(ledger),
+            "rules_version": rules_version(run.project),
         }
     )
 
@@ -180,6 +186,7 @@ def _stage(diagnosis: StageDiagnosis, project: Any) -> dict[str, object]:
         "not_applicable": [_label(rule) for rule in diagnosis.not_applicable],
         "failed": [_label(rule) for rule in diagnosis.failed],
         "ledger": _ledger(diagnosis.ledger),
+        "rules_version": diagnosis.rules_version,
     }
 
 

@@ -47,7 +47,9 @@ def test_the_ledger_of_a_stage_adds_up_to_its_time(client, project):
 
 
 def test_a_run_without_a_diagnosis_has_no_ledger(client, project):
-    assert diagnosis_of(client, make_run(project)) == {"stages": [], "ledger": None}
+    told = diagnosis_of(client, make_run(project))
+
+    assert (told["stages"], told["ledger"]) == ([], None)
 
 
 def test_findings_say_what_they_come_after(client, project):
