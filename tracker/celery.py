@@ -23,6 +23,7 @@ SOFT_SHUTDOWN_SECONDS = 3.0
 SEND_DUE_WORK_SECONDS = 2.0
 MARK_SILENT_SECONDS = 15.0
 DIAGNOSE_LIVE_SECONDS = 15.0
+SEND_ALERTS_SECONDS = 5.0
 CLEAR_AWAY_SECONDS = 60.0
 COLLECT_FILES_SECONDS = 600.0
 
@@ -87,6 +88,7 @@ app.conf.update(
         "request live diagnoses": every(
             DIAGNOSE_LIVE_SECONDS, "tracker.tasks.request_live_diagnoses"
         ),
+        "send alerts": every(SEND_ALERTS_SECONDS, "tracker.tasks.send_alerts"),
         "clear away": every(CLEAR_AWAY_SECONDS, "tracker.tasks.clear_away"),
         "collect files": every(COLLECT_FILES_SECONDS, "tracker.tasks.collect_files"),
     },

@@ -164,6 +164,13 @@ WORKSPACE_FILE_BYTES = integer("SEAMARK_WORKSPACE_GIB", 0) * GIB
 # "redis://…" for a team; without it Celery keeps its messages in the data folder.
 REDIS_URL = text("SEAMARK_REDIS_URL")
 
+# What alerts are mailed through, "smtp://user:password@host:587" or "smtps://…"; empty:
+# no mail is sent.
+SMTP_URL = text("SEAMARK_SMTP_URL")
+MAIL_FROM = text("SEAMARK_MAIL_FROM")
+# Hosts of one's own network that webhooks may be posted to, by name.
+WEBHOOK_HOSTS = [h for h in text("SEAMARK_WEBHOOK_HOSTS").lower().split(",") if h]
+
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",

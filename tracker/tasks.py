@@ -17,6 +17,7 @@ from celery import shared_task
 from celery.signals import worker_ready
 from django.utils import timezone
 
+from tracker.actions.alerts import channels_to_send, send_to
 from tracker.actions.compactions import request_compactions
 from tracker.actions.diagnoses import diagnose_run, runs_to_diagnose
 from tracker.actions.files import SHARDS, collect, remove_strays
@@ -114,6 +115,17 @@ def mark_silent_processes() -> None:
 @shared_task(acks_late=True)
 def request_live_diagnoses() -> None:
     request_works(runs_to_diagnose(), WorkKind.DIAGNOSE)
+
+
+@shared_task(acks_late=True)
+def send_alerts() -> None:
+    for channel_id in channels_to_send():
+        send_to_channel.apply_async((channel_id,), expires=WAKE_UP_SECONDS * 10)
+
+
+@shared_task(acks_late=True)
+def send_to_channel(channel_id: int) -> None:
+    send_to(channel_id)
 
 
 @shared_task(acks_late=True)

@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, path
 
 from web.views import (
     account,
+    alerts,
     compare,
     figures,
     gpu_hours,
@@ -95,6 +96,22 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "w/<str:workspace>/<str:project>/compare/search",
         compare.compare_search,
         name="compare-search",
+    ),
+    path("w/<str:workspace>/<str:project>/alerts", alerts.alerts, name="alerts"),
+    path(
+        "w/<str:workspace>/<str:project>/channels/<int:channel_id>/try",
+        alerts.try_channel,
+        name="channel-try",
+    ),
+    path(
+        "w/<str:workspace>/<str:project>/channels/<int:channel_id>/again",
+        alerts.send_again,
+        name="channel-again",
+    ),
+    path(
+        "w/<str:workspace>/<str:project>/channels/<int:channel_id>/remove",
+        alerts.remove_channel,
+        name="channel-remove",
     ),
     path("w/<str:workspace>/<str:project>/trash", trash.trash, name="trash"),
     path(

@@ -133,9 +133,10 @@ class Driver:
                     return outcome
                 sent = more
 
-    def disk(self, *, kind: str, runs: int, steps: int, seconds: float) -> Job:
-        """Log runs of some metrics, each settled before the next, as in daily use."""
-        metrics = SHARED_METRICS
+    def disk(
+        self, *, kind: str, runs: int, metrics: int, steps: int, seconds: float
+    ) -> Job:
+        """Log runs, each settled before the next, as in daily use."""
         with self._new_system() as system:
             system.settle()
             before = system.stored_bytes()

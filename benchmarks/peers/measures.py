@@ -65,6 +65,9 @@ class Plan:
     )
     disk_runs: int = 5
     disk_steps: int = 10_000
+    # Metrics a step and steps: what a run costs once is shared by many points, and
+    # what a step costs by many metrics.
+    long_disk: tuple[tuple[int, int], ...] = ((20, 100_000), (100, 50_000))
     disk_seconds: float = 60.0
     # Runs, and points of each.
     charts: tuple[tuple[int, int], ...] = ((1, 1_000_000), (20, 10_000))
@@ -80,6 +83,7 @@ class Plan:
             most_points=400_000,
             disk_runs=2,
             disk_steps=5_000,
+            long_disk=((20, 20_000),),
             disk_seconds=5.0,
             charts=((1, 100_000), (20, 1_000)),
             long_charts=((1, 1_000_000),),
@@ -163,7 +167,18 @@ def _rates(
 
 def disk(drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
     yield "\n## Bytes per point on disk\n"
-    shared = [least_bytes_of_a_time(kind) / SHARED_METRICS for kind in KINDS]
+    yield from _sizes(
+        drivers, plan, plan.disk_runs, metrics=SHARED_METRICS, steps=plan.disk_steps
+    )
+    for metrics, steps in plan.long_disk:
+        yield f"\n### One run of {steps:,} steps of {metrics} metrics\n"
+        yield from _sizes(fast(drivers), plan, 1, metrics=metrics, steps=steps)
+
+
+def _sizes(
+    drivers: Sequence[Driver], plan: Plan, runs: int, *, metrics: int, steps: int
+) -> Iterator[str]:
+    shared = [least_bytes_of_a_time(kind) / metrics for kind in KINDS]
     sizes = [Size("the entropy of the times alone", [*map(in_bytes, shared)], None)]
     for driver in drivers:
         cells: list[str] = []
@@ -173,8 +188,9 @@ def disk(drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
                 driver,
                 "disk",
                 kind=kind,
-                runs=plan.disk_runs,
-                steps=plan.disk_steps,
+                runs=runs,
+                metrics=metrics,
+                steps=steps,
                 seconds=plan.disk_seconds,
             )
             cells.append(told.get("error") or size_cell(told))

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 
+from tracker.actions.alerts import raise_alerts
 from tracker.actions.stage_figures import Figures, figures_of
 from tracker.actions.states import SILENCE
 from tracker.diagnosis.engine import Diagnosis as Outcome
@@ -93,6 +94,7 @@ def diagnose_stage(stage: Stage) -> None:
             return  # deleted meanwhile
         _store_outcome(stage, outcome, figures, now, is_final=has_ended)
         _store_findings(stage, outcome.findings, now)
+        raise_alerts(stage, outcome.findings, now)
 
 
 def _open_findings(stage: Stage) -> set[Key]:

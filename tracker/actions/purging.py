@@ -59,6 +59,8 @@ TABLES = (
         "length(CAST(body AS text)) + length(CAST(history AS text))",
     ),
     Table("tracker_diagnosis"),
+    Table("tracker_delivery"),
+    Table("tracker_alert"),
     # A ladder stays, with the rungs that it has left.
     Table("tracker_rung", "length(note)"),
     Table("tracker_spool", "length(failure)"),

@@ -1,5 +1,6 @@
 """The tables. Django needs them all importable from here."""
 
+from tracker.models.alert import Alert, Channel, ChannelKind, Delivery
 from tracker.models.attribute import Attribute, Kind
 from tracker.models.diagnosis import Diagnosis, Finding
 from tracker.models.file import Blob, File
@@ -14,8 +15,12 @@ from tracker.models.work import Work, WorkKind
 from tracker.models.workspace import Member, Role, Workspace
 
 __all__ = [
+    "Alert",
     "Attribute",
     "Blob",
+    "Channel",
+    "ChannelKind",
+    "Delivery",
     "Diagnosis",
     "File",
     "Finding",

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tracker', '0009_image_series'),
+        ('tracker', '0010_alerts'),
     ]
 
     operations = [

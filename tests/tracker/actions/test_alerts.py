@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.builders import make_project
+from tests.tracker.alerts.receivers import web_server
+from tests.tracker.queries.measured import measured_run
+from tracker.actions import alerts
+from tracker.actions.alerts import channels_to_send, send_to
+from tracker.actions.channels import add_channel, remove_channel, send_again
+from tracker.actions.diagnoses import diagnose_run
+from tracker.errors import InvalidInput
+from tracker.models import Alert, Channel, Delivery, Stage, State
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture(autouse=True)
+def home(settings):
+    settings.WEBHOOK_HOSTS = ["127.0.0.1"]
+
+
+def live_run(**loop):
+    return measured_run(state=State.RUNNING, **loop)
+
+
+def webhook(run, url: str, severity: str = "warning") -> Channel:
+    return add_channel(run.project, "webhook", url, severity)
+
+
+def test_a_cause_is_told_once_without_its_symptoms():
+    run = live_run()
+
+    for _ in range(3):
+        diagnose_run(run.id)
+
+    assert [alert.subject for alert in Alert.objects.all()] == [
+        "too-few-loader-workers"
+    ]
+
+
+def test_what_ended_long_ago_is_no_news():
+    run = measured_run()
+    Stage.objects.update(ended_at=timezone.now() - timedelta(days=1))
+
+    diagnose_run(run.id)
+
+    assert not Alert.objects.exists()
+
+
+def test_a_stage_that_fails_is_told():
+    run = measured_run(state=State.FAILED)
+    Stage.objects.filter(run=run).update(ended_at=timezone.now(), state=State.FAILED)
+
+    diagnose_run(run.id)
+
+    assert "state failed" in set(Alert.objects.values_list("subject", flat=True))
+
+
+def test_an_alert_arrives_once_however_often_it_is_sent():
+    run = live_run()
+    with web_server() as receiver:
+        channel = webhook(run, receiver.url)
+        diagnose_run(run.id)
+        for _ in range(3):
+            assert channels_to_send() in ([channel.id], [])
+            send_to(channel.id)
+
+    assert len(receiver.got) == 1
+    assert Delivery.objects.get().sent_at is not None
+
+
+def test_a_channel_for_what_is_critical_gets_no_warnings():
+    run = live_run(wait_share=0.15)
+    with web_server() as receiver:
+        webhook(run, receiver.url, "critical")
+        diagnose_run(run.id)
+
+    assert Alert.objects.filter(severity="warning").exists()
+    assert not Delivery.objects.exists()
+
+
+def test_a_receiver_that_fails_is_paused_and_others_go_on():
+    run = live_run()
+    with web_server() as broken, web_server() as well:
+        broken.status = 500
+        first, second = webhook(run, broken.url), webhook(run, well.url)
+        diagnose_run(run.id)
+        for channel in (first, second):
+            send_to(channel.id)
+
+        assert channels_to_send() == []
+        first.refresh_from_db()
+        assert first.last_error == "It answered 500."
+        assert first.paused_until is not None
+        assert len(well.got) == 1
+
+        broken.status = 200
+        Channel.objects.update(paused_until=timezone.now())
+        send_to(first.id)
+
+    assert [len(receiver.got) for receiver in (broken, well)] == [2, 1]
+    assert not Delivery.objects.filter(sent_at=None).exists()
+
+
+def test_what_never_arrives_is_given_up_and_may_be_sent_again(monkeypatch):
+    monkeypatch.setattr(alerts, "MOST_ATTEMPTS", 1)
+    run = live_run()
+    with web_server() as receiver:
+        receiver.status = 500
+        channel = webhook(run, receiver.url)
+        diagnose_run(run.id)
+        send_to(channel.id)
+        assert Delivery.objects.get().due_at is None
+
+        receiver.status = 200
+        send_again(run.project, channel.id)
+        send_to(channel.id)
+
+    assert Delivery.objects.get().sent_at is not None
+
+
+def test_a_flood_waits_for_the_next_hour(monkeypatch):
+    monkeypatch.setattr(alerts, "MOST_PER_HOUR", 2)
+    run = live_run()
+    with web_server() as receiver:
+        channel = webhook(run, receiver.url)
+        diagnose_run(run.id)
+        alert = Alert.objects.get()
+        for number in range(4):
+            other = Alert.objects.create(
+                project=run.project,
+                run=run,
+                stage="train",
+                subject=str(number),
+                severity="warning",
+                title="More",
+                summary="More.",
+                raised_at=alert.raised_at,
+            )
+            Delivery.objects.create(
+                run=run, alert=other, channel=channel, due_at=timezone.now()
+            )
+        for _ in range(3):
+            send_to(channel.id)
+        assert len(receiver.got) == 2
+
+        hour_ago = timezone.now() - timedelta(hours=2)
+        Delivery.objects.exclude(sent_at=None).update(sent_at=hour_ago)
+        send_to(channel.id)
+
+    assert len(receiver.got) == 4
+
+
+def test_one_worker_at_a_time_sends_to_a_channel():
+    run = live_run()
+    with web_server() as receiver:
+        channel = webhook(run, receiver.url)
+        diagnose_run(run.id)
+        Channel.objects.update(leased_until=timezone.now() + timedelta(seconds=60))
+        send_to(channel.id)
+
+    assert receiver.got == []
+
+
+def test_a_channel_is_added_once_and_removed_with_what_waits_for_it(member):
+    project = make_project(member)
+    first = add_channel(project, "webhook", "https://a.example.com/", "warning")
+    again = add_channel(project, "webhook", "https://a.example.com/", "critical")
+
+    assert again.id == first.id
+    assert Channel.objects.get().severity == "critical"
+    assert again.secret == first.secret
+
+    remove_channel(project, first.id)
+    assert not Channel.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "severity"),
+    [
+        ("webhook", "ftp://a.example.com/", "warning"),
+        ("email", "team@example.com", "warning"),
+        ("pigeon", "roof", "warning"),
+        ("webhook", "https://a.example.com/", "dreadful"),
+    ],
+)
+def test_a_channel_that_cannot_work_is_refused(member, kind, address, severity):
+    with pytest.raises(InvalidInput):
+        add_channel(make_project(member), kind, address, severity)
+
+
+def test_mail_needs_a_server_and_an_address(member, settings):
+    settings.SMTP_URL = "smtp://127.0.0.1:25"
+    project = make_project(member)
+
+    assert add_channel(project, "email", "team@example.com", "warning").id
+    with pytest.raises(InvalidInput):
+        add_channel(project, "email", "nobody", "warning")

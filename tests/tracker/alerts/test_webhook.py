@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import socket
+import threading
+
+import pytest
+
+from tests.tracker.alerts.receivers import web_server
+from tests.tracker.alerts.test_message import MESSAGE
+from tracker.alerts import webhook
+from tracker.alerts.message import signature_of
+from tracker.alerts.webhook import NotDelivered, post
+
+HOME = ["127.0.0.1", "localhost"]
+
+
+def test_a_receiver_gets_the_message_signed_and_numbered():
+    with web_server() as receiver:
+        post(receiver.url, "secret", MESSAGE, HOME)
+
+    ((headers, body),) = receiver.got
+    assert headers["Seamark-Signature"] == f"sha256={signature_of(body, 'secret')}"
+    assert headers["Idempotency-Key"] == str(MESSAGE.id)
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "0x7f.1", "localhost", "[::ffff:127.0.0.1]"]
+)
+def test_nothing_is_posted_into_an_own_network(host):
+    with web_server() as receiver:
+        url = receiver.url.replace("127.0.0.1", host)
+        with pytest.raises(NotDelivered):
+            post(url, "secret", MESSAGE, [])
+
+    assert receiver.got == []
+
+
+def test_proxies_are_not_asked(monkeypatch):
+    with web_server() as receiver, web_server() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("ALL_PROXY", proxy.url)
+        post(receiver.url, "secret", MESSAGE, HOME)
+
+    assert len(receiver.got) == 1
+    assert proxy.got == []
+
+
+def test_redirects_are_not_followed():
+    with web_server() as receiver, web_server() as other:
+        receiver.status, receiver.headers = 302, {"Location": other.url}
+        with pytest.raises(NotDelivered, match="302"):
+            post(receiver.url, "secret", MESSAGE, HOME)
+
+    assert other.got == []
+
+
+def test_a_refusal_says_its_number_and_nothing_of_its_text():
+    with web_server() as receiver:
+        receiver.status, receiver.body = 500, b"<script>" * 1_000_000
+        with pytest.raises(NotDelivered) as refusal:
+            post(receiver.url, "secret", MESSAGE, HOME)
+
+    assert str(refusal.value) == "It answered 500."
+
+
+def test_a_receiver_that_hangs_is_left(monkeypatch):
+    monkeypatch.setattr(webhook, "SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(NotDelivered, match="did not answer"):
+            post(f"http://127.0.0.1:{port}/", "secret", MESSAGE, HOME)
+
+
+def test_one_that_answers_nonsense_is_no_receiver():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            connection.recv(65536)
+            connection.sendall(b"nonsense\r\n\r\n")
+            connection.close()
+
+        threading.Thread(target=answer, daemon=True).start()
+        with pytest.raises(NotDelivered):
+            post(f"http://127.0.0.1:{port}/", "secret", MESSAGE, HOME)
+
+
+def test_one_that_is_not_there_is_named():
+    with pytest.raises(NotDelivered, match="cannot be reached"):
+        post("http://127.0.0.1:1/", "secret", MESSAGE, HOME)

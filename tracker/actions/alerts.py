@@ -1,0 +1,234 @@
+"""Raises alerts, each once, and sends them until they arrive or are given up.
+
+The rows are the truth: a worker that is killed while it sends lets its lease expire,
+and the message is sent again with the same number, by which receivers know it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from tracker.alerts import mail, webhook
+from tracker.alerts.message import Message
+from tracker.alerts.webhook import NotDelivered
+from tracker.diagnosis.chain import SEVERITIES
+from tracker.diagnosis.finding import Severity
+from tracker.diagnosis.judgement import LIKELY_FROM, Judgement
+from tracker.models import Alert, Channel, ChannelKind, Delivery, Stage, State
+
+logger = logging.getLogger(__name__)
+
+# What is found about a stage that ended earlier, as when old runs are diagnosed anew,
+# is no news.
+NEWS = timedelta(hours=1)
+
+LEASE = timedelta(seconds=60)
+# Messages that one turn of a worker sends to one channel.
+AT_ONCE = 20
+# A channel that was sent so many within an hour gets the others later.
+MOST_PER_HOUR = 100
+HOUR = timedelta(hours=1)
+
+FIRST_PAUSE_SECONDS = 10.0
+LONGEST_PAUSE_SECONDS = 3600.0
+# About eight hours of trying.
+MOST_ATTEMPTS = 16
+
+ERROR_LENGTH = 500
+
+BROKEN = {
+    State.FAILED: "The stage has failed",
+    State.CRASHED: "The stage has crashed or lost its machine",
+}
+
+
+def raise_alerts(stage: Stage, judgements: Iterable[Judgement], now: datetime) -> None:
+    """Raise what is news about the stage; called within a transaction."""
+    if stage.ended_at is not None and stage.ended_at < now - NEWS:
+        return
+    found = [_of_finding(stage, j) for j in judgements if _is_worth_an_alert(j)]
+    if stage.state in BROKEN:
+        found.append(_of_state(stage))
+    if not found:
+        return
+
+    subjects = {alert.subject for alert in found}
+    known = Alert.objects.filter(
+        run_id=stage.run_id, stage=stage.name, subject__in=subjects
+    )
+    old = set(known.values_list("subject", flat=True))
+    new = [alert for alert in found if alert.subject not in old]
+    if not new:
+        return
+    channels = list(Channel.objects.filter(project_id=stage.run.project_id))
+    for alert in new:
+        alert.raised_at = now
+    Alert.objects.bulk_create(new)
+    Delivery.objects.bulk_create(
+        Delivery(run_id=stage.run_id, alert=alert, channel=channel, due_at=now)
+        for alert in new
+        for channel in channels
+        if _weight(alert.severity) >= _weight(channel.severity)
+    )
+
+
+def _is_worth_an_alert(judgement: Judgement) -> bool:
+    """Symptoms come with their cause, and what is only possible is no reason to call."""
+    return (
+        not judgement.explained_by
+        and not judgement.comes_after
+        and judgement.confidence >= LIKELY_FROM
+        and judgement.finding.severity is not Severity.NOTICE
+    )
+
+
+def _of_finding(stage: Stage, judgement: Judgement) -> Alert:
+    return Alert(
+        project_id=stage.run.project_id,
+        run_id=stage.run_id,
+        stage=stage.name,
+        subject=f"{judgement.rule} {judgement.scope}".strip(),
+        severity=str(judgement.finding.severity),
+        title=judgement.title[:300],
+        summary=judgement.finding.summary,
+    )
+
+
+def _of_state(stage: Stage) -> Alert:
+    return Alert(
+        project_id=stage.run.project_id,
+        run_id=stage.run_id,
+        stage=stage.name,
+        subject=f"state {stage.state}",
+        severity=str(Severity.CRITICAL),
+        title=BROKEN[State(stage.state)],
+        summary=f"{stage.name} of {stage.run.name} ended as {stage.state}.",
+    )
+
+
+def _weight(severity: str) -> int:
+    return SEVERITIES.index(Severity(severity))
+
+
+def channels_to_send() -> list[int]:
+    """Return the channels that have something due and are free."""
+    now = timezone.now()
+    due = Delivery.objects.filter(due_at__lte=now).values("channel_id")
+    free = Channel.objects.filter(_is_free(now), id__in=due)
+    return list(free.values_list("id", flat=True))
+
+
+def _is_free(now: datetime) -> Q:
+    return Q(Q(leased_until=None) | Q(leased_until__lt=now)) & Q(
+        Q(paused_until=None) | Q(paused_until__lte=now)
+    )
+
+
+def send_to(channel_id: int) -> None:
+    """Send what is due, unless another worker does; stop at the first that fails."""
+    now = timezone.now()
+    leased_until = now + LEASE
+    taken = Channel.objects.filter(_is_free(now), id=channel_id).update(
+        leased_until=leased_until
+    )
+    channel = Channel.objects.select_related("project").filter(id=channel_id).first()
+    if not taken or channel is None:
+        return
+    try:
+        for delivery in _due(channel, now):
+            if timezone.now() > now + LEASE / 2 or not _send(channel, delivery):
+                break
+    finally:
+        Channel.objects.filter(id=channel_id, leased_until=leased_until).update(
+            leased_until=None
+        )
+
+
+def _due(channel: Channel, now: datetime) -> list[Delivery]:
+    deliveries = Delivery.objects.filter(channel=channel)
+    sent = deliveries.filter(sent_at__gt=now - HOUR).count()
+    due = deliveries.filter(due_at__lte=now).select_related("alert__run")
+    return list(due.order_by("due_at", "id")[: min(AT_ONCE, MOST_PER_HOUR - sent)])
+
+
+def _send(channel: Channel, delivery: Delivery) -> bool:
+    """Return whether it arrived; what is wrong is noted where people see it."""
+    try:
+        deliver(channel, message_of(delivery.alert, channel))
+    except NotDelivered as error:
+        _note_failure(channel, delivery, str(error))
+        return False
+    except Exception as error:
+        # One receiver must not keep the others waiting.
+        logger.exception("alert %s could not be sent", delivery.alert_id)
+        _note_failure(channel, delivery, f"{type(error).__name__}: {error}")
+        return False
+
+    with transaction.atomic():
+        Delivery.objects.filter(id=delivery.id).update(
+            sent_at=timezone.now(),
+            due_at=None,
+            last_error="",
+            attempts=F("attempts") + 1,
+        )
+        Channel.objects.filter(id=channel.id).update(
+            failures=0, paused_until=None, last_error=""
+        )
+    return True
+
+
+def _note_failure(channel: Channel, delivery: Delivery, why: str) -> None:
+    why = why.replace("\0", "").encode(errors="replace").decode()[:ERROR_LENGTH]
+    seconds = FIRST_PAUSE_SECONDS * 2.0 ** min(channel.failures, 20)
+    pause = timedelta(seconds=min(seconds, LONGEST_PAUSE_SECONDS))
+    is_given_up = delivery.attempts + 1 >= MOST_ATTEMPTS
+    with transaction.atomic():
+        Delivery.objects.filter(id=delivery.id).update(
+            attempts=F("attempts") + 1,
+            last_error=why,
+            due_at=None if is_given_up else delivery.due_at,
+        )
+        Channel.objects.filter(id=channel.id).update(
+            failures=F("failures") + 1,
+            paused_until=timezone.now() + pause,
+            last_error=why,
+        )
+
+
+def deliver(channel: Channel, message: Message) -> None:
+    """Send one message; raise NotDelivered unless it was taken."""
+    if channel.kind == ChannelKind.WEBHOOK:
+        webhook.post(channel.address, channel.secret, message, settings.WEBHOOK_HOSTS)
+        return
+    if not settings.SMTP_URL:
+        raise NotDelivered("No mail server is set (SEAMARK_SMTP_URL).")
+    host = urlsplit(settings.PUBLIC_URL).hostname or "localhost"
+    mail.send(
+        channel.address,
+        message,
+        smtp_url=settings.SMTP_URL,
+        sender=settings.MAIL_FROM or f"seamark@{host}",
+        host=host,
+    )
+
+
+def message_of(alert: Alert, channel: Channel) -> Message:
+    return Message(
+        id=alert.id,
+        title=alert.title,
+        summary=alert.summary,
+        severity=alert.severity,
+        project=channel.project.name,
+        run=alert.run.name,
+        stage=alert.stage,
+        raised_at=alert.raised_at,
+        url=f"{settings.PUBLIC_URL}/runs/{alert.run_id}/",
+    )

@@ -1,0 +1,104 @@
+"""Adds, tries and removes the places that a project's alerts are sent to."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from datetime import timedelta
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+from django.utils import timezone
+
+from tracker.actions.alerts import deliver
+from tracker.alerts.message import Message
+from tracker.alerts.peers import check_url
+from tracker.diagnosis.finding import Severity
+from tracker.errors import InvalidInput, NotFound
+from tracker.models import Channel, ChannelKind, Delivery, Project
+
+MOST_CHANNELS = 20
+
+
+def add_channel(project: Project, kind: str, address: str, severity: str) -> Channel:
+    """Return the channel, which may have been there before."""
+    if severity not in {str(known) for known in Severity}:
+        raise InvalidInput("severity", "must be one of those offered")
+    if kind == ChannelKind.WEBHOOK:
+        check_url(address, settings.WEBHOOK_HOSTS)
+    elif kind == ChannelKind.EMAIL:
+        _check_mail(address)
+    else:
+        raise InvalidInput("kind", "must be one of those offered")
+
+    with transaction.atomic():
+        # Two at once would both see room for one more.
+        Project.objects.select_for_update(no_key=True).get(id=project.id)
+        own = Channel.objects.filter(project=project)
+        known = own.filter(kind=kind, address=address).first()
+        if known is None and own.count() >= MOST_CHANNELS:
+            raise InvalidInput("channels", f"may be at most {MOST_CHANNELS}")
+        channel, _ = Channel.objects.update_or_create(
+            project=project,
+            kind=kind,
+            address=address,
+            defaults={"severity": severity},
+            create_defaults={
+                "severity": severity,
+                "secret": secrets.token_urlsafe(32),
+            },
+        )
+    return channel
+
+
+def _check_mail(address: str) -> None:
+    if not settings.SMTP_URL:
+        raise InvalidInput(
+            "address", "cannot be mailed to until SEAMARK_SMTP_URL names a mail server"
+        )
+    try:
+        validate_email(address)
+    except ValidationError:
+        raise InvalidInput("address", "must be an e-mail address") from None
+
+
+def remove_channel(project: Project, channel_id: int) -> None:
+    Channel.objects.filter(project=project, id=channel_id).delete()
+
+
+def try_channel(project: Project, channel_id: int) -> None:
+    """Send a message that says it is a trial; raise NotDelivered if it is not taken."""
+    channel = Channel.objects.filter(project=project, id=channel_id).first()
+    if channel is None:
+        raise NotFound("channel")
+    workspace = project.workspace.slug
+    deliver(
+        channel,
+        Message(
+            id=uuid.uuid4(),
+            title="This is a trial",
+            summary="Alerts of this project will arrive here.",
+            severity=str(Severity.NOTICE),
+            project=project.name,
+            run="trial",
+            stage="trial",
+            raised_at=timezone.now(),
+            url=f"{settings.PUBLIC_URL}/w/{workspace}/{project.slug}/alerts",
+        ),
+    )
+
+
+def send_again(project: Project, channel_id: int) -> None:
+    """Have what was given up tried once more, now."""
+    now = timezone.now()
+    given_up = Delivery.objects.filter(
+        channel__project=project, channel_id=channel_id, due_at=None, sent_at=None
+    )
+    given_up.filter(alert__raised_at__gt=now - timedelta(days=30)).update(
+        due_at=now, attempts=0
+    )
+    Channel.objects.filter(project=project, id=channel_id).update(
+        paused_until=None, failures=0
+    )

@@ -1,0 +1,107 @@
+"""A project's alerts, and where they are sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from tracker.access import may_own, owned_project, readable_project
+from tracker.actions import channels
+from tracker.alerts.webhook import NotDelivered
+from tracker.errors import InvalidInput
+from tracker.queries.alerts import channels_of, newest_alerts
+from web.session import PageRequest, signed_in
+
+KINDS = {"webhook": "Webhook (Slack, Mattermost, Teams, your own)", "email": "E-mail"}
+SEVERITIES = {
+    "warning": "warnings and what is critical",
+    "critical": "only what is critical",
+}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def alerts(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    if request.method != "POST":
+        return _page(request, readable_project(request.actor, workspace, project))
+
+    found = owned_project(request.actor, workspace, project)
+    kind = request.POST.get("kind", "")
+    address = request.POST.get("address", "").strip()
+    severity = request.POST.get("severity", "")
+    try:
+        channels.add_channel(found, kind, address, severity)
+    except InvalidInput as error:
+        typed = {"kind": kind, "address": address, "severity": severity}
+        return _page(request, found, error=str(error), typed=typed)
+    return _back(workspace, project, "added")
+
+
+@require_POST
+@signed_in
+def try_channel(
+    request: PageRequest, workspace: str, project: str, channel_id: int
+) -> HttpResponse:
+    """Send a trial message while the owner waits."""
+    found = owned_project(request.actor, workspace, project)
+    try:
+        channels.try_channel(found, channel_id)
+    except NotDelivered as error:
+        return _page(request, found, error=f"The trial did not arrive. {error}")
+    return _back(workspace, project, "tried")
+
+
+@require_POST
+@signed_in
+def send_again(
+    request: PageRequest, workspace: str, project: str, channel_id: int
+) -> HttpResponse:
+    found = owned_project(request.actor, workspace, project)
+    channels.send_again(found, channel_id)
+    return _back(workspace, project, "again")
+
+
+@require_POST
+@signed_in
+def remove_channel(
+    request: PageRequest, workspace: str, project: str, channel_id: int
+) -> HttpResponse:
+    found = owned_project(request.actor, workspace, project)
+    channels.remove_channel(found, channel_id)
+    return _back(workspace, project, "removed")
+
+
+def _back(workspace: str, project: str, what: str) -> HttpResponse:
+    address = reverse("alerts", args=[workspace, project])
+    return HttpResponseRedirect(f"{address}?done={what}")
+
+
+# Any: a row of the projects table, which pages do not import.
+def _page(
+    request: PageRequest,
+    project: Any,
+    *,
+    error: str = "",
+    typed: dict[str, str] | None = None,
+) -> HttpResponse:
+    is_owner = may_own(request.actor, project)
+    context = {
+        "project": project,
+        "tab": "alerts",
+        "alerts": newest_alerts(project),
+        "may_own": is_owner,
+        # Addresses of webhooks are secrets of those who may change them.
+        "channels": channels_of(project) if is_owner else [],
+        "kinds": KINDS.items(),
+        "severities": SEVERITIES.items(),
+        "can_mail": bool(settings.SMTP_URL),
+        "typed": typed or {},
+        "error": error,
+        "done": "" if error else request.GET.get("done", ""),
+    }
+    return render(request, "alerts/alerts.html", context, status=400 if error else 200)
