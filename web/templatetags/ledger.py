@@ -28,6 +28,12 @@ def place(share: float) -> str:
 
 
 @register.filter
+def tenths(share: float) -> str:
+    """Show a share to a tenth of a percent, so that those of a ledger add up to 100."""
+    return f"{share * 100:.1f} %"
+
+
+@register.filter
 def gpu_time(seconds: float | None, is_of_gpus: bool) -> str:
     """Show GPU-seconds as hours from an hour on: 12.5 GPU-h."""
     if seconds is None or not math.isfinite(seconds):

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from web.templatetags.ledger import gpu_time, kilowatt_hours, money, place
+from web.templatetags.ledger import gpu_time, kilowatt_hours, money, place, tenths
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,11 @@ def test_money_and_energy():
 
 def test_places_are_written_as_svg_reads_them():
     assert place(0.12345) == "0.1234" or place(0.12345) == "0.1235"
+
+
+def test_shares_keep_the_digit_that_makes_them_add_up():
+    assert [tenths(share) for share in (0.377, 0.615, 0.008)] == [
+        "37.7 %",
+        "61.5 %",
+        "0.8 %",
+    ]

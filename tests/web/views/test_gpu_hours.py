@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import make_project, make_run
 from tests.web.sample_run import make_sample_run
-from tracker.models import Member, Role, User
+from tracker.models import Finding, Member, Role, User
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -129,3 +129,15 @@ def test_who_does_not_own_the_project_sees_no_form(project, owner, client_of):
 
 def test_strangers_see_nothing(project, client_of, stranger):
     assert client_of(stranger).get(address(project, "gpu-hours")).status_code == 404
+
+
+def test_a_finding_says_what_has_to_be_cured_first(project, owner):
+    run = make_sample_run(project)
+    finding = Finding.objects.filter(run=run, is_primary=True).get()
+    finding.body["judgement"]["comes_after"] = "gpu-memory-is-nearly-full"
+    finding.save()
+
+    text = text_of(owner, f"/runs/{run.id}/")
+
+    assert "Next, after: <a" in text
+    assert "GPU memory is nearly full</a>" in text
