@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from agent.hooks import find_open_run
 from agent.run import Run
-from agent.settings import read_settings
+from agent.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from agent.reading import Runs, StoredRun
+    from agent.reading import Runs
+    from agent.stored_run import StoredRun
 
 
 def init(
@@ -29,12 +30,10 @@ def init(
 ) -> Run:
     """Create the run of that name, or join it, and start measuring the hardware.
 
-    Never waits for the network. Each argument that is not given is looked up in
-    the environment first, under the name in parentheses.
-
-    The run ends with the script: failed after an exception, else finished, even
-    after `sys.exit(1)`, whose code Python tells nobody. As a context manager the
-    run sees that, too.
+    Never waits for the network. What is not given is looked up in the environment,
+    under the name in parentheses. The run ends with the script: failed after an
+    exception, else finished, even after `sys.exit(1)`, whose code Python tells nobody.
+    As a context manager the run sees that, too.
 
     Args:
         run: The run's name (SEAMARK_RUN); a readable one is made if there is none.
@@ -43,7 +42,7 @@ def init(
             `main`: preprocess, train, infer, ...
         tags: Tags to add to the run.
         params: Parameters, nested as they like; stored below `params/`.
-        rank: Which process of a distributed run this is (RANK, SLURM_PROCID, ...).
+        rank: Which process of a distributed run this is (RANK, SLURM_PROCID, …).
         monitor: Whether to measure the hardware (SEAMARK_MONITOR), by default yes.
         capture: What to store besides (SEAMARK_CAPTURE), by default everything: True,
             False, or names out of `console`, `environment`, `failure`, `git`, `host`,
@@ -66,15 +65,21 @@ def init(
         strict=strict,
         environment=os.environ,
     )
-    # A notebook cell that runs again goes on with the same run.
-    known = find_open_run(settings)
-    opened = known if isinstance(known, Run) else Run(settings)
-    if known is None:
-        opened.start()
+    opened = _opened(settings)
     if params is not None:
         opened["params"] = params
     opened.add_tags(*tags)
     return opened
+
+
+def _opened(settings: Settings) -> Run:
+    known = find_open_run(settings)
+    if isinstance(known, Run):
+        # A notebook cell that runs again goes on with the same run.
+        return known
+    run = Run(settings)
+    run.start()
+    return run
 
 
 def runs(

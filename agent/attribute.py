@@ -8,8 +8,9 @@ from os import PathLike, fspath
 from time import time_ns
 
 from agent.errors import AgentError, UnsupportedValue
-from agent.recorder import Point, Recorder
-from agent.records import RECORDED
+from agent.record_writer import NO_NUMBERS
+from agent.recorder import Recorder
+from agent.series_recorder import Point
 from agent.values import to_microseconds, to_number, to_step
 
 
@@ -31,13 +32,13 @@ class Attribute:
         step: float | None = None,
         time: float | datetime | None = None,
     ) -> None:
-        """Append one point, text or histogram to the series.
+        """Append one point, text, histogram or picture to the series.
 
         Args:
             value: Anything that is one number: a float, a NumPy or PyTorch
                 scalar, a boolean, a Decimal. NaN and infinities are kept.
                 Or a text, up to 65,536 characters of which are kept; or an
-                `agent.Histogram`. A series holds one of the three.
+                `agent.Histogram` or an `agent.Image`. A series holds one of the four.
             step: Orders the points; by default one more than the last step.
             time: When it was measured, as seconds since 1970 or a datetime
                 with a time zone; by default now.
@@ -54,7 +55,7 @@ class Attribute:
         try:
             listed = list(values)
             _expect_as_long(listed, steps, times)
-            if any(isinstance(value, RECORDED) for value in listed):
+            if any(isinstance(value, NO_NUMBERS) for value in listed):
                 for position, value in enumerate(listed):
                     step = None if steps is None else steps[position]
                     time = None if times is None else times[position]

@@ -48,7 +48,15 @@ class TagChange(NamedTuple):
     remove: frozenset[str]
 
 
-Change = SetValue | SetFile | TagChange
+class Rewind(NamedTuple):
+    """From which step on a series is logged again, and since when."""
+
+    path: str
+    step: float
+    time: int  # microseconds since 1970
+
+
+Change = SetValue | SetFile | TagChange | Rewind
 
 
 class Buffer:

@@ -7,11 +7,7 @@ soon after the call; who must know when that is waits for it.
 
 from __future__ import annotations
 
-import contextlib
-import glob
 import mimetypes
-import os
-import re
 import struct
 import threading
 import time
@@ -22,11 +18,13 @@ from pathlib import Path
 from agent.background import Background
 from agent.blobs import Blob, Blobs, Changed
 from agent.buffer import SetFile
-from agent.contents import BINARY, Content, Job, printable, to_content
+from agent.contents import BINARY, Content, Job, to_content
 from agent.errors import AgentError, shown
+from agent.kinds import Kind
+from agent.matching import matching, printable_path
 from agent.notices import Notices
 from agent.path import clean_path
-from agent.recorder import Kind, Recorder
+from agent.recorder import Recorder
 from agent.records import IMAGE, Record
 
 # Of what waits in memory: figures, images, arrays, bytes.
@@ -35,11 +33,14 @@ CAPACITY_BYTES = 64 * 1024 * 1024
 _MOST_OPEN = 256
 LARGEST_SET = 10_000  # files
 _IDLE_SECONDS = 60.0
-# Whoever waits, or ends, goes on once nothing has moved for so long.
+# Whoever waits goes on once nothing has moved for so long.
 _STALLED_SECONDS = 10.0
-_WILDCARD = re.compile(r"[*?\[]")
 # Known without the files of the system, which say something else on each.
 _types = mimetypes.MimeTypes()
+
+
+class _Interrupted(Exception):
+    """The process ends, and the copy takes too long."""
 
 
 class Files:
@@ -64,7 +65,10 @@ class Files:
         self._held_bytes = 0
         self._counting = threading.Lock()
         self._is_busy = False
+        self._doing: Job | None = None
         self._moved_at = time.monotonic()
+        # Once the run ends: until when copies may go on.
+        self._ends_at: float | None = None
         self.background = Background("seamark-files", self.turn)
 
     @property
@@ -76,6 +80,7 @@ class Files:
         content = job.content
         if content is not None and not self._is_room(content):
             content.close()
+            self._count_lost(job)
             self._notices.warn(
                 "files waiting",
                 f"{shown(job.path)} is not stored, as others may be: files are logged"
@@ -86,51 +91,78 @@ class Files:
         self.background.ensure()
         self.background.wake()
         if wait:
-            self._wait(job.is_done.wait)
+            self.wait_for(job)
 
-    def turn(self) -> float:
-        """Do what waits, and return when to look again."""
-        while self._jobs:
-            # In this order, or somebody could think that all is done.
-            self._is_busy = True
-            job = self._jobs.popleft()
-            try:
-                self._do(job)
-            finally:
-                if job.content is not None:
-                    job.content.close()
-                    self._count(-job.content.held_bytes)
-                self._is_busy = bool(self._jobs)
-                job.is_done.set()
-        return _IDLE_SECONDS
-
-    def finish(self) -> None:
-        """Do all that waits, as long as something moves: the rest would be lost."""
-        if not self.is_done:
-            self.background.ensure()
-            self.background.wake()
-            self._wait(self._is_done_within)
-        self.background.stop(0.1)
-        left = [job.path for job in self._jobs]
-        if left or self._is_busy:
-            self._notices.warn(
-                "files left",
-                f"{max(1, len(left))} files could not be copied before the end and are"
-                f" not stored, {shown(left[0] if left else '')} among them",
-            )
-
-    def _is_done_within(self, seconds: float) -> bool:
-        deadline = time.monotonic() + seconds
-        while not self.is_done and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return self.is_done
-
-    def _wait(self, is_over: Callable[[float], bool]) -> None:
-        self._note_progress()
-        while not is_over(0.1):
+    def wait_for(self, job: Job) -> None:
+        """Return when a job is done, or nothing moves any more."""
+        self._moved_at = time.monotonic()
+        while not job.is_done.wait(0.1):
             is_stalled = time.monotonic() - self._moved_at > _STALLED_SECONDS
             if is_stalled or not self.background.is_alive:
                 return
+
+    def turn(self) -> float:
+        """Do what waits, and return when to look again."""
+        while self._jobs and not self._is_late:
+            # In this order, or somebody could think that all is done.
+            self._is_busy = True
+            job = self._doing = self._next()
+            try:
+                self._do(job)
+            except _Interrupted:
+                # What is in memory comes first, as it is nowhere else; then once more.
+                self._jobs.append(job)
+            except BaseException:
+                self._let_go(job)
+                raise
+            else:
+                self._let_go(job)
+        self._is_busy = False
+        return _IDLE_SECONDS
+
+    def finish(self, seconds: float) -> None:
+        """Do what waits, for so long; what is left is said and not stored."""
+        self._ends_at = time.monotonic() + seconds
+        if not self.is_done:
+            self.background.ensure()
+            self.background.wake()
+            while not self.is_done and self.background.is_alive and not self._is_late:
+                time.sleep(0.01)
+        self.background.stop(0.1)
+        left = [self._jobs.popleft() for _ in range(len(self._jobs))]
+        for job in left:
+            self._let_go(job)
+            self._count_lost(job)
+        if self._is_busy and self._doing is not None:
+            # It hangs in the file system, or will see in a moment that it is late.
+            left.append(self._doing)
+        if left:
+            self._notices.warn(
+                "files left",
+                f"{len(left)} files could not be copied within the {seconds:.0f} s that"
+                f" the end may take and are not stored, {shown(left[0].path)} among"
+                " them; upload them again, with wait=True or a larger SEAMARK_EXIT_SECONDS (what is copied and not"
+                " yet delivered, `seamark sync` delivers)",
+            )
+
+    @property
+    def _is_late(self) -> bool:
+        return self._ends_at is not None and time.monotonic() > self._ends_at
+
+    def _next(self) -> Job:
+        """Take the oldest job; at the end, the oldest of what is in memory alone."""
+        if self._ends_at is not None:
+            for job in list(self._jobs):
+                if _is_in_memory(job):
+                    self._jobs.remove(job)
+                    return job
+        return self._jobs.popleft()
+
+    def _let_go(self, job: Job) -> None:
+        if job.content is not None:
+            job.content.close()
+            self._count(-job.content.held_bytes)
+        job.is_done.set()
 
     def _is_room(self, content: Content) -> bool:
         with self._counting:
@@ -148,7 +180,16 @@ class Files:
             self._held_bytes += held_bytes
 
     def _note_progress(self) -> None:
+        """Called by the thread, again and again, while it copies a file."""
         self._moved_at = time.monotonic()
+        if self._is_late or (
+            self._ends_at is not None and any(map(_is_in_memory, list(self._jobs)))
+        ):
+            raise _Interrupted
+
+    def _count_lost(self, job: Job) -> None:
+        if job.place is not None:
+            self._buffer.count_dropped(1)
 
     def _do(self, job: Job) -> None:
         if job.content is not None:
@@ -176,6 +217,8 @@ class Files:
                 blob = self._blobs.keep_file(content.descriptor)
             else:
                 blob = self._blobs.keep(content.data())
+        except _Interrupted:
+            raise
         except Changed:
             self._notices.warn(
                 f"changed {shown(path)}",
@@ -245,30 +288,8 @@ class Files:
             )
 
 
-def matching(pattern: str) -> Iterator[tuple[str, Path]]:
-    """Yield files that a pattern names, or all in a folder, with their relative names."""
-    if Path(pattern).is_dir():
-        folder = pattern
-        found: Iterator[str] = (
-            str(Path(place, name))
-            for place, _, names in os.walk(folder)
-            for name in sorted(names)
-        )
-    else:
-        # Names are those below the last folder without a wildcard.
-        fixed = _WILDCARD.split(pattern, maxsplit=1)[0]
-        folder = str(Path(fixed).parent) if not fixed.endswith(os.sep) else fixed
-        found = iter(sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207 - as a text
-    for name in found:
-        path = Path(name)
-        with contextlib.suppress(OSError):
-            if path.is_file():
-                yield os.path.relpath(name, folder or "."), path
-
-
-def printable_path(name: str) -> str:
-    """Return the relative name of a file as a part of a path in the run."""
-    return "/".join(printable(part) for part in Path(name).parts)
+def _is_in_memory(job: Job) -> bool:
+    return job.content is not None and job.content.descriptor is None
 
 
 def _guessed(name: str) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from agent import messages
-from agent.buffer import Change, SetFile, SetValue, TagChange
+from agent.buffer import Change, Rewind, SetFile, SetValue, TagChange
 from agent.notices import Notices
 from agent.path import is_encodable
 from agent.records import Record, grouped
@@ -17,6 +17,7 @@ from agent.rows import Row
 
 # Well below the tracker's 4 MiB: a damaged frame then costs little.
 PAYLOAD_BYTES = 1024 * 1024
+_REWINDS_IN_MESSAGE = 1_000
 _TICKS_IN_MESSAGE = 40_000  # 24 bytes each
 _VALUE_BYTES = 8
 _RECORDS_IN_MESSAGE = 10_000  # 20 bytes each, besides their values
@@ -72,8 +73,11 @@ def _encoded(encode: Callable[[], bytes], notices: Notices) -> bytes | None:
 
 def _messages_of_changes(changes: Iterable[Change]) -> Iterator[Message]:
     values: dict[str, SetValue | SetFile] = {}
+    rewinds: list[Rewind] = []
     for change in changes:
-        if isinstance(change, TagChange):
+        if isinstance(change, Rewind):
+            rewinds.append(change)
+        elif isinstance(change, TagChange):
             yield 0, partial(messages.change_tags, change.add, change.remove)
         else:
             # Only the last of several values was ever to be seen.
@@ -83,6 +87,12 @@ def _messages_of_changes(changes: Iterable[Change]) -> Iterator[Message]:
             messages.set_file if isinstance(change, SetFile) else messages.set_value
         )
         yield 0, partial(encode, *change)
+    for low in range(0, len(rewinds), _REWINDS_IN_MESSAGE):
+        paths, steps, times = zip(
+            *rewinds[low : low + _REWINDS_IN_MESSAGE], strict=True
+        )
+        # All of a process have one time.
+        yield 0, partial(messages.rewind, paths, steps, times[0])
 
 
 def _messages_of_records(records: Iterable[Record]) -> Iterator[Message]:

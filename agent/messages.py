@@ -124,6 +124,12 @@ def set_file(path: str, digest: str, size: int, media_type: str, name: str) -> b
     )
 
 
+def rewind(paths: Sequence[str], steps: Sequence[float], time: int) -> bytes:
+    """From which steps on series are logged again, instead of what came before a time."""
+    packed = struct.pack(f"<{len(steps)}d", *steps)
+    return _encode({"t": "rewind", "paths": paths, "steps": packed, "time": time})
+
+
 def change_tags(add: Iterable[str], remove: Iterable[str]) -> bytes:
     """Tags the run gains and loses."""
     return _encode({"t": "tags", "add": sorted(add), "remove": sorted(remove)})
@@ -134,12 +140,14 @@ def drop(count: int) -> bytes:
     return _encode({"t": "drop", "points": count})
 
 
-def close(*, failure: str | None, time: int) -> bytes:
-    """The last message of a spool; without a failure, it finished."""
+def close(*, failure: str | None, time: int, is_preempted: bool = False) -> bytes:
+    """The last message of a spool; without a failure, it finished.
+
+    That it was told to end is beside the state: trackers before it read the state.
+    """
     state = "finished" if failure is None else "failed"
-    return _encode(
-        {"t": "close", "state": state, "failure": failure or "", "time": time}
-    )
+    said = {"t": "close", "state": state, "failure": failure or "", "time": time}
+    return _encode({**said, "preempted": True} if is_preempted else said)
 
 
 def close_for_another(*, time: int) -> bytes:

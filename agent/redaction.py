@@ -91,24 +91,6 @@ _USER_INFO = re.compile(
     r"|[^\s/?#'\"<>@]{1,512}@)"
 )
 
-_HEADER = re.compile(
-    r"(?i)(\b(?:proxy-)?authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
-    r"(?:(?:basic|bearer|token|digest|negotiate)\s{1,4})?)[^\s\"',]{1,4096}"
-)
-_BEARER = re.compile(r"(?i)(\bbearer\s{1,4})[\w.~+/-]{20,4096}={0,2}")
-_COOKIE = re.compile(
-    r"(?i)(\b(?:set-)?cookie[\"']?\s{0,4}:\s{0,4}[\"']?)[^\n\"']{1,4096}"
-)
-_NETRC = re.compile(
-    r"(\b(?:machine\s{1,8}\S{1,256}|default)\s{1,8}login\s{1,8}\S{1,256}\s{1,8}"
-    r"(?:account\s{1,8}\S{1,256}\s{1,8})?password\s{1,8})\S{1,512}"
-)
-_DOCKER_AUTH = re.compile(r"(\"auth\"\s{0,4}:\s{0,4}\")[A-Za-z0-9+/=]{8,4096}")
-_SIGNATURE = re.compile(
-    r"(?i)([?&;](?:sig|signature|x-amz-signature|x-amz-credential|x-goog-signature|"
-    r"x-goog-credential|awsaccesskeyid|code|key|auth)=)[^\s&#'\"<>]{6,2048}"
-)
-
 # By name. What may follow `token` is short: `tokens`, `tokenizer` and `token_id` are
 # everyday words of those who train language models.
 _NAME = (
@@ -136,20 +118,37 @@ _OPTION_VALUE = re.compile(
     r"([\"']?)([^\s\"'-][^\s\"']{3,2048})"
 )
 _ENDS_AS_OPTION = re.compile(rf"(?i)^--?[\w.-]{{0,60}}(?:{_NAME})[\w.-]{{0,40}}$")
-_LOGIN = re.compile(
-    r"(?i)(\b(?:wandb|huggingface-cli|hf|neptune|comet|docker|gh|az|npm|twine|clearml)"
-    r"(?:\s{1,4}auth)?\s{1,4}login\b[^\n]{0,200}?\s)([A-Za-z0-9_.-]{20,512})\b"
-)
-
 # By what stands before it, and a word of that.
-_MARKED = (
-    ("authorization", _HEADER),
-    ("bearer", _BEARER),
-    ("cookie", _COOKIE),
-    ("login", _NETRC),
-    ('"auth"', _DOCKER_AUTH),
-    ("=", _SIGNATURE),
-    ("login", _LOGIN),
+_MARKED = tuple(
+    (word, re.compile(pattern))
+    for word, pattern in (
+        (
+            "authorization",
+            r"(?i)(\b(?:proxy-)?authorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
+            r"(?:(?:basic|bearer|token|digest|negotiate)\s{1,4})?)[^\s\"',]{1,4096}",
+        ),
+        ("bearer", r"(?i)(\bbearer\s{1,4})[\w.~+/-]{20,4096}={0,2}"),
+        (
+            "cookie",
+            r"(?i)(\b(?:set-)?cookie[\"']?\s{0,4}:\s{0,4}[\"']?)[^\n\"']{1,4096}",
+        ),
+        (
+            "login",
+            r"(\b(?:machine\s{1,8}\S{1,256}|default)\s{1,8}login\s{1,8}\S{1,256}\s{1,8}"
+            r"(?:account\s{1,8}\S{1,256}\s{1,8})?password\s{1,8})\S{1,512}",
+        ),
+        ('"auth"', r"(\"auth\"\s{0,4}:\s{0,4}\")[A-Za-z0-9+/=]{8,4096}"),
+        (
+            "=",
+            r"(?i)([?&;](?:sig|signature|x-amz-signature|x-amz-credential|x-goog-signature|"
+            r"x-goog-credential|awsaccesskeyid|code|key|auth)=)[^\s&#'\"<>]{6,2048}",
+        ),
+        (
+            "login",
+            r"(?i)(\b(?:wandb|huggingface-cli|hf|neptune|comet|docker|gh|az|npm|twine|clearml)"
+            r"(?:\s{1,4}auth)?\s{1,4}login\b[^\n]{0,200}?\s)([A-Za-z0-9_.-]{20,512})\b",
+        ),
+    )
 )
 
 # What stands behind such names in code and is no secret.

@@ -16,11 +16,12 @@ from agent import hooks
 from agent.attribute import Attribute
 from agent.background import importing
 from agent.errors import AgentError, RunFinished
+from agent.kinds import LARGEST_RUN
 from agent.loader import Loader
 from agent.notices import Notices
 from agent.path import clean_path
 from agent.post_mortem import examine
-from agent.recorder import LARGEST_RUN, Recorder
+from agent.recorder import Recorder
 from agent.settings import Mode, Settings
 from agent.steps import Phase, Steps
 from agent.tags import Tags
@@ -42,7 +43,10 @@ class Run:
         self.settings = settings
         self._notices = Notices()
         self._recorder = Recorder(
-            self._notices, wake=self._wake, strict=settings.strict
+            self._notices,
+            wake=self._wake,
+            strict=settings.strict,
+            resumed_at=settings.resumed_at,
         )
         self._attributes: dict[str, Attribute] = {}
         # For what integrates frameworks; scripts have `loader` and `phase`.
@@ -50,6 +54,7 @@ class Run:
         self._session: Session | None = None
         self._starting = threading.Lock()
         self._failure: str | None = None
+        self._is_preempted = False
         self._is_finished = False
         self.tags = Tags(self._recorder)
 
@@ -100,10 +105,11 @@ class Run:
         step: float | None = None,
         time: float | datetime | None = None,
     ) -> None:
-        """Append one point, text or histogram to each of several series.
+        """Append one point, text, histogram or picture to each of several series.
 
         Args:
-            data: Paths and numbers, texts or histograms; nested dictionaries are joined by slashes.
+            data: Paths and what `append` takes; nested dictionaries are joined by
+                slashes.
             step: The same for all; by default each series' last step plus one.
             time: The same for all; by default now.
         """
@@ -142,6 +148,15 @@ class Run:
             self.note_failure(hooks.without_secrets(error))
         self.finish()
 
+    def preempt(self) -> None:
+        """Say that the run was told to end before it was done, and finish it.
+
+        After SIGTERM, which the script handles, this is known; call it where something
+        else said so, as a signal that the scheduler was asked to send.
+        """
+        self._is_preempted = True
+        self.finish()
+
     def finish(self, timeout: float | None = None) -> None:
         """End this process's part of the run and deliver what is left.
 
@@ -166,7 +181,11 @@ class Run:
                 session.end_capture(seconds)
             finally:
                 self._recorder.end()
-            remainder = session.finish(failure=self._failure, seconds=seconds)
+            remainder = session.finish(
+                failure=self._failure,
+                is_preempted=self._is_preempted,
+                seconds=seconds,
+            )
         except KeyboardInterrupt:
             self._tell_what_is_left(folder)
             raise
@@ -262,6 +281,7 @@ class Run:
             if self._session is None:
                 # Nowhere to write: said once, and not tried at every step.
                 self.settings = replace(self.settings, mode=Mode.DISABLED)
+                self._recorder.give_up()
             return self._recorder.is_awake
         finally:
             self._starting.release()

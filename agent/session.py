@@ -119,19 +119,23 @@ class Session:
         """Store what was captured last, and leave streams as they were."""
         self._capture.finish(seconds)
 
-    def finish(self, *, failure: str | None, seconds: float) -> Remainder | None:
+    def finish(
+        self, *, failure: str | None, is_preempted: bool, seconds: float
+    ) -> Remainder | None:
         """End the spool and deliver it; what is left of it after so long is returned."""
         deadline = time.monotonic() + seconds
         if self._sampler is not None:
             self._sampler.stop(min(seconds, _SAMPLE_SECONDS))
-        # What is not copied now is lost, so this may take as long as it moves, and takes
-        # nothing from the time of delivery.
-        copying_since = time.monotonic()
-        self.files.finish()
-        deadline += time.monotonic() - copying_since
+        # What is not copied now is lost, however short the wait for delivery.
+        left = deadline - time.monotonic()
+        self.files.finish(max(_WRITE_SECONDS, left - min(1.0, left / 5)))
         # However short the wait for delivery: what is not written is lost, and a run
         # whose end is not written counts as crashed.
-        is_written = self._writer.finish(failure=failure, seconds=_WRITE_SECONDS)
+        is_written = self._writer.finish(
+            failure=failure,
+            is_preempted=is_preempted or self._capture.was_told_to_end,
+            seconds=_WRITE_SECONDS,
+        )
         remainder: Remainder | None = Remainder(self._spool.folder, is_written)
         try:
             if self._sender is not None:
@@ -207,6 +211,13 @@ def open_session(
             "no server is known; everything is kept in "
             f"{spool.folder} until `seamark login` was said or a server on this "
             "machine has been started (or set SEAMARK_URL and SEAMARK_TOKEN)",
+        )
+    if settings.resumed_at is not None and not settings.is_named:
+        notices.warn(
+            "unnamed",
+            "this job was started again, but its run has no name of its own, so"
+            f" {settings.run} is a new one; name it in the job's script, as with"
+            " SEAMARK_RUN",
         )
     return Session(settings, recorder, notices, spool, create_ring(spool.folder))
 

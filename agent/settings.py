@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -19,6 +20,7 @@ from agent.capture.choice import chosen
 from agent.errors import InvalidSetting
 from agent.naming import readable_name
 from agent.path import is_encodable
+from agent.restarts import resumed_at
 
 _LONGEST_NAME = 255  # characters
 # More often, counters of the kernel say nothing; more seldom, rules cannot judge.
@@ -70,6 +72,11 @@ class Settings:
     exit_seconds: float = 5.0
     # How much of files may wait in the spool for delivery.
     spool_files_bytes: int = 50 * 2**30
+    # Since when the job runs that was started again, in microseconds since 1970; None
+    # for one that was not.
+    resumed_at: int | None = None
+    # Whether somebody chose the run's name: only then can a later start find it.
+    is_named: bool = True
 
     @property
     def namespace(self) -> str:
@@ -123,6 +130,8 @@ def read_settings(
         spool_files_bytes=_spool_files_bytes(
             environment.get("SEAMARK_SPOOL_GIB") or "50"
         ),
+        resumed_at=resumed_at(environment, time.time()),
+        is_named=bool(run or environment.get("SEAMARK_RUN")),
     )
 
 

@@ -60,7 +60,9 @@ class Writer:
         with self._writing:
             self._write_some()
 
-    def finish(self, *, failure: str | None, seconds: float) -> bool:
+    def finish(
+        self, *, failure: str | None, seconds: float, is_preempted: bool = False
+    ) -> bool:
         """Write everything and the end of the spool; return whether it was possible."""
         deadline = time.monotonic() + seconds
         # A thread that hangs in the file system keeps its lock.
@@ -70,7 +72,7 @@ class Writer:
             self._write_some()
             if not self._may_go_on(deadline):
                 return False
-        self._unwritten = [*self._last_payloads(failure)]
+        self._unwritten = [*self._last_payloads(failure, is_preempted)]
         while not self._write_unwritten():
             if not self._may_go_on(deadline):
                 return False
@@ -91,11 +93,12 @@ class Writer:
             time.sleep(_BURST_SECONDS)
         return time.monotonic() < deadline
 
-    def _last_payloads(self, failure: str | None) -> list[bytes]:
+    def _last_payloads(self, failure: str | None, is_preempted: bool) -> list[bytes]:
         now = time.time_ns() // 1000
         dropped = self._buffer.take_dropped()
         last = [messages.drop(dropped)] if dropped else []
-        return [messages.payload([*last, messages.close(failure=failure, time=now)])]
+        close = messages.close(failure=failure, time=now, is_preempted=is_preempted)
+        return [messages.payload([*last, close])]
 
     def _write_some(self) -> bool:
         """Write what is there, if it is not too much; return whether more was left."""

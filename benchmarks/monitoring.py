@@ -84,7 +84,7 @@ def _measure_run(seconds: float) -> None:
     took = time.monotonic() - began
     share = (sampler.cpu_seconds - sampled) / took
     everything = (session.cpu_seconds() - before) / took
-    paths = run._recorder._kinds  # noqa: SLF001 - likewise
+    paths = run._recorder._kinds.paths  # noqa: SLF001 - likewise
     patterns = {pattern_of(path) for path in paths}
     print(f"series logged: {len(paths)} ({len(patterns)} kinds)")
     print(f"threads that sample: {100 * share:.3f} % of a core")

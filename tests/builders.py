@@ -109,6 +109,9 @@ def set_message(path: str, value: object) -> Message:
 
 
 def close_message(state: str = "finished", *, failure: str = "", time: int) -> Message:
+    if state == "preempted":
+        ended = close_message(failure=failure, time=time)
+        return {**ended, "preempted": True}
     return {"t": "close", "state": state, "failure": failure, "time": time}
 
 
@@ -237,7 +240,7 @@ class Process:
 def _settle(
     run: Run, process: Process, state: str, *, failure: str = "", time: int
 ) -> None:
-    if state in (State.FINISHED, State.FAILED):
+    if state in (State.FINISHED, State.FAILED, State.PREEMPTED):
         process.send([close_message(state, failure=failure, time=time)])
     if state == State.CRASHED:
         Spool.objects.filter(id=process.spool_id).update(

@@ -31,6 +31,7 @@ class Job:
     workers: int = 0
     cpu_cores: float = 1.0
     accuracy: float | None = 0.95
+    loss: float = 0.2  # that it ends at
     counts_examples: bool = True
     host: str = "node-1"
     params: dict[str, object] = field(default_factory=dict)
@@ -120,7 +121,7 @@ def _steps(job: Job) -> list[dict]:
         "monitoring/train/step/data_wait_seconds": waits,
         "monitoring/train/step/phase/forward_seconds": forward,
         "monitoring/train/step/phase/backward_seconds": backward,
-        "train/loss": 0.2 + 2 * np.exp(-np.arange(job.steps) / 90),
+        "train/loss": job.loss + 2 * np.exp(-np.arange(job.steps) / 90),
     }
     if job.counts_examples:
         columns["monitoring/train/step/examples"] = np.full(job.steps, job.batch_size)

@@ -29,6 +29,7 @@ AGENT_NAMES = {
         "MODE",
         "PROJECT",
         "RUN",
+        "RESUMED",
         "SAMPLE_SECONDS",
         "SPOOL",
         "SPOOL_GIB",

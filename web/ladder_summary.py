@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracker.queries.ladders import LadderView
+from tracker.queries.promises import LeftGain
 from web.cells import change_text
 from web.rung_cards import RungCard, ShownVerdict, cards_of, shown_verdict
+from web.templatetags.format import percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,10 @@ class Summary:
     gone: int
     unjudged: int  # rungs that could not be compared with the baseline
     is_unfair: bool
+    left: str  # what the last rung's findings promise; "" where nobody knows
+    left_titles: str
+    advises_stop: bool
+    worse: tuple[str, ...]  # labels of rungs that are faster and learn worse
 
 
 def summary_of(ladder: LadderView) -> Summary | None:
@@ -53,7 +59,19 @@ def summary_of(ladder: LadderView) -> Summary | None:
         gone=len(_gone_for_good(cards)),
         unjudged=sum(card.rung.against_baseline is None for card in cards[1:]),
         is_unfair=any(card.rung.machine for card in cards),
+        left=_left(ladder.left),
+        left_titles=", ".join(ladder.left.titles) if ladder.left else "",
+        advises_stop=ladder.left is not None and ladder.left.advises_stop,
+        worse=tuple(card.label for card in cards if card.rung.is_faster_but_worse),
     )
+
+
+def _left(left: LeftGain | None) -> str:
+    if left is None:
+        return ""
+    if left.titles:
+        return f"likely {percent(100 * left.share)}"
+    return "unknown" if left.without_gain else "nothing found"
 
 
 def _gone_for_good(cards: Sequence[RungCard]) -> set[tuple[str, str]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tracker.diagnosis.quality import Level
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.ladders import LadderView
 from tracker.queries.namespaces import PARAMS
+from tracker.queries.promises import Outcome
 from tracker.queries.rungs import RungView, ValueChange
-from tracker.queries.verdicts import Change, Verdict
+from tracker.queries.verdicts import Change, Materiality, Verdict
 from web.cells import change_text, value_text
 from web.figures.ladder import part_colours
 from web.step_figures import StepFigures
@@ -23,6 +25,12 @@ ICONS = {
     Verdict.SAME: "equal",
 }
 UNJUDGED = "unjudged"
+ROUGH, MODERATE = "few steps, so roughly", "a moderate change"
+FIXED = {
+    True: "It is gone",
+    False: "It is still there",
+    None: "It cannot be judged here",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,18 @@ class ShownVerdict:
     icon: str
     headline: str
     interval: str
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLevel:
+    """A loss of the rung before and of this one, at one point of the way."""
+
+    where: str
+    before: str
+    after: str
+    change: str
+    kind: str  # worse, better or same
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +190,30 @@ class RungCard:
         return change.sentence
 
     @property
-    def beats_bound(self) -> bool:
-        """More than the fix could bring: something else changed, too."""
-        change, promise = self.rung.against_previous, self.rung.predicted
-        return change is not None and promise is not None and change.low > promise.bound
+    def outcome(self) -> str:
+        """Compare what was achieved with what was promised, as a sentence."""
+        outcome, promise = self.rung.outcome, self.rung.predicted
+        if outcome is None or promise is None:
+            return ""
+        also = (
+            "; something else changed, too" if outcome is Outcome.BEYOND_BOUND else ""
+        )
+        return f"{FIXED[promise.is_fixed]}, and this is {outcome}{also}."
+
+    @property
+    def loss_name(self) -> str:
+        return self.rung.learned.path if self.rung.learned else ""
+
+    @property
+    def learned(self) -> list[ShownLevel]:
+        learned = self.rung.learned
+        if learned is None:
+            return []
+        levels = (
+            ("after equal time", learned.at_equal_time),
+            ("after equally many examples", learned.at_equal_examples),
+        )
+        return [_level(where, level) for where, level in levels if level is not None]
 
     def parts(self, *, per_example: bool) -> list[tuple[str, float]]:
         """Return the seconds of each part of a step, or of one of its examples."""
@@ -211,7 +251,27 @@ def shown_verdict(change: Change | None, why_not: str) -> ShownVerdict:
     if change is None:
         return ShownVerdict(UNJUDGED, "circle-help", why_not, "")
     kind = "same" if change.verdict is Verdict.SAME else str(change.verdict)
-    return ShownVerdict(kind, ICONS[change.verdict], change.headline, change.interval)
+    remarks = [
+        *([MODERATE] if change.materiality is Materiality.MODERATE else []),
+        *([ROUGH] if change.is_rough else []),
+    ]
+    return ShownVerdict(
+        kind,
+        ICONS[change.verdict],
+        change.headline,
+        change.interval,
+        remark=", ".join(remarks),
+    )
+
+
+def _level(where: str, level: Level) -> ShownLevel:
+    kind = "worse" if level.is_worse else "better" if level.is_better else "same"
+    margin = f"± {number(float(f'{level.noise:.1g}'))}"
+    change = "no measurable change" if kind == "same" else f"{kind}, {margin}"
+    before, after = (
+        number(float(f"{value:.4g}")) for value in (level.before, level.after)
+    )
+    return ShownLevel(where, before, after, change, kind)
 
 
 def _quality(row: AttributeRow | None) -> str:

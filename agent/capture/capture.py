@@ -90,6 +90,11 @@ class Capture:
             from agent.capture import failure  # noqa: PLC0415 - few processes fail
         self._store("failure", failure.facts(kind, error, trace))
 
+    @property
+    def was_told_to_end(self) -> bool:
+        """Whether a signal said a short while ago that the process is to end."""
+        return self._signals is not None and self._signals.was_told_to_end
+
     def finish(self, seconds: float) -> None:
         """Store what was captured last; what takes longer than this is left out."""
         if self._console is not None:

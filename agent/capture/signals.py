@@ -3,6 +3,9 @@
 Handlers are left alone, those that are installed later, too. For each signal that
 somebody handles, Python can write its number to a pipe, and here is the other end.
 A signal that nobody handles ends the process before anything could be said about it.
+
+SIGTERM is how schedulers, containers and people tell a process to end. Which of them it
+was, and why, the process cannot know; SIGUSR1 and others mean what the script says.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 # What schedulers and people send to say that the end is near.
 _TOLD = frozenset(
@@ -20,6 +24,9 @@ _TOLD = frozenset(
     if hasattr(signal, name)
 )
 _MOST_READ = 4_096  # bytes
+# Longer than any scheduler waits by default before it kills: a process that goes on for
+# longer than this was not ended by the signal.
+GRACE_SECONDS = 600.0
 
 
 class Signals:
@@ -29,6 +36,12 @@ class Signals:
         self._read_end = -1
         self._write_end = -1
         self._seen: set[str] = set()
+        self._told_at = float("-inf")
+
+    @property
+    def was_told_to_end(self) -> bool:
+        """Whether SIGTERM came, so short a while ago that the process may end by it."""
+        return time.monotonic() < self._told_at + GRACE_SECONDS
 
     def open(self) -> bool:
         """Begin to see signals; False where somebody else sees them already."""
@@ -58,6 +71,8 @@ class Signals:
             numbers = os.read(self._read_end, _MOST_READ)
         except OSError:
             return []  # nothing there
+        if signal.SIGTERM in numbers:
+            self._told_at = time.monotonic()
         names = [signal.Signals(n).name for n in dict.fromkeys(numbers) if n in _TOLD]
         new = [name for name in names if name not in self._seen]
         self._seen.update(new)

@@ -25,8 +25,9 @@ from agent.commands.tables import (
 )
 from agent.commands.whole_file import whole_file
 from agent.errors import CannotRead
-from agent.reading import StoredRun, read_run, read_runs
+from agent.reading import read_run, read_runs
 from agent.stored_records import RECORD_KINDS
+from agent.stored_run import StoredRun
 
 HELP = "write runs into files: CSV, JSON or Parquet"
 EXAMPLES = (

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from agent.asking import Json
 from agent.commands.output import MISUSED, Refusal, say_csv, say_json, say_table, tell
-from agent.reading import StoredRun, read_projects, read_run, read_runs
+from agent.reading import read_projects, read_run, read_runs
+from agent.stored_run import StoredRun
 
 HELP = "list projects, runs, or a run's attributes"
 EXAMPLES = (

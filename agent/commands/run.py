@@ -13,11 +13,13 @@ import shlex
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType
 
+from agent.capture.signals import GRACE_SECONDS
 from agent.capture.tail import find_followed
 from agent.commands.output import MISUSED, Refusal
 from agent.commands.watched import add_names, opened, settings_of, tell_json
@@ -68,7 +70,7 @@ def perform(chosen: argparse.Namespace) -> int:
         "SEAMARK_MONITOR": "no",
         "SEAMARK_CAPTURE": capture_of_program(settings, followed),
     }
-    with _signals_passed_on() as processes:
+    with _signals_passed_on() as (processes, passed_on):
         try:
             process = subprocess.Popen(program, env=environment)
         except OSError as error:
@@ -80,7 +82,12 @@ def perform(chosen: argparse.Namespace) -> int:
             state_program(run, program)
         code = process.wait()
         failure = describe(code)
-        if failure is None:
+        told_at = passed_on.get(signal.SIGTERM, float("-inf"))
+        if time.monotonic() < told_at + GRACE_SECONDS:
+            if failure is not None:
+                run.note_failure(failure)
+            run.preempt()
+        elif failure is None:
             run.finish()
         else:
             run.fail(failure)
@@ -123,11 +130,15 @@ def state_program(run: Run, program: list[str]) -> None:
 
 
 @contextmanager
-def _signals_passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Leave to the programs in the list what they do about signals."""
+def _signals_passed_on() -> Iterator[
+    tuple[list[subprocess.Popen[bytes]], dict[int, float]]
+]:
+    """Leave to the programs in the list what they do about signals; note when which came."""
     programs: list[subprocess.Popen[bytes]] = []
+    passed_on: dict[int, float] = {}
 
     def pass_on(number: int, _: FrameType | None) -> None:
+        passed_on[number] = time.monotonic()
         for program in programs:
             if program.poll() is None:
                 program.send_signal(number)
@@ -137,7 +148,7 @@ def _signals_passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
     for number in _PASSED_ON:
         before[number] = signal.signal(number, pass_on)
     try:
-        yield programs
+        yield programs, passed_on
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO, TextIO
 
 from agent.asking import Json
 from agent.commands.output import MISUSED, Refusal, no_formula
-from agent.reading import Points
 from agent.stored_records import StoredHistogram, StoredRecords
+from agent.stored_series import Points
 
 # Of the file of attributes, and that of points.
 ENDINGS = {

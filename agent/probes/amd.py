@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from agent.background import importing
 from agent.probes.nvidia.driver import own_gpus
 from agent.probes.nvidia.users import Pids, Use, job_root, use_readings
-from agent.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
+from agent.probes.probe import ANY_JOB, Facts, Job, Probe, ProbeUnavailable, Sample
 from agent.probes.rates import Growth, Rates, known
 from agent.probes.reading import COUNTED, SAMPLED, Fact, Reading, Scope
 from agent.values import Value
@@ -91,8 +91,7 @@ class AmdProbe(Probe):
         self,
         library: Any = None,
         environment: Mapping[str, str] = os.environ,
-        watched: int | None = None,
-        local_rank: int | None = None,
+        job: Job = ANY_JOB,
     ) -> None:
         self._library = library or _load()
         try:
@@ -100,7 +99,7 @@ class AmdProbe(Probe):
             handles = self._library.amdsmi_get_processor_handles()
         except self._library.AmdSmiException as error:
             raise ProbeUnavailable(f"no AMD driver ({error})") from error
-        pids = Pids(job_root(watched))
+        pids = Pids(job_root(job.watched))
         visible = {
             index: handle
             for index, handle in enumerate(handles)
@@ -109,14 +108,14 @@ class AmdProbe(Probe):
         self._visible = len(visible)
         self._gpus = {
             index: _Gpu(self._library, handle, pids)
-            for index, handle in own_gpus(visible, local_rank).items()
+            for index, handle in own_gpus(visible, job.local_rank).items()
         }
         if not handles:
             raise ProbeUnavailable("no GPU of AMD")
 
     @classmethod
     def of(cls, job: Job) -> AmdProbe:
-        return cls(watched=job.watched, local_rank=job.local_rank)
+        return cls(job=job)
 
     @property
     def allowance(self) -> float:

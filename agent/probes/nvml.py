@@ -16,7 +16,7 @@ from agent.probes.nvidia.driver import (
 )
 from agent.probes.nvidia.gpu import Gpu, Slice, slices_of
 from agent.probes.nvidia.users import Pids, job_root
-from agent.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
+from agent.probes.probe import ANY_JOB, Facts, Job, Probe, ProbeUnavailable, Sample
 from agent.probes.reading import Fact, Reading
 from agent.values import Value
 
@@ -45,18 +45,17 @@ class NvmlProbe(Probe):
         self,
         library: Any = None,
         environment: Mapping[str, str] = os.environ,
-        watched: int | None = None,
-        local_rank: int | None = None,
+        job: Job = ANY_JOB,
     ) -> None:
         self._library = library or load_library()
         begin(self._library)
-        self._pids = Pids(job_root(watched))
+        self._pids = Pids(job_root(job.watched))
         try:
             handles = visible_gpus(self._library, environment)
         except self._library.NVMLError as error:
             raise ProbeUnavailable(f"no NVIDIA driver ({error})") from error
         self._visible = len(handles)
-        handles = own_gpus(handles, local_rank)
+        handles = own_gpus(handles, job.local_rank)
         self._gpus = {
             index: Gpu(self._library, handle, self._pids)
             for index, handle in handles.items()
@@ -71,7 +70,7 @@ class NvmlProbe(Probe):
 
     @classmethod
     def of(cls, job: Job) -> NvmlProbe:
-        return cls(watched=job.watched, local_rank=job.local_rank)
+        return cls(job=job)
 
     @property
     def allowance(self) -> float:

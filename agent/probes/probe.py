@@ -30,6 +30,10 @@ class Job:
     local_rank: int | None = None
 
 
+# This process, as one that is not of a distributed run.
+ANY_JOB = Job()
+
+
 class ProbeUnavailable(Exception):
     """This machine does not offer what the probe reads; the message says what.
 

@@ -20,9 +20,13 @@ from benchmarks.agent_faults import (
     backlog,
     clocks,
     disk,
+    elsewhere,
+    memory,
     network,
     overhead,
+    preemption,
     processes,
+    trust,
 )
 from benchmarks.agent_faults.case import Case, Found, Size, table
 from benchmarks.faults.case import commit
@@ -37,11 +41,20 @@ CASES = {
     "CF-08, CF-09, CF-10": Case("the disk fails", disk.disks, 50_000, "calls"),
     "CF-11, CF-12": Case("children of all kinds", processes.children, 5, "times"),
     "CF-13": Case("ranks that are killed", processes.ranks, 10, "times"),
+    "CF-14": Case("told to end", preemption.preempted, 5, "times"),
+    "CF-15": Case("started again", preemption.requeued, 10, "times"),
     "CF-16, CF-17": Case("the end of a script", network.ends, 5, "times"),
     "CF-18": Case("how a process ends", processes.endings, 5, "times"),
-    "CF-21": Case("what the agent costs a loop", overhead.overhead, 3, "blocks"),
+    "CF-18, memory": Case(
+        "killed for its memory", memory.killed_for_memory, 5, "times"
+    ),
+    "CF-21": Case(
+        "what the agent costs a loop", overhead.overhead, 60, "fours of turns"
+    ),
     "CF-23": Case("the clock jumps", clocks.jumps, 3, "times"),
     "CF-27, CF-28": Case("many at once", processes.at_once, 10, "times"),
+    "CF-28, elsewhere": Case("from another host", elsewhere.from_elsewhere, 3, "times"),
+    "CF-33": Case("who cannot be trusted", trust.untrusted, 3, "times"),
 }
 
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import agent
-from agent import blobs
+from agent import blobs, session
 from agent.commands import main
-from agent.files import matching
+from agent.contents import Job, to_content
+from agent.file_jobs import FileJobs
+from agent.matching import matching
+from agent.notices import Notices
+from agent.run import Run
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import Scripted, doubles
 
@@ -327,3 +333,80 @@ def test_pictures_of_a_series_are_records_that_name_their_contents(tracker, capl
     assert all(tracker.stored[digest].startswith(b"\x89PNG") for digest in digests)
     assert "already holds a series of images" in caplog.text
     assert "is no picture" in caplog.text
+
+
+def test_log_takes_what_append_takes(tracker):
+    with init() as run:
+        pixels = np.zeros((2, 2), np.uint8)
+        run.log({"loss": 0.5, "samples": agent.Image(pixels), "said": "x"}, step=4)
+        run["samples"].extend([agent.Image(pixels)], steps=[5])
+
+    said = [
+        (m["path"], s) for m in tracker.of_kind("records") for s in doubles(m["steps"])
+    ]
+    assert sorted(said) == [("said", 4), ("samples", 4), ("samples", 5)]
+    assert tracker.steps("loss") == [4]
+
+
+def test_a_copy_that_takes_too_long_does_not_hold_up_the_end(
+    tracker, tmp_path, caplog, monkeypatch
+):
+    path = tmp_path / "large"
+    path.write_bytes(bytes(4 * 2**20))
+    # As of a disk that takes a second for a MiB.
+    monkeypatch.setattr(blobs, "_clone", lambda *_: False)
+    write = blobs._write_all
+    monkeypatch.setattr(
+        blobs, "_write_all", lambda *given: (time.sleep(1), write(*given))
+    )
+    run = init()
+    run["model/best"].upload(path)
+    run["report"].upload(b"# Done", name="report.md")
+    run["samples"].append(agent.Image(np.zeros((2, 2), np.uint8)))
+    run.finish(timeout=4)
+
+    assert stored(tracker, "report") == b"# Done"
+    assert len(tracker.of_kind("records")) == 1
+    assert "model/best" not in files(tracker)
+    assert "'model/best' among them; upload them again" in caplog.text
+    assert tracker.of_kind("close")
+
+
+def test_files_that_are_logged_while_the_run_starts_are_stored(tracker, monkeypatch):
+    starting, may_go_on = threading.Event(), threading.Event()
+    open_session = session.open_session
+
+    def slowly(*given):
+        starting.set()
+        may_go_on.wait(10)
+        return open_session(*given)
+
+    with init("settings") as other:
+        run = Run(replace(other.settings, run="r"))
+    monkeypatch.setattr(session, "open_session", slowly)
+    thread = threading.Thread(target=run.start)
+    thread.start()
+    assert starting.wait(10)
+    began = time.monotonic()
+    run["early"].upload(b"x")
+    took = time.monotonic() - began
+    may_go_on.set()
+    thread.join()
+    run.finish()
+
+    assert stored(tracker, "early") == b"x"
+    # It used to wait for a second for the other thread.
+    assert took < 0.5
+
+
+def test_files_of_a_run_that_cannot_start_are_told_of(caplog):
+    jobs = FileJobs(Notices(), count_lost=lambda: None)
+    content = to_content(b"x", fallback="a", name=None, media_type=None)
+    for number in range(100):
+        jobs.put(Job(f"a/{number}", content), wait=False)
+    assert caplog.text.count("is not stored") == 1
+    caplog.clear()
+    jobs = FileJobs(Notices(), count_lost=lambda: None)
+    jobs.put(Job("a", content), wait=False)
+    jobs.end()
+    assert "'a' is not stored" in caplog.text

@@ -55,6 +55,47 @@ def test_the_exit_code_is_kept_and_the_state_is_right(
     assert [m["state"] for m in tracker.of_kind("close")] == [state]
 
 
+HANDLED = """
+import os, signal, sys, time
+import agent
+
+def leave(number, frame):
+    os.write(1, b"handled")
+    ENDING
+
+signal.signal(signal.SIGTERM, leave)
+signal.signal(signal.SIGUSR1, leave)
+run = agent.init("r", monitor=False)
+run["a"].append(1.0)
+os.kill(os.getpid(), signal.SIGNAL)
+time.sleep(0.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "ending", "said"),
+    [
+        ("SIGTERM", "sys.exit(7)", (7, "finished", True)),
+        ("SIGTERM", "raise RuntimeError('told to end')", (1, "failed", True)),
+        ("SIGTERM", "pass", (0, "finished", True)),
+        # It means what the script says, which may be: write a checkpoint and go on.
+        ("SIGUSR1", "sys.exit(7)", (7, "finished", False)),
+        ("SIGUSR1", "run.preempt(); sys.exit(7)", (7, "finished", True)),
+    ],
+)
+def test_a_script_that_was_told_to_end_handles_it_and_was_preempted(
+    tracker, run_script, number, ending, said
+):
+    script = HANDLED.replace("ENDING", ending).replace("SIGNAL", number)
+    ended = run_script(script, SEAMARK_CAPTURE="signals")
+
+    (close,) = tracker.of_kind("close")
+    is_preempted = close.get("preempted", False)
+    assert (ended.returncode, close["state"], is_preempted) == said
+    assert ended.stdout == "handled"
+    assert tracker.values("a") == [1.0]
+
+
 def test_an_uncaught_exception_is_shown_as_ever_and_kept_with_the_run(
     tracker, run_script
 ):
@@ -240,13 +281,13 @@ while not run._session.is_all_written:
 recorder = run._recorder
 free = []
 def log():
-    free.append(recorder._turn.acquire(timeout=5))
-    recorder._turn.release()
+    free.append(recorder._rows._turn.acquire(timeout=5))
+    recorder._rows._turn.release()
     run["after"].append(1.0)
 thread = threading.Thread(target=log)
 thread.start()
 thread.join()
-print(free, recorder._is_busy, len(recorder.buffer._rows))
+print(free, recorder._rows._is_busy, len(recorder.buffer._rows))
 """
     ended = run_script(script, seconds=60)
 
@@ -300,7 +341,7 @@ from agent import buffer, spool
 from tests.agent.conftest import wait_until
 run = agent.init("r", monitor=False)
 run["a"].append(1.0)
-run._recorder._ring = None
+run._recorder._rows._ring = None
 # A row of one point takes 96 bytes.
 run._recorder.buffer._capacity = 96 * 100
 write, full = os.write, True

@@ -385,7 +385,7 @@ def test_what_cannot_be_encoded_takes_nothing_else_with_it(tracker, caplog):
 
 
 def test_names_beyond_the_limit_take_no_memory(tracker, monkeypatch):
-    monkeypatch.setattr("agent.recorder.LARGEST_RUN", 10)
+    monkeypatch.setattr("agent.kinds.LARGEST_RUN", 10)
     monkeypatch.setattr("agent.run.LARGEST_RUN", 10)
     with init() as run:
         for number in range(100):

@@ -89,15 +89,7 @@ class TrackerDouble:
             if scripted is not None:
                 status, content = scripted.status, scripted.body
             self.changed.notify_all()
-        if scripted is not None and scripted.cuts:
-            handler.close_connection = True
-            return
-        handler.send_response(status)
-        for name, value in (scripted.headers if scripted else {}).items():
-            handler.send_header(name, value)
-        handler.send_header("Content-Length", str(len(content)))
-        handler.end_headers()
-        handler.wfile.write(content)
+        _send(handler, scripted, status, content)
 
     def _answer_part(self, handler: BaseHTTPRequestHandler, body: bytes) -> None:
         address, _, query = handler.path.partition("?")
@@ -111,15 +103,7 @@ class TrackerDouble:
             if scripted is not None:
                 status, content = scripted.status, scripted.body
             self.changed.notify_all()
-        if scripted is not None and scripted.cuts:
-            handler.close_connection = True
-            return
-        handler.send_response(status)
-        for name, value in (scripted.headers if scripted else {}).items():
-            handler.send_header(name, value)
-        handler.send_header("Content-Length", str(len(content)))
-        handler.end_headers()
-        handler.wfile.write(content)
+        _send(handler, scripted, status, content)
 
     def _store_part(
         self, digest: str, size: int, offset: int, body: bytes
@@ -204,6 +188,23 @@ class TrackerDouble:
 
     def _points(self, path: str) -> list[dict[str, Any]]:
         return [m for m in self.of_kind("points") if path in m["paths"]]
+
+
+def _send(
+    handler: BaseHTTPRequestHandler,
+    scripted: Scripted | None,
+    status: int,
+    content: bytes,
+) -> None:
+    if scripted is not None and scripted.cuts:
+        handler.close_connection = True
+        return
+    handler.send_response(status)
+    for name, value in (scripted.headers if scripted else {}).items():
+        handler.send_header(name, value)
+    handler.send_header("Content-Length", str(len(content)))
+    handler.end_headers()
+    handler.wfile.write(content)
 
 
 def split(body: bytes) -> list[tuple[int, bytes]]:

@@ -6,7 +6,17 @@ import shutil
 
 import pytest
 
-from benchmarks.agent_faults import backlog, clocks, disk, network, processes
+from benchmarks.agent_faults import (
+    backlog,
+    clocks,
+    disk,
+    elsewhere,
+    memory,
+    network,
+    preemption,
+    processes,
+    trust,
+)
 from benchmarks.agent_faults.case import Size
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
@@ -63,8 +73,32 @@ def test_ranks_that_are_killed_take_nothing_from_others(agent_size):
     shown(processes.ranks(agent_size(1)))
 
 
+def test_a_script_that_is_told_to_end_handles_it_and_says_so(agent_size):
+    shown(preemption.preempted(agent_size(1)))
+
+
+def test_a_job_that_is_started_again_has_one_run_and_no_step_twice(
+    installation, agent_size
+):
+    shown(preemption.start_again(installation, agent_size(1)))
+
+
 def test_however_a_process_ends_it_is_known_and_nothing_is_lost(agent_size):
     shown(processes.endings(agent_size(1)))
+
+
+def test_a_script_that_is_killed_for_its_memory_loses_nothing(agent_size):
+    shown(memory.killed_for_memory(agent_size(1)))
+
+
+def test_a_live_spool_that_is_delivered_from_elsewhere_is_there_once(
+    installation, agent_size
+):
+    shown(elsewhere.delivered_twice(installation, agent_size(1)))
+
+
+def test_who_cannot_be_trusted_gets_nothing_and_nothing_is_lost(agent_size):
+    shown(trust.untrusted(agent_size(1)))
 
 
 def test_processes_and_deliveries_at_once_lose_and_double_nothing(agent_size):

@@ -10,15 +10,12 @@ import pytest
 from tests.diagnoses import NOW
 from tracker.diagnosis.breakdown import Part, StepBreakdown
 from tracker.diagnosis.measurements import Window
+from tracker.diagnosis.quality import Level, QualityChange
 from tracker.queries.attributes import AttributeRow
+from tracker.queries.finding_changes import FindingChanges, RungFinding
 from tracker.queries.ladders import LadderView
-from tracker.queries.rungs import (
-    FindingChanges,
-    Prediction,
-    RungFinding,
-    RungView,
-    ValueChange,
-)
+from tracker.queries.promises import LeftGain, Outcome, Prediction
+from tracker.queries.rungs import RungView, ValueChange
 from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Change, climb
 from web.ladder_summary import summary_of
 from web.rung_cards import cards_of, legend_of
@@ -90,6 +87,7 @@ def ladder(*rungs: RungView) -> LadderView:
         quality_paths=("train/accuracy_on_test",),
         rungs=rungs,
         climb=climb((r.label, r.against_previous, r.against_baseline) for r in rungs),
+        left=None,
         may_go_on=False,
     )
 
@@ -183,15 +181,92 @@ def test_without_a_verdict_it_says_why():
 
 
 @pytest.mark.parametrize(
-    ("bound", "text", "beats"), [(1.84, "1.84×", True), (2.0, "2×", False)]
+    ("outcome", "is_fixed", "said"),
+    [
+        (
+            Outcome.BEYOND_BOUND,
+            True,
+            "It is gone, and this is more than that fix alone could bring;"
+            " something else changed, too.",
+        ),
+        (
+            Outcome.LESS,
+            False,
+            "It is still there, and this is less than was likely.",
+        ),
+        (
+            Outcome.AS_LIKELY,
+            None,
+            "It cannot be judged here, and this is at least what was likely.",
+        ),
+    ],
 )
-def test_a_gain_beyond_the_bound_has_other_causes(bound, text, beats):
-    promised = replace(FASTER, predicted=Prediction("slow", "Slow", bound, 1.5))
+def test_says_what_came_of_a_promise(outcome, is_fixed, said):
+    promise = Prediction("slow", "Slow", 1.84, 1.5, is_fixed=is_fixed)
 
-    shown = card(promised)
-    assert shown.predicted == f"likely 1.5×, at most {text}"
+    shown = card(replace(FASTER, predicted=promise, outcome=outcome))
+
+    assert shown.predicted == "likely 1.5×, at most 1.84×"
     assert shown.achieved == "2.0× faster (1.9–2.1)"
-    assert shown.beats_bound is beats
+    assert shown.outcome == said
+    assert card(FASTER).outcome == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "remark"),
+    [
+        (TWICE, ""),
+        (Change(1.05, 1.04, 1.06), "a moderate change"),
+        (Change(2.0, 1.9, 2.1, is_rough=True), "few steps, so roughly"),
+        (Change(1.0, 0.9, 1.1), ""),
+    ],
+)
+def test_a_verdict_says_how_much_it_means(change, remark):
+    assert card(replace(FASTER, against_previous=change)).against_previous.remark == (
+        remark
+    )
+
+
+WORSE = QualityChange(
+    "val/loss",
+    at_equal_examples=Level(1000.0, 0.5, 0.62, 0.012),
+    at_equal_time=Level(60.0, 0.5, 0.6, 0.01),
+)
+
+
+def test_shows_what_was_learned_in_the_same_time_and_from_as_many_examples():
+    shown = card(replace(FASTER, learned=WORSE))
+
+    assert shown.loss_name == "val/loss"
+    assert [(level.where, level.after, level.change) for level in shown.learned] == [
+        ("after equal time", "0.6", "worse, ± 0.01"),
+        ("after equally many examples", "0.62", "worse, ± 0.01"),
+    ]
+    assert card(FASTER).learned == []
+
+
+def test_the_band_names_rungs_that_are_faster_and_worse():
+    worse = replace(FASTER, learned=WORSE)
+
+    assert summary_of(ladder(KNOWN, worse)).worse == ("decoded ahead",)
+    assert summary_of(ladder(KNOWN, FASTER)).worse == ()
+
+
+@pytest.mark.parametrize(
+    ("left", "text", "stops"),
+    [
+        (None, "", False),
+        (LeftGain(0.4, ("Slow", "Late"), 0), "likely 40 %", False),
+        (LeftGain(0.02, ("Late",), 0), "likely 2 %", True),
+        (LeftGain(0.0, (), 0), "nothing found", True),
+        (LeftGain(0.0, (), 1), "unknown", False),
+    ],
+)
+def test_the_band_says_what_is_left(left, text, stops):
+    summary = summary_of(replace(ladder(KNOWN, FASTER), left=left))
+
+    assert summary is not None
+    assert (summary.left, summary.advises_stop) == (text, stops)
 
 
 def test_the_note_beyond_the_label_is_kept():

@@ -8,8 +8,9 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
+from tracker.actions.work import request_works
 from tracker.errors import InvalidInput, NotFound
-from tracker.models import Ladder, Project, Run, Rung
+from tracker.models import Ladder, Project, Run, Rung, WorkKind
 
 NAME_LENGTH = 200
 NOTE_LENGTH = 2_000
@@ -121,3 +122,5 @@ def _place_rungs(
         Rung(ladder=ladder, run=run, position=position, note=rung.note.strip())
         for position, (run, rung) in enumerate(zip(runs, rungs, strict=True))
     )
+    # A rule compares each with the rung before, which may be another one now.
+    request_works([run.id for run in runs], WorkKind.DIAGNOSE)

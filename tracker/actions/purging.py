@@ -48,6 +48,7 @@ TABLES = (
     Table("tracker_journalentry", "length(data)"),
     Table("tracker_serieschunk", "length(data) + length(overview)"),
     Table("tracker_seriesticks", "length(data) + length(overview)"),
+    Table("tracker_rewind", "length(path)"),
     Table("tracker_recordchunk", "length(data)"),
     Table("tracker_file"),
     Table(

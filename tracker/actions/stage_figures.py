@@ -37,7 +37,7 @@ def _ledger(stage: Stage, measurements: Measurements) -> dict[str, float | None]
     ledger = keep_ledger(
         measurements,
         window,
-        has_failed=stage.state in (State.FAILED, State.CRASHED),
+        has_failed=stage.state in (State.FAILED, State.CRASHED, State.PREEMPTED),
         machines=_machines(stage),
     )
     return {

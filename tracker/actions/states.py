@@ -16,8 +16,17 @@ from tracker.models import Run, Spool, Stage, State, WorkKind
 # A process that says nothing for so long counts as crashed.
 SILENCE = timedelta(seconds=90)
 
-# The first of these that any part is in is the state of the whole.
-PRECEDENCE = (State.RUNNING, State.FAILED, State.CRASHED, State.FINISHED)
+# The first of these that any part is in is the state of the whole. Who tells one rank
+# to end tells all, and those that do not handle it are gone without a word.
+PRECEDENCE = (
+    State.RUNNING,
+    State.FAILED,
+    State.PREEMPTED,
+    State.CRASHED,
+    State.FINISHED,
+)
+# How a process ends that was not done: another one of its rank takes its place.
+BROKEN = (State.FAILED, State.CRASHED, State.PREEMPTED)
 
 
 def settle_states(run_id: UUID) -> None:
@@ -93,7 +102,7 @@ def _not_replaced(spools: Sequence[Spool]) -> list[Spool]:
 
 
 def _is_replaced(spool: Spool, last_start: datetime) -> bool:
-    if spool.state not in (State.FAILED, State.CRASHED) or spool.ended_at is None:
+    if spool.state not in BROKEN or spool.ended_at is None:
         return False
     # By a clock that is ahead, the last one itself starts after it was last heard of.
     return last_start > max(spool.ended_at, spool.started_at)

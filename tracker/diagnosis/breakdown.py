@@ -16,8 +16,9 @@ DATA_WAIT, OTHER = "data wait", "other"
 EXAMPLES = "step/examples"
 PHASE_START, PHASE_END = "step/phase/", "_seconds"
 
-# Throughput is taken block by block, so that its spread is known. Short runs have
-# shorter blocks, long ones longer.
+# Throughput is taken block by block, so that its spread is known. Runs with too few
+# steps for three blocks have shorter ones, and what they say is rough; long runs have
+# longer ones.
 BLOCK_STEPS = 50
 SHORTEST_BLOCK_STEPS = 10
 WANTED_BLOCKS = 6
@@ -74,6 +75,7 @@ class Ratio:
     ratio: float
     low: float
     high: float
+    is_rough: bool = False  # one of the two has fewer than three blocks of 50 steps
 
 
 def break_down(measurements: Measurements) -> StepBreakdown | None:
@@ -120,7 +122,13 @@ def compare_throughput(before: StepBreakdown, after: StepBreakdown) -> Ratio | N
     random = np.random.default_rng(0)
     ratios = _resampled_means(new, random) / _resampled_means(old, random)
     low, high = np.percentile(ratios, INTERVAL)
-    return Ratio(float(new.mean() / old.mean()), float(low), float(high))
+    fewest = min(before.step_count, after.step_count)
+    return Ratio(
+        float(new.mean() / old.mean()),
+        float(low),
+        float(high),
+        is_rough=fewest < FEWEST_BLOCKS * BLOCK_STEPS,
+    )
 
 
 def _resampled_means(blocks: Array, random: np.random.Generator) -> Array:
@@ -170,7 +178,9 @@ def _parts(steps: Steps, mean_step_seconds: float) -> tuple[Part, ...]:
 
 
 def _throughput_of_blocks(seconds: Array, per_step: Array | None) -> tuple[float, ...]:
-    size = min(BLOCK_STEPS, max(SHORTEST_BLOCK_STEPS, len(seconds) // WANTED_BLOCKS))
+    size = BLOCK_STEPS
+    if len(seconds) < FEWEST_BLOCKS * BLOCK_STEPS:
+        size = max(SHORTEST_BLOCK_STEPS, len(seconds) // WANTED_BLOCKS)
     size = max(size, len(seconds) // MOST_BLOCKS)
     count = len(seconds) // size
     if not count:

@@ -18,7 +18,17 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from tracker.diagnosis.chain import arrange
-from tracker.diagnosis.finding import NO_GPU, TOO_SHORT, Abstention, Answer, Finding
+from tracker.diagnosis.finding import (
+    NO_EARLIER_RUN,
+    NO_GPU,
+    NO_REQUESTS,
+    NO_STAGE_BEFORE,
+    ONE_PROCESS,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Finding,
+)
 from tracker.diagnosis.gain import Recovery, with_recovery
 from tracker.diagnosis.judgement import (
     SECONDS_TO_CONFIRM,
@@ -39,6 +49,8 @@ logger = logging.getLogger(__name__)
 
 ENTER_SHARE = 0.60
 LEAVE_SHARE = 0.30
+
+GAP = "gap_before_stage_seconds"
 
 # A rule and a scope.
 Key = tuple[str, str]
@@ -176,13 +188,34 @@ def _ask_everywhere(
     rule: Rule, stage: _Stage, open_findings: Collection[Key]
 ) -> list[Judgement | Abstention | None]:
     """Ask about the stage, or about each of its GPUs."""
-    if rule.is_about_gpus and stage.measurements.gpu_count == 0:
-        return [Abstention((NO_GPU,))]
+    if without := _what_the_stage_is_without(rule, stage.measurements):
+        return [Abstention((without,))]
     if not rule.is_per_gpu:
         return [_judge(rule, stage, None, open_findings)]
     # Without any GPU the rule is asked once, to say what it lacks.
     gpus: list[int | None] = [*sorted(stage.measurements.gpus)]
     return [_judge(rule, stage, gpu, open_findings) for gpu in gpus or [None]]
+
+
+def _what_the_stage_is_without(rule: Rule, measurements: Measurements) -> str:
+    """Return why a rule is not about such a stage; "" where it is or nobody knows."""
+    if rule.is_about_gpus and measurements.gpu_count == 0:
+        return NO_GPU
+    if rule.is_about_ranks and measurements.is_one_process:
+        return ONE_PROCESS
+    is_service = "requests" in measurements.values()
+    if rule.is_about_requests and len(measurements.steps) and not is_service:
+        return NO_REQUESTS
+    # Without facts nothing was read of the run, nor of what was before it.
+    return _what_was_not_before(rule, measurements) if measurements.facts else ""
+
+
+def _what_was_not_before(rule: Rule, measurements: Measurements) -> str:
+    if rule.compares_with - measurements.earlier.keys():
+        return NO_EARLIER_RUN
+    if GAP in rule.needs and GAP not in measurements.facts:
+        return NO_STAGE_BEFORE
+    return ""
 
 
 def _missing(
@@ -192,13 +225,22 @@ def _missing(
     return tuple(name for name in rule.needs if name not in values)
 
 
+def _lacks_of_short_stage(rule: Rule, stage: _Stage) -> tuple[str, ...]:
+    """A rule with several ways to know says itself what it lacks for all of them."""
+    if not rule.needs:
+        answer = _ask(rule, stage.measurements, None, already_open=False)
+        if isinstance(answer, Abstention):
+            return answer.lacks
+    return (TOO_SHORT,)
+
+
 def _judge(
     rule: Rule, stage: _Stage, gpu: int | None, open_findings: Collection[Key]
 ) -> Judgement | Abstention | None:
     missing = _missing(rule, stage.measurements, gpu)
     question = stage.question(rule)
     if missing or question is None:
-        return Abstention(missing or (TOO_SHORT,))
+        return Abstention(missing or _lacks_of_short_stage(rule, stage))
     sampling = Sampling(stage.measurements, rule, gpu)
 
     scope = "" if gpu is None else f"gpu/{gpu}"

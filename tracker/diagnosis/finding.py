@@ -28,6 +28,16 @@ CONTRADICTED = 0.5  # another signal says the opposite
 # Why a rule abstains although its signals are there.
 TOO_SHORT = "at least 50 steps or 60 seconds of steady work"
 NO_GPU = "a GPU"
+ONE_GPU = "more than one GPU"
+ONE_PROCESS = "more than one process"
+NO_REQUESTS = "requests of a service"
+NO_EARLIER_RUN = "an earlier run to compare with"
+NO_STAGE_BEFORE = "a stage before this one"
+
+# Lacks that say of a stage that the rule has nothing to do with it.
+NOT_APPLICABLE = frozenset(
+    {NO_GPU, ONE_GPU, ONE_PROCESS, NO_REQUESTS, NO_EARLIER_RUN, NO_STAGE_BEFORE}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,3 +46,15 @@ def memory_line(framework: str | None) -> str:
             return "jax.checkpoint(loss)"
         case _:
             return ""
+
+
+def data_parallel_line(framework: str | None, gpus: int) -> str:
+    match framework:
+        case "pytorch":
+            return f"torchrun --nproc-per-node={gpus} train.py"
+        case "tensorflow":
+            return "with tf.distribute.MirroredStrategy().scope():"
+        case "jax":
+            return f'jax.make_mesh(({gpus},), ("data",))'
+        case _:
+            return ""

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 
 from tracker.diagnosis.gain import Floor
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import typical
+from tracker.diagnosis.statistics import highest, typical
 from tracker.diagnosis.waiting import Waiting
 
 # Room for batches that take longer than the mean.
 SPARE = 1.2
+
+# Where nothing else limits them.
+MOST_WORKERS = 1_000_000
+# Of /dev/shm.
+MOST_SHARED_MEMORY_SHARE = 0.90
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,29 @@ def measure_loading(
         cpu_seconds=loading_seconds,
         other_cpu_seconds=step_cpu_seconds - loading_seconds,
     )
+
+
+def workers_in_memory(
+    workers: int, job_memory_bytes: Samples | None, memory_limit_bytes: float | None
+) -> int:
+    """Return how many workers fit when each takes as much as a process does now."""
+    if job_memory_bytes is None or not memory_limit_bytes:
+        return MOST_WORKERS
+    used = highest(job_memory_bytes)
+    if not used > 0:
+        return MOST_WORKERS
+    of_one = used / (workers + 1)
+    more = min(MOST_WORKERS, int((memory_limit_bytes - used) / of_one))
+    return workers + max(0, more)
+
+
+def workers_in_shared_memory(workers: int, used_share: Samples | None) -> int:
+    """Return how many workers have room in /dev/shm if each needs what one has now."""
+    used = highest(used_share) if used_share is not None else 0.0
+    if not workers or not used > 0:
+        return MOST_WORKERS
+    most = workers * MOST_SHARED_MEMORY_SHARE / used
+    return max(workers, int(min(MOST_WORKERS, most)))
 
 
 def _busy_cores_of_workers(

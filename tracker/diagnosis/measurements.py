@@ -13,8 +13,17 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker.diagnosis.phases import OF_SERVICES, PhaseKind, kind_of_phase
 from tracker.diagnosis.rule import SignalValue
-from tracker.diagnosis.signals import Array, Fact, Ranks, Samples, Times, Tracked
+from tracker.diagnosis.signals import (
+    Array,
+    EarlierRun,
+    Fact,
+    Ranks,
+    Samples,
+    Times,
+    Tracked,
+)
 
 # Beyond this a number is a broken counter: no machine has so many of anything.
 LARGEST = 1e18
@@ -88,6 +97,15 @@ class Measurements:
     spans: Mapping[str, Samples] = field(default_factory=dict)
     losses: Mapping[str, Tracked] = field(default_factory=dict)
     ranks: Ranks = field(default_factory=Ranks)
+    # Other runs by the name of the signal.
+    earlier: Mapping[str, EarlierRun] = field(default_factory=dict)
+
+    @property
+    def is_one_process(self) -> bool:
+        """Whether only one process took part; False where nobody knows."""
+        counts = [self.facts.get(name) for name in ("world_size", "logging_ranks")]
+        known = [count for count in counts if isinstance(count, int | float)]
+        return bool(known) and max(known) <= 1 and not len(self.ranks.times)
 
     def within(self, window: Window) -> Measurements:
         return replace(
@@ -122,6 +140,7 @@ class Measurements:
         values: dict[str, SignalValue] = dict(self.facts)
         if len(self.steps):
             values |= self.steps.columns
+            values["step_times"] = self.steps.times
             values |= {
                 name: named for name, named in self.steps.phases.items() if named
             }
@@ -129,6 +148,9 @@ class Measurements:
             values["gpus"] = self.gpus
         if self.spans:
             values["spans"] = self.spans
+        if requests := _requests(self.spans):
+            values["requests"] = requests
+        values |= self.earlier
         if self.losses:
             values["losses"] = self.losses
         if len(self.ranks.times):
@@ -183,12 +205,36 @@ def clean(measurements: Measurements) -> Measurements:
             {name: _clean_samples(span) for name, span in measurements.spans.items()}
         ),
         ranks=_clean_ranks(measurements.ranks),
+        earlier={
+            name: earlier
+            for name, earlier in measurements.earlier.items()
+            if _is_known(earlier)
+        },
     )
 
 
 def filled(spans: Mapping[str, Samples]) -> dict[str, Samples]:
     """Return those of which there are any."""
     return {name: span for name, span in spans.items() if len(span.values)}
+
+
+def _requests(spans: Mapping[str, Samples]) -> dict[str, Samples]:
+    """Return what a service does; nothing of a script that handles no requests."""
+    kinds = {name: kind_of_phase(name) for name in spans}
+    if PhaseKind.REQUEST not in kinds.values():
+        return {}
+    return {name: span for name, span in spans.items() if kinds[name] in OF_SERVICES}
+
+
+def _is_known(earlier: EarlierRun) -> bool:
+    """Whether its numbers are measurements; of series, those who use them decide."""
+    numbers = [earlier.ranks, earlier.step_seconds, earlier.examples_per_second]
+    numbers += [*earlier.parts.values()]
+    known = (
+        _is_measurement(np.array(numbers))
+        & _is_measurement(earlier.step_examples).all()
+    )
+    return bool(np.all(known))
 
 
 def _clean_steps(steps: Steps) -> Steps:
@@ -211,7 +257,26 @@ def _clean_steps(steps: Steps) -> Steps:
     # Clocks of different machines may jump; windows need order.
     if np.any(np.diff(steps.times) < 0):
         steps = steps.select(np.argsort(steps.times, kind="stable"))
-    return steps
+    return _with_times(steps)
+
+
+def _with_times(steps: Steps) -> Steps:
+    """Let rules know when steps ended, and what time passed between them.
+
+    Only neighbours have time between them: what a restart took is no gap.
+    """
+    gaps = np.zeros(len(steps))
+    between = np.diff(steps.times) / MICROSECONDS - steps.columns["step_seconds"][1:]
+    follows = np.diff(steps.numbers) == 1
+    gaps[1:] = np.where(follows, np.maximum(between, 0.0), 0.0)
+    return replace(
+        steps,
+        columns={
+            **steps.columns,
+            "step_end_seconds": steps.times / MICROSECONDS,
+            "gap_before_step_seconds": gaps,
+        },
+    )
 
 
 def _clean_phases(steps: Steps) -> Steps:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 
@@ -28,9 +29,13 @@ class PhaseKind(StrEnum):
     CHECKPOINT = "checkpoint"
     LOAD_MODEL = "load model"
     LOAD_DATA = "load data"  # scanning and indexing it, before the first batch
+    DECODE = "decode"  # images, video and sound
+    PREPROCESS = "preprocess"  # what is the same each time; augmentation is not
     IMPORT = "import"
     COMPILE = "compile"
     REQUEST = "request"  # one answer of a service
+    QUEUE = "queue"  # until a request gets its turn
+    COMPUTE = "compute"  # of a service: one request, or several together
 
 
 def _words_of(text: str) -> frozenset[str]:
@@ -73,13 +78,25 @@ NAMES: dict[PhaseKind, frozenset[str]] = {
         "load_data load_dataset prepare_data build_dataset scan data_scan scan_data"
         " build_index data_setup setup_data"
     ),
+    PhaseKind.DECODE: _words_of("decode decoding decompress decode_image decode_jpeg"),
+    PhaseKind.PREPROCESS: _words_of(
+        "preprocess preprocessing preprocess_data pre_process resize crop normalize"
+        " normalise tokenize tokenise tokenization tokenizing"
+    ),
     PhaseKind.IMPORT: _words_of("import imports import_modules"),
     PhaseKind.COMPILE: _words_of("compile compilation trace jit"),
-    PhaseKind.REQUEST: _words_of(
-        "request requests predict infer inference serve generate"
-    ),
+    PhaseKind.REQUEST: _words_of("request requests serve"),
+    PhaseKind.QUEUE: _words_of("queue queued queueing wait_for_turn"),
+    PhaseKind.COMPUTE: _words_of("compute predict infer inference generate"),
 }
 MOST_WORDS = max(name.count("_") + 1 for names in NAMES.values() for name in names)
+
+# What a service does, outside of loops.
+OF_SERVICES = frozenset(
+    {PhaseKind.REQUEST, PhaseKind.QUEUE, PhaseKind.LOAD_MODEL, PhaseKind.COMPUTE}
+)
+
+T = TypeVar("T")
 
 WORD = re.compile(r"[a-z0-9]+")
 # Where a word of `saveCheckpoint` begins.
@@ -97,6 +114,13 @@ def kind_of_phase(name: str) -> PhaseKind | None:
                 if part in names:
                     return kind
     return None
+
+
+def of_kind(phases: Mapping[str, T], kind: PhaseKind) -> dict[str, T]:
+    """Return those phases that are of a kind."""
+    return {
+        name: phase for name, phase in phases.items() if kind_of_phase(name) is kind
+    }
 
 
 def seconds_of_kind(

@@ -19,14 +19,26 @@ import numpy as np
 
 from tracker.diagnosis import finding
 from tracker.diagnosis.finding import Answer
-from tracker.diagnosis.signals import SIGNALS, Array, Fact, Ranks, Samples, Tracked
+from tracker.diagnosis.signals import (
+    SIGNALS,
+    Array,
+    EarlierRun,
+    Fact,
+    Kind,
+    Ranks,
+    Samples,
+    Times,
+    Tracked,
+)
 
 Check = Callable[..., Answer]
 SignalValue = (
     Array
+    | Times
     | Samples
     | Fact
     | Ranks
+    | EarlierRun
     | Mapping[str, Array]
     | Mapping[str, Samples]
     | Mapping[str, Tracked]
@@ -120,6 +132,21 @@ class Rule:
     def is_about_gpus(self) -> bool:
         """Whether it says nothing of a stage that has no GPU."""
         return self.is_per_gpu or "gpus" in self.needs
+
+    @property
+    def is_about_ranks(self) -> bool:
+        """Whether it says nothing of a stage that is one process."""
+        return not {"ranks", "world_size"}.isdisjoint(self.needs)
+
+    @property
+    def compares_with(self) -> set[str]:
+        """Return the earlier runs without which it has nothing to say."""
+        return {name for name in self.needs if SIGNALS[name].kind is Kind.EARLIER}
+
+    @property
+    def is_about_requests(self) -> bool:
+        """Whether it says nothing of a stage that is a loop."""
+        return "requests" in self.needs
 
     def ask(
         self, values: Mapping[str, SignalValue], *, already_open: bool = False

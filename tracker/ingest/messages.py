@@ -5,6 +5,8 @@ Whatever the bytes are, the only exception is Unacceptable.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
@@ -16,7 +18,7 @@ from tracker.ingest.limits import LIMITS
 from tracker.ingest.paths import BadPath, clean_path, read_paths
 from tracker.ingest.records import AddRecords, UnjudgedRecords, judged_records
 from tracker.ingest.refusal import Unacceptable
-from tracker.ingest.storable import LATEST_TIME
+from tracker.ingest.storable import LARGEST_STEP, LATEST_TIME
 from tracker.series.points import Floats
 
 NUMBER_BYTES = 8
@@ -117,6 +119,20 @@ class ChangeTags(Struct, tag_field="t", tag="tags", frozen=True):
     remove: Annotated[list[Tag], Meta(max_length=LIMITS.set_strings)] = []
 
 
+class _UnjudgedRewind(Struct, tag_field="t", tag="rewind", frozen=True):
+    paths: Annotated[list[str], Meta(max_length=LIMITS.attributes)]
+    steps: bytes
+    time: Time
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """From which steps on series are logged again, instead of what came before a time."""
+
+    steps: Mapping[str, float]
+    time: int
+
+
 class Drop(Struct, tag_field="t", tag="drop", frozen=True):
     points: Count
 
@@ -125,6 +141,8 @@ class Close(Struct, tag_field="t", tag="close", frozen=True):
     state: Literal["finished", "failed", "crashed"]
     time: Time
     failure: str = ""
+    # Beside the state, which is what trackers before this one read.
+    preempted: bool = False
 
 
 _Unjudged: TypeAlias = (
@@ -134,15 +152,21 @@ _Unjudged: TypeAlias = (
     | _UnjudgedValue
     | _UnjudgedFile
     | ChangeTags
+    | _UnjudgedRewind
     | Drop
     | Close
 )
 Content: TypeAlias = (
-    Open | AddPoints | AddRecords | SetValue | ChangeTags | Drop | Close
+    Open | AddPoints | AddRecords | SetValue | ChangeTags | Rewound | Drop | Close
 )
 # First bytes of MessagePack's extensions, of which timestamps are one.
 EXTENSIONS = frozenset({0xC7, 0xC8, 0xC9, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8})
-KINDS = frozenset({"open", "points", "records", "set", "file", "tags", "drop", "close"})
+KINDS = frozenset(
+    (
+        *("open", "points", "records", "set", "file", "tags", "rewind", "drop"),
+        "close",
+    )
+)
 
 
 class _AnyKind(Struct):
@@ -173,6 +197,8 @@ def read_message(raw: bytes | msgspec.Raw) -> Content:
         case _UnjudgedFile(digest=digest, size=size, type=type_, name=name):
             value = FileValue(digest, size, type_, name)
             return SetValue(clean_path(content.path), value)
+        case _UnjudgedRewind():
+            return _judged_rewind(content)
         case _:
             return content
 
@@ -208,6 +234,16 @@ def _judged_points(content: _UnjudgedPoints) -> AddPoints:
         rows = np.frombuffer(values, "V8").reshape(paths.column_count, -1)
         values = rows[list(paths.columns)].tobytes()
     return AddPoints(paths.names, steps, times, values, paths.bad)
+
+
+def _judged_rewind(content: _UnjudgedRewind) -> Rewound:
+    if len(content.steps) != NUMBER_BYTES * len(content.paths):
+        raise Unacceptable("invalid_message", "Each path has one step.")
+    steps = np.frombuffer(content.steps, "<f8")
+    if not (np.abs(steps) <= LARGEST_STEP).all():
+        raise Unacceptable("invalid_points", "A step is no number up to 2^53.")
+    paths = map(clean_path, content.paths)
+    return Rewound(dict(zip(paths, steps.tolist(), strict=True)), content.time)
 
 
 def _judged_value(raw: msgspec.Raw) -> Value:

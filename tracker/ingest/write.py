@@ -48,6 +48,7 @@ from tracker.ingest.pipeline import (
 )
 from tracker.ingest.plain import remember_position, store_plainly
 from tracker.ingest.refusal import Refusal
+from tracker.ingest.rewinds import write_rewinds
 from tracker.ingest.spools import (
     LockedSpool,
     Position,
@@ -128,6 +129,7 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
     entry = entry_of(batch, series)
     if entry is not None:
         add_entry(spool.run_id, spool.id, entry, now)
+    write_rewinds(spool.run_id, batch, now)
     last_number = spool.last_number if batch.is_heartbeat else batch.last
     note_progress(spool, last_number, checksums, now)
     has_changed = _note_what_is_rare(spool, batch, now)
@@ -246,11 +248,15 @@ def _new_state(spool: LockedSpool, batch: Batch) -> dict[str, Any]:
     for message in batch.messages:
         if isinstance(message.content, Close):
             changes = {
-                "state": State(message.content.state),
+                "state": _state_of(message.content),
                 "ended_at": from_microseconds(message.content.time),
                 "failure": _storable(message.content.failure),
             }
     return changes
+
+
+def _state_of(close: Close) -> State:
+    return State.PREEMPTED if close.preempted else State(close.state)
 
 
 def _storable(failure: str) -> str:

@@ -8,7 +8,7 @@ from tracker.models.ladder import Ladder, Rung
 from tracker.models.project import Project
 from tracker.models.records import RecordChunk
 from tracker.models.run import Run, Spool, Stage, State
-from tracker.models.series import JournalEntry, SeriesChunk, SeriesTicks
+from tracker.models.series import JournalEntry, Rewind, SeriesChunk, SeriesTicks
 from tracker.models.token import SignInLink, Token
 from tracker.models.user import User
 from tracker.models.work import Work, WorkKind
@@ -30,6 +30,7 @@ __all__ = [
     "Member",
     "Project",
     "RecordChunk",
+    "Rewind",
     "Role",
     "Run",
     "Rung",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 
 from tracker.models.run import Run, Stage
@@ -56,6 +57,12 @@ class Finding(models.Model):
     changed_at = models.DateTimeField()
     cleared_at = models.DateTimeField(null=True)
     history = models.JSONField(default=list)
+    # A person's word that it is no fault here; it stays when the rule looks again.
+    dismissed_at = models.DateTimeField(null=True)
+    dismissed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    dismissed_reason = models.CharField(max_length=500, default="")
 
     class Meta:
         constraints: ClassVar = [

@@ -17,6 +17,8 @@ class State(models.TextChoices):
     FINISHED = "finished"
     FAILED = "failed"
     CRASHED = "crashed"
+    # Told to end before it was done, and ended in order.
+    PREEMPTED = "preempted"
 
 
 class RunQuerySet(models.QuerySet["Run"]):
@@ -59,6 +61,8 @@ class Run(models.Model):
     trashed_at = models.DateTimeField(null=True)
     # Once set, the run is being deleted, piece by piece, and nothing brings it back.
     purging_at = models.DateTimeField(null=True)
+    # When a process first said that it logs again what an earlier one had logged.
+    rewound_at = models.DateTimeField(null=True)
     # Retention spares pinned runs, and nobody can move them to the trash.
     pinned_at = models.DateTimeField(null=True)
 

@@ -38,6 +38,26 @@ class JournalEntry(models.Model):
         ]
 
 
+class Rewind(models.Model):
+    """From which step on a series was logged again, and since when.
+
+    Points from before that time and at such steps are kept, and shown only where all
+    attempts are asked for.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, db_index=False)
+    path = models.CharField(max_length=1024)
+    step = models.FloatField()
+    time = models.BigIntegerField()  # microseconds since 1970
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["run", "path", "time", "step"], name="rewind_once"
+            )
+        ]
+
+
 class SeriesTicks(models.Model):
     """The steps and times of chunks, once for all series that were logged together.
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from uuid import UUID
 
 import numpy as np
 
 from tracker.models import Run
+from tracker.queries.rewinds import read_replaced
 from tracker.queries.series import Axis, series_ids_of, start_of
 from tracker.series.codec import CHUNK_POINTS
 from tracker.series.downsample import Buckets
 from tracker.series.lines import Window
 from tracker.series.points import Points, concatenate
+from tracker.series.rewinds import Replaced, without
 from tracker.series.store import (
     Summaries,
     Tails,
@@ -52,6 +55,7 @@ class Begun:
     path: str
     window: Window
     stretches: list[Stretch]
+    replaced: Sequence[Replaced] = ()
 
 
 def read_all_points(
@@ -60,9 +64,11 @@ def read_all_points(
     axis: Axis = Axis.STEP,
     low: float | None = None,
     high: float | None = None,
+    all_attempts: bool = False,
 ) -> Iterator[Part]:
     """Yield all points in a range, series after series in the order asked.
 
+    Of what was logged again, only the latest; of all attempts, where that is asked for.
     When what is read is deleted meanwhile, raise Overtaken.
     """
     bounds = (-np.inf if low is None else low, np.inf if high is None else high)
@@ -71,13 +77,18 @@ def read_all_points(
         run = of_run[0][0]
         for start in range(0, len(of_run), SERIES_AT_ONCE):
             paths = [path for _, path in of_run[start : start + SERIES_AT_ONCE]]
-            for begun in _begin(run, paths, axis, bounds):
+            replaced = {} if all_attempts else read_replaced({run}, paths)
+            for begun in _begin(run, paths, axis, bounds, replaced):
                 for points in _in_order(run, begun):
                     yield Part(run, begun.path, points)
 
 
 def _begin(
-    run: Run, paths: Sequence[str], axis: Axis, bounds: tuple[float, float]
+    run: Run,
+    paths: Sequence[str],
+    axis: Axis,
+    bounds: tuple[float, float],
+    replaced: Mapping[tuple[UUID, str], Sequence[Replaced]],
 ) -> list[Begun]:
     """Note which chunks there are, and read at once what may soon be elsewhere."""
     series_ids = series_ids_of({run.id}, paths)
@@ -93,7 +104,9 @@ def _begin(
             times = chunks.buckets.first_time, tail.times
             origin = start_of(run, *times) if axis == Axis.RELATIVE else 0
             window = Window(axis, *bounds, 1, origin)
-            begun.append(Begun(path, window, [*_stretches(run, window, chunks, tail)]))
+            stretches = [*_stretches(run, window, chunks, tail)]
+            known = replaced.get((run.id, path), ())
+            begun.append(Begun(path, window, stretches, known))
         return begun
 
     return consistently({run.id}, read)
@@ -121,7 +134,8 @@ def _in_order(run: Run, begun: Begun) -> Iterator[Points]:
     stretches = sorted(begun.stretches, key=lambda stretch: stretch.first_step)
     pending = Points.empty()
     for some, next_step in _read_ahead(run, stretches):
-        pending = concatenate([pending, *map(begun.window.clip, some)]).sorted_by_step()
+        kept = [begun.window.clip(without(p, begun.replaced)) for p in some]
+        pending = concatenate([pending, *kept]).sorted_by_step()
         cut = int(np.searchsorted(pending.steps, next_step))
         if cut:
             yield pending[:cut]

@@ -36,7 +36,7 @@ def compare_breakdowns(before: StepBreakdown, after: StepBreakdown) -> Change | 
     ratio = compare_throughput(before, after)
     if ratio is None:
         return None
-    return Change(ratio.ratio, ratio.low, ratio.high)
+    return Change(ratio.ratio, ratio.low, ratio.high, is_rough=ratio.is_rough)
 
 
 def _is_part_of_step(path: str) -> bool:

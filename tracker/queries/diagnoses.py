@@ -11,7 +11,13 @@ import msgspec
 from django.db.models import F
 
 from tracker.diagnosis.chain import SEVERITIES, weight
-from tracker.diagnosis.finding import NO_GPU, Evidence, Gain, Recommendation, Severity
+from tracker.diagnosis.finding import (
+    NOT_APPLICABLE,
+    Evidence,
+    Gain,
+    Recommendation,
+    Severity,
+)
 from tracker.diagnosis.judgement import Judgement, Label, label_of
 from tracker.diagnosis.measurements import Window
 from tracker.diagnosis.rules import RULES
@@ -74,6 +80,15 @@ class HistoryEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Dismissal:
+    """Who said that a finding is no fault here, and why."""
+
+    at: datetime
+    by: str  # "" for somebody who is gone
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class FindingView:
     """One finding with everything a page says about it, its symptoms folded in."""
 
@@ -104,6 +119,7 @@ class FindingView:
     cleared_at: datetime | None
     history: list[HistoryEntry]
     symptoms: list[FindingView]
+    dismissal: Dismissal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +158,8 @@ class MainFinding:
 def diagnoses_of(run: Run) -> list[StageDiagnosis]:
     """Return the diagnoses of a run's stages in the order the stages began."""
     found: dict[int, list[Finding]] = {}
-    for finding in Finding.objects.filter(run_id=run.pk).order_by("id"):
+    findings = Finding.objects.filter(run_id=run.pk).select_related("dismissed_by")
+    for finding in findings.order_by("id"):
         found.setdefault(finding.stage_id, []).append(finding)
 
     diagnoses = (
@@ -159,7 +176,7 @@ def diagnoses_of(run: Run) -> list[StageDiagnosis]:
 def main_findings(run_ids: Collection[UUID]) -> dict[UUID, MainFinding]:
     """Return each run's worst primary finding; runs without any are absent."""
     rows = Finding.objects.filter(
-        run_id__in=run_ids, is_open=True, is_primary=True
+        run_id__in=run_ids, is_open=True, is_primary=True, dismissed_at=None
     ).values_list(
         "run_id", "rule", "title", "stage__name", "severity", "confidence", named=True
     )
@@ -278,14 +295,28 @@ def _view(
             for entry in finding.history
         ],
         symptoms=symptoms,
+        dismissal=_dismissal(finding),
+    )
+
+
+def _dismissal(finding: Finding) -> Dismissal | None:
+    if finding.dismissed_at is None:
+        return None
+    by = finding.dismissed_by
+    return Dismissal(
+        finding.dismissed_at, by.get_username() if by else "", finding.dismissed_reason
     )
 
 
 def _unanswered(
     unanswered: dict[str, list[str]],
 ) -> tuple[list[UnansweredRule], list[RuleLabel]]:
-    """Part rules that lack something from those that need a GPU where there is none."""
-    lacking = {rule: lacks for rule, lacks in unanswered.items() if lacks != [NO_GPU]}
+    """Part rules that lack something from those that are about another kind of stage."""
+    lacking = {
+        rule: lacks
+        for rule, lacks in unanswered.items()
+        if not lacks or not NOT_APPLICABLE.issuperset(lacks)
+    }
     rules = [
         UnansweredRule(name, TITLES.get(name, name), [_lack(lack) for lack in lacks])
         for name, lacks in lacking.items()

@@ -11,10 +11,12 @@ from uuid import UUID
 from django.db.models import Count, F
 
 from tracker.diagnosis.breakdown import StepBreakdown
+from tracker.diagnosis.signals import EarlierRun
 from tracker.models import Attribute, Kind, Run, Rung, Stage, State
 from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.breakdown import stage_breakdown
 from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of
+from tracker.queries.earlier_runs import read_learning
 from tracker.queries.namespaces import MONITORING, PARAMS, monitoring_path
 from tracker.queries.rungs import StageTime, guess_quality, guess_stage, rung_labels
 
@@ -46,6 +48,7 @@ class MeasuredRun:
     params: Rows
     machine: Rows
     quality: AttributeRow | None
+    learning: EarlierRun | None  # its losses, with the steps they belong to
 
     @property
     def gpu_count(self) -> int | None:
@@ -91,6 +94,7 @@ def measure_runs(
             params=_params(values[rung.run_id]),
             machine=_machine(values[rung.run_id], stage),
             quality=values[rung.run_id].get(quality or ""),
+            learning=read_learning(rung.run, stage) if stage else None,
         )
         for rung, label in zip(rungs, labels, strict=True)
     ]

@@ -9,16 +9,17 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from tracker.diagnosis.quality import QualityChange, compare_learning
 from tracker.models import Ladder, Rung, State
 from tracker.queries.breakdown import compare_breakdowns
+from tracker.queries.finding_changes import finding_changes
 from tracker.queries.ladder_runs import MeasuredRun, measure_runs
+from tracker.queries.promises import LeftGain, left_gain, outcome_of, prediction_of
 from tracker.queries.run import may_go_on
 from tracker.queries.rungs import (
     RungView,
     changed_machine,
     changed_values,
-    finding_changes,
-    prediction_of,
     rung_labels,
     why_no_change,
 )
@@ -47,6 +48,7 @@ class LadderView:
     quality_paths: tuple[str, ...]
     rungs: tuple[RungView, ...]
     climb: Climb | None
+    left: LeftGain | None  # what the last rung's findings promise
     may_go_on: bool  # a rung runs, or the next one may soon be added
 
 
@@ -106,6 +108,9 @@ def read_ladder(
         climb=climb(
             (rung.label, rung.against_previous, rung.against_baseline) for rung in rungs
         ),
+        left=left_gain(measured.runs[-1].diagnoses, measured.stage)
+        if measured.runs
+        else None,
         may_go_on=any(may_go_on(run.run, now=now) for run in measured.runs),
     )
 
@@ -114,6 +119,8 @@ def _rung(position: int, runs: Sequence[MeasuredRun], stage: str | None) -> Rung
     """Compare a run with the one before it; the baseline has none."""
     here, before = runs[position], runs[position - 1] if position else None
     against_previous = _change(before, here)
+    changes = finding_changes(before.diagnoses if before else None, here.diagnoses)
+    predicted = prediction_of(before.diagnoses, stage, changes) if before else None
     return RungView(
         position=position,
         run_id=here.run.id,
@@ -135,9 +142,17 @@ def _rung(position: int, runs: Sequence[MeasuredRun], stage: str | None) -> Rung
         quality=here.quality,
         quality_before=before.quality if before else None,
         is_diagnosed=bool(here.diagnoses),
-        findings=finding_changes(before.diagnoses if before else None, here.diagnoses),
-        predicted=prediction_of(before.diagnoses, stage) if before else None,
+        findings=changes,
+        predicted=predicted,
+        outcome=outcome_of(predicted, against_previous),
+        learned=_learned(before, here),
     )
+
+
+def _learned(before: MeasuredRun | None, after: MeasuredRun) -> QualityChange | None:
+    if before is None or before.learning is None or after.learning is None:
+        return None
+    return compare_learning(before.learning, after.learning)
 
 
 def _change(before: MeasuredRun | None, after: MeasuredRun) -> Change | None:

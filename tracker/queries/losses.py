@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import reduce
 from operator import or_
 
@@ -13,6 +14,7 @@ from tracker.models import Kind, Stage
 from tracker.queries.attributes import attribute_paths
 from tracker.queries.namespaces import MONITORING
 from tracker.queries.series import read_many_points
+from tracker.series.points import Points
 
 # The last part of a path says what it is: `train/loss`, `loss_total`, `val/nll`.
 WORDS = ("loss", "nll", "perplexity", "ppl")
@@ -23,6 +25,10 @@ MOST_LOSSES = 8
 
 def read_losses(stage: Stage) -> dict[str, Tracked]:
     """Return the series below the stage's name that are losses, or else the run's."""
+    return losses_of(read_many_points(stage.run, loss_paths(stage)))
+
+
+def loss_paths(stage: Stage) -> list[str]:
     # Of very many series few are losses: the database looks first.
     is_series = Q(kind=Kind.FLOAT_SERIES) & ~Q(path__startswith=MONITORING)
     is_series &= reduce(or_, (Q(path__icontains=word) for word in WORDS))
@@ -32,9 +38,14 @@ def read_losses(stage: Stage) -> dict[str, Tracked]:
         if LOSS.search(path)
     ]
     own = [path for path in paths if path.startswith(f"{stage.name}/")]
+    if own:
+        return own[:MOST_LOSSES]
     others = {other.name for other in Stage.objects.filter(run_id=stage.run_id)}
     shared = [path for path in paths if path.partition("/")[0] not in others]
-    points = read_many_points(stage.run, (own or shared)[:MOST_LOSSES])
+    return shared[:MOST_LOSSES]
+
+
+def losses_of(points: Mapping[str, Points]) -> dict[str, Tracked]:
     return {
         path: Tracked(found.steps, found.times, found.values)
         for path, found in points.items()

@@ -8,12 +8,13 @@ from datetime import datetime
 from uuid import UUID
 
 from tracker.diagnosis.breakdown import StepBreakdown
-from tracker.diagnosis.finding import Gain
+from tracker.diagnosis.quality import QualityChange
 from tracker.queries.attributes import AttributeRow, Value
 from tracker.queries.comparison import same
-from tracker.queries.diagnoses import FindingView, StageDiagnosis
+from tracker.queries.finding_changes import FindingChanges
 from tracker.queries.metrics import quality_rank
-from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Change
+from tracker.queries.promises import Outcome, Prediction
+from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Change, Verdict
 
 LONGEST_LABEL = 48
 BOTH_MUST_COUNT = "cannot be compared: only one of the two counts its examples"
@@ -34,40 +35,6 @@ class ValueChange:
     path: str
     before: Value | None
     after: Value | None
-
-
-@dataclass(frozen=True, slots=True)
-class RungFinding:
-    stage: str
-    rule: str
-    title: str
-    severity: str
-    is_primary: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FindingChanges:
-    """Findings against the rung before.
-
-    A rule that was not asked, or lacked signals, makes nothing new and nothing gone:
-    `found` were not looked for before, `unjudged` could not be looked for again.
-    """
-
-    gone: tuple[RungFinding, ...] = ()
-    new: tuple[RungFinding, ...] = ()
-    kept: tuple[RungFinding, ...] = ()
-    found: tuple[RungFinding, ...] = ()
-    unjudged: tuple[RungFinding, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """What the main finding of the rung before promised to whoever fixes it."""
-
-    rule: str
-    title: str
-    bound: float
-    likely: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +61,15 @@ class RungView:
     is_diagnosed: bool
     findings: FindingChanges
     predicted: Prediction | None
+    outcome: Outcome | None = None
+    learned: QualityChange | None = None  # against the rung before
+
+    @property
+    def is_faster_but_worse(self) -> bool:
+        change, learned = self.against_previous, self.learned
+        if change is None or learned is None:
+            return False
+        return change.verdict is Verdict.FASTER and learned.is_worse
 
 
 def rung_labels(rungs: Sequence[tuple[str, str]]) -> list[str]:
@@ -135,36 +111,6 @@ def changed_machine(
     )
 
 
-def finding_changes(
-    before: Sequence[StageDiagnosis] | None, after: Sequence[StageDiagnosis]
-) -> FindingChanges:
-    """Compare findings by stage and rule; `before` is None for the baseline."""
-    had = {} if before is None else _open_findings(before)
-    has = _open_findings(after)
-    was_healthy = set() if before is None else _healthy(before)
-    is_healthy = _healthy(after)
-    return FindingChanges(
-        gone=tuple(had[key] for key in had if key not in has and key in is_healthy),
-        new=tuple(has[key] for key in has if key in was_healthy and key not in had),
-        kept=tuple(has[key] for key in has if key in had),
-        found=tuple(has[k] for k in has if k not in had and k not in was_healthy),
-        unjudged=tuple(
-            had[key] for key in had if key not in has and key not in is_healthy
-        ),
-    )
-
-
-def prediction_of(
-    diagnoses: Sequence[StageDiagnosis], stage: str | None
-) -> Prediction | None:
-    """Return what a stage's primary finding is worth, if it says so."""
-    for diagnosis in diagnoses:
-        for finding in diagnosis.findings:
-            if diagnosis.stage == stage and finding.is_primary:
-                return _prediction(finding, finding.gain)
-    return None
-
-
 def why_no_change(before: StepBreakdown | None, after: StepBreakdown | None) -> str:
     """Say why there is no verdict."""
     if before is None or after is None:
@@ -195,38 +141,3 @@ def guess_stage(stages: Mapping[str, int]) -> str | None:
 
 def _value(row: AttributeRow | None) -> Value | None:
     return None if row is None else row.value
-
-
-def _open_findings(
-    diagnoses: Sequence[StageDiagnosis],
-) -> dict[tuple[str, str], RungFinding]:
-    found: dict[tuple[str, str], RungFinding] = {}
-    for diagnosis in diagnoses:
-        for cause in diagnosis.findings:
-            for finding in (cause, *cause.symptoms):
-                key = (diagnosis.stage, finding.rule)
-                found.setdefault(
-                    key,
-                    RungFinding(
-                        stage=diagnosis.stage,
-                        rule=finding.rule,
-                        title=finding.title,
-                        severity=finding.severity,
-                        is_primary=finding.is_primary,
-                    ),
-                )
-    return found
-
-
-def _healthy(diagnoses: Sequence[StageDiagnosis]) -> set[tuple[str, str]]:
-    return {
-        (diagnosis.stage, rule.name)
-        for diagnosis in diagnoses
-        for rule in diagnosis.healthy
-    }
-
-
-def _prediction(finding: FindingView, gain: Gain | None) -> Prediction | None:
-    if gain is None:
-        return None
-    return Prediction(finding.rule, finding.title, gain.bound, gain.likely)

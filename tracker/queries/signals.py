@@ -26,8 +26,10 @@ from tracker.diagnosis.signals import (
 )
 from tracker.diagnosis.signals.signal import USUAL_QUALITY
 from tracker.models import Kind as AttributeKind
-from tracker.models import Run, Stage, State
+from tracker.models import Run, Spool, Stage, State
 from tracker.queries.attributes import AttributeRow, list_attributes
+from tracker.queries.best_rates import best_read_rate
+from tracker.queries.earlier_runs import read_earlier, read_same_stages
 from tracker.queries.losses import read_losses
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.ranks import read_ranks
@@ -80,6 +82,9 @@ def read_measurements(
     readings = _read_readings(stage, prefix, rows, _sampled_paths(names, gpus))
 
     qualities = _qualities(rows.get(READINGS))
+    facts = _facts(rows) | _facts_of_stage(stage)
+    if is_all:
+        facts |= _facts_of_earlier_runs(stage, facts.get("host"))
     steps, spans = _steps(points, extra, phases)
     return Measurements(
         steps=steps,
@@ -88,13 +93,18 @@ def read_measurements(
             for signal in _of_kind(Kind.SAMPLED)
             if signal.path in readings
         },
-        facts=_facts(rows) | _facts_of_stage(stage),
+        facts=facts,
         gpus={gpu: _gpu_signals(gpu, readings, rows, qualities) for gpu in gpus},
         gpu_count=len(gpus) or _gpu_count(rows),
         spans=spans,
         losses=read_losses(stage) if is_all else {},
         ranks=read_ranks(stage, steps) if is_all else Ranks(),
+        earlier=read_earlier(stage, _number(facts.get("world_size"))) if is_all else {},
     )
+
+
+def _number(fact: Fact | None) -> float | None:
+    return fact if isinstance(fact, int | float) else None
 
 
 def _facts_of_stage(stage: Stage) -> dict[str, Fact]:
@@ -107,11 +117,23 @@ def _facts_of_stage(stage: Stage) -> dict[str, Fact]:
         "stage_share_of_run": _share(stage, stages, now),
         "stage_seconds": _seconds(stage.started_at, stage.ended_at, now) or None,
         "gap_before_stage_seconds": _gap_before(stage, stages),
+        "logging_ranks": _logging_ranks(stage),
         "silent_seconds": (
             _seconds(stage.run.last_seen_at, None, now) if is_running else None
         ),
     }
     return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _logging_ranks(stage: Stage) -> float | None:
+    ranks = Spool.objects.filter(stage_id=stage.pk).values_list("rank", flat=True)
+    return float(len(set(ranks))) or None
+
+
+def _facts_of_earlier_runs(stage: Stage, host: Fact | None) -> dict[str, Fact]:
+    best = best_read_rate(stage, host) if isinstance(host, str) else None
+    rates = {} if best is None else {"best_read_bytes_per_second": best}
+    return {**read_same_stages(stage), **rates}
 
 
 def _share(stage: Stage, stages: Iterable[Stage], now: datetime) -> float | None:

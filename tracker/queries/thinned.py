@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from tracker.diagnosis.thinning import Thinner, stride_of, usual_interval
 from tracker.models import Run
+from tracker.queries.rewinds import read_replaced
 from tracker.queries.series import series_ids_of
 from tracker.series.points import Points, concatenate
+from tracker.series.rewinds import without
 from tracker.series.store import (
     Summaries,
     Tails,
@@ -35,6 +37,7 @@ def read_thinned(
     """Read series, all of what is short and of the last seconds; absent: no points."""
     series_ids = series_ids_of({run.id}, paths)
     names = {series_id: path for (_, path), series_id in series_ids.items()}
+    replaced = read_replaced([run], paths)
 
     def read(tails: Tails) -> dict[str, Thinned]:
         summaries = read_summaries({run.id}, names)
@@ -50,7 +53,8 @@ def read_thinned(
                 parts = [chunks[i] for i in ids if i in chunks]
                 if len(tail[series_id]):
                     parts.append(tail[series_id])
-                every[series_id] = parts
+                lost = replaced.get((run.id, names[series_id]), ())
+                every[series_id] = [without(part, lost) for part in parts]
             found |= _thinned(every, after)
         return {names[series_id]: each for series_id, each in found.items()}
 

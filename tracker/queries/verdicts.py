@@ -11,6 +11,8 @@ from enum import StrEnum
 
 # Less than this in either direction is no change that anybody should act on.
 MODERATE_CHANGE = 0.03
+# From here on it is worth a step of its own.
+MATERIAL_CHANGE = 0.08
 
 NOT_ENOUGH_STEPS = "not enough steady steps to judge"
 MOST_DIGITS = 2
@@ -22,13 +24,24 @@ class Verdict(StrEnum):
     SAME = "no measurable change"
 
 
+class Materiality(StrEnum):
+    MATERIAL = "material"
+    MODERATE = "moderate"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A ratio of throughputs and its 95 % interval."""
+    """A ratio of throughputs and its 95 % interval.
+
+    A rough one is of a run with fewer than three blocks of 50 steps: too few to say how
+    far it would vary.
+    """
 
     ratio: float
     low: float
     high: float
+    is_rough: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -37,6 +50,13 @@ class Change:
         if self.high < 1 and self.ratio <= 1 - MODERATE_CHANGE:
             return Verdict.SLOWER
         return Verdict.SAME
+
+    @property
+    def materiality(self) -> Materiality:
+        if self.verdict is Verdict.SAME:
+            return Materiality.NONE
+        is_material = abs(self.ratio - 1) >= MATERIAL_CHANGE
+        return Materiality.MATERIAL if is_material else Materiality.MODERATE
 
     @property
     def headline(self) -> str:

@@ -111,6 +111,16 @@ class Choice:
     by_points: Mask
     bucket_width: float
 
+    def by_points_alone(self, mask: Mask) -> Choice:
+        """Return a choice that reads these chunks as nothing but points."""
+        coarse = self.by_row | self.by_overview
+        return Choice(
+            self.by_row & ~mask,
+            self.by_overview & ~mask,
+            self.by_points | (coarse & mask),
+            self.bucket_width,
+        )
+
 
 def choose(window: Window, chunks: Buckets, tail: Points) -> Choice:
     """Choose for each chunk, given as one bucket; `tail` is in no chunk yet."""

@@ -189,7 +189,9 @@ def read_overviews(
     run_ids: Collection[UUID], ids: Collection[int]
 ) -> dict[int, Buckets]:
     """Return the drawing buckets of chunks, made anew from points where damaged."""
-    found = {i: known for i in ids if (known := _overviews.get(i)) is not None}
+    # A transaction that is rolled back gives the numbers of its chunks back, to others.
+    is_final = not connection.in_atomic_block
+    found = _remembered(ids) if is_final else {}
     damaged: list[int] = []
     for some in batches([i for i in ids if i not in found]):
         rows = _rows(SeriesChunk, run_ids, some, "ticks_id", "overview")
@@ -203,12 +205,16 @@ def read_overviews(
                 damaged.append(chunk_id)
             else:
                 found[chunk_id] = buckets
-                _overviews.remember(
-                    chunk_id, buckets, OVERVIEW_BYTES + BUCKET_BYTES * len(buckets)
-                )
+                if is_final:
+                    weight = OVERVIEW_BYTES + BUCKET_BYTES * len(buckets)
+                    _overviews.remember(chunk_id, buckets, weight)
     for chunk_id, points in read_chunks(run_ids, damaged).items():
         found[chunk_id] = summarise(points)
     return found
+
+
+def _remembered(ids: Collection[int]) -> dict[int, Buckets]:
+    return {i: known for i in ids if (known := _overviews.get(i)) is not None}
 
 
 def _read_ticks(

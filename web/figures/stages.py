@@ -28,7 +28,7 @@ class StageBar:
     """One process of a stage; times in milliseconds since 1970."""
 
     name: str
-    state: str  # running, finished, failed or crashed
+    state: str  # running, finished, failed, crashed or preempted
     start: float
     end: float
     note: str  # what the bar says: state, duration, how busy the GPU was

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tracker.diagnosis.finding import Evidence
-from tracker.diagnosis.signals import SIGNALS
+from tracker.diagnosis.signals import SIGNALS, Kind
 from tracker.queries.series import Line
 from web.figures.evidence import SHARE, STEP, WAIT, EvidenceSignal
 
+# What has one series; phases and ranks have many, and facts none.
+DRAWN_KINDS = (Kind.PER_STEP, Kind.SAMPLED)
 BUSIEST_GPU, ONE_GPU = "busiest_gpu_percent", "gpu_utilization_percent"
 
 
@@ -52,7 +54,7 @@ def share_limit(evidence: Sequence[Evidence]) -> float | None:
 
 def _path(name: str, scope: str) -> str:
     signal = SIGNALS.get(_drawn(name))
-    if signal is None or signal.path.startswith("facts/"):
+    if signal is None or signal.kind not in DRAWN_KINDS:
         return ""
     gpu = scope.removeprefix("gpu/") if scope.startswith("gpu/") else "0"
     return signal.path.replace("<i>", gpu)

@@ -11,8 +11,10 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from tracker.diagnosis.finding import Severity
+from tracker.diagnosis.judgement import Label
 from tracker.queries.breakdown import stage_breakdown
-from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of
+from tracker.queries.diagnoses import FindingView, StageDiagnosis, diagnoses_of
 from tracker.queries.key_values import KeyValues, key_values
 from tracker.queries.ledgers import run_ledger
 from tracker.queries.namespaces import PARAMS
@@ -38,8 +40,30 @@ class StageSection:
 
     @property
     def is_well(self) -> bool:
+        """Whether rules judged and none is at all sure of a fault."""
         found = self.diagnosis
-        return found is not None and bool(found.healthy) and not found.findings
+        faults = [f for f in self.sure if f.severity != Severity.NOTICE]
+        return found is not None and bool(found.healthy) and not faults
+
+    @property
+    def sure(self) -> list[FindingView]:
+        """What is worth reading at once."""
+        return [f for f in self._kept if f.label is not Label.POSSIBLE]
+
+    @property
+    def possible(self) -> list[FindingView]:
+        """What few windows show, or what only follows from something else."""
+        return [f for f in self._kept if f.label is Label.POSSIBLE]
+
+    @property
+    def dismissed(self) -> list[FindingView]:
+        found = self.diagnosis.findings if self.diagnosis else []
+        return [finding for finding in found if finding.dismissal]
+
+    @property
+    def _kept(self) -> list[FindingView]:
+        found = self.diagnosis.findings if self.diagnosis else []
+        return [finding for finding in found if not finding.dismissal]
 
     @property
     def is_unjudged(self) -> bool:

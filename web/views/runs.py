@@ -34,7 +34,7 @@ from web.snippets import first_run
 from web.templatetags.format import LARGEST_EXACT, number
 
 BLOCK = 100
-STATES = ("running", "finished", "failed", "crashed")
+STATES = ("running", "finished", "failed", "crashed", "preempted")
 OFFSET_DIGITS = 9
 
 

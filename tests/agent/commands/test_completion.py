@@ -79,29 +79,92 @@ def test_the_script_is_one_that_the_shell_can_read(shell, perform):
     subprocess.run([shell, "-n", "-c", script], check=True, timeout=30)
 
 
-def test_bash_completes_with_it(known, tmp_path):
-    command = tmp_path / "seamark"
+@pytest.fixture
+def shell(tmp_path):
+    """Say what a shell prints that finds the command, in a folder without files."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    command = folder / "seamark"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m agent "$@"\n')
     command.chmod(0o755)
+    (tmp_path / "empty").mkdir()
+
+    def run(name, *arguments):
+        if shutil.which(name) is None:
+            pytest.skip(f"there is no {name}")
+        done = subprocess.run(
+            [name, *arguments],
+            env={
+                **os.environ,
+                "PATH": f"{folder}:{os.environ['PATH']}",
+                "PYTHONPATH": str(REPOSITORY),
+                "LC_ALL": "C.UTF-8",
+            },
+            cwd=tmp_path / "empty",
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert not (tmp_path / "empty" / "owned").exists()
+        return done.stdout
+
+    return run
+
+
+def test_bash_completes_with_it(known, shell):
     script = (
         'eval "$(seamark completion bash)"; '
         "COMP_WORDS=(seamark export --project digits ''); COMP_CWORD=4; _seamark; "
-        'printf "%s\\n" "${COMPREPLY[@]}"'
+        'printf "%s\n" "${COMPREPLY[@]}"'
     )
 
-    done = subprocess.run(
-        ["bash", "-c", script],
-        env={
-            **os.environ,
-            "PATH": f"{tmp_path}:{os.environ['PATH']}",
-            "PYTHONPATH": str(REPOSITORY),
-        },
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    assert shell("bash", "-c", script).split() == ["ok-1", "数.2"]
 
-    assert done.stdout.split() == ["ok-1", "数.2"]
-    assert not (tmp_path / "owned").exists()
+
+# A shell that is typed to, as completion needs one; Ctrl-T completes and says what came
+# of it.
+ZSH = """
+zmodload zsh/zpty
+zpty typed zsh -f -i
+zpty -w typed 'autoload -U compinit; compinit -u -D; eval "$(seamark completion zsh)"'
+zpty -w typed 'show() { zle complete-word; print -r -- "$BUFFER" > ../typed }'
+zpty -w typed 'zle -N show; bindkey "^T" show; print -r -- ready''-'
+zpty -r -m typed said '*ready-*'
+zpty -n -w typed "$1"$'\x14'
+for turn in {1..200}; do [[ -s ../typed ]] && break; sleep 0.1; done
+cat ../typed
+"""
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("seamark stat", "seamark status"),
+        ("seamark ls --form", "seamark ls --format"),
+        ("seamark export --project dig", "seamark export --project digits"),
+        ("seamark export --project digits o", "seamark export --project digits ok-1"),
+        ("seamark export --project digits '$(", "seamark export --project digits '$("),
+    ],
+)
+def test_zsh_completes_with_it(known, shell, typed, found):
+    assert shell("zsh", "-f", "-c", ZSH, "zsh", typed).strip() == found
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("seamark stat", ["status"]),
+        ("seamark log", ["login", "logout"]),
+        ("seamark ls --format ", ["csv", "json", "table"]),
+        ("seamark export --project dig", ["digits"]),
+        ("seamark export --project digits ", ["ok-1", "数.2"]),
+    ],
+)
+def test_fish_completes_with_it(known, shell, typed, found):
+    script = 'seamark completion fish | source; complete -C "$argv[1]"'
+
+    said = shell("fish", "--no-config", "-c", script, typed)
+
+    # Names of files come last, of which there are none here.
+    assert [line.split("\t")[0] for line in said.splitlines()] == found

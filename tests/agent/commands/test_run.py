@@ -93,6 +93,9 @@ time.sleep(60)
     assert process.stdout.readline() == "saved\n"
     assert process.wait(30) == 0
     assert states(tracker) == [("finished", "")]
+    # Who presses Ctrl-C is no scheduler.
+    was_told = number == signal.SIGTERM
+    assert [m.get("preempted", False) for m in tracker.of_kind("close")] == [was_told]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pynvml
 import pytest
 
 from agent.probes.nvml import NvmlProbe
-from agent.probes.probe import ProbeUnavailable
+from agent.probes.probe import Job, ProbeUnavailable
 from agent.probes.reading import pattern_of
 from tests.agent.probes.nvml_double import GIB, LOST, Card
 
@@ -377,7 +377,7 @@ def test_each_further_rank_of_a_machine_reads_its_own_gpu(
 ):
     driver(Card(), Card())
     environment = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
-    probe = NvmlProbe(pynvml, environment, local_rank=local_rank)
+    probe = NvmlProbe(pynvml, environment, job=Job(local_rank=local_rank))
 
     assert {int(path.split("/")[1]) for path in probe.sample(0.0)} == read
     assert probe.facts()["facts/gpu_count"] == (2 if visible is None else 1)

@@ -55,6 +55,8 @@ def settled(run):
         (["finished", "crashed"], "crashed"),
         (["crashed", "failed", "finished"], "failed"),
         (["failed", "crashed", "running"], "running"),
+        (["crashed", "preempted", "finished"], "preempted"),
+        (["failed", "preempted"], "failed"),
     ],
 )
 def test_the_state_follows_from_the_processes(run, states, expected):

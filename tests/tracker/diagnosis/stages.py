@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from tracker.diagnosis.engine import Diagnosis
 from tracker.diagnosis.judgement import Judgement
 from tracker.diagnosis.measurements import Measurements, Steps
-from tracker.diagnosis.signals import SIGNALS, Fact, Kind, Samples
+from tracker.diagnosis.signals import SIGNALS, Fact, Kind, Ranks, Samples
 
 START = 1_767_355_200_000_000
 SECOND = 1_000_000
@@ -39,6 +39,79 @@ def steps(
     ends = START + (np.cumsum(seconds) * SECOND).astype(np.int64)
     columns = {"step_seconds": seconds, "data_wait_seconds": waits}
     return Steps(np.arange(count, dtype=np.float64), ends, columns)
+
+
+def ranks_of(
+    step_seconds: float | np.ndarray,
+    *,
+    ranks: int = 4,
+    count: int = 300,
+    **parts: object,
+) -> Ranks:
+    """Ranks side by side; each part is a number, one per rank, or (steps, ranks).
+
+    A part is named `data_wait_seconds`, or as the phase it is.
+    """
+
+    def column(value: object) -> np.ndarray:
+        return np.broadcast_to(np.asarray(value, float), (count, ranks)).copy()
+
+    seconds = column(step_seconds)
+    columns = {
+        name if name == "data_wait_seconds" else f"phase/{name}": column(value)
+        for name, value in parts.items()
+    }
+    ends = START + (np.cumsum(seconds[:, 0]) * SECOND).astype(np.int64)
+    return Ranks(
+        tuple(range(ranks)),
+        np.arange(count, dtype=np.float64),
+        ends,
+        {"step_seconds": seconds, **columns},
+    )
+
+
+def service(
+    *,
+    count: int = 200,
+    every: float = 1.0,
+    own: float | np.ndarray = 0.01,
+    queue: float | None = None,
+    load_model: float | np.ndarray | None = None,
+    compute: float | np.ndarray | None = 0.09,
+    computed_together: int = 1,
+) -> dict[str, Samples]:
+    """The phases of requests that end one after the other, and of their parts."""
+    ends = START + (np.arange(1, count + 1) * every * SECOND).astype(np.int64)
+
+    def spans(value: float | np.ndarray, before: int, *, step: int = 1) -> Samples:
+        values = np.broadcast_to(np.asarray(value, float), count)
+        return Samples((ends - before)[::step], values[::step].copy(), 1.0)
+
+    found = {"request": spans(own, 0)}
+    if queue is not None:
+        found["queue"] = spans(queue, 30)
+    if load_model is not None:
+        found["load_model"] = spans(load_model, 20)
+    if compute is not None:
+        found["compute"] = spans(compute, 10, step=computed_together)
+    # What did not happen at a request is no phase of it.
+    return {
+        name: Samples(span.times[span.values > 0], span.values[span.values > 0], 1.0)
+        for name, span in found.items()
+    }
+
+
+def steps_in_epochs(
+    lengths: Sequence[int],
+    *,
+    gap: float = 0.5,
+    total: float | np.ndarray = 0.1,
+    waiting: float | np.ndarray = 0.0,
+) -> Steps:
+    """Steps of epochs that so much time passes between."""
+    rows = steps(total=total, waiting=waiting, count=sum(lengths))
+    epoch = np.repeat(np.arange(len(lengths)), lengths)
+    return replace(rows, times=rows.times + (epoch * gap * SECOND).astype(np.int64))
 
 
 def stage(
@@ -132,6 +205,11 @@ def loading_in_workers(
 
 def with_facts(measurements: Measurements, **facts: Fact) -> Measurements:
     return replace(measurements, facts={**measurements.facts, **facts})
+
+
+def without_facts(measurements: Measurements, *names: str) -> Measurements:
+    facts = {n: fact for n, fact in measurements.facts.items() if n not in names}
+    return replace(measurements, facts=facts)
 
 
 def rules_of(diagnosis: Diagnosis) -> list[str]:

@@ -17,7 +17,17 @@ from tests.tracker.diagnosis.stages import (
     steps,
 )
 from tracker.diagnosis.engine import diagnose
-from tracker.diagnosis.finding import NO_GPU, TOO_SHORT, Evidence, Finding, Severity
+from tracker.diagnosis.finding import (
+    NO_EARLIER_RUN,
+    NO_GPU,
+    NO_REQUESTS,
+    NO_STAGE_BEFORE,
+    ONE_PROCESS,
+    TOO_SHORT,
+    Evidence,
+    Finding,
+    Severity,
+)
 from tracker.diagnosis.judgement import Label, label_of
 from tracker.diagnosis.measurements import Measurements
 from tracker.diagnosis.rule import Rule, Span
@@ -283,3 +293,19 @@ def test_readings_of_the_warm_up_do_not_count():
         e for e in diagnosis.findings[0].finding.evidence if "median" in e.statistic
     )
     assert used.value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("faster-but-worse", NO_EARLIER_RUN),
+        ("ranks-scale-poorly", ONE_PROCESS),
+        ("one-rank-is-slow", ONE_PROCESS),
+        ("there-is-a-gap-between-stages", NO_STAGE_BEFORE),
+        ("model-is-loaded-per-request", NO_REQUESTS),
+    ],
+)
+def test_rules_about_another_kind_of_stage_say_so(rule, why):
+    alone = stage(facts={"logging_ranks": 1.0})
+
+    assert diagnose(alone).unanswered[rule] == (why,)

@@ -8,6 +8,7 @@ from tracker.diagnosis.phases import (
     NAMES,
     PhaseKind,
     kind_of_phase,
+    of_kind,
     seconds_of_kind,
     spans_of_kind,
 )
@@ -29,6 +30,10 @@ from tracker.diagnosis.phases import (
         ("zero_grad", PhaseKind.OPTIMIZER),
         ("validation epoch 3", PhaseKind.EVALUATE),
         ("eval_forward", PhaseKind.EVALUATE),
+        ("request", PhaseKind.REQUEST),
+        ("queue", PhaseKind.QUEUE),
+        ("predict", PhaseKind.COMPUTE),
+        ("load_model/small", PhaseKind.LOAD_MODEL),
         ("rollout", None),
         ("catalogue", None),
         ("", None),
@@ -65,3 +70,9 @@ def test_joins_the_spans_of_a_kind_in_order_of_time():
     assert joined is not None
     assert list(joined.values) == [1.0, 3.0, 2.0]
     assert spans_of_kind(spans, PhaseKind.CHECKPOINT) is None
+
+
+def test_phases_of_a_kind_are_picked_out():
+    phases = {"all_reduce": 1, "backward": 2, "all_gather": 3}
+
+    assert of_kind(phases, PhaseKind.COMMUNICATE) == {"all_reduce": 1, "all_gather": 3}

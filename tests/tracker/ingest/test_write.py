@@ -237,6 +237,23 @@ def test_a_close_ends_spool_stage_and_run(process, state):
     assert process.run.ended_at - process.run.started_at == timedelta(microseconds=5)
 
 
+@pytest.mark.parametrize("state", ["finished", "failed"])
+def test_a_process_that_was_told_to_end_was_preempted(process, state):
+    process.send([{**close_message(state, time=START + 5), "preempted": True}])
+
+    assert process.spool.state == process.run.state == State.PREEMPTED
+
+
+def test_a_preempted_run_that_is_started_again_is_running_and_ends_as_it_ends(process):
+    process.send([{**close_message(time=START + 5), "preempted": True}])
+    again = Process(process.run.project, "baseline", time=START + 10)
+    again.open()
+    assert process.run.state == State.RUNNING
+
+    again.send([close_message(time=START + 20)])
+    assert process.run.state == State.FINISHED
+
+
 def test_a_run_joined_after_its_end_is_running_again(process):
     process.send([close_message(time=START)])
 

@@ -68,7 +68,7 @@ def test_rules_about_gpus_do_not_apply_without_one(run):
     names = {rule.name for rule in only(run).not_applicable}
 
     assert "gpu-memory-is-nearly-full" in names
-    assert only(run).unanswered == []
+    assert not names & {rule.name for rule in only(run).unanswered}
 
 
 def test_healthy_rules_are_named_in_words():

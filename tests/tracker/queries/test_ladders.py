@@ -32,7 +32,8 @@ def ladder_of(project, *runs, notes=None, name="faster"):
 
 def read_jobs(project, *jobs, **options):
     runs = [make_measured_run(project, job) for job in jobs]
-    return read_ladder(ladder_of(project, *runs), **options)
+    name = "-".join(job.name for job in jobs)
+    return read_ladder(ladder_of(project, *runs, name=name), **options)
 
 
 @pytest.fixture
@@ -105,6 +106,45 @@ def test_tells_which_findings_went(demo):
     gone = {finding.rule for finding in demo.rungs[2].findings.gone}
 
     assert "too-few-loader-workers" in gone
+
+
+def test_tells_what_of_the_promise_was_kept(demo):
+    assert demo.rungs[0].outcome is None
+    assert [rung.predicted.is_fixed for rung in demo.rungs[1:3]] == [False, True]
+    assert demo.rungs[2].outcome is not None
+
+
+def test_compares_what_was_learned(project):
+    shown = read_jobs(project, DEMO[1], DEMO[2])
+
+    assert shown.rungs[0].learned is None
+    learned = shown.rungs[1].learned
+    assert learned.path == "train/loss"
+    assert learned.at_equal_examples.change == pytest.approx(0.0)
+    assert not shown.rungs[1].is_faster_but_worse
+
+
+def test_faster_but_worse_is_pointed_out(project):
+    shown = read_jobs(
+        project, DEMO[2], Job("batch-64", wait_seconds=0.001, batch_size=64, loss=0.6)
+    )
+
+    assert shown.rungs[1].against_previous.verdict is Verdict.FASTER
+    assert shown.rungs[1].is_faster_but_worse
+
+
+def test_says_what_is_left_to_gain(demo, project):
+    assert demo.left is not None
+    short = read_jobs(project, Job("other", steps=20))
+    assert short.left is None or not short.left.advises_stop
+
+
+def test_a_verdict_from_few_steps_is_rough(project):
+    shown = read_jobs(project, DEMO[0], Job("short", steps=100, wait_seconds=0.01))
+
+    assert shown.rungs[1].against_previous.is_rough
+    enough = read_jobs(project, DEMO[1], DEMO[2]).rungs[1].against_previous
+    assert not enough.is_rough
 
 
 def test_another_stage_and_quality_can_be_asked_for(project):
@@ -198,7 +238,7 @@ def test_as_many_queries_for_a_thousand_attributes_as_for_few(
 ):
     runs = [make_measured_run(project, job) for job in DEMO[:2]]
     ladder = ladder_of(project, *runs)
-    with django_assert_max_num_queries(40) as before:
+    with django_assert_max_num_queries(52) as before:
         read_ladder(ladder)
 
     write_values(runs[0], {f"params/p{number}": number for number in range(1_000)})

@@ -6,20 +6,17 @@ import pytest
 
 from tests.diagnoses import NOW, diagnosis, finding
 from tracker.diagnosis.breakdown import StepBreakdown
-from tracker.diagnosis.finding import Gain
 from tracker.diagnosis.measurements import Window
 from tracker.queries.attributes import AttributeRow
+from tracker.queries.finding_changes import finding_changes
 from tracker.queries.rungs import (
     BOTH_MUST_COUNT,
     LONGEST_LABEL,
-    Prediction,
     ValueChange,
     changed_machine,
     changed_values,
-    finding_changes,
     guess_quality,
     guess_stage,
-    prediction_of,
     rung_labels,
     why_no_change,
 )
@@ -127,31 +124,6 @@ def test_the_baseline_has_findings_but_no_new_ones():
 
     assert rules(changes.found) == ["slow"]
     assert changes.new == changes.kept == ()
-
-
-def test_predicts_by_the_primary_finding_of_the_compared_stage():
-    gain = Gain(bound=3.0, likely=1.5, basis="")
-    before = [
-        diagnosis(finding("elsewhere", is_primary=True), stage="infer"),
-        diagnosis(finding("other"), finding("slow", is_primary=True, gain=gain)),
-    ]
-
-    assert prediction_of(before, "train") == Prediction("slow", "Slow", 3.0, 1.5)
-
-
-@pytest.mark.parametrize(
-    "before",
-    [
-        pytest.param([], id="not diagnosed"),
-        pytest.param([diagnosis()], id="no findings"),
-        pytest.param([diagnosis(finding("slow"))], id="none is primary"),
-        pytest.param(
-            [diagnosis(finding("slow", is_primary=True, gain=None))], id="no gain"
-        ),
-    ],
-)
-def test_predicts_nothing_without_a_primary_finding_that_has_a_gain(before):
-    assert prediction_of(before, "train") is None
 
 
 def test_says_why_there_is_no_verdict():

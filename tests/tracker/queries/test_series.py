@@ -8,6 +8,7 @@ import pytest
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.tracker.series.examples import SECOND, START, noise
 from tracker.models import Run, SeriesChunk
+from tracker.queries import drawing
 from tracker.queries import series as series_queries
 from tracker.queries.series import (
     Axis,
@@ -310,14 +311,14 @@ def test_what_is_held_of_chunks_does_not_grow_with_the_series(run, monkeypatch):
     for number in range(5):
         write_series(run, f"metric-{number}", [float(number)] * 10)
     compact_run(run.id)
-    read_chunks, held = series_queries.read_chunks, []
+    read_chunks, held = drawing.read_chunks, []
 
     def noted(run_ids, ids):
         held.append(len(ids))
         return read_chunks(run_ids, ids)
 
-    monkeypatch.setattr(series_queries, "read_chunks", noted)
-    monkeypatch.setattr(series_queries, "SERIES_AT_ONCE", 2)
+    monkeypatch.setattr(drawing, "read_chunks", noted)
+    monkeypatch.setattr(drawing, "SERIES_AT_ONCE", 2)
 
     lines = read_lines([(run, f"metric-{number}") for number in range(5)])
 

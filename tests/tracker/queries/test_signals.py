@@ -5,6 +5,7 @@ import pytest
 
 from tests.builders import SECOND, START, write_series, write_values
 from tests.tracker.queries.measured import finish, measure_loop, measured_run
+from tracker.diagnosis.engine import diagnose
 from tracker.diagnosis.signals import Samples
 from tracker.models import Stage
 from tracker.queries.series import read_points
@@ -180,3 +181,27 @@ def test_readings_are_as_good_as_the_run_says():
     found = read_measurements(stage_of(run))
 
     assert found.samples["job_cpu_cores"].quality == 1.0
+
+
+def test_a_service_is_diagnosed_by_its_phases():
+    run = measured_run(count=20)
+    times = START + np.arange(1, 121) * SECOND
+    write_series(run, "monitoring/serve/job/cpu_cores", np.ones(120), times=times)
+    for number, (name, seconds) in enumerate(
+        {"queue": 0.1, "load_model": 0.3, "compute": 0.1, "request": 0.01}.items()
+    ):
+        write_series(
+            run,
+            f"monitoring/serve/step/phase/{name}_seconds",
+            np.full(120, seconds),
+            times=times + number,
+        )
+    stage, _ = Stage.objects.get_or_create(run=run, name="serve")
+
+    diagnosis = diagnose(read_measurements(stage))
+
+    (found,) = [
+        f for f in diagnosis.findings if f.rule == "model-is-loaded-per-request"
+    ]
+    assert "120 loads of a model for 120 requests, each 300 ms" in found.finding.summary
+    assert not diagnosis.failed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracker.queries.verdicts import Change, Verdict, climb, distinct
+from tracker.queries.verdicts import Change, Materiality, Verdict, climb, distinct
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,21 @@ from tracker.queries.verdicts import Change, Verdict, climb, distinct
 )
 def test_a_change_says_what_it_amounts_to(change, sentence):
     assert change.sentence == sentence
+
+
+@pytest.mark.parametrize(
+    ("change", "materiality"),
+    [
+        (Change(1.081, 1.07, 1.09), Materiality.MATERIAL),
+        (Change(1.079, 1.07, 1.09), Materiality.MODERATE),
+        (Change(0.91, 0.9, 0.92), Materiality.MATERIAL),
+        (Change(0.95, 0.94, 0.96), Materiality.MODERATE),
+        (Change(1.029, 1.02, 1.03), Materiality.NONE),
+        (Change(1.5, 0.9, 2.0), Materiality.NONE),
+    ],
+)
+def test_a_change_is_material_moderate_or_none(change, materiality):
+    assert change.materiality is materiality
 
 
 def test_slower_needs_certainty_too():

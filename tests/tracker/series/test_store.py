@@ -174,9 +174,11 @@ def test_statements_name_a_bounded_number_of_ids():
     assert list(batches([])) == []
 
 
+@pytest.mark.django_db(transaction=True)
 def test_overviews_are_read_once_while_they_are_remembered(
     run, monkeypatch, django_assert_num_queries
 ):
+    monkeypatch.setattr("tracker.series.store._overviews", Memory(10_000_000))
     for first in (0, 9_000):
         write_series(run, PATH, noise(9_000), steps=np.arange(first, first + 9_000))
         compact_run(run.id)
@@ -191,6 +193,19 @@ def test_overviews_are_read_once_while_they_are_remembered(
     assert again == found
     assert len(ids) > 1
     assert all(anew[i].maximum.tolist() == found[i].maximum.tolist() for i in ids)
+
+
+def test_what_a_transaction_may_take_back_is_not_remembered(run):
+    write_series(run, PATH, noise(9_000))
+    compact_run(run.id)
+    (chunk_id,) = SeriesChunk.objects.values_list("id", flat=True)[:1]
+
+    before = read_overviews({run.id}, [chunk_id])[chunk_id]
+    SeriesChunk.objects.filter(id=chunk_id).update(overview=b"damaged")
+    after = read_overviews({run.id}, [chunk_id])[chunk_id]
+
+    # Made anew from the points, so it was looked for.
+    assert after is not before
 
 
 def test_of_damaged_overviews_nothing_is_remembered(run, caplog):

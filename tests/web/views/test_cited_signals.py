@@ -52,3 +52,8 @@ def test_limits_belong_to_the_unit_they_are_in():
     assert memory.limit == 7.2e10
     assert share_limit([MEMORY, WAITING]) == 0.1
     assert share_limit([MEMORY]) is None
+
+
+@pytest.mark.parametrize("name", ["phase_seconds", "spans", "ranks", "effective_cores"])
+def test_what_is_no_single_series_is_not_drawn(name):
+    assert cited_paths([Evidence(name, "median", 1.0, "s")], "") == {}

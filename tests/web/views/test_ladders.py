@@ -92,6 +92,16 @@ def test_tells_what_each_rung_was_worth(visitor, project):
     assert "gone" in page
 
 
+def test_tells_what_was_learned_and_what_is_left(visitor, project):
+    faster = Job("batch-64", wait_seconds=0.001, batch_size=64, loss=0.6)
+    runs = [make_measured_run(project, job) for job in (DEMO[1], faster)]
+    page = page_of(visitor, ladder_of(project, *runs))
+
+    assert "Faster, but worse" in page
+    assert "after equally many examples, worse" in page
+    assert "Left to gain" in page
+
+
 def test_a_run_too_short_to_judge_says_so(visitor, project):
     runs = [
         make_measured_run(project, job) for job in (DEMO[0], Job("short", steps=20))

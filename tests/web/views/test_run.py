@@ -12,7 +12,7 @@ from tests.builders import (
     write_values,
 )
 from tests.web.sample_run import make_sample_run, settle
-from tracker.models import Attribute
+from tracker.models import Attribute, Finding
 from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -88,6 +88,13 @@ def test_a_failed_stage_shows_why(project, page):
     run = make_run(project, state="failed", failure="ValueError: shapes do not match")
 
     assert "ValueError: shapes do not match" in page(run)
+
+
+def test_a_preempted_stage_says_that_it_was_told_to_end(project, page):
+    shown = page(make_run(project, state="preempted"))
+
+    assert "told to end before it was done" in shown
+    assert "chip--preempted" in shown
 
 
 def test_a_crashed_stage_says_that_nobody_knows_why(project, page):
@@ -194,3 +201,13 @@ def test_points_the_agent_dropped_are_owned_up_to(project, page):
     spool.save(update_fields=["dropped_points"])
 
     assert "dropped 12 points" in page(spool.run)
+
+
+def test_what_is_only_possible_is_folded_and_hides_no_health(project, page):
+    run = make_sample_run(project, has_gpu=True)
+    Finding.objects.filter(run=run).update(confidence=0.35)
+
+    text = page(run)
+
+    assert text.index("No bottleneck found") < text.index('id="possible-1"')
+    assert text.index('id="possible-1"') < text.index("Too few processes load")

@@ -95,6 +95,7 @@ class FindingOut(RuleOut):
     since: datetime
     changed_at: datetime
     cleared_at: datetime | None
+    dismissed_reason: str | None
     evidence: list[EvidenceOut]
     recommendations: list[RecommendationOut]
     disproof: str
@@ -229,6 +230,7 @@ def _finding(
         "since": finding.since,
         "changed_at": finding.changed_at,
         "cleared_at": finding.cleared_at,
+        "dismissed_reason": finding.dismissal.reason if finding.dismissal else None,
         "evidence": [_evidence(evidence) for evidence in finding.evidence],
         "recommendations": [
             {

@@ -94,6 +94,8 @@ class ChangeOut(Schema):
     low: float
     high: float
     verdict: str
+    materiality: str = Field(description="material, moderate or none")
+    is_rough: bool = Field(description="One run has fewer than 150 steady steps.")
     text: str
 
 
@@ -115,12 +117,37 @@ class FindingChangesOut(Schema):
 
 
 class PredictionOut(Schema):
-    """What fixing the main finding of the rung before was worth."""
+    """What fixing the finding that the step was about was worth, and if it is gone."""
 
     rule: str
     title: str
     bound: float | str
     likely: float | str
+    is_fixed: bool | None
+
+
+class LevelOut(Schema):
+    """A loss of two runs after `at` examples or seconds, and its standard error."""
+
+    at: float | str
+    before: float | str
+    after: float | str
+    noise: float | str
+    is_worse: bool
+
+
+class LearnedOut(Schema):
+    path: str
+    at_equal_examples: LevelOut | None
+    at_equal_time: LevelOut | None
+
+
+class LeftOut(Schema):
+    """What the last rung's findings promise together; null where it is not known."""
+
+    likely_share: float | str
+    titles: list[str]
+    advises_stop: bool
 
 
 class RungOut(Schema):
@@ -145,6 +172,9 @@ class RungOut(Schema):
     is_diagnosed: bool
     findings: FindingChangesOut
     predicted: PredictionOut | None
+    outcome: str | None
+    learned: LearnedOut | None
+    is_faster_but_worse: bool
 
 
 class LadderOut(Schema):
@@ -155,4 +185,5 @@ class LadderOut(Schema):
     stage: str | None
     quality_path: str | None
     summary: str | None
+    left: LeftOut | None
     rungs: list[RungOut]

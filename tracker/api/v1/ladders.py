@@ -14,13 +14,15 @@ from tracker.api.answers import json_response, number, value
 from tracker.api.auth import ApiRequest, ReaderAuth, WriterAuth
 from tracker.api.v1.ladder_schemas import LadderIn, LadderOut, LaddersOut
 from tracker.diagnosis.breakdown import StepBreakdown
+from tracker.diagnosis.quality import Level
+from tracker.queries.finding_changes import FindingChanges, RungFinding
 from tracker.queries.ladders import (
     LadderSummary,
     LadderView,
     ladder_summaries,
     read_ladder,
 )
-from tracker.queries.rungs import FindingChanges, RungFinding, RungView, ValueChange
+from tracker.queries.rungs import RungView, ValueChange
 from tracker.queries.verdicts import Change
 
 router = Router(tags=["ladders"], auth=ReaderAuth())
@@ -81,6 +83,12 @@ def _ladder(ladder: LadderView) -> Json:
         "stage": ladder.stage,
         "quality_path": ladder.quality_path,
         "summary": ladder.climb.sentence if ladder.climb else None,
+        "left": ladder.left
+        and {
+            "likely_share": number(ladder.left.share),
+            "titles": list(ladder.left.titles),
+            "advises_stop": ladder.left.advises_stop,
+        },
         "rungs": [_rung(rung) for rung in ladder.rungs],
     }
 
@@ -115,7 +123,28 @@ def _rung(rung: RungView) -> Json:
             "title": predicted.title,
             "bound": number(predicted.bound),
             "likely": number(predicted.likely),
+            "is_fixed": predicted.is_fixed,
         },
+        "outcome": rung.outcome and str(rung.outcome),
+        "learned": rung.learned
+        and {
+            "path": rung.learned.path,
+            "at_equal_examples": _level(rung.learned.at_equal_examples),
+            "at_equal_time": _level(rung.learned.at_equal_time),
+        },
+        "is_faster_but_worse": rung.is_faster_but_worse,
+    }
+
+
+def _level(level: Level | None) -> Json | None:
+    if level is None:
+        return None
+    return {
+        "at": number(level.at),
+        "before": number(level.before),
+        "after": number(level.after),
+        "noise": number(level.noise),
+        "is_worse": level.is_worse,
     }
 
 
@@ -145,6 +174,8 @@ def _change(change: Change | None) -> Json | None:
         "low": change.low,
         "high": change.high,
         "verdict": str(change.verdict),
+        "materiality": str(change.materiality),
+        "is_rough": change.is_rough,
         "text": change.sentence,
     }
 

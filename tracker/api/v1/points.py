@@ -69,6 +69,10 @@ Since = Annotated[
 Format = Annotated[
     Literal["json", "csv", "arrow", "binary"], Query(description="What is answered.")
 ]
+Attempts = Annotated[
+    Literal["latest", "all"],
+    Query(description="Of steps that were logged again: the latest point, or all."),
+]
 TableFormat = Annotated[Literal["csv", "arrow"], Query(description="What is answered.")]
 
 BYTES = {"schema": {"type": "string", "format": "binary"}}
@@ -183,16 +187,22 @@ def read_every_point(
     axis: Axis = Axis.STEP,
     low: Low = None,
     high: High = None,
+    attempts: Attempts = "latest",
     format: TableFormat = "csv",  # noqa: A002 - the parameter's name in the API
 ) -> HttpResponseBase:
-    """All points of each path of each run, in order of step, sent while they are read."""
+    """All points of each path of each run, in order of step, sent while they are read.
+
+    Of steps that a job logged again after it was started again, the latest attempt's.
+    """
     runs = _runs(request, workspace, project, run_ids)
     version = version_of(runs, VERSION, _question(request))
     if is_held(request, version):
         return not_modified(version)
 
     wanted = list(product(runs, dict.fromkeys(paths)))
-    parts = read_all_points(wanted, axis=axis, low=low, high=high)
+    parts = read_all_points(
+        wanted, axis=axis, low=low, high=high, all_attempts=attempts == "all"
+    )
     export = Export(written_points(parts, format))
     return marked(download(StreamingHttpResponse(export), format, "points"), version)
 

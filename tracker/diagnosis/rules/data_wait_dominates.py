@@ -4,31 +4,49 @@
 The share of the step time that passes before the next batch arrives.
 Waiting counts only while no GPU works: what is still queued on a GPU goes on meanwhile.
 The longest 2 % of waits alone do not raise it; they are the first batches of epochs.
+Where nobody times the steps: a GPU that works on and off and is idle a good part of the time,
+while the job's cores are full, stopped by their quota, or storage is waited for.
 
 ## Why it matters
 While a step waits for its batch, everything that was reserved for it stands idle.
 
 ## When it is wrong
 A stream that yields slowly on purpose looks the same.
-Only batches that pass through `run.loader(...)` are seen.
+Only batches that pass through `run.loader(...)` or a framework's callback are seen.
 A GPU counts as working when any kernel runs, so a share of waiting can go unseen.
+Without timed steps it is a guess, and says so.
 
 Catalogue: D1, input bound.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from tracker.diagnosis.finding import (
     ALONE,
+    COARSE,
     CONTRADICTED,
+    Abstention,
+    Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.input_lines import prefetch_line
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.signals.signal import LOADER
+from tracker.diagnosis.statistics import (
+    average,
+    margin_above,
+    margin_below,
+    percentile,
+    typical,
+)
 from tracker.diagnosis.waiting import (
     NOTABLE_SHARE,
     RELEASE_SHARE,
@@ -39,20 +57,61 @@ from tracker.diagnosis.wording import duration, percent
 
 CRITICAL_SHARE = 0.20
 
+# Without timed steps: how a GPU looks that is fed too slowly.
+MOST_GPU_PERCENT = 70.0
+LEAST_SWING_PERCENT = 50.0  # from the 5th percentile to the 95th
+IDLE_GPU_PERCENT = 10.0
+LEAST_IDLE_READINGS = 0.20
+# And what may keep the data from coming: of cores, scheduler periods and time.
+FULL_CPU_SHARE = 0.80
+THROTTLED_SHARE = 0.10
+PRESSURE_SHARE = 0.20
+
+TIMERS = ("step_seconds", "data_wait_seconds")
+
 __all__ = ["CRITICAL_SHARE", "NOTABLE_SHARE", "RELEASE_SHARE", "check"]
 
 
-def check(
-    step_seconds: Array,
-    data_wait_seconds: Array,
-    *,
-    busiest_gpu_percent: Samples | None = None,
-    already_open: bool = False,
-) -> Finding | None:
-    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-    if waiting is None or not waiting.is_notable(already_open=already_open):
-        return None
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """What may keep the data from coming."""
 
+    signal: str
+    statistic: str
+    value: float
+    limit: float
+    words: str
+
+
+def check(
+    *,
+    step_seconds: Array | None = None,
+    data_wait_seconds: Array | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    job_cpu_cores: Samples | None = None,
+    effective_cores: float | None = None,
+    cgroup_throttled_share: Samples | None = None,
+    io_pressure_share: Samples | None = None,
+    loader_workers: float | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if step_seconds is not None and data_wait_seconds is not None:
+        waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+        if waiting is None or not waiting.is_notable(already_open=already_open):
+            return None
+        return _measured(waiting, round(loader_workers or 0), framework)
+    if step_seconds is None and busiest_gpu_percent is not None:
+        cause = _likely_cause(
+            job_cpu_cores, effective_cores, cgroup_throttled_share, io_pressure_share
+        )
+        if cause is not None and _is_starved(busiest_gpu_percent):
+            return _guessed(busiest_gpu_percent, cause)
+    timers = zip(TIMERS, (step_seconds, data_wait_seconds), strict=True)
+    return Abstention(tuple(name for name, timed in timers if timed is None))
+
+
+def _measured(waiting: Waiting, workers: int, framework: str | None) -> Finding:
     is_critical = waiting.exposed_share >= CRITICAL_SHARE
     gpu_disagrees = waiting.exposed_share < waiting.share / 2
     return Finding(
@@ -70,7 +129,8 @@ def check(
             ),
             Recommendation(
                 "Prepare batches while the training step works: load in other processes"
-                " and ahead of need."
+                " and ahead of need.",
+                code=prefetch_line(framework, workers, 4),
             ),
         ),
         disproof=(
@@ -81,6 +141,7 @@ def check(
             waiting.step_seconds,
             (Floor(waiting.compute_seconds, "the training step's own work"),),
         ),
+        explains=("host-memory-is-unused",),
         margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
         corroboration=CONTRADICTED if gpu_disagrees else ALONE,
     )
@@ -107,4 +168,90 @@ def _evidence(waiting: Waiting) -> tuple[Evidence, ...]:
             value=waiting.step_seconds,
             unit="s",
         ),
+    )
+
+
+def _is_starved(busiest: Samples) -> bool:
+    """Whether a GPU works on and off, and half of the time less than it could."""
+    swing = percentile(busiest, 95) - percentile(busiest, 5)
+    is_on_and_off = (
+        swing > LEAST_SWING_PERCENT
+        or float(np.mean(busiest.values < IDLE_GPU_PERCENT)) >= LEAST_IDLE_READINGS
+    )
+    # A GPU that does nothing at all has no work, and waits for none.
+    works = percentile(busiest, 95) >= IDLE_GPU_PERCENT
+    return typical(busiest) < MOST_GPU_PERCENT and is_on_and_off and works
+
+
+def _likely_cause(
+    job_cpu_cores: Samples | None,
+    effective_cores: float | None,
+    throttled: Samples | None,
+    pressure: Samples | None,
+) -> _Cause | None:
+    causes = []
+    if job_cpu_cores is not None and effective_cores and effective_cores > 0:
+        share = typical(job_cpu_cores) / effective_cores
+        causes.append(
+            _Cause(
+                "job_cpu_cores",
+                "median share of the job's cores",
+                share,
+                FULL_CPU_SHARE,
+                f"{percent(share)} of the job's cores are busy",
+            )
+        )
+    if throttled is not None:
+        share = average(throttled.values)
+        causes.append(
+            _Cause(
+                "cgroup_throttled_share",
+                "mean share of scheduler periods",
+                share,
+                THROTTLED_SHARE,
+                f"the CPU quota stops the job in {percent(share)} of all periods",
+            )
+        )
+    if pressure is not None:
+        share = average(pressure.values)
+        causes.append(
+            _Cause(
+                "io_pressure_share",
+                "mean share of time",
+                share,
+                PRESSURE_SHARE,
+                f"something waits for storage {percent(share)} of the time",
+            )
+        )
+    found = [cause for cause in causes if cause.value >= cause.limit]
+    return max(found, key=lambda cause: cause.value / cause.limit, default=None)
+
+
+def _guessed(busiest: Samples, cause: _Cause) -> Finding:
+    usual = typical(busiest)
+    return Finding(
+        title="The GPU seems to wait for data",
+        severity=Severity.WARNING,
+        summary=(
+            f"The GPU works on and off, {usual:.0f} % in half of all readings, while"
+            f" {cause.words}. No step is timed, so that this is a guess."
+        ),
+        evidence=(
+            Evidence("busiest_gpu_percent", "median", usual, "%", MOST_GPU_PERCENT),
+            Evidence(cause.signal, cause.statistic, cause.value, "share", cause.limit),
+        ),
+        recommendations=(
+            Recommendation(
+                "Time the steps and their waits: then the rules about loading can say"
+                " what they wait for.",
+                code=LOADER,
+            ),
+        ),
+        disproof=(
+            "Time the steps: if they wait for no batch, the GPU has pauses of another"
+            " kind."
+        ),
+        quality=COARSE,
+        margin=margin_below(usual, MOST_GPU_PERCENT),
+        corroboration=ALONE,
     )

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from tracker.diagnosis.finding import (
     AGREEING,
-    SAMPLED,
     TOO_SHORT,
     Abstention,
     Answer,
@@ -104,7 +103,7 @@ def check(
         disproof=(
             "Run this stage where no GPU is visible: if it takes as long, it needs none."
         ),
-        quality=SAMPLED,
+        quality=gpu_utilization_percent.quality,
         margin=margin_below(busiest, IDLE_GPU_PERCENT),
         corroboration=AGREEING,
     )

@@ -11,6 +11,8 @@ faster GPU changes nothing.
 ## When it is wrong
 CPU use is sampled once a second and cannot be split between waiting and training.
 A training step that keeps several cores busy can hide waits that compute nothing.
+Workers are judged by the mean of them all: 0.8 of a core each is what four in five at 0.9
+and more come to. Workers that wait for storage for a tenth of the time are not bound by the CPU.
 Where other jobs fill the host's cores, busy and slowed down look alike: it is
 unanswered then, unless the loading processes are busy all the same.
 
@@ -37,6 +39,7 @@ from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.loading import Loading, measure_loading
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import margin_towards, typical
+from tracker.diagnosis.storage import blocked_share
 from tracker.diagnosis.waiting import Waiting, measure_waiting
 from tracker.diagnosis.wording import cores, duration, percent
 
@@ -49,6 +52,8 @@ IDLE_PART_OF_WAITING = 0.50
 # Of one core, by each loader worker.
 BUSY_WORKER_CORES = 0.80
 BUSY_WORKER_RELEASE_CORES = 0.70
+# Of the loading processes, at a moment.
+MOST_BLOCKED_SHARE = 0.10
 # Of one core, by a training process that loads by itself.
 BUSY_TRAINER_CORES = 0.90
 BUSY_TRAINER_RELEASE_CORES = 0.80
@@ -79,6 +84,7 @@ def check(
     job_workers: Samples | None = None,
     worker_cpu_cores: Samples | None = None,
     job_main_cpu_cores: Samples | None = None,
+    workers_blocked: Samples | None = None,
     host_cpu_percent: Samples | None = None,
     host_cores: float | None = None,
     busiest_gpu_percent: Samples | None = None,
@@ -111,7 +117,8 @@ def check(
     if not use.loaders_are_busy and not use.cores_are_full:
         is_unclear = is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
         return Abstention((CROWDED,)) if is_unclear else None
-    return _finding(waiting, loading, use)
+    blocked = blocked_share(loader_workers, job_workers, workers_blocked) or 0.0
+    return None if blocked >= MOST_BLOCKED_SHARE else _finding(waiting, loading, use)
 
 
 def _measure_use(
@@ -168,7 +175,7 @@ def _finding(waiting: Waiting, loading: Loading, use: _Use) -> Finding:
             waiting.step_seconds,
             (Floor(waiting.compute_seconds, "the training step's own work"),),
         ),
-        explains=("data-wait-dominates",),
+        explains=("batches-come-in-bursts", "data-wait-dominates"),
         quality=SAMPLED,
         margin=margin,
         corroboration=(

@@ -12,6 +12,8 @@ Cores that the job may use can be busy with other jobs. New workers then take th
 part from those, and gain less than the bound says.
 If storage is the limit, more processes only wait together.
 The memory of a new worker is guessed from that of the processes there are.
+TensorFlow loads in threads of the training process: where these keep more than one core busy,
+they run beside each other already, and the rule is silent.
 
 Catalogue: D3, too few loader workers.
 """
@@ -36,11 +38,16 @@ from tracker.diagnosis.finding import (
 )
 from tracker.diagnosis.frameworks import loader_workers_line
 from tracker.diagnosis.gain import expected_gain
-from tracker.diagnosis.loading import Loading, measure_loading
+from tracker.diagnosis.loading import (
+    Loading,
+    measure_loading,
+    workers_in_memory,
+    workers_in_shared_memory,
+)
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import highest, margin_above, typical
+from tracker.diagnosis.statistics import margin_above, typical
 from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_waiting
-from tracker.diagnosis.wording import cores, count, duration, percent
+from tracker.diagnosis.wording import cores, count, duration, percent, size
 
 # Above this part of its cores in use, a job has none to spare.
 MOST_CPU_SHARE = 0.70
@@ -50,6 +57,14 @@ RELEASE_CPU_SHARE = 0.90
 
 BUSY_WORKER_CORES = 0.80
 BUSY_WORKER_RELEASE_CORES = 0.70
+
+# By a pipeline of TensorFlow whose elements come one after the other.
+MOST_SERIAL_CORES = 1.50
+
+# Batches go through /dev/shm; containers have 64 MiB of it unless told otherwise.
+SMALL_SHARED_MEMORY_BYTES = 1_073_741_824.0
+
+WORKERS = ("worker", "workers")
 
 SMALLEST_BOUND = 1.05
 CRITICAL_SHARE = 0.20
@@ -63,10 +78,13 @@ class _Shortage:
     cpu_share: float
     suggested: int
     is_crowded: bool
+    shared_memory_bytes: float | None
+    in_threads: bool  # of the training process, as TensorFlow's
 
     @property
     def suggestion(self) -> str:
-        return count(self.suggested, "worker", "workers")
+        one, many = ("parallel call", "parallel calls") if self.in_threads else WORKERS
+        return count(self.suggested, one, many)
 
 
 def check(
@@ -83,6 +101,8 @@ def check(
     host_cores: float | None = None,
     job_memory_bytes: Samples | None = None,
     memory_limit_bytes: float | None = None,
+    shared_memory_used_share: Samples | None = None,
+    shared_memory_total_bytes: float | None = None,
     busiest_gpu_percent: Samples | None = None,
     framework: str | None = None,
     already_open: bool = False,
@@ -105,16 +125,28 @@ def check(
         return Abstention(("loader_workers", "worker_cpu_cores"))
 
     cpu_share = typical(job_cpu_cores) / effective_cores
-    if not _is_short_of_workers(loading, cpu_share, already_open=already_open):
+    in_threads = framework == "tensorflow" and loading.workers == 0
+    is_parallel = in_threads and _main_cores(job_main_cpu_cores) > MOST_SERIAL_CORES
+    if is_parallel or not _is_short_of_workers(
+        loading, cpu_share, already_open=already_open
+    ):
         return None
 
     suggested = min(
         loading.workers_that_keep_up(waiting, effective_cores),
-        _workers_in_memory(loading.workers, job_memory_bytes, memory_limit_bytes),
+        workers_in_memory(loading.workers, job_memory_bytes, memory_limit_bytes),
+        workers_in_shared_memory(loading.workers, shared_memory_used_share),
     )
     crowded = is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
     shortage = _Shortage(
-        waiting, loading, effective_cores, cpu_share, suggested, crowded
+        waiting,
+        loading,
+        effective_cores,
+        cpu_share,
+        suggested,
+        crowded,
+        shared_memory_bytes=shared_memory_total_bytes,
+        in_threads=in_threads,
     )
     gain = expected_gain(waiting.step_seconds, loading.floors(waiting, effective_cores))
     if suggested <= loading.workers or gain.bound < SMALLEST_BOUND:
@@ -134,56 +166,77 @@ def _is_short_of_workers(
     return cpu_share < most and loading.busy_cores >= busy
 
 
-def _workers_in_memory(
-    workers: int, job_memory_bytes: Samples | None, memory_limit_bytes: float | None
-) -> int:
-    """Return how many workers fit when each takes as much as a process does now."""
-    most = 1_000_000
-    if job_memory_bytes is None or not memory_limit_bytes:
-        return most
-    used = highest(job_memory_bytes)
-    if not used > 0:
-        return most
-    of_one = used / (workers + 1)
-    return workers + max(0, min(most, int((memory_limit_bytes - used) / of_one)))
+def _main_cores(samples: Samples | None) -> float:
+    return typical(samples) if samples is not None else 0.0
 
 
 def _finding(shortage: _Shortage, gain: Gain, framework: str | None) -> Finding:
-    waiting, loading = shortage.waiting, shortage.loading
+    waiting = shortage.waiting
     is_critical = waiting.exposed_share >= CRITICAL_SHARE
     return Finding(
         severity=Severity.CRITICAL if is_critical else Severity.WARNING,
         summary=_summary(shortage),
         evidence=_evidence(shortage),
-        recommendations=(
-            Recommendation(
-                "Load in more processes."
-                if loading.workers
-                else "Load in processes of their own.",
-                current=count(loading.workers, "worker", "workers"),
-                suggested=shortage.suggestion,
-                code=loader_workers_line(framework, shortage.suggested),
-            ),
-        ),
+        recommendations=_recommendations(shortage, framework),
         disproof=(
             f"Run with {shortage.suggestion}: if the waiting stays, something that the"
             " workers share is the limit, such as storage."
         ),
         gain=gain,
-        explains=("preprocessing-is-cpu-bound", "data-wait-dominates"),
+        explains=(
+            "preprocessing-is-cpu-bound",
+            "batches-come-in-bursts",
+            "host-memory-is-unused",
+            "data-wait-dominates",
+        ),
         quality=SAMPLED,
         margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
         corroboration=_corroboration(shortage),
     )
 
 
+def _recommendations(
+    shortage: _Shortage, framework: str | None
+) -> tuple[Recommendation, ...]:
+    workers = shortage.loading.workers
+    line = loader_workers_line(framework, shortage.suggested)
+    if shortage.in_threads:
+        return (
+            Recommendation(
+                "Let tf.data load several elements at a time, and ahead of need.",
+                current="one element at a time",
+                suggested=shortage.suggestion,
+                code=line,
+            ),
+        )
+    more = Recommendation(
+        "Load in more processes." if workers else "Load in processes of their own.",
+        current=count(workers, "worker", "workers"),
+        suggested=shortage.suggestion,
+        code=line,
+    )
+    room = shortage.shared_memory_bytes
+    if framework != "pytorch" or not room or room >= SMALL_SHARED_MEMORY_BYTES:
+        return (more,)
+    return (
+        more,
+        Recommendation(
+            "Give the container more shared memory: workers hand over batches in it.",
+            current=f"{size(room)} of /dev/shm",
+            suggested=size(8 * SMALL_SHARED_MEMORY_BYTES),
+            code="docker run --shm-size=8g",
+        ),
+    )
+
+
 def _summary(shortage: _Shortage) -> str:
     workers = shortage.loading.workers
-    now = (
-        f"{count(workers, 'loader worker is', 'loader workers are')} busy"
-        if workers
-        else "The training process loads every batch by itself"
-    )
+    if workers:
+        now = f"{count(workers, 'loader worker is', 'loader workers are')} busy"
+    elif shortage.in_threads:
+        now = "The input pipeline loads one element after the other"
+    else:
+        now = "The training process loads every batch by itself"
     used = shortage.cpu_share * shortage.effective_cores
     others = " Other jobs keep the host busy." if shortage.is_crowded else ""
     return (

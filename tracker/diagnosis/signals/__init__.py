@@ -10,6 +10,7 @@ from tracker.diagnosis.signals.machine import MACHINE
 from tracker.diagnosis.signals.signal import (
     WORD,
     Array,
+    EarlierRun,
     Fact,
     Kind,
     Ranks,
@@ -24,6 +25,7 @@ __all__ = [
     "SIGNALS",
     "WORD",
     "Array",
+    "EarlierRun",
     "Fact",
     "Kind",
     "Ranks",

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tracker.diagnosis.signals.signal import DESCRIBE, FLAG, LOADER, PHASE, WORD, fact
+from tracker.diagnosis.signals.signal import (
+    DATASET,
+    DESCRIBE,
+    FLAG,
+    LOADER,
+    PHASE,
+    WORD,
+    fact,
+)
 
 FACTS = (
     fact(
@@ -36,12 +44,14 @@ FACTS = (
         "facts/storage/data/file_system",
         WORD,
         "Type of the file system of the training data, as the kernel names it.",
+        DATASET,
     ),
     fact(
         "data_is_on_network",
         "facts/storage/data/is_network",
         FLAG,
         "Whether the training data lie on a network file system.",
+        DATASET,
     ),
     fact(
         "work_file_system",

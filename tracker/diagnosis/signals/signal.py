@@ -31,17 +31,22 @@ LOADER = "for batch in run.loader(loader):"
 PHASE = 'with run.phase("forward"):'
 INIT = 'run = agent.init("my run", stage="train")'
 DESCRIBE = "agent.frameworks.torch.describe(run, model=model, optimizer=optimizer)"
+REQUEST = 'with run.phase("request"):'
+LADDER = "seamark: tick both runs in the runs table and press Make ladder"
+DATASET = "SEAMARK_DATASET=/path/to/data python train.py"
 LOSS = 'run.log({"train/loss": loss})'
 
 
 class Kind(StrEnum):
     PER_STEP = "per step"
+    TIMES = "per step, when it ended"
     PHASES = "per step and phase"
     SPANS = "outside of steps"
     SAMPLED = "sampled"
     FACT = "fact"
     TRACKED = "tracked"
     RANKS = "per rank"
+    EARLIER = "of an earlier run"
     GPUS = "per GPU"
 
 
@@ -80,6 +85,25 @@ class Ranks:
     numbers: Array = field(default_factory=lambda: np.empty(0))
     times: Times = field(default_factory=lambda: np.empty(0, np.int64))
     columns: Mapping[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EarlierRun:
+    """The same stage of another run of the project, as far as it is known.
+
+    `parts` are mean seconds of a step by name, `step_seconds` the mean of a step.
+    `examples_per_second` is of one of its `ranks`. `step_times`, with the examples of
+    each step, and `losses` are there where a rule compares what was learned.
+    """
+
+    name: str
+    ranks: float = 1.0
+    step_seconds: float = 0.0
+    examples_per_second: float = 0.0
+    parts: Mapping[str, float] = field(default_factory=dict)
+    step_times: Times = field(default_factory=lambda: np.empty(0, np.int64))
+    step_examples: Array = field(default_factory=lambda: np.empty(0))
+    losses: Mapping[str, Tracked] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

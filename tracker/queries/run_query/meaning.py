@@ -18,7 +18,7 @@ from tracker.queries.run_query.tree import (
     Value,
 )
 
-STATES = ("running", "finished", "failed", "crashed")
+STATES = ("running", "finished", "failed", "crashed", "preempted")
 TEXTS, MOMENTS, SPANS = (
     ("name", "state"),
     ("created", "started", "ended"),

@@ -3,11 +3,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracker.diagnosis.stages import readings, stage, steps
-from tracker.diagnosis.finding import Severity
+from tests.tracker.diagnosis.stages import readings, samples, stage, steps
+from tracker.diagnosis.finding import Abstention, Finding, Severity
+from tracker.diagnosis.measurements import Steps
 from tracker.diagnosis.rules.data_wait_dominates import check
 
-ALARMS = [stage(step_rows=steps(total=0.1, waiting=0.06))]
+ALARMS = [
+    stage(step_rows=steps(total=0.1, waiting=0.06)),
+    # Nobody times the steps.
+    stage(
+        step_rows=Steps.none(),
+        sampled={"job_cpu_cores": 3.9},
+        facts={"effective_cores": 4.0},
+        gpus=1,
+        gpu_percent=np.tile([95.0, 90.0, 0.0, 0.0], 30),
+    ),
+]
 SILENCES = [stage(step_rows=steps(total=0.1, waiting=0.004))]
 
 
@@ -53,7 +64,7 @@ def test_long_waits_of_a_few_steps_alone_do_not_count():
     seconds = np.full(600, 0.1) + waits
 
     assert waits.sum() / seconds.sum() > 0.1
-    assert check(seconds, waits) is None
+    assert check(step_seconds=seconds, data_wait_seconds=waits) is None
 
 
 def test_bursts_of_several_workers_count():
@@ -61,7 +72,7 @@ def test_bursts_of_several_workers_count():
     waits = np.zeros(400)
     waits[::4] = 0.4
 
-    assert check(np.full(400, 0.1) + waits, waits) is not None
+    assert check(step_seconds=0.1 + waits, data_wait_seconds=waits) is not None
 
 
 def test_waiting_behind_a_busy_gpu_costs_nothing():
@@ -87,3 +98,60 @@ def test_the_likely_gain_lies_below_the_bound():
 
 def test_silent_without_any_step():
     assert check(**run(0.9, count=0)) is None
+
+
+ON_AND_OFF = np.tile([95.0, 90.0, 0.0, 0.0], 30)
+
+
+def untimed(gpu=ON_AND_OFF, cpu=3.8, **more):
+    return check(
+        busiest_gpu_percent=samples(gpu),
+        job_cpu_cores=readings(cpu),
+        effective_cores=4.0,
+        **more,
+    )
+
+
+def test_a_gpu_that_works_on_and_off_is_starved_where_the_cpu_is_full():
+    finding = untimed()
+
+    assert isinstance(finding, Finding)
+    assert finding.title == "The GPU seems to wait for data"
+    assert finding.quality < 1.0
+    assert finding.gain is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"gpu": np.full(120, 60.0)},
+        {"gpu": np.zeros(120)},
+        {"gpu": np.tile([95.0, 90.0, 90.0, 0.0], 30)},
+        {"cpu": 1.0},
+    ],
+)
+def test_without_timed_steps_it_takes_a_pattern_and_a_cause(other):
+    answer = untimed(**other)
+
+    assert isinstance(answer, Abstention)
+    assert answer.lacks == ("step_seconds", "data_wait_seconds")
+
+
+def test_storage_and_quota_may_be_the_cause_too():
+    assert isinstance(untimed(cpu=1.0, io_pressure_share=readings(0.3)), Finding)
+    assert isinstance(untimed(cpu=1.0, cgroup_throttled_share=readings(0.3)), Finding)
+
+
+@pytest.mark.parametrize(
+    ("framework", "line"),
+    [("tensorflow", "prefetch(tf.data.AUTOTUNE)"), ("pytorch", "prefetch_factor=4")],
+)
+def test_recommends_in_the_words_of_the_framework(framework, line):
+    finding = check(
+        step_seconds=np.full(100, 1.0),
+        data_wait_seconds=np.full(100, 0.5),
+        framework=framework,
+    )
+
+    assert isinstance(finding, Finding)
+    assert line in finding.recommendations[1].code

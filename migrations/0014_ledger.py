@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tracker', '0010_alerts'),
+        ('tracker', '0013_dismissals'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tracker', '0011_ledger'),
+        ('tracker', '0014_ledger'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tracker', '0012_rule_settings'),
+        ('tracker', '0015_rule_settings'),
     ]
 
     operations = [

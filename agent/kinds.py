@@ -1,0 +1,41 @@
+"""What each path of a run is used for, which never changes."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from agent.errors import TooManyAttributes, TypeConflict
+
+LARGEST_RUN = 100_000  # attributes
+
+
+class Kind(Enum):
+    """What a path is used for."""
+
+    VALUE = "a value"
+    SERIES = "a series of numbers"
+    TEXT = "a series of text"
+    HISTOGRAM = "a series of histograms"
+    IMAGE = "a series of images"
+    FILE = "a file"
+
+
+class Kinds:
+    """The paths that this process has used, and for what."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Kind] = {}
+
+    @property
+    def paths(self) -> list[str]:
+        return list(self._known)
+
+    def claim(self, path: str, kind: Kind) -> None:
+        """Use a path for one kind of content from now on, or raise TypeConflict."""
+        known = self._known.get(path)
+        if known is None:
+            if len(self._known) >= LARGEST_RUN:
+                raise TooManyAttributes(LARGEST_RUN)
+            self._known[path] = kind
+        elif known is not kind:
+            raise TypeConflict(path, held=known.value, meant=kind.value)

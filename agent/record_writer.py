@@ -1,0 +1,57 @@
+"""Queues what series hold that is no number: texts, histograms, pictures."""
+
+from __future__ import annotations
+
+from agent.buffer import Buffer
+from agent.contents import Image, Job, to_content
+from agent.errors import AgentError
+from agent.file_jobs import FileJobs
+from agent.kinds import Kind, Kinds
+from agent.notices import Notices
+from agent.records import RECORDED, Recorded, Records
+
+# What series hold besides numbers.
+NO_NUMBERS = (*RECORDED, Image)
+
+
+class RecordWriter:
+    """Who makes records, and where they go."""
+
+    def __init__(
+        self, buffer: Buffer, kinds: Kinds, jobs: FileJobs, notices: Notices
+    ) -> None:
+        self._buffer = buffer
+        self._kinds = kinds
+        self._jobs = jobs
+        self._records = Records(notices)
+
+    def append(self, path: str, value: object, step: float | None, moment: int) -> bool:
+        """Log what is no number, and return whether it is none.
+
+        Raises AgentError, and then nothing was logged.
+        """
+        if isinstance(value, Image):
+            self._append_image(path, value, step, moment)
+            return True
+        if isinstance(value, RECORDED):
+            self._kinds.claim(path, _kind_of(value))
+            self._buffer.put_record(self._records.made(path, value, step, moment))
+            return True
+        return False
+
+    def _append_image(
+        self, path: str, image: Image, step: float | None, moment: int
+    ) -> None:
+        name = path.rpartition("/")[2]
+        content = to_content(image, fallback=name, name=None, media_type=None)
+        try:
+            self._kinds.claim(path, Kind.IMAGE)
+        except AgentError:
+            content.close()
+            raise
+        place = self._records.used_step(path, step), moment
+        self._jobs.put(Job(path, content, place=place), wait=False)
+
+
+def _kind_of(value: Recorded) -> Kind:
+    return Kind.TEXT if isinstance(value, str) else Kind.HISTOGRAM

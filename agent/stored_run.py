@@ -1,0 +1,190 @@
+"""A stored run: what it has at its paths."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from agent.asking import Json, ask, opened
+from agent.downloads import StoredFile, StoredFiles
+from agent.errors import CannotRead
+from agent.stored_project import StoredProject
+from agent.stored_records import RECORD_KINDS, StoredRecords
+from agent.stored_series import Points, Series
+from agent.stored_values import given, to_moment, to_numbers, to_value
+
+_MOST_FILES = 1_000
+_BUSY_ATTEMPTS, _BUSY_SECONDS = 30, 2.0
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as it was when it was read; `run[path]` is what it has there."""
+
+    id: str
+    name: str
+    state: str
+    started_at: datetime | None
+    ended_at: datetime | None
+    tags: tuple[str, ...]
+    # Of the columns that were asked for; None where the run has nothing there.
+    values: Mapping[str, object]
+    _project: StoredProject = field(repr=False)
+
+    def files(self, prefix: str = "") -> list[StoredFile]:
+        """Return the files whose paths begin so."""
+        found: list[StoredFile] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            asked = {"prefix": prefix, "cursor": cursor, "limit": _MOST_FILES}
+            page = ask(self._project.server, f"/runs/{self.id}/files", asked)
+            found += map(_stored_file, page["files"])
+            cursor = page["next"] or None
+        return found
+
+    def attributes(self, prefix: str = "") -> dict[str, object]:
+        """Return the values below a prefix by path; of a series, its last value."""
+        return {row["path"]: to_value(row) for row in self.attribute_rows(prefix)}
+
+    def series_paths(self, prefix: str = "") -> list[str]:
+        """Return the paths of the run's series of numbers below a prefix."""
+        rows = self.attribute_rows(prefix)
+        return [row["path"] for row in rows if row["kind"] == "float_series"]
+
+    def __getitem__(self, path: str) -> Points | StoredRecords | StoredFiles | object:
+        """Return what is at a path: a value, a series, a file, or all files below it."""
+        path = path.strip("/")
+        rows = self.attribute_rows(path)
+        row = next((row for row in rows if row["path"] == path), None)
+        kind = "" if row is None else row["kind"]
+        below = f"{path}/" if path else ""
+        if kind in ("file", "image_series") or any(
+            row["kind"] == "file" and row["path"].startswith(below) for row in rows
+        ):
+            return StoredFiles(path, list_files=self.files, read=self._open)
+        if row is None:
+            raise CannotRead("not_found", f"Run {self.name!a} has nothing at {path!a}.")
+        if kind in RECORD_KINDS:
+            return self.records(path)
+        return self.points(path) if kind == "float_series" else to_value(row)
+
+    def records(
+        self, path: str, *, low: float | None = None, high: float | None = None
+    ) -> StoredRecords:
+        """Return the texts or histograms of a series, in a range of steps."""
+
+        def page(**query: object) -> Json:
+            return ask(self._project.server, f"/runs/{self.id}/records", query)
+
+        return StoredRecords(page, path, given(low=low, high=high))
+
+    def series(
+        self,
+        path: str,
+        *,
+        axis: str = "step",
+        low: float | None = None,
+        high: float | None = None,
+        buckets: int = 500,
+    ) -> Series:
+        """Return a series in about as many buckets, which hide no extreme.
+
+        Args:
+            path: The series.
+            axis: `step`, `time` (milliseconds since 1970) or `relative` (seconds since
+                the run started).
+            low: Where on the axis to begin; by default at the first point.
+            high: Where to end, likewise.
+            buckets: How many there may be; where points are few, each is one.
+        """
+        answer = self._project.ask(
+            "/series",
+            run=self.id,
+            path=path,
+            axis=axis,
+            buckets=buckets,
+            **given(low=low, high=high),
+        )
+        (line,) = answer["series"]
+        mean = to_numbers(line["mean"])
+        return Series(
+            path=path,
+            x=to_numbers(line["x"]),
+            mean=mean,
+            minimum=mean if line["minimum"] is None else to_numbers(line["minimum"]),
+            maximum=mean if line["maximum"] is None else to_numbers(line["maximum"]),
+            count=line["count"],
+            is_exact=line["exact"],
+        )
+
+    def points(
+        self, *paths: str, low: float | None = None, high: float | None = None
+    ) -> Points:
+        """Return every point of series, by default of all, in a range of steps."""
+        chosen = list(paths) or self.series_paths()
+        return self.points_of(chosen, low=low, high=high)
+
+    def _open(self, file: StoredFile) -> Any:  # what urllib opens
+        place = f"/runs/{self.id}/files/content"
+        asked = {"path": file.path, "digest": file.digest}
+        for _ in range(_BUSY_ATTEMPTS):
+            try:
+                return opened(self._project.server, place, asked)
+            except CannotRead as error:
+                # Others are just reading as many as the server sends at once.
+                if error.code != "unavailable":
+                    raise
+            time.sleep(_BUSY_SECONDS)
+        return opened(self._project.server, place, asked)
+
+    def points_of(
+        self,
+        paths: Sequence[str],
+        *,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> Points:
+        """Return every point of exactly these series, which may be none."""
+        return Points(self._project, self.id, paths, given(low=low, high=high))
+
+    def last_seen_at(self) -> str:
+        """Return when something of the run has arrived for the last time, as text."""
+        return str(ask(self._project.server, f"/runs/{self.id}")["last_seen_at"])
+
+    def attribute_rows(self, prefix: str = "") -> list[Json]:
+        """Return what is known below a prefix, as the API answers it."""
+        place = f"/runs/{self.id}/attributes"
+        found: list[Json] = ask(self._project.server, place, {"prefix": prefix})[
+            "attributes"
+        ]
+        return found
+
+
+def stored_run(
+    project: StoredProject, row: Json, columns: Sequence[str] = ()
+) -> StoredRun:
+    values = [cell and to_value(cell) for cell in row.get("attributes", [])]
+    return StoredRun(
+        id=row["id"],
+        name=row["name"],
+        state=row["state"],
+        started_at=to_moment(row["started_at"]) if row["started_at"] else None,
+        ended_at=to_moment(row["ended_at"]) if row.get("ended_at") else None,
+        tags=tuple(row["tags"]),
+        values=dict(zip(columns, values, strict=False)),
+        _project=project,
+    )
+
+
+def _stored_file(row: Json) -> StoredFile:
+    return StoredFile(
+        path=str(row["path"]),
+        name=str(row["name"]),
+        size=int(row["size"]),
+        media_type=str(row["type"]),
+        digest=str(row["digest"]),
+        is_stored=bool(row["is_stored"]),
+    )

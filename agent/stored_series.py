@@ -1,0 +1,99 @@
+"""Series of numbers of a stored run: in buckets, or every point."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from agent.asking import Json, opened, told
+from agent.stored_project import StoredProject
+from agent.stored_values import to_moment
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+_MOST_PATHS = 200
+
+
+@dataclass(frozen=True)
+class Series:
+    """A column for each of x, mean, minimum and maximum; `count` points are in them."""
+
+    path: str
+    x: list[float]
+    mean: list[float]
+    minimum: list[float]
+    maximum: list[float]
+    count: int
+    is_exact: bool
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame with these columns; needs pandas."""
+        import pandas as pd  # noqa: PLC0415 - only for whoever has it
+
+        columns = ("x", "mean", "minimum", "maximum")
+        return pd.DataFrame({name: getattr(self, name) for name in columns})
+
+
+class Points:
+    """Every point of some series of a run, read when it is asked for."""
+
+    def __init__(
+        self, project: StoredProject, run_id: str, paths: Sequence[str], given: Json
+    ) -> None:
+        self._project = project
+        self._run_id = run_id
+        # Of a series that does not exist, a table still has its columns.
+        self._paths = paths or ["-"]
+        self._given = given
+
+    def __iter__(self) -> Iterator[tuple[str, float, datetime, float]]:
+        """Yield the path, step, time and value of each point, path by path."""
+        for paths, answer in self._answers("csv"):
+            # So a spreadsheet takes none of them for a formula.
+            quoted = {f"'{path}": path for path in paths}
+            with told(self._project.server.url):
+                rows = csv.reader(io.TextIOWrapper(answer, "utf-8", newline=""))
+                next(rows)
+                for _, name, step, moment, value in rows:
+                    path = name if name in paths else quoted[name]
+                    yield path, float(step), to_moment(moment), float(value)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return a table with the columns run, path, step, time and value."""
+        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+
+        tables = []
+        for _, answer in self._answers("arrow"):
+            with told(self._project.server.url):
+                tables.append(pa.ipc.open_stream(answer).read_all())
+        return pa.concat_tables(tables)
+
+    def batches(self) -> Iterator[pyarrow.RecordBatch]:
+        """Yield the rows of that table while they arrive; all names are as logged."""
+        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+
+        for _, answer in self._answers("arrow"):
+            with told(self._project.server.url):
+                yield from pa.ipc.open_stream(answer)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the same as a data frame; needs pandas and pyarrow."""
+        return self.to_arrow().to_pandas()
+
+    # Any: what urllib opens.
+    def _answers(self, kind: str) -> Iterator[tuple[set[str], Any]]:
+        """Yield some of the paths, and the answer that holds their points."""
+        for start in range(0, len(self._paths), _MOST_PATHS):
+            paths = self._paths[start : start + _MOST_PATHS]
+            asked = {"run": self._run_id, "path": paths, "format": kind, **self._given}
+            with opened(self._project.server, f"{self._project}/points", asked) as a:
+                yield {*paths}, a

@@ -1,0 +1,115 @@
+"""A real kernel of Jupyter: cells run on, and nothing of the agent is left behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.agent.conftest import REPOSITORY
+
+nbclient = pytest.importorskip("nbclient")
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("ipykernel")
+utils = pytest.importorskip("jupyter_core.utils")
+
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
+
+STATE = """
+import os, signal, sys, threading
+def state():
+    names = sorted(t.name for t in threading.enumerate() if t.name.startswith("seamark"))
+    files = len(os.listdir("/proc/self/fd"))
+    return names, files, sys.excepthook, signal.getsignal(signal.SIGINT)
+"""
+
+
+@pytest.fixture
+def kernel(tracker, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    monkeypatch.setenv("SEAMARK_CAPTURE", "console,signals")
+    for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    client = nbclient.NotebookClient(
+        nbformat.v4.new_notebook(),
+        timeout=60,
+        resources={"metadata": {"path": str(tmp_path)}},
+    )
+    with client.setup_kernel():
+        yield Kernel(client)
+
+
+class Kernel:
+    """Executes cells one by one."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def run(self, code, *, may_fail=False):
+        cell = nbformat.v4.new_code_cell(code)
+        self.client.nb.cells.append(cell)
+        self.client.allow_errors = may_fail
+        self.client.execute_cell(cell, len(self.client.nb.cells) - 1)
+        return "".join(
+            out.get("text", "") + out.get("ename", "") for out in cell.outputs
+        )
+
+    def restart(self):
+        utils.run_sync(self.client.km.restart_kernel)(now=False)
+        utils.run_sync(self.client.kc.wait_for_ready)(timeout=60)
+
+
+def test_fifty_runs_leave_neither_threads_nor_files_nor_hooks(kernel, tracker):
+    kernel.run(STATE)
+    kernel.run("import agent; agent.init('first', monitor=False).finish()")
+    kernel.run("before = state()")
+    kernel.run("""
+for number in range(50):
+    run = agent.init(f"r{number}", monitor=False)
+    run["a"].append(number)
+    run.finish()
+""")
+    said = kernel.run("""
+import time
+time.sleep(0.5)
+after = state()
+print(after[0], after[1] - before[1] <= 4, after[2:] == before[2:], "ok")
+""")
+
+    assert said == "[] True True ok\n"
+    assert [m["run"] for m in tracker.of_kind("open")][-1] == "r49"
+    assert sorted(tracker.values("a")) == [float(number) for number in range(50)]
+
+
+def test_a_cell_that_is_interrupted_or_run_again_goes_on_with_its_run(kernel, tracker):
+    cell = "import agent; run = agent.init('r', monitor=False); run['a'].append(1.0)"
+    kernel.run(cell)
+    kernel.run(cell)
+    interrupted = kernel.run(
+        """
+import os, signal, threading, time
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+for step in range(1000):
+    run["loop"].append(step)
+    time.sleep(0.01)
+""",
+        may_fail=True,
+    )
+    assert interrupted == "KeyboardInterrupt"
+    assert kernel.run("run['a'].append(2.0); print('still here')") == "still here\n"
+    kernel.run("run.finish()")
+
+    assert tracker.values("a") == [1.0, 1.0, 2.0]
+    assert len(tracker.of_kind("open")) == 1
+    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+
+
+def test_autoreload_and_a_restart_leave_a_kernel_that_works(kernel, tracker):
+    kernel.run("%load_ext autoreload\n%autoreload 2")
+    kernel.run("import agent; run = agent.init('r', monitor=False)")
+    kernel.run("run['a'].append(1.0)")
+    # As `Restart`: the process ends and another one begins.
+    kernel.restart()
+    kernel.run("import agent; run = agent.init('r', monitor=False)")
+    kernel.run("run['a'].append(2.0); run.finish(); print(6 * 7)")
+
+    assert sorted(tracker.values("a")) == [1.0, 2.0]
+    assert len(tracker.of_kind("open")) == 2

@@ -1,0 +1,102 @@
+"""A job that is started again, and what its processes say of it."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+import agent
+from agent.errors import InvalidSetting
+from agent.restarts import resumed_at
+
+NOW = 1_700_000_000.5
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, None),
+        ({"SLURM_RESTART_COUNT": "0"}, None),
+        ({"SLURM_RESTART_COUNT": "junk"}, None),
+        ({"SLURM_RESTART_COUNT": "1"}, NOW),
+        ({"TORCHELASTIC_RESTART_COUNT": "2"}, NOW),
+        ({"SEAMARK_RESUMED": "yes"}, NOW),
+        ({"SEAMARK_RESUMED": "no", "SLURM_RESTART_COUNT": "1"}, None),
+        # Since the job began, not this one of its scripts.
+        (
+            {"SLURM_RESTART_COUNT": "1", "SLURM_JOB_START_TIME": "1699999000"},
+            1_699_999_000,
+        ),
+        ({"SLURM_RESTART_COUNT": "1", "SLURM_JOB_START_TIME": "9999999999"}, NOW),
+        # Processes that were started again within the job.
+        (
+            {
+                "SLURM_RESTART_COUNT": "1",
+                "SLURM_JOB_START_TIME": "1699999000",
+                "TORCHELASTIC_RESTART_COUNT": "1",
+            },
+            NOW,
+        ),
+        ({"SLURM_JOB_START_TIME": "1699999000"}, None),
+    ],
+)
+def test_schedulers_say_whether_a_job_was_started_again(variables, expected):
+    found = resumed_at(variables, NOW)
+
+    assert found == (None if expected is None else round(expected * 1_000_000))
+
+
+def test_anything_else_is_refused():
+    with pytest.raises(InvalidSetting):
+        resumed_at({"SEAMARK_RESUMED": "perhaps"}, NOW)
+
+
+def said(tracker):
+    return {
+        path: step
+        for message in tracker.of_kind("rewind")
+        for path, (step,) in zip(
+            message["paths"], struct.iter_unpack("<d", message["steps"]), strict=True
+        )
+    }
+
+
+def test_a_process_that_goes_on_says_from_which_step_once_for_each_series(
+    tracker, monkeypatch
+):
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    with agent.init("r", monitor=False) as run:
+        for step in (801, 802, 803):
+            run["train/loss"].append(0.5, step=step)
+            run.log({"train/loss2": 0.5, "lr": 0.1}, step=step)
+        run["late"].extend([1.0, 2.0], steps=[900, 901])
+        # Nobody knows which of these were there before.
+        run["counted"].append(1.0)
+        run["counted"].append(1.0, step=7)
+        run.steps._recorder.log_measured({"monitoring/main/cpu": 1.0}, 0.0)
+
+    assert said(tracker) == {
+        "train/loss": 801,
+        "train/loss2": 801,
+        "lr": 801,
+        "late": 900,
+    }
+    times = {message["time"] for message in tracker.of_kind("rewind")}
+    assert max(times) <= min(tracker.times("train/loss"))
+
+
+def test_one_that_begins_says_nothing_of_it(tracker):
+    with agent.init("r", monitor=False) as run:
+        run["a"].append(1.0, step=801)
+
+    assert not said(tracker)
+
+
+def test_a_job_whose_run_has_no_name_is_told_that_it_begins_anew(
+    tracker, monkeypatch, caplog
+):
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    with agent.init(project="p", monitor=False):
+        pass
+    assert "has no name of its own" in caplog.text

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import service, stage
+from tracker.diagnosis.finding import TOO_SHORT, Abstention, Finding
+from tracker.diagnosis.measurements import Steps
+from tracker.diagnosis.rules.first_request_is_slow import check
+
+
+def first(seconds: float, usual: float = 0.1):
+    values = np.full(200, usual)
+    values[0] = seconds
+    return values
+
+
+def measured(own):
+    return stage(
+        step_rows=Steps.none(),
+        sampled={"job_cpu_cores": 1.0},
+        spans=service(own=own, compute=None),
+    )
+
+
+ALARMS = [measured(first(10.0))]
+SILENCES = [measured(first(0.1))]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "usual", "is_found"),
+    [
+        pytest.param(5.1, 1.0, True, id="just slow enough"),
+        pytest.param(4.9, 1.0, False, id="just too fast"),
+        pytest.param(1.2, 0.1, True, id="just longer enough"),
+        pytest.param(1.0, 0.1, False, id="a few hundred milliseconds"),
+    ],
+)
+def test_judges_near_each_limit(seconds, usual, is_found):
+    answer = check(service(own=first(seconds, usual), compute=None))
+
+    assert isinstance(answer, Finding) == is_found
+
+
+def test_names_loading_as_the_cause():
+    once = np.zeros(200)
+    once[0] = 9.0
+
+    finding = check(service(own=0.1, compute=None, load_model=once))
+
+    assert isinstance(finding, Finding)
+    assert finding.summary == (
+        "The first request took 9.1 s, 91 times as long as usual (100 ms)."
+        " 99 % of it is loading the model."
+    )
+
+
+def test_few_requests_have_no_usual():
+    assert check(service(count=5)) == Abstention((TOO_SHORT,))

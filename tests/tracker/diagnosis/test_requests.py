@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import samples, service
+from tracker.diagnosis.phases import PhaseKind
+from tracker.diagnosis.requests import measure_requests
+from tracker.diagnosis.sawtooth import find_sawtooth
+
+
+def test_a_request_is_its_parts_and_what_lies_between():
+    found = measure_requests(service(queue=0.1, load_model=0.2, compute=0.3, own=0.4))
+
+    assert found is not None
+    assert found.seconds == pytest.approx(1.0)
+    assert found.share(PhaseKind.LOAD_MODEL) == pytest.approx(0.2)
+    assert found.share(PhaseKind.QUEUE) == pytest.approx(0.1)
+    assert found.loads == {"load_model": 200}
+
+
+def test_what_is_not_timed_has_no_share():
+    found = measure_requests(service())
+
+    assert found is not None
+    assert found.share(PhaseKind.QUEUE) == 0.0
+    assert found.times_of(PhaseKind.QUEUE) == 0
+
+
+def test_a_computation_for_several_requests_counts_once():
+    found = measure_requests(service(computed_together=8))
+
+    assert found is not None
+    assert found.times_of(PhaseKind.COMPUTE) == 25
+
+
+def test_few_requests_say_nothing():
+    assert measure_requests(service(count=9)) is None
+    assert measure_requests({}) is None
+
+
+def test_memory_that_rises_and_falls_is_counted():
+    tooth = find_sawtooth(samples(np.tile([0.0, 0.0, 10.0, 10.0, 10.0], 20)))
+
+    assert (tooth.height, tooth.rises) == (10.0, 20)
+
+
+def test_small_waves_are_no_rises():
+    assert find_sawtooth(samples(np.tile([9.0, 10.0], 50) + np.eye(1, 100)[0])).rises
+    noisy = np.concatenate([np.zeros(50), 10 + np.tile([0.0, 0.5], 25)])
+
+    assert find_sawtooth(samples(noisy)).rises == 1
+    assert find_sawtooth(samples(np.empty(0))).rises == 0

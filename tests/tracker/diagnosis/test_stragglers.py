@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import ranks_of
+from tracker.diagnosis.signals import Ranks
+from tracker.diagnosis.stragglers import find_straggler
+
+
+def test_the_slow_one_waits_least():
+    found = find_straggler(
+        ranks_of(
+            0.1, forward=[0.03, 0.03, 0.06, 0.03], backward=[0.06, 0.06, 0.03, 0.06]
+        )
+    )
+
+    assert found is not None
+    assert found.rank == 2
+    assert found.met_in == "backward"
+    assert found.share == pytest.approx(0.3)
+    assert found.excess["phase/forward"] == pytest.approx(0.03)
+
+
+def test_a_named_exchange_is_where_they_meet():
+    found = find_straggler(
+        ranks_of(
+            0.1, ranks=2, backward=[0.04, 0.07], all_reduce=[0.05, 0.02], forward=0.01
+        )
+    )
+
+    assert found is not None
+    assert (found.rank, found.met_in) == (1, "all_reduce")
+    assert found.share == pytest.approx(0.3)
+
+
+def test_ranks_that_never_meet_are_compared_by_their_steps():
+    found = find_straggler(ranks_of([0.1, 0.1, 0.2], ranks=3))
+
+    assert found is not None
+    assert (found.rank, found.met_in) == (2, "")
+    assert found.share == pytest.approx(0.5)
+
+
+def test_equal_steps_without_parts_say_nothing():
+    assert find_straggler(ranks_of(0.1)) is None
+    assert find_straggler(Ranks()) is None
+
+
+def test_chance_has_no_rank():
+    random = np.random.default_rng(1)
+    work = random.normal(0.1, 0.03, (300, 2)).clip(0.01)
+    step = np.repeat(work.max(axis=1, keepdims=True), 2, axis=1)
+
+    found = find_straggler(ranks_of(step, ranks=2, forward=work, backward=step - work))
+
+    assert found is not None
+    assert found.tail_share < found.chance_share

@@ -1,0 +1,38 @@
+"""Dismisses findings, with a reason, and takes that back."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from tracker.actor import Actor
+from tracker.errors import InvalidInput, NotFound
+from tracker.models import Finding, Run
+
+LONGEST_REASON = 500
+
+
+def dismiss(run: Run, finding_id: int, actor: Actor, reason: str) -> None:
+    """Fold a finding away; doing it twice keeps the newer reason."""
+    reason = " ".join(reason.replace("\0", "").split())
+    if not reason:
+        raise InvalidInput("reason", "must be given, so that others can follow")
+    if len(reason) > LONGEST_REASON:
+        raise InvalidInput("reason", f"may have at most {LONGEST_REASON} characters")
+    _change(
+        run,
+        finding_id,
+        dismissed_at=timezone.now(),
+        dismissed_by_id=actor.user_id,
+        dismissed_reason=reason,
+    )
+
+
+def bring_back(run: Run, finding_id: int) -> None:
+    _change(
+        run, finding_id, dismissed_at=None, dismissed_by_id=None, dismissed_reason=""
+    )
+
+
+def _change(run: Run, finding_id: int, **fields: object) -> None:
+    if not Finding.objects.filter(run=run, id=finding_id).update(**fields):
+        raise NotFound("finding")

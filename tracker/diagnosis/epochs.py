@@ -1,0 +1,84 @@
+"""Where epochs begin: a loop that starts anew leaves time between two steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from tracker.diagnosis.signals import Array, Samples
+
+# Between two steps of one loop there is what it takes to log them.
+SHORTEST_GAP_SECONDS = 0.002
+SHORTEST_GAP_OF_STEP = 0.02
+
+# Loops whose lengths differ by more are not over the same data.
+LARGEST_DIFFERENCE = 0.05
+
+FEWEST_EPOCHS = 2
+
+# What a rule lacks that compares them.
+EPOCHS = "two whole epochs over the same data"
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """`rows` of the steps; times in seconds since 1970, the gap before it included."""
+
+    rows: slice
+    start: float
+    end: float
+
+    @property
+    def steps(self) -> int:
+        return int(self.rows.stop - self.rows.start)
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.start
+
+    def mean(self, samples: Samples) -> float | None:
+        """Return the mean of the readings within it; None without any."""
+        edges = np.array((self.start, self.end)) * 1e6
+        first, last = np.searchsorted(samples.times, edges, side="right")
+        if first >= last:
+            return None
+        return float(samples.values[first:last].mean())
+
+
+def epoch_starts(step_seconds: Array, gap_before_step_seconds: Array) -> list[int]:
+    """Return the rows of the first steps of epochs, but for the first epoch."""
+    if not len(step_seconds):
+        return []
+    least = max(
+        SHORTEST_GAP_SECONDS, SHORTEST_GAP_OF_STEP * float(np.median(step_seconds))
+    )
+    starts = np.flatnonzero(gap_before_step_seconds >= least)
+    return [int(row) for row in starts if row > 0]
+
+
+def find_epochs(
+    step_seconds: Array, step_end_seconds: Array, gap_before_step_seconds: Array
+) -> tuple[Epoch, ...]:
+    """Return the whole epochs, all over the same data; nothing where there are no two.
+
+    The last one is left out where it is shorter: it has not ended.
+    """
+    starts = epoch_starts(step_seconds, gap_before_step_seconds)
+    if not starts:
+        return ()
+    edges = [0, *starts, len(step_seconds)]
+    began = float(step_end_seconds[0] - step_seconds[0])
+    ends = [began, *(float(step_end_seconds[row - 1]) for row in edges[1:])]
+    epochs = [
+        Epoch(slice(first, stop), ends[number], ends[number + 1])
+        for number, (first, stop) in enumerate(pairwise(edges))
+    ]
+    usual = epochs[0].steps
+    most = max(1.0, LARGEST_DIFFERENCE * usual)
+    if epochs[-1].steps < usual - most:
+        epochs.pop()
+    if len(epochs) < FEWEST_EPOCHS or any(abs(e.steps - usual) > most for e in epochs):
+        return ()
+    return tuple(epochs)

@@ -1,0 +1,217 @@
+"""Batches arrive in bursts.
+
+## What it looks for
+Steps of which most wait for nothing, and one in five waits long for its batch.
+
+## Why it matters
+The loader is fast enough on average: a longer queue of ready batches would hide the waits
+altogether.
+
+## When it is wrong
+Steps behind an evaluation or a checkpoint may wait for reasons of their own; where such a
+phase stands beside most of the long waits, the rule says nothing.
+Workers that are busy all the time are too slow, and not uneven: other rules say so.
+
+Catalogue: D12, bursty loader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    MEASURED,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.input_lines import prefetch_line
+from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_above, typical
+from tracker.diagnosis.wording import count, duration, percent
+
+SPIKES_SHARE = 0.20
+SPIKES_RELEASE_SHARE = 0.14
+# A wait is long from the larger of these.
+LONG_WAIT_SECONDS = 0.030
+LONG_WAIT_OF_STEP = 0.30
+# Of the step, by half of the steps.
+LARGEST_USUAL_WAIT = 0.05
+
+BUSY_WORKER_CORES = 0.80
+# Of the long waits, beside an evaluation or a checkpoint.
+MOST_BESIDE_OTHERS = 0.50
+# Between two long waits, of the workers' number.
+PERIOD_WITHIN = 0.25
+
+Mask = NDArray[np.bool_]
+
+CRITICAL_SHARE = 0.20
+FEWEST_STEPS = 10
+USUAL_PREFETCH = 2
+MOST_PREFETCH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Spikes:
+    step_seconds: float  # mean
+    share: float  # of steps
+    seconds: float  # mean of a long wait
+    lost_share: float  # of time
+    period: float | None  # steps from one to the next
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    *,
+    phase_seconds: Mapping[str, Array] | None = None,
+    loader_workers: float | None = None,
+    loader_prefetch_factor: float | None = None,
+    worker_cpu_cores: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if len(step_seconds) < FEWEST_STEPS:
+        return None
+    waits = np.minimum(data_wait_seconds, step_seconds)
+    typical_step = float(np.median(step_seconds))
+    if float(np.median(waits / step_seconds)) >= LARGEST_USUAL_WAIT:
+        return None
+    is_long = waits > max(LONG_WAIT_SECONDS, LONG_WAIT_OF_STEP * typical_step)
+    least = SPIKES_RELEASE_SHARE if already_open else SPIKES_SHARE
+    if float(is_long.mean()) < least or _beside_others(is_long, phase_seconds):
+        return None
+    if worker_cpu_cores is not None and typical(worker_cpu_cores) >= BUSY_WORKER_CORES:
+        return None
+
+    spikes = _measure(step_seconds, waits, is_long)
+    return _finding(
+        spikes,
+        workers=round(loader_workers) if loader_workers is not None else None,
+        prefetch=loader_prefetch_factor,
+        framework=framework,
+    )
+
+
+def _beside_others(is_long: Mask, phases: Mapping[str, Array] | None) -> bool:
+    """Whether most long waits stand in or behind a step that did something else."""
+    others = seconds_of_kind(
+        phases or {}, PhaseKind.EVALUATE, PhaseKind.CHECKPOINT, PhaseKind.LOG
+    )
+    if others is None:
+        return False
+    other = others > 0
+    if other.all():
+        return False  # each step logs
+    near = other | np.append(False, other[:-1])
+    return float(near[is_long].mean()) > MOST_BESIDE_OTHERS
+
+
+def _measure(step_seconds: Array, waits: Array, is_long: Mask) -> _Spikes:
+    places = np.flatnonzero(is_long)
+    between = np.diff(places)
+    return _Spikes(
+        step_seconds=float(step_seconds.mean()),
+        share=float(is_long.mean()),
+        seconds=float(waits[is_long].mean()),
+        lost_share=float(waits[is_long].sum() / step_seconds.sum()),
+        period=float(np.median(between)) if len(between) else None,
+    )
+
+
+def _finding(
+    spikes: _Spikes,
+    *,
+    workers: int | None,
+    prefetch: float | None,
+    framework: str | None,
+) -> Finding:
+    in_step = _matches(spikes.period, workers)
+    is_critical = spikes.lost_share >= CRITICAL_SHARE
+    together = (
+        f" They come every {count(spikes.period or 0, 'step', 'steps')}, as many as there"
+        " are workers: these hand over one batch each at about the same time."
+        if in_step
+        else ""
+    )
+    return Finding(
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=(
+            f"{percent(spikes.share)} of the steps wait {duration(spikes.seconds)} for"
+            f" their batch, and most others do not wait at all."
+            f" {percent(spikes.lost_share)} of the time is lost so.{together}"
+        ),
+        evidence=_evidence(spikes, workers, prefetch),
+        recommendations=_recommendations(workers, prefetch, framework),
+        disproof=(
+            "Double the number of batches that are ready ahead: if as many steps wait as"
+            " long as now, the loader is too slow and not uneven."
+        ),
+        gain=expected_gain(
+            spikes.step_seconds,
+            (
+                Floor(
+                    spikes.step_seconds * (1.0 - spikes.lost_share),
+                    "steps that do not wait",
+                ),
+            ),
+        ),
+        explains=("data-wait-dominates",),
+        quality=MEASURED,
+        margin=margin_above(spikes.share, SPIKES_SHARE),
+        corroboration=AGREEING if in_step else ALONE,
+    )
+
+
+def _matches(period: float | None, workers: int | None) -> bool:
+    if period is None or not workers or workers <= 1:
+        return False
+    return abs(period - workers) <= PERIOD_WITHIN * workers
+
+
+def _evidence(
+    spikes: _Spikes, workers: int | None, prefetch: float | None
+) -> tuple[Evidence, ...]:
+    rows = (
+        ("data_wait_seconds", "share of steps that wait long", spikes.share, "share"),
+        ("data_wait_seconds", "mean of the long waits", spikes.seconds, "s"),
+        ("data_wait_seconds", "steps between two long waits", spikes.period, "steps"),
+        ("loader_workers", "as the loader says", workers, "processes"),
+        ("loader_prefetch_factor", "as the loader says", prefetch, "batches"),
+    )
+    return tuple(
+        Evidence(signal, statistic, value, unit, SPIKES_SHARE if not row else None)
+        for row, (signal, statistic, value, unit) in enumerate(rows)
+        if value is not None
+    )
+
+
+def _recommendations(
+    workers: int | None, prefetch: float | None, framework: str | None
+) -> tuple[Recommendation, ...]:
+    now = prefetch if prefetch is not None else USUAL_PREFETCH
+    ahead = int(min(MOST_PREFETCH, max(2 * now, 2 * USUAL_PREFETCH)))
+    known = "" if prefetch is None else count(prefetch, "batch ahead", "batches ahead")
+    longer = Recommendation(
+        "Keep more batches ready.",
+        current=known,
+        suggested=f"{ahead} batches ahead for each worker",
+        code=prefetch_line(framework, workers or 0, ahead),
+    )
+    smaller = Recommendation(
+        "Make examples cost alike: cut very large ones, or give each batch its share of"
+        " them."
+    )
+    # Who is so far ahead already has another reason to be late.
+    return (smaller, longer) if now >= MOST_PREFETCH else (longer, smaller)

@@ -1,0 +1,281 @@
+"""Communication between GPUs takes much of a step.
+
+## What it looks for
+The share of the step time that passes in phases named `communicate`, `all_reduce` and the
+like. With the steps of several ranks, the rank that waits least counts: what the others
+wait longer is for a slow rank, not for communication.
+Without such phases it looks for links between GPUs that are busy in both directions while
+the GPUs' processors have little to do, and trusts that less.
+
+## Why it matters
+While gradients travel and nothing is computed, all GPUs stand idle together.
+
+## When it is wrong
+A phase around communication that goes on in the background ends at once and hides it; time
+on the GPU, where it is known, counts then.
+Parts of a model on different GPUs exchange activations all the time, by design.
+Without phases neither the network between machines nor its limits are seen.
+
+Catalogue: G4, communication bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    INFERRED,
+    MEASURED,
+    ONE_GPU,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.fleet import Gpus, busiest_of, facts_of, median_of
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.phases import PhaseKind, of_kind
+from tracker.diagnosis.signals import Array, Ranks
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.wording import duration, percent
+
+NOTABLE_SHARE = 0.10
+RELEASE_SHARE = 0.07
+WARNING_SHARE = 0.20
+CRITICAL_SHARE = 0.40
+
+# Without phases: links used so far, by GPUs that do so little.
+BUSY_LINK_SHARE = 0.30
+BUSY_GPU_PERCENT = 70.0
+LITTLE_WORK_PERCENT = 40.0
+LITTLE_POWER_SHARE = 0.50
+# One direction of one link, of the slowest generation that has counters.
+NVLINK_BYTES_PER_SECOND = 25e9
+
+UNKNOWN = 'the time of communication: with run.phase("communicate"):'
+
+
+@dataclass(frozen=True, slots=True)
+class _Exposed:
+    seconds: float  # mean per step
+    share: float
+    signal: str
+
+
+def check(
+    step_seconds: Array,
+    *,
+    phase_seconds: Mapping[str, Array] | None = None,
+    device_phase_seconds: Mapping[str, Array] | None = None,
+    ranks: Ranks | None = None,
+    gpus: Gpus | None = None,
+    world_size: float | None = None,
+    distributed_backend: str | None = None,
+    model_wrapper: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    is_alone = ranks is None and (world_size or 1) <= 1 and len(gpus or {}) <= 1
+    exposed = _exposed(
+        step_seconds, phase_seconds or {}, device_phase_seconds or {}, ranks
+    )
+    if exposed is None:
+        if is_alone:
+            return Abstention((ONE_GPU,))
+        return _by_links(gpus or {})
+    if not exposed.share >= (RELEASE_SHARE if already_open else NOTABLE_SHARE):
+        return None
+
+    step = float(step_seconds.mean())
+    return Finding(
+        severity=_severity(exposed.share),
+        summary=(
+            f"{percent(exposed.share)} of the time goes into communication between"
+            f" ranks: {duration(exposed.seconds)} of every {duration(step)} step."
+        ),
+        evidence=(
+            Evidence(
+                exposed.signal,
+                "communication, share of step time",
+                exposed.share,
+                "share",
+                NOTABLE_SHARE,
+            ),
+            Evidence(
+                exposed.signal, "communication, mean per step", exposed.seconds, "s"
+            ),
+            Evidence("step_seconds", "mean", step, "s"),
+        ),
+        recommendations=_recommendations(model_wrapper, distributed_backend),
+        disproof=(
+            "Train some hundred steps on one GPU with the same batch for each: if a step"
+            " takes as long, communication costs nothing."
+        ),
+        gain=expected_gain(
+            step,
+            (Floor(step * (1.0 - exposed.share), "the computation of each rank"),),
+        ),
+        comes_after=("data-wait-dominates",),
+        quality=MEASURED,
+        margin=margin_above(exposed.share, NOTABLE_SHARE),
+        corroboration=AGREEING if exposed.signal == "ranks" else ALONE,
+    )
+
+
+def _severity(share: float) -> Severity:
+    if share >= CRITICAL_SHARE:
+        return Severity.CRITICAL
+    return Severity.WARNING if share >= WARNING_SHARE else Severity.NOTICE
+
+
+def _exposed(
+    step_seconds: Array,
+    phase_seconds: Mapping[str, Array],
+    device_phase_seconds: Mapping[str, Array],
+    ranks: Ranks | None,
+) -> _Exposed | None:
+    """Return None where nothing is named as communication."""
+    total = float(step_seconds.sum())
+    on_host = of_kind(phase_seconds, PhaseKind.COMMUNICATE)
+    if not on_host or not total > 0:
+        return None
+    on_device = of_kind(device_phase_seconds, PhaseKind.COMMUNICATE)
+    seconds = np.zeros(len(step_seconds))
+    for name, column in on_host.items():
+        # What the GPU was not asked about is NaN; fmax takes the other then.
+        seconds += np.fmax(column, on_device.get(name, column))
+    exposed = _Exposed(
+        float(seconds.sum()) / len(step_seconds),
+        min(1.0, float(seconds.sum()) / total),
+        "phase_seconds",
+    )
+    if ranks is None:
+        return exposed
+
+    least = _least_of_ranks(ranks)
+    if least is None or least >= exposed.share:
+        return exposed
+    return _Exposed(least * total / len(step_seconds), least, "ranks")
+
+
+def _least_of_ranks(ranks: Ranks) -> float | None:
+    """Return the share of step time in which even the slowest rank communicates."""
+    phases = {
+        name.removeprefix("phase/"): column
+        for name, column in ranks.columns.items()
+        if name.startswith("phase/")
+    }
+    named = list(of_kind(phases, PhaseKind.COMMUNICATE).values())
+    steps = ranks.columns.get("step_seconds")
+    if not named or steps is None or not float(steps.sum()) > 0:
+        return None
+    together = np.sum(named, axis=0).min(axis=1)
+    return float(together.sum() / steps.max(axis=1).sum())
+
+
+def _by_links(gpus: Gpus) -> Answer:
+    """Guess from the links and the work of the busiest GPU."""
+    gpu = busiest_of(gpus)
+    links = facts_of(gpus, "gpu_nvlinks")
+    if gpu is None or not links.get(gpu, 0) > 0:
+        return Abstention((UNKNOWN,))
+    directions = [
+        median_of(gpus, f"gpu_nvlink_{way}_bytes_per_second", gpu)
+        for way in ("send", "receive")
+    ]
+    busy = median_of(gpus, "gpu_utilization_percent", gpu)
+    work = median_of(gpus, "gpu_sm_active_percent", gpu)
+    power = median_of(gpus, "gpu_power_mean_watts", gpu)
+    limit = median_of(gpus, "gpu_power_limit_watts", gpu)
+    known = [rate for rate in directions if rate is not None]
+    if len(known) < len(directions) or busy is None or not power or not limit:
+        return Abstention((UNKNOWN,))
+
+    use = min(known) / (links[gpu] * NVLINK_BYTES_PER_SECOND)
+    does_little = power / limit < LITTLE_POWER_SHARE and (
+        work is None or work < LITTLE_WORK_PERCENT
+    )
+    if use < BUSY_LINK_SHARE or busy < BUSY_GPU_PERCENT or not does_little:
+        # Links at rest prove nothing: ranks may meet over a network.
+        return Abstention((UNKNOWN,))
+    return Finding(
+        severity=Severity.NOTICE,
+        summary=(
+            f"The links of GPU {gpu} carry data in both directions at {percent(use)} of"
+            f" their rate or more, while it draws {percent(power / limit)} of its power:"
+            " it seems to communicate more than it computes."
+        ),
+        evidence=(
+            Evidence(
+                "gpu_nvlink_send_bytes_per_second",
+                "median of the weaker direction, share of the links' rate",
+                use,
+                "share",
+                BUSY_LINK_SHARE,
+            ),
+            Evidence(
+                "gpu_power_mean_watts",
+                "median, share of its limit",
+                power / limit,
+                "share",
+                LITTLE_POWER_SHARE,
+            ),
+            Evidence("gpu_utilization_percent", "median", busy, "%", BUSY_GPU_PERCENT),
+        ),
+        recommendations=(
+            Recommendation(
+                "Time the exchange between ranks, so that its share is known.",
+                code='with run.phase("communicate"):',
+            ),
+            *_recommendations(None, None),
+        ),
+        disproof=(
+            "Train some hundred steps on one GPU with the same batch for each: if a step"
+            " takes as long, communication costs nothing."
+        ),
+        comes_after=("data-wait-dominates",),
+        # Two readings together suggest it; nobody measured it.
+        quality=INFERRED,
+        margin=1.0,
+        corroboration=AGREEING,
+    )
+
+
+def _recommendations(
+    model_wrapper: str | None, distributed_backend: str | None
+) -> tuple[Recommendation, ...]:
+    overlap = Recommendation(
+        "Let gradients travel while the backward pass goes on, in buckets of another"
+        " size.",
+        code="DistributedDataParallel(model, bucket_cap_mb=100, static_graph=True)",
+    )
+    if model_wrapper and "fsdp" in model_wrapper.lower().replace(
+        "fullysharded", "fsdp"
+    ):
+        overlap = Recommendation(
+            "Fetch the next layer's parameters while this one computes.",
+            code="FullyShardedDataParallel(model, forward_prefetch=True)",
+        )
+    return (
+        overlap,
+        Recommendation(
+            "Exchange less often: add up gradients over several mini-batches.",
+            code="with model.no_sync():",
+        ),
+        Recommendation(
+            "Send gradients in 16 bits.",
+            current=distributed_backend or "",
+            code="model.register_comm_hook(None, bf16_compress_hook)",
+        ),
+        Recommendation(
+            "Check which way the GPUs reach each other: NVLink before PCIe, and network"
+            " cards near the GPUs.",
+            code="nvidia-smi topo -m",
+        ),
+    )

@@ -1,0 +1,272 @@
+"""Copying batches to the GPU takes long.
+
+## What it looks for
+The share of the step that a phase named `copy` (or `to_device`, `h2d`) takes on the GPU, or
+where nobody timed it there, in the script. And batches that are copied from memory that the
+driver cannot read by itself, since the loader does not pin it.
+
+## Why it matters
+A copy from pageable memory goes through a buffer of the driver while the script waits for it.
+From pinned memory it can run while the GPU computes, and then costs nothing.
+
+## When it is wrong
+A phase that only the script timed also holds what was still queued on the GPU before the copy;
+time in which the GPU was busy is not counted then, and the rule is less sure.
+A copy on a stream of its own, beside the step, is still shown with its whole time on the GPU.
+Often everything is pageable and costs 1 or 2 % all the same: that is a notice at most.
+
+Catalogue: D11, host-to-device copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    MEASURED,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.input_lines import copy_line
+from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.signals import Array, Fact, Samples
+from tracker.diagnosis.statistics import average, margin_above
+from tracker.diagnosis.wording import duration, percent, size
+
+# Of the step.
+COPY_SHARE = 0.05
+COPY_RELEASE_SHARE = 0.035
+CRITICAL_SHARE = 0.15
+# From here a copy from pageable memory is worth a notice.
+PAGEABLE_COPY_SHARE = 0.01
+PAGEABLE_COPY_RELEASE_SHARE = 0.007
+
+# Less than this of the waiting is not its cause, but comes next.
+COPY_PART_OF_WAITING = 0.50
+INPUT_BOUND = "data-wait-dominates"
+
+# What a lane of each generation of PCIe carries in one direction, after its encoding.
+LANE_BYTES_PER_SECOND = {
+    1: 0.25e9,
+    2: 0.5e9,
+    3: 0.985e9,
+    4: 1.97e9,
+    5: 3.94e9,
+    6: 7.56e9,
+}
+
+MOST_LANES = 32
+
+COPY_PHASE = 'the time of the copy, from `with run.phase("copy"):` around it'
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    step_seconds: float
+    seconds: float  # mean, exposed
+    is_on_device: bool
+    received: float | None  # bytes per step
+    link: float | None  # bytes per second that it can carry
+
+    @property
+    def share(self) -> float:
+        return self.seconds / self.step_seconds
+
+    @property
+    def rate(self) -> float | None:
+        return self.received / self.seconds if self.received and self.seconds else None
+
+
+def check(
+    step_seconds: Array,
+    gpus: Mapping[int, Mapping[str, Samples | Fact]],
+    *,
+    device_phase_seconds: Mapping[str, Array] | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    data_wait_seconds: Array | None = None,
+    loader_pin_memory: float | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    copy = _measure(
+        step_seconds, device_phase_seconds, phase_seconds, busiest_gpu_percent, gpus
+    )
+    if copy is None:
+        return Abstention((COPY_PHASE,))
+    is_pageable = loader_pin_memory == 0
+    costs = copy.share >= (COPY_RELEASE_SHARE if already_open else COPY_SHARE)
+    least = PAGEABLE_COPY_RELEASE_SHARE if already_open else PAGEABLE_COPY_SHARE
+    if not costs and not (is_pageable and copy.share >= least):
+        return None
+    is_the_waiting = costs and _is_the_waiting(copy, data_wait_seconds)
+    return Finding(
+        severity=_severity(copy, costs=costs),
+        summary=_summary(copy, is_pageable=is_pageable),
+        evidence=_evidence(copy, loader_pin_memory),
+        recommendations=_recommendations(copy, framework, is_pageable=is_pageable),
+        disproof=(
+            "Train for a minute on one batch that stays on the GPU: if steps take as long"
+            " as now, copying is not what they wait for."
+        ),
+        gain=_gain(copy),
+        explains=(INPUT_BOUND,) if is_the_waiting else (),
+        comes_after=() if is_the_waiting else (INPUT_BOUND,),
+        quality=MEASURED if copy.is_on_device else SAMPLED,
+        margin=margin_above(copy.share, COPY_SHARE if costs else PAGEABLE_COPY_SHARE),
+        corroboration=AGREEING if is_pageable and costs else ALONE,
+    )
+
+
+def _measure(
+    step_seconds: Array,
+    on_device: Mapping[str, Array] | None,
+    in_script: Mapping[str, Array] | None,
+    busiest: Samples | None,
+    gpus: Mapping[int, Mapping[str, Samples | Fact]],
+) -> _Copy | None:
+    """Return None where no copy was timed."""
+    step = average(step_seconds)
+    if not step > 0:
+        return None
+    seconds = _mean_of_copies(on_device)
+    is_on_device = seconds is not None
+    if seconds is None:
+        seconds = _mean_of_copies(in_script)
+        if seconds is not None and busiest is not None and len(busiest.values):
+            # What the GPU still worked on meanwhile was not lost.
+            idle = max(0.0, 1.0 - average(busiest.values) / 100) * step
+            seconds = min(seconds, idle)
+    if seconds is None:
+        return None
+    rates = [
+        average(value.values)
+        for signals in gpus.values()
+        if isinstance(
+            value := signals.get("gpu_pcie_receive_bytes_per_second"), Samples
+        )
+        and len(value.values)
+    ]
+    return _Copy(
+        step,
+        min(seconds, step),
+        is_on_device,
+        max(rates) * step if rates else None,
+        _link(gpus),
+    )
+
+
+def _mean_of_copies(phases: Mapping[str, Array] | None) -> float | None:
+    found = seconds_of_kind(phases or {}, PhaseKind.COPY)
+    if found is None or not np.any(np.isfinite(found)):
+        return None
+    return float(np.nanmean(found))
+
+
+def _link(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> float | None:
+    for signals in gpus.values():
+        generation = signals.get("gpu_pcie_generation_max")
+        width = signals.get("gpu_pcie_width_max")
+        if isinstance(generation, int | float) and isinstance(width, int | float):
+            lane = LANE_BYTES_PER_SECOND.get(round(min(generation, 100.0)))
+            return lane * width if lane and 0 < width <= MOST_LANES else None
+    return None
+
+
+def _is_the_waiting(copy: _Copy, waits: Array | None) -> bool:
+    """Whether a loader that copies its batches could wait for little else."""
+    wait = 0.0 if waits is None else average(waits)
+    return copy.seconds >= COPY_PART_OF_WAITING * wait
+
+
+def _severity(copy: _Copy, *, costs: bool) -> Severity:
+    if not costs:
+        return Severity.NOTICE
+    is_critical = copy.share >= CRITICAL_SHARE
+    return Severity.CRITICAL if is_critical else Severity.WARNING
+
+
+def _summary(copy: _Copy, *, is_pageable: bool) -> str:
+    where = "on the GPU" if copy.is_on_device else "in the script"
+    rate = copy.rate
+    link = copy.link
+    speed = f" They move at {size(rate)} a second" if rate else ""
+    if speed:
+        speed += f", where the link carries {size(link)}." if link else "."
+    pageable = (
+        " The loader does not pin its memory, so that copies cannot run beside the step."
+        if is_pageable
+        else ""
+    )
+    return (
+        f"Copies to the GPU take {duration(copy.seconds)} of every"
+        f" {duration(copy.step_seconds)} step {where}, {percent(copy.share)}."
+        f"{speed}{pageable}"
+    )
+
+
+def _evidence(copy: _Copy, pinned: float | None) -> tuple[Evidence, ...]:
+    found = [
+        Evidence(
+            "device_phase_seconds" if copy.is_on_device else "phase_seconds",
+            "copies, share of step time",
+            copy.share,
+            "share",
+            COPY_SHARE,
+        ),
+        Evidence("step_seconds", "mean", copy.step_seconds, "s"),
+    ]
+    if pinned is not None:
+        found.append(Evidence("loader_pin_memory", "1 is yes", pinned, "0 or 1"))
+    if copy.received is not None:
+        found.append(
+            Evidence(
+                "gpu_pcie_receive_bytes_per_second", "in each step", copy.received, "B"
+            )
+        )
+    return tuple(found)
+
+
+def _recommendations(
+    copy: _Copy, framework: str | None, *, is_pageable: bool
+) -> tuple[Recommendation, ...]:
+    overlap = Recommendation(
+        "Copy the next batch from pinned memory while the GPU works on this one.",
+        current="pageable memory" if is_pageable else "",
+        suggested="pinned memory" if is_pageable else "",
+        code=copy_line(framework),
+    )
+    if not copy.share >= COPY_SHARE:
+        return (overlap,)
+    return (
+        overlap,
+        Recommendation(
+            "Send fewer bytes: 8-bit pixels that are normalised on the GPU, one large"
+            " copy and not many small ones.",
+            current="" if copy.received is None else f"{size(copy.received)} a step",
+        ),
+        Recommendation("Leave on the GPU what is the same in every step."),
+    )
+
+
+def _gain(copy: _Copy) -> Gain:
+    return expected_gain(
+        copy.step_seconds,
+        (
+            Floor(
+                copy.step_seconds - copy.seconds, "everything in the step but copying"
+            ),
+        ),
+    )

@@ -1,0 +1,301 @@
+"""More threads want to run than the job has cores for.
+
+## What it looks for
+Scheduler periods in which the CPU quota of the container stopped the job.
+Or processes and threads that outnumber the cores by half, while those that load the data
+could run and have no core for a good part of the time.
+
+## Why it matters
+A container sees all cores of its host, whatever its quota is, and libraries start a thread
+for each. Once the quota of a period is used up, everything stops until the next one: the
+training step too.
+
+## When it is wrong
+Threads that sleep are counted as well: what decides is the time that processes wait for a core.
+Where other jobs fill the host, the cores are theirs: that is unanswered here.
+A job that is stopped and does not wait for data may lose nothing; it is a notice then.
+The share of periods says how often the job was stopped, not for how long each time.
+
+Catalogue: D4, worker oversubscription and CPU quota.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tracker.diagnosis.contention import CROWDED, is_crowded
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.input_lines import one_thread_line
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import average, margin_above, typical
+from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.wording import count, duration, percent
+
+# Of scheduler periods.
+THROTTLED_SHARE = 0.10
+THROTTLED_RELEASE_SHARE = 0.05
+CRITICAL_SHARE = 0.25
+
+# Threads for each core.
+THREADS_PER_CORE = 1.5
+# Of time, by those that load; a few per cent are usual on a busy machine.
+CORE_WAIT_SHARE = 0.20
+CORE_WAIT_RELEASE_SHARE = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    throttled: float | None
+    threads: float | None
+    core_wait: float | None
+    is_throttled: bool
+    is_crammed: bool
+
+
+def check(
+    effective_cores: float,
+    *,
+    cgroup_throttled_share: Samples | None = None,
+    cgroup_throttled_seconds_per_second: Samples | None = None,
+    cpu_quota_cores: float | None = None,
+    host_cores: float | None = None,
+    host_cpu_percent: Samples | None = None,
+    job_cpu_cores: Samples | None = None,
+    job_threads: Samples | None = None,
+    job_workers: Samples | None = None,
+    worker_core_wait_share: Samples | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
+    step_seconds: Array | None = None,
+    data_wait_seconds: Array | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if not effective_cores > 0:
+        return Abstention(("effective_cores",))
+    load = _measure(
+        effective_cores,
+        _mean(cgroup_throttled_share),
+        _mean(job_threads),
+        _highest_mean(worker_core_wait_share, job_main_thread_core_wait_share),
+        already_open=already_open,
+    )
+    if load.throttled is None and (load.threads is None or load.core_wait is None):
+        return Abstention(("cgroup_throttled_share", "worker_core_wait_share"))
+    if not load.is_throttled and not load.is_crammed:
+        return None
+    if (
+        not load.is_throttled
+        and job_cpu_cores is not None
+        and is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
+    ):
+        return Abstention((CROWDED,))
+
+    waiting = None
+    if step_seconds is not None and data_wait_seconds is not None:
+        waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+        if waiting and not waiting.is_notable(already_open=already_open):
+            waiting = None
+    cores_of = _cores(effective_cores, cpu_quota_cores, host_cores)
+    workers = typical(job_workers) if job_workers is not None else 0.0
+    return Finding(
+        severity=_severity(load, waiting),
+        summary=_summary(load, waiting, cores_of),
+        evidence=_evidence(
+            load, effective_cores, _mean(cgroup_throttled_seconds_per_second)
+        ),
+        recommendations=_recommendations(
+            effective_cores, workers, cores_of, load, framework
+        ),
+        disproof=(
+            "Run once with one thread in each process, or with a higher quota: if steps"
+            " take as long as now, the cores were not what was short."
+        ),
+        gain=_gain(load, waiting),
+        explains=_explained(workers),
+        quality=_quality(load, cgroup_throttled_share, worker_core_wait_share),
+        margin=_margin(load),
+        corroboration=AGREEING if load.is_throttled and load.is_crammed else ALONE,
+    )
+
+
+def _measure(
+    cores: float,
+    throttled: float | None,
+    threads: float | None,
+    core_wait: float | None,
+    *,
+    already_open: bool,
+) -> _Load:
+    stopped = THROTTLED_RELEASE_SHARE if already_open else THROTTLED_SHARE
+    waited = CORE_WAIT_RELEASE_SHARE if already_open else CORE_WAIT_SHARE
+    return _Load(
+        throttled,
+        threads,
+        core_wait,
+        is_throttled=throttled is not None and throttled >= stopped,
+        is_crammed=(threads or 0.0) > THREADS_PER_CORE * cores
+        and (core_wait or 0.0) >= waited,
+    )
+
+
+def _mean(samples: Samples | None) -> float | None:
+    return average(samples.values) if samples and len(samples.values) else None
+
+
+def _highest_mean(*several: Samples | None) -> float | None:
+    means = [mean for samples in several if (mean := _mean(samples)) is not None]
+    return max(means) if means else None
+
+
+def _severity(load: _Load, waiting: Waiting | None) -> Severity:
+    if waiting is None:
+        return Severity.NOTICE
+    is_often = load.is_throttled and (load.throttled or 0.0) >= CRITICAL_SHARE
+    return Severity.CRITICAL if is_often else Severity.WARNING
+
+
+def _cores(effective: float, quota: float | None, host: float | None) -> str:
+    if quota is not None and host is not None and host > quota:
+        return f"a quota of {quota:g} of the host's {host:g} cores"
+    return count(effective, "core", "cores")
+
+
+def _summary(load: _Load, waiting: Waiting | None, cores_of: str) -> str:
+    said = []
+    if load.is_throttled and load.throttled is not None:
+        said.append(
+            f"The CPU quota stopped the job in {percent(load.throttled)} of the"
+            f" scheduler's periods: it has {cores_of}."
+        )
+    if load.is_crammed and load.threads is not None and load.core_wait is not None:
+        said.append(
+            f"{load.threads:.0f} threads share {cores_of}, and"
+            f" {percent(load.core_wait)} of the time a process could run and has none."
+        )
+    said.append(
+        f"{percent(waiting.exposed_share)} of the time goes into waiting for data."
+        if waiting
+        else "Steps are not known to wait for data because of it."
+    )
+    return " ".join(said)
+
+
+def _evidence(
+    load: _Load, cores: float, stopped_seconds: float | None
+) -> tuple[Evidence, ...]:
+    rows = (
+        (
+            "cgroup_throttled_share",
+            "mean share of scheduler periods",
+            load.throttled,
+            "share",
+            THROTTLED_SHARE,
+        ),
+        (
+            "cgroup_throttled_seconds_per_second",
+            "mean, all threads together",
+            stopped_seconds,
+            "s/s",
+            None,
+        ),
+        (
+            "job_threads",
+            f"mean, for {cores:g} cores",
+            load.threads,
+            "threads",
+            THREADS_PER_CORE * cores,
+        ),
+        (
+            "worker_core_wait_share",
+            "mean share of time without a core, of workers or the main thread",
+            load.core_wait,
+            "share",
+            CORE_WAIT_SHARE,
+        ),
+        ("effective_cores", "as the container says", cores, "cores", None),
+    )
+    return tuple(
+        Evidence(signal, statistic, value, unit, limit)
+        for signal, statistic, value, unit, limit in rows
+        if value is not None
+    )
+
+
+def _recommendations(
+    cores: float, workers: float, cores_of: str, load: _Load, framework: str | None
+) -> tuple[Recommendation, ...]:
+    whole = max(1, math.floor(cores))
+    recommended = [
+        Recommendation(
+            "Start one thread in each process: processes that load the data are enough"
+            " to keep the cores busy. Of OpenCV, `cv2.setNumThreads(0)` in each worker.",
+            current="" if load.threads is None else f"{load.threads:.0f} threads",
+            suggested=count(whole, "thread at a time", "threads at a time"),
+            code=one_thread_line(framework, whole),
+        )
+    ]
+    if workers > whole:
+        recommended.append(
+            Recommendation(
+                "Load in no more processes than there are cores.",
+                current=count(round(workers), "worker", "workers"),
+                suggested=count(whole, "worker", "workers"),
+            )
+        )
+    if load.is_throttled:
+        recommended.append(
+            Recommendation(
+                "Give the container a higher CPU limit.", current=f"It has {cores_of}."
+            )
+        )
+    return tuple(recommended)
+
+
+def _gain(load: _Load, waiting: Waiting | None) -> Gain | None:
+    if waiting is None or not load.is_throttled:
+        return None
+    # All that a stop can take away is the time of the periods it fell into.
+    running = 1.0 - min(1.0, load.throttled or 0.0)
+    floors = (
+        Floor(waiting.compute_seconds, "the training step's own work"),
+        Floor(
+            running * waiting.step_seconds,
+            f"the {duration(running)} of each second in which nothing stops the job",
+        ),
+    )
+    return expected_gain(waiting.step_seconds, floors)
+
+
+def _explained(workers: float) -> tuple[str, ...]:
+    symptoms = ("preprocessing-is-cpu-bound", "data-wait-dominates")
+    # Workers that are stopped look like too few of them.
+    return ("too-few-loader-workers", *symptoms) if workers >= 1 else symptoms
+
+
+def _quality(
+    load: _Load, throttled: Samples | None, core_wait: Samples | None
+) -> float:
+    decisive = throttled if load.is_throttled else core_wait
+    return decisive.quality if decisive is not None else 1.0
+
+
+def _margin(load: _Load) -> float:
+    stopped = load.throttled if load.is_throttled else 0.0
+    waited = load.core_wait if load.is_crammed else 0.0
+    return max(
+        margin_above(stopped or 0.0, THROTTLED_SHARE),
+        margin_above(waited or 0.0, CORE_WAIT_SHARE),
+    )

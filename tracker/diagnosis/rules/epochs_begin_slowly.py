@@ -1,0 +1,252 @@
+"""Much time passes between epochs.
+
+## What it looks for
+The time between the last step of an epoch and the first one of the next, the wait for its first
+batch included. What a phase outside of the loop names, such as an evaluation, is left out.
+
+## Why it matters
+Many loaders end their workers with the epoch. Then each epoch starts processes, imports,
+opens the data set and fills its queue again, while the GPU stands idle.
+
+## When it is wrong
+An evaluation that no phase names looks like a slow start. Where the GPU works in that time,
+or nothing tells whether it does, that is unanswered; `with run.phase("evaluate"):` answers it.
+Where only the loader's setting speaks for it, the rule is less sure.
+
+Catalogue: D13, epoch boundary stall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.epochs import epoch_starts
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    COARSE,
+    MEASURED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.input_lines import lasting_workers_line
+from tracker.diagnosis.phases import PhaseKind, spans_of_kind
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.wording import count, duration, percent
+
+SPAN = Span.STAGE
+
+# Of the time from the first step to the last.
+BOUNDARY_SHARE = 0.03
+BOUNDARY_RELEASE_SHARE = 0.02
+CRITICAL_SHARE = 0.08
+FEWEST_BOUNDARIES = 2
+
+# A GPU that is busier than this between epochs does something that has no name.
+IDLE_GPU_PERCENT = 30.0
+FEWEST_READINGS = 3
+# A reading speaks of the second before it.
+READING_SECONDS = 1.0
+
+EVALUATION = 'evaluations between epochs, from `with run.phase("evaluate"):`'
+
+
+@dataclass(frozen=True, slots=True)
+class _Boundaries:
+    starts: Array  # of the gaps, in seconds since 1970
+    lengths: Array
+    named: Array  # seconds of each in phases
+    total_seconds: float
+
+    @property
+    def lost(self) -> Array:
+        return np.maximum(self.lengths - self.named, 0.0)
+
+    @property
+    def share(self) -> float:
+        return float(self.lost.sum()) / self.total_seconds
+
+
+def check(
+    step_seconds: Array,
+    step_end_seconds: Array,
+    gap_before_step_seconds: Array,
+    *,
+    spans: Mapping[str, Samples] | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    loader_workers: float | None = None,
+    loader_persistent_workers: float | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    boundaries = _find(
+        step_seconds, step_end_seconds, gap_before_step_seconds, spans or {}
+    )
+    limit = BOUNDARY_RELEASE_SHARE if already_open else BOUNDARY_SHARE
+    if boundaries is None or boundaries.share < limit:
+        return None
+
+    workers = round(loader_workers or 0)
+    restarts = workers > 0 and loader_persistent_workers == 0
+    gpu_percent = _gpu_between(boundaries, busiest_gpu_percent)
+    is_idle = gpu_percent is not None and gpu_percent < IDLE_GPU_PERCENT
+    is_named = (
+        spans_of_kind(spans or {}, PhaseKind.EVALUATE, PhaseKind.CHECKPOINT) is not None
+    )
+    works = gpu_percent is not None and not is_idle
+    if (works and not is_named) or not (is_idle or is_named or restarts):
+        return Abstention((EVALUATION,))
+    return _finding(
+        boundaries,
+        gpu_percent,
+        workers=workers,
+        restarts=restarts,
+        is_seen=is_idle or is_named,
+        framework=framework,
+    )
+
+
+def _find(
+    step_seconds: Array, ends: Array, gaps: Array, spans: Mapping[str, Samples]
+) -> _Boundaries | None:
+    rows = epoch_starts(step_seconds, gaps)
+    if len(rows) < FEWEST_BOUNDARIES:
+        return None
+    total = float(ends[-1] - ends[0] + step_seconds[0])
+    lengths = gaps[rows]
+    starts = ends[rows] - step_seconds[rows] - lengths
+    named = np.zeros(len(rows))
+    for span in spans.values():
+        # A phase belongs to the gap that it ends in; the clock of steps is as good.
+        place = np.searchsorted(starts, span.times / 1e6, side="right") - 1
+        inside = place >= 0
+        inside &= span.times / 1e6 <= (starts + lengths + 0.01)[place]
+        np.add.at(named, place[inside], span.values[inside])
+    return _Boundaries(starts, lengths, named, total) if total > 0 else None
+
+
+def _gpu_between(boundaries: _Boundaries, busiest: Samples | None) -> float | None:
+    """Return how busy the GPU was between epochs; None where too few readings say."""
+    if busiest is None:
+        return None
+    times = busiest.times / 1e6
+    place = np.searchsorted(boundaries.starts, times, side="right") - 1
+    starts, lengths = boundaries.starts[place], boundaries.lengths[place]
+    # A reading that began before the gap speaks of steps, too.
+    whole = (place >= 0) & (times <= starts + lengths)
+    whole &= times - starts >= READING_SECONDS
+    if whole.sum() < FEWEST_READINGS:
+        return None
+    return float(busiest.values[whole].mean())
+
+
+def _finding(
+    boundaries: _Boundaries,
+    gpu_percent: float | None,
+    *,
+    workers: int,
+    restarts: bool,
+    is_seen: bool,
+    framework: str | None,
+) -> Finding:
+    lost = float(boundaries.lost.sum())
+    number = len(boundaries.lengths)
+    mean = lost / number
+    is_critical = boundaries.share >= CRITICAL_SHARE
+    why = (
+        f" {count(workers, 'worker is', 'workers are')} started anew for each epoch."
+        if restarts
+        else ""
+    )
+    return Finding(
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=(
+            f"{duration(mean)} pass before each epoch, {percent(boundaries.share)} of the"
+            f" time in {number} of them, in no step and in no phase that has a name.{why}"
+        ),
+        evidence=_evidence(
+            boundaries, gpu_percent, mean, workers=workers, restarts=restarts
+        ),
+        recommendations=_recommendations(workers, framework, restarts=restarts),
+        disproof=(
+            "Put what runs between epochs into phases, such as"
+            ' `with run.phase("evaluate"):`: if they take this time, the loader does not.'
+        ),
+        gain=expected_gain(
+            boundaries.total_seconds,
+            (Floor(boundaries.total_seconds - lost, "the epochs themselves"),),
+        ),
+        quality=MEASURED if is_seen else COARSE,
+        margin=margin_above(boundaries.share, BOUNDARY_SHARE),
+        corroboration=AGREEING if restarts and is_seen else ALONE,
+    )
+
+
+def _evidence(
+    boundaries: _Boundaries,
+    gpu_percent: float | None,
+    mean: float,
+    *,
+    workers: int,
+    restarts: bool,
+) -> tuple[Evidence, ...]:
+    found = [
+        Evidence(
+            "gap_before_step_seconds",
+            "share of the time, without phases",
+            boundaries.share,
+            "share",
+            BOUNDARY_SHARE,
+        ),
+        Evidence("gap_before_step_seconds", "mean between two epochs", mean, "s"),
+        Evidence("spans", "phases between epochs", float(boundaries.named.sum()), "s"),
+    ]
+    if restarts:
+        found.append(Evidence("loader_persistent_workers", "0 is no", 0.0, "0 or 1"))
+        found.append(
+            Evidence("loader_workers", "as the loader says", workers, "processes")
+        )
+    if gpu_percent is not None:
+        found.append(
+            Evidence(
+                "busiest_gpu_percent",
+                "mean between epochs",
+                gpu_percent,
+                "%",
+                IDLE_GPU_PERCENT,
+            )
+        )
+    return tuple(found)
+
+
+def _recommendations(
+    workers: int, framework: str | None, *, restarts: bool
+) -> tuple[Recommendation, ...]:
+    return (
+        Recommendation(
+            "Keep the workers over all epochs."
+            if restarts
+            else "Start what loads the data once, and not for each epoch.",
+            current="workers that end with their epoch" if restarts else "",
+            suggested="workers that stay" if restarts else "",
+            code=lasting_workers_line(framework, workers),
+        ),
+        Recommendation(
+            "Make the data set cheap to open: list files once and keep the list, open"
+            " large files in the worker when they are first needed."
+        ),
+        Recommendation(
+            "Draw examples without an end, and count epochs by steps: the queue then"
+            " never runs empty."
+        ),
+    )

@@ -1,0 +1,155 @@
+"""The run is faster than the one before, and learns worse.
+
+## What it looks for
+A run on a ladder that sees more examples in a second than the run before it, and whose loss
+is higher after as long, beyond the noise of both losses and by more than 2 %.
+A loss of held-out data is compared where both runs have one.
+
+## Why it matters
+What counts is the time to a good model. Larger batches, fewer bits and another learning rate
+change what an example teaches, and can cost more than they save.
+
+## When it is wrong
+Noise is that within each run; another seed can differ by more. Two runs each would tell.
+A loss that is computed otherwise than before, such as a mean over another batch or with
+another regularisation, has another level for no loss of quality.
+A schedule that lowers the learning rate towards the end is at another place of it after equal
+time.
+
+Catalogue: P8, faster but worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    MEASURED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.quality import (
+    BEYOND_NOISE,
+    FEWEST_VALUES,
+    NOTABLE_SHARE,
+    Level,
+    QualityChange,
+    common_loss,
+    compare_quality,
+    curve_of,
+)
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array, EarlierRun, Times, Tracked
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.wording import percent
+
+SPAN = Span.STAGE
+
+# Of throughput: what is less is not faster.
+FASTER_RATIO = 1.03
+MICROSECONDS = 1_000_000
+
+__all__ = ["BEYOND_NOISE", "FEWEST_VALUES", "NOTABLE_SHARE", "check"]
+
+
+def check(
+    step_seconds: Array,
+    step_examples: Array,
+    step_times: Times,
+    losses: Mapping[str, Tracked],
+    rung_before: EarlierRun,
+) -> Answer:
+    ratio = _ratio(step_seconds, step_examples, rung_before)
+    path = common_loss(losses, rung_before.losses)
+    if ratio is None or path is None:
+        return Abstention(("a loss and counted examples in both runs",))
+    before = curve_of(
+        rung_before.losses[path], rung_before.step_times, rung_before.step_examples
+    )
+    after = curve_of(losses[path], step_times, step_examples)
+    if before is None or after is None:
+        return Abstention((f"at least {FEWEST_VALUES} values of a loss in both runs",))
+
+    change = compare_quality(path, before, after)
+    level = change.at_equal_time or change.at_equal_examples
+    if level is None:
+        return Abstention(("runs of comparable length",))
+    if ratio < FASTER_RATIO or not change.is_worse:
+        return None
+    return _finding(rung_before.name, ratio, change, level)
+
+
+def _ratio(
+    step_seconds: Array, step_examples: Array, earlier: EarlierRun
+) -> float | None:
+    seconds, before = float(step_seconds.sum()), earlier.examples_per_second
+    if not seconds > 0 or not before > 0 or not np.isfinite(before):
+        return None
+    return float(step_examples.sum()) / seconds / before
+
+
+def _finding(name: str, ratio: float, change: QualityChange, level: Level) -> Finding:
+    by_time = level is change.at_equal_time
+    return Finding(
+        severity=Severity.WARNING,
+        summary=(
+            f"This run sees {ratio:.2f} times as many examples in a second as {name}, and"
+            f" {change.path} is {level.after:.4g} after"
+            f" {'as long' if by_time else 'as many examples'}, where it was"
+            f" {level.before:.4g}."
+        ),
+        evidence=tuple(_evidence(change)),
+        recommendations=(
+            Recommendation(
+                "With a larger batch, raise the learning rate with it and warm it up; for"
+                " very large batches use an optimizer made for them, such as LAMB."
+            ),
+            Recommendation(
+                "With fewer bits, keep the parts that need them in 32 bits: the loss,"
+                " normalisation, and the weights that the optimizer updates."
+            ),
+            Recommendation(
+                "Compare the time to the loss you need, and take the step back if it is"
+                " longer."
+            ),
+        ),
+        disproof=(
+            "Run both again with another seed: if the order of the losses changes, it was"
+            " chance."
+        ),
+        quality=MEASURED,
+        margin=margin_above(
+            abs(level.change),
+            max(BEYOND_NOISE * level.noise, NOTABLE_SHARE * abs(level.before)),
+        ),
+        corroboration=AGREEING if change.costs_examples and by_time else ALONE,
+    )
+
+
+def _evidence(change: QualityChange) -> list[Evidence]:
+    named = (
+        ("after equal time", change.at_equal_time),
+        ("after equally many examples", change.at_equal_examples),
+    )
+    return [
+        Evidence(
+            "losses",
+            f"{change.path} {where}, above the run before"
+            f" ({percent(level.change / abs(level.before))})"
+            if level.before
+            else f"{change.path} {where}, above the run before",
+            level.change,
+            "",
+            max(BEYOND_NOISE * level.noise, NOTABLE_SHARE * abs(level.before)),
+        )
+        for where, level in named
+        if level is not None
+    ]

@@ -1,0 +1,108 @@
+"""The first request of a service is far slower than the others.
+
+## What it looks for
+A first request that takes at least 5 times as long as usual, and at least a second longer.
+
+## Why it matters
+Whoever comes first after each start waits, and a service that grows with its load starts
+often, just when many wait.
+
+## When it is wrong
+A first request that is larger than the others takes longer for its own sake.
+Loads that fail are not seen: a phase does not say whether it ended with an exception.
+With requests that overlap, the first one's time is an estimate.
+
+Catalogue: I4, cold start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    ALONE,
+    MEASURED,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.phases import PhaseKind, of_kind
+from tracker.diagnosis.requests import measure_requests
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Samples, Times
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.wording import duration, percent
+
+SPAN = Span.STAGE
+
+SLOW_FACTOR = 5.0
+SLOW_SECONDS = 1.0  # longer than usual
+# Of the first request: loading is named as the cause above.
+LOADING_SHARE = 0.50
+
+
+def check(requests: Mapping[str, Samples]) -> Answer:
+    found = measure_requests(requests)
+    if found is None:
+        return Abstention((TOO_SHORT,))
+    first, usual = float(found.seconds[0]), float(np.median(found.seconds))
+    if first < SLOW_FACTOR * usual or first - usual < SLOW_SECONDS or not usual > 0:
+        return None
+
+    loading = _loading_before(requests, found.times) / first
+    why = (
+        f" {percent(loading)} of it is loading the model."
+        if loading >= LOADING_SHARE
+        else ""
+    )
+    return Finding(
+        severity=Severity.NOTICE,
+        summary=(
+            f"The first request took {duration(first)}, {first / usual:.3g} times as"
+            f" long as usual ({duration(usual)}).{why}"
+        ),
+        evidence=(
+            Evidence(
+                "requests",
+                "the first against the median",
+                first / usual,
+                "times",
+                SLOW_FACTOR,
+            ),
+            Evidence("requests", "the first", first, "s"),
+            Evidence("requests", "median", usual, "s"),
+        ),
+        recommendations=(
+            Recommendation(
+                "Load the model and send it one request of the usual size before the"
+                " service says that it is ready: libraries, kernels and compilation are"
+                " then done.",
+                current="at the first request",
+                suggested="at start",
+                code="model(example)  # before the service says that it is ready",
+            ),
+            Recommendation(
+                "Store the weights in a format that is mapped rather than parsed, such as"
+                " safetensors, on a disk of the machine."
+            ),
+        ),
+        disproof=(
+            "Send a request of the usual size first: if it is as fast as the others, the"
+            " first one was larger."
+        ),
+        quality=MEASURED,
+        margin=margin_above(first / usual, SLOW_FACTOR),
+        corroboration=ALONE,
+    )
+
+
+def _loading_before(requests: Mapping[str, Samples], times: Times) -> float:
+    """Return the seconds of loading that ended before the first request did."""
+    loads = of_kind(requests, PhaseKind.LOAD_MODEL).values()
+    return sum(float(load.values[load.times <= times[0]].sum()) for load in loads)

@@ -1,0 +1,136 @@
+"""A GPU is unused while others work.
+
+## What it looks for
+GPUs that this run may see and on which nothing ever runs, beside at least one that works.
+
+## Why it matters
+They are reserved and paid for like the others, and could share the work.
+
+## When it is wrong
+On a machine where a run sees all GPUs and is meant to use one, leave the others out of its
+sight: what is not visible is not judged.
+Work that comes to a GPU only now and then, such as an evaluation, can lie outside of the
+part that is judged.
+A card that is cut into slices has no utilization, and is not judged.
+
+Catalogue: G1, GPU unused.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.finding import (
+    ALONE,
+    ONE_GPU,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.fleet import (
+    PERCENTILE,
+    UNUSED_PERCENT,
+    Gpus,
+    high_end,
+    names,
+    readings_of,
+)
+from tracker.diagnosis.frameworks import data_parallel_line
+from tracker.diagnosis.gain import USUAL_RECOVERY
+from tracker.diagnosis.statistics import margin_towards, typical
+from tracker.diagnosis.wording import percent
+
+UNUSED_RELEASE_PERCENT = 2.0
+# What the busiest GPU must at least do for the run to be at work.
+WORKING_PERCENT = 20.0
+FEWEST_GPUS = 2
+
+__all__ = ["UNUSED_PERCENT", "check"]
+
+
+def check(
+    gpus: Gpus, *, framework: str | None = None, already_open: bool = False
+) -> Answer:
+    readings = readings_of(gpus, "gpu_utilization_percent")
+    if len(gpus) < FEWEST_GPUS:
+        return Abstention((ONE_GPU,))
+    if len(readings) < FEWEST_GPUS:
+        return Abstention(("gpu_utilization_percent",))
+
+    limit = UNUSED_RELEASE_PERCENT if already_open else UNUSED_PERCENT
+    highest = {gpu: high_end(samples) for gpu, samples in readings.items()}
+    unused = [gpu for gpu, value in highest.items() if value < limit]
+    busy = max(typical(samples) for samples in readings.values())
+    if not unused or busy < WORKING_PERCENT:
+        return None
+
+    working = len(readings) - len(unused)
+    return Finding(
+        severity=Severity.WARNING,
+        summary=(
+            f"Nothing ran on {names(unused)}, while the busiest of {len(readings)} GPUs"
+            f" was busy {busy:.0f} % of the time."
+        ),
+        evidence=(
+            Evidence(
+                "gpu_utilization_percent",
+                f"{PERCENTILE:g}th percentile, of the unused GPU with most",
+                max(highest[gpu] for gpu in unused),
+                "%",
+                UNUSED_PERCENT,
+            ),
+            Evidence(
+                "gpu_utilization_percent",
+                "median, of the busiest GPU",
+                busy,
+                "%",
+                WORKING_PERCENT,
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                f"Start a process for each of the {len(readings)} GPUs, and train in"
+                " parallel.",
+                current=f"{working} in use",
+                suggested=f"{len(readings)} in use",
+                code=data_parallel_line(framework, len(readings)),
+            ),
+            Recommendation(
+                "Or ask for as many GPUs as the run uses, so that others get the rest.",
+                current=f"{len(readings)} visible",
+                suggested=f"{working}",
+                code=f"CUDA_VISIBLE_DEVICES={_numbers(highest, unused)}",
+            ),
+        ),
+        disproof=(
+            f"Hide {names(unused)} from the run: if it fails or gets slower, they were"
+            " in use."
+        ),
+        gain=_gain(working, len(readings)),
+        comes_after=("data-wait-dominates",),
+        quality=min(readings[gpu].quality for gpu in unused),
+        margin=margin_towards(
+            UNUSED_PERCENT - max(highest[gpu] for gpu in unused), 0.0, UNUSED_PERCENT
+        ),
+        corroboration=ALONE,
+    )
+
+
+def _numbers(highest: dict[int, float], unused: list[int]) -> str:
+    return ",".join(str(gpu) for gpu in highest if gpu not in unused)
+
+
+def _gain(working: int, there: int) -> Gain:
+    share = 1.0 - working / there
+    return Gain(
+        bound=1.0 / (1.0 - share),
+        likely=1.0 / (1.0 - USUAL_RECOVERY * share),
+        basis=(
+            f"{there} GPUs can do at most {there / working:.3g} times the work of"
+            f" {working}. Fixes usually recover {percent(USUAL_RECOVERY)} of the"
+            " difference."
+        ),
+        next_limit="communication between the GPUs",
+    )

@@ -1,0 +1,175 @@
+"""GPUs are loaded unequally.
+
+## What it looks for
+GPUs of one kind of which one does clearly more than another, or holds clearly more memory.
+How much each works is compared over time as a distribution (Wasserstein distance), so GPUs
+that work in turns are equal.
+
+## Why it matters
+The GPU with most to do decides how long a step takes, and the fullest one how large a batch
+may be. The others could do more.
+
+## When it is wrong
+Parts of a model on different GPUs need not be alike, and a first GPU that also evaluates or
+generates is meant to do more.
+A GPU that does nothing at all is another rule's.
+Memory is what the driver reports, whoever uses it; frameworks that reserve memory in
+advance are judged by their GPUs' work alone.
+The catalogue names no distance of distributions that counts; 20 points are what separates
+lasting differences from those of a step's course.
+
+Catalogue: G2, imbalance between GPUs.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    ONE_GPU,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.fleet import (
+    UNUSED_PERCENT,
+    Gpus,
+    distance,
+    facts_of,
+    high_end,
+    readings_of,
+)
+from tracker.diagnosis.frameworks import RESERVING
+from tracker.diagnosis.statistics import highest, margin_above
+from tracker.diagnosis.wording import percent
+
+NOTABLE_DISTANCE_PERCENT = 20.0
+DISTANCE_RELEASE_PERCENT = 15.0
+
+# Of a GPU's memory: how much more the fullest holds, and what it must at least hold.
+NOTABLE_MEMORY_SKEW = 0.20
+MEMORY_SKEW_RELEASE = 0.15
+FULLEST_MEMORY_SHARE = 0.30
+
+FEWEST_GPUS = 2
+
+
+def check(
+    gpus: Gpus, *, framework: str | None = None, already_open: bool = False
+) -> Answer:
+    if len(gpus) < FEWEST_GPUS:
+        return Abstention((ONE_GPU,))
+    if len(set(facts_of(gpus, "gpu_memory_total_bytes").values())) > 1:
+        return Abstention(("GPUs of one kind",))
+    used = {
+        gpu: samples
+        for gpu, samples in readings_of(gpus, "gpu_utilization_percent").items()
+        if high_end(samples) >= UNUSED_PERCENT
+    }
+    if len(used) < FEWEST_GPUS:
+        return Abstention(("two GPUs that work",))
+
+    most = max(used, key=lambda gpu: float(used[gpu].values.mean()))
+    least = min(used, key=lambda gpu: float(used[gpu].values.mean()))
+    apart = distance(used[most].values, used[least].values)
+    memory = {} if framework in RESERVING else _memory_shares(gpus, list(used))
+    fullest = max(memory.values(), default=0.0)
+    skew = fullest - min(memory.values(), default=0.0)
+
+    works_unequally = apart >= (
+        DISTANCE_RELEASE_PERCENT if already_open else NOTABLE_DISTANCE_PERCENT
+    )
+    holds_unequally = fullest >= FULLEST_MEMORY_SHARE and skew >= (
+        MEMORY_SKEW_RELEASE if already_open else NOTABLE_MEMORY_SKEW
+    )
+    if not works_unequally and not holds_unequally:
+        return None
+
+    said = []
+    if works_unequally:
+        said.append(
+            f"GPU {most} was busy {used[most].values.mean():.0f} % of the time and GPU"
+            f" {least} {used[least].values.mean():.0f} %."
+        )
+    if holds_unequally:
+        full = max(memory, key=memory.__getitem__)
+        empty = min(memory, key=memory.__getitem__)
+        said.append(
+            f"GPU {full} held {percent(memory[full])} of its memory and GPU {empty}"
+            f" {percent(memory[empty])}."
+        )
+    return Finding(
+        severity=Severity.WARNING if works_unequally else Severity.NOTICE,
+        summary=" ".join(said),
+        evidence=_evidence(apart, skew, fullest, knows_memory=bool(memory)),
+        recommendations=_RECOMMENDATIONS,
+        disproof=(
+            "Log how long a step's own work takes on each rank: if all are alike, what"
+            " one GPU does more is not part of the steps."
+        ),
+        comes_after=("data-wait-dominates",),
+        quality=min(samples.quality for samples in used.values()),
+        margin=max(
+            margin_above(apart, NOTABLE_DISTANCE_PERCENT) if works_unequally else 0.5,
+            margin_above(skew, NOTABLE_MEMORY_SKEW) if holds_unequally else 0.5,
+        ),
+        corroboration=AGREEING if works_unequally and holds_unequally else ALONE,
+    )
+
+
+def _memory_shares(gpus: Gpus, numbers: list[int]) -> dict[int, float]:
+    """Return the most that each GPU held; nothing unless it is known of all."""
+    totals = facts_of(gpus, "gpu_memory_total_bytes")
+    held = readings_of(gpus, "gpu_memory_used_bytes")
+    shares = {
+        gpu: highest(held[gpu]) / totals[gpu]
+        for gpu in numbers
+        if gpu in held and totals.get(gpu, 0.0) > 0
+    }
+    return shares if len(shares) == len(numbers) else {}
+
+
+def _evidence(
+    apart: float, skew: float, fullest: float, *, knows_memory: bool
+) -> tuple[Evidence, ...]:
+    work = Evidence(
+        "gpu_utilization_percent",
+        "distance between the GPU with most and the one with least",
+        apart,
+        "%",
+        NOTABLE_DISTANCE_PERCENT,
+    )
+    if not knows_memory:
+        return (work,)
+    return (
+        work,
+        Evidence(
+            "gpu_memory_used_bytes",
+            "highest, difference between the fullest and the emptiest GPU",
+            skew,
+            "share",
+            NOTABLE_MEMORY_SKEW,
+        ),
+        Evidence(
+            "gpu_memory_used_bytes",
+            "highest, share of the fullest GPU's memory",
+            fullest,
+            "share",
+            FULLEST_MEMORY_SHARE,
+        ),
+    )
+
+
+_RECOMMENDATIONS = (
+    Recommendation(
+        "Give each GPU an equal part of the work: batches of equal size and of about"
+        " equal length, and parts of the model that take equally long."
+    ),
+    Recommendation(
+        "Move what only one GPU does, such as gathering outputs, evaluation or sampling,"
+        " to the CPU, or share it among all."
+    ),
+)

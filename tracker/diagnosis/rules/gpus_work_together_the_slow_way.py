@@ -1,0 +1,151 @@
+"""Several GPUs work together the slow way.
+
+## What it looks for
+A model in PyTorch's `DataParallel` with several GPUs in sight, or ranks that exchange what is
+on their GPUs over `gloo`.
+
+## Why it matters
+`DataParallel` runs one Python process for all GPUs: it copies the model to each of them in
+every step and gathers all outputs on the first. `gloo` takes tensors through the host's
+memory, where `nccl` sends them from GPU to GPU.
+
+## When it is wrong
+A group with `gloo` beside one with `nccl`, for small messages between CPUs, is fine; only the
+default group is known.
+How much it costs depends on the model and is not known before it is tried.
+
+Catalogue: G5, DataParallel or slow backend.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.finding import (
+    ALONE,
+    MEASURED,
+    ONE_GPU,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.fleet import Gpus, high_end, readings_of
+from tracker.diagnosis.frameworks import data_parallel_line
+from tracker.diagnosis.rule import Span
+
+SPAN = Span.STAGE
+
+# Below, the GPUs take no part, and it does not matter how they would be told to.
+WORKING_PERCENT = 5.0
+FEWEST_GPUS = 2
+
+WORDS = ("model_wrapper", "distributed_backend")
+SLOW_WRAPPER = "DataParallel"
+SLOW_BACKEND = "gloo"
+
+
+def check(
+    gpus: Gpus,
+    *,
+    model_wrapper: str | None = None,
+    distributed_backend: str | None = None,
+    world_size: float | None = None,
+) -> Answer:
+    if len(gpus) < FEWEST_GPUS and (world_size or 1) < FEWEST_GPUS:
+        return Abstention((ONE_GPU,))
+    lacks = () if model_wrapper or distributed_backend else WORDS
+    busiest = max(
+        map(high_end, readings_of(gpus, "gpu_utilization_percent").values()),
+        default=None,
+    )
+    if lacks or busiest is None:
+        return Abstention(lacks or ("gpu_utilization_percent",))
+    if busiest < WORKING_PERCENT:
+        return None
+
+    work = Evidence(
+        "gpu_utilization_percent",
+        "95th percentile, of the busiest GPU",
+        busiest,
+        "%",
+        WORKING_PERCENT,
+    )
+    if model_wrapper == SLOW_WRAPPER and len(gpus) >= FEWEST_GPUS:
+        return _data_parallel(len(gpus), work)
+    if distributed_backend and _backend_of_gpus(distributed_backend) == SLOW_BACKEND:
+        return _over_the_host(int(world_size or 0), work)
+    return None
+
+
+def _backend_of_gpus(backend: str) -> str:
+    """Return what GPUs use of a description such as `cpu:gloo,cuda:nccl`."""
+    parts = [part.strip().partition(":") for part in backend.lower().split(",")]
+    named = {device: name for device, colon, name in parts if colon}
+    return named.get("cuda", "") if named else backend.strip().lower()
+
+
+def _data_parallel(gpus: int, work: Evidence) -> Finding:
+    return Finding(
+        title="DataParallel is slow on several GPUs",
+        severity=Severity.WARNING,
+        summary=(
+            f"The model is in DataParallel: one process drives {gpus} GPUs, copies the"
+            " model to each in every step, and gathers all outputs on the first."
+        ),
+        evidence=(work, Evidence("gpus", "GPUs in sight", float(gpus), "GPUs")),
+        recommendations=(
+            Recommendation(
+                "Start a process for each GPU and wrap the model in"
+                " DistributedDataParallel.",
+                current="DataParallel",
+                suggested="DistributedDataParallel",
+                code="model = DistributedDataParallel(model, device_ids=[local_rank])",
+            ),
+            Recommendation(
+                "Start the script so.", code=data_parallel_line("pytorch", gpus)
+            ),
+        ),
+        disproof=(
+            "Train some hundred steps with DistributedDataParallel: if examples per"
+            " second do not rise, DataParallel is not the limit."
+        ),
+        explains=("gpus-are-loaded-unequally",),
+        quality=MEASURED,
+        corroboration=ALONE,
+    )
+
+
+def _over_the_host(ranks: int, work: Evidence) -> Finding:
+    said = f"{ranks} ranks exchange" if ranks else "Ranks exchange"
+    return Finding(
+        title="Ranks with GPUs talk over gloo",
+        severity=Severity.WARNING,
+        summary=(
+            f"{said} what is on their GPUs over gloo, which takes it through the host's"
+            " memory."
+        ),
+        evidence=(
+            work,
+            *(
+                [Evidence("world_size", "ranks", float(ranks), "ranks")]
+                if ranks
+                else []
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Use nccl for what is on GPUs.",
+                current="gloo",
+                suggested="nccl",
+                code='torch.distributed.init_process_group("cpu:gloo,cuda:nccl")',
+            ),
+        ),
+        disproof=(
+            "Train some hundred steps over nccl: if steps take as long, the backend is"
+            " not the limit."
+        ),
+        explains=("communication-dominates",),
+        quality=MEASURED,
+        corroboration=ALONE,
+    )

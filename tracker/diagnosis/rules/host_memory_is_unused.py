@@ -1,0 +1,194 @@
+"""Memory that could hold the data is unused.
+
+## What it looks for
+Steps that wait for data while much of the memory that the job may use is free: enough for what
+an epoch reads, where loading waits for storage; or for twice what more workers would need.
+
+## Why it matters
+Data that are in memory are read from no disk, and workers that fit cost nothing but memory.
+
+## When it is wrong
+Little use of memory alone is no fault, and nothing is said where no step waits.
+How large the data are is taken from what an epoch reads; decoded, they may be larger.
+What a worker needs is guessed from the processes there are.
+
+Catalogue: D16, unused memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracker.diagnosis.epoch_reads import bytes_of_epochs
+from tracker.diagnosis.epochs import find_epochs
+from tracker.diagnosis.finding import (
+    ALONE,
+    SAMPLED,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.frameworks import loader_workers_line
+from tracker.diagnosis.input_lines import in_memory_line
+from tracker.diagnosis.loading import Loading, measure_loading
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import highest, margin_above
+from tracker.diagnosis.storage import measure_storage_wait
+from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.wording import count, percent, size
+
+SPAN = Span.STAGE
+
+# Of what is needed.
+ROOM_FOR_DATA = 1.25
+ROOM_FOR_WORKERS = 2.0
+
+# From here loading waits for storage: of the loading processes, and of time.
+BLOCKED_SHARE = 0.20
+PRESSURE_SHARE = 0.20
+# Of one core, by workers of which more could help.
+BUSY_WORKER_CORES = 0.80
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    what: str
+    needed: float
+    room: float  # times what is needed
+    recommendation: Recommendation
+
+
+def check(
+    *,
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    job_cpu_cores: Samples,
+    effective_cores: float,
+    job_memory_bytes: Samples,
+    memory_limit_bytes: float,
+    step_end_seconds: Array | None = None,
+    gap_before_step_seconds: Array | None = None,
+    cgroup_memory_used_bytes: Samples | None = None,
+    host_memory_used_bytes: Samples | None = None,
+    host_memory_bytes: float | None = None,
+    job_requested_bytes_per_second: Samples | None = None,
+    loader_workers: float | None = None,
+    job_workers: Samples | None = None,
+    workers_blocked: Samples | None = None,
+    io_pressure_share: Samples | None = None,
+    worker_cpu_cores: Samples | None = None,
+    job_main_cpu_cores: Samples | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    if waiting is None or not waiting.is_notable(already_open=already_open):
+        return None
+    used = highest(cgroup_memory_used_bytes or job_memory_bytes)
+    free = memory_limit_bytes - used
+    if host_memory_used_bytes is not None and host_memory_bytes is not None:
+        free = min(free, host_memory_bytes - highest(host_memory_used_bytes))
+
+    storage = measure_storage_wait(
+        loader_workers=loader_workers,
+        job_workers=job_workers,
+        workers_blocked=workers_blocked,
+        io_pressure_share=io_pressure_share,
+    )
+    loading = measure_loading(
+        waiting,
+        job_cpu_cores,
+        loader_workers=loader_workers,
+        job_workers=job_workers,
+        worker_cpu_cores=worker_cpu_cores,
+        job_main_cpu_cores=job_main_cpu_cores,
+    )
+    use = None
+    if storage and storage.exceeds(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE):
+        data = _bytes_of_epoch(
+            step_seconds,
+            step_end_seconds,
+            gap_before_step_seconds,
+            job_requested_bytes_per_second,
+        )
+        use = _for_data(data, free, framework)
+    if use is None and loading is not None and effective_cores > 0:
+        workers = loading.workers_that_keep_up(waiting, effective_cores)
+        use = _for_workers(loading, workers, free, used, framework)
+    return _finding(waiting, use, free, memory_limit_bytes) if use else None
+
+
+def _bytes_of_epoch(
+    seconds: Array, ends: Array | None, gaps: Array | None, requested: Samples | None
+) -> float | None:
+    if ends is None or gaps is None or requested is None:
+        return None
+    read = bytes_of_epochs(find_epochs(seconds, ends, gaps), requested)
+    return None if read is None else float(read.max())
+
+
+def _for_data(data: float | None, free: float, framework: str | None) -> _Use | None:
+    if not data or free < ROOM_FOR_DATA * data:
+        return None
+    return _Use(
+        "what an epoch reads",
+        data,
+        free / data,
+        Recommendation(
+            "Hold the data in memory.",
+            current=f"{size(free)} free",
+            suggested=f"{size(data)} for the data",
+            code=in_memory_line(framework),
+        ),
+    )
+
+
+def _for_workers(
+    loading: Loading, workers: int, free: float, used: float, framework: str | None
+) -> _Use | None:
+    more = workers - loading.workers
+    is_busy = loading.workers == 0 or loading.busy_cores >= BUSY_WORKER_CORES
+    if more <= 0 or not is_busy or not used > 0:
+        return None
+    needed = more * used / (loading.workers + 1)
+    if free < ROOM_FOR_WORKERS * needed:
+        return None
+    return _Use(
+        f"{count(more, 'more worker', 'more workers')}",
+        needed,
+        free / needed,
+        Recommendation(
+            "Load in more processes: there is memory for them.",
+            current=count(loading.workers, "worker", "workers"),
+            suggested=count(workers, "worker", "workers"),
+            code=loader_workers_line(framework, workers),
+        ),
+    )
+
+
+def _finding(waiting: Waiting, use: _Use, free: float, limit: float) -> Finding:
+    return Finding(
+        severity=Severity.NOTICE,
+        summary=(
+            f"{size(free)} of the {size(limit)} that the job may use are free,"
+            f" {use.room:.3g} times what {use.what} would take, while"
+            f" {percent(waiting.exposed_share)} of the time goes into waiting for data."
+        ),
+        evidence=(
+            Evidence("job_memory_bytes", "free, of the limit", free, "B", use.needed),
+            Evidence("memory_limit_bytes", "that the job may use", limit, "B"),
+            Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+        ),
+        recommendations=(use.recommendation,),
+        disproof=(
+            "Use the memory so for a few hundred steps: if they wait as long as now, it"
+            " was not what was missing."
+        ),
+        quality=SAMPLED,
+        margin=margin_above(use.room, 1.0),
+        corroboration=ALONE,
+    )

@@ -1,0 +1,211 @@
+"""Images are decoded on the CPU while the GPU's decoders are idle.
+
+## What it looks for
+Steps that wait for data that the CPU cannot prepare fast enough, where decoding is a good part
+of that work, and no decoder of a GPU does anything.
+
+## Why it matters
+GPUs decode JPEG files and video, some with engines of their own that training does not use.
+The CPU's cores are free for the rest then.
+
+## When it is wrong
+Decoding is known where a phase names it, in the process that logs; what workers do is not seen.
+The GPU gets extra work: measure it. Where the GPU is busy most of the time, the rule is silent.
+
+Catalogue: D10, decoding on the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.input_lines import gpu_decoder_line
+from tracker.diagnosis.loading import Loading, measure_loading
+from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.signals import Array, Fact, Samples
+from tracker.diagnosis.statistics import highest, margin_above, typical
+from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.wording import duration, percent
+
+# Of the CPU time that loading takes.
+DECODING_SHARE = 0.40
+MOST_GPU_PERCENT = 85.0
+# Of time; a decoder that is used at all is used more.
+IDLE_DECODER_PERCENT = 1.0
+
+# As of preprocessing that is bound by the CPU.
+FULL_CPU_SHARE = 0.80
+FULL_CPU_RELEASE_SHARE = 0.70
+BUSY_LOADER_CORES = 0.80
+BUSY_LOADER_RELEASE_CORES = 0.70
+
+ENGINES = ("gpu_jpeg_percent", "gpu_decoder_percent")
+DECODE_PHASE = 'the time of decoding, from `with run.phase("decode"):` around it'
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoding:
+    seconds: float  # per step
+    share: float  # of loading
+    engine_percent: float | None
+    gpu_percent: float
+
+
+def check(
+    *,
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    job_cpu_cores: Samples,
+    effective_cores: float,
+    busiest_gpu_percent: Samples,
+    gpus: Mapping[int, Mapping[str, Samples | Fact]],
+    phase_seconds: Mapping[str, Array] | None = None,
+    loader_workers: float | None = None,
+    job_workers: Samples | None = None,
+    worker_cpu_cores: Samples | None = None,
+    job_main_cpu_cores: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    if waiting is None or not waiting.is_notable(already_open=already_open):
+        return None
+    engine = _busiest_engine(gpus)
+    gpu_percent = typical(busiest_gpu_percent)
+    loading = measure_loading(
+        waiting,
+        job_cpu_cores,
+        loader_workers=loader_workers,
+        job_workers=job_workers,
+        worker_cpu_cores=worker_cpu_cores,
+        job_main_cpu_cores=job_main_cpu_cores,
+    )
+    if loading is None or not effective_cores > 0:
+        return Abstention(("loader_workers", "worker_cpu_cores"))
+    full = FULL_CPU_RELEASE_SHARE if already_open else FULL_CPU_SHARE
+    busy = BUSY_LOADER_RELEASE_CORES if already_open else BUSY_LOADER_CORES
+    is_cpu_bound = (
+        typical(job_cpu_cores) >= full * effective_cores or loading.busy_cores >= busy
+    )
+    gpu_has_time = (
+        gpu_percent <= MOST_GPU_PERCENT and (engine or 0.0) <= IDLE_DECODER_PERCENT
+    )
+    if not is_cpu_bound or not gpu_has_time:
+        return None
+
+    decoding = seconds_of_kind(phase_seconds or {}, PhaseKind.DECODE)
+    if decoding is None:
+        return Abstention((DECODE_PHASE,))
+    seconds = float(np.mean(decoding))
+    found = _Decoding(
+        seconds, min(1.0, seconds / loading.cpu_seconds), engine, gpu_percent
+    )
+    is_notable = found.share >= DECODING_SHARE
+    return _finding(waiting, loading, found, framework) if is_notable else None
+
+
+def _busiest_engine(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> float | None:
+    """Return how busy the decoders were at most; None where no card tells."""
+    found = [
+        highest(value)
+        for signals in gpus.values()
+        for name in ENGINES
+        if isinstance(value := signals.get(name), Samples) and len(value.values)
+    ]
+    return max(found) if found else None
+
+
+def _finding(
+    waiting: Waiting, loading: Loading, decoding: _Decoding, framework: str | None
+) -> Finding:
+    engines = (
+        " while the GPU's decoders are idle"
+        if decoding.engine_percent is not None
+        else ""
+    )
+    removed = waiting.exposed_share * decoding.share * waiting.step_seconds
+    return Finding(
+        severity=Severity.WARNING,
+        summary=(
+            f"Decoding takes {duration(decoding.seconds)} of CPU time for each batch,"
+            f" {percent(decoding.share)} of loading it{engines}, and"
+            f" {percent(waiting.exposed_share)} of the time goes into waiting for data."
+        ),
+        evidence=_evidence(waiting, loading, decoding),
+        recommendations=(
+            Recommendation(
+                "Decode on the GPU, and measure what the training step pays for it.",
+                code=gpu_decoder_line(framework),
+            ),
+            Recommendation(
+                "Or decode once, before training, and store smaller images or arrays.",
+                code='run = agent.init("my run", stage="preprocess")',
+            ),
+            Recommendation(
+                "Or take a faster decoder for the CPU, such as libjpeg-turbo's."
+            ),
+        ),
+        disproof=(
+            "Feed images that are decoded already: if steps wait as long as now, decoding"
+            " is not what they wait for."
+        ),
+        gain=expected_gain(
+            waiting.step_seconds,
+            (
+                Floor(waiting.compute_seconds, "the training step's own work"),
+                Floor(waiting.step_seconds - removed, "the rest of loading"),
+            ),
+        ),
+        explains=("preprocessing-is-cpu-bound", "data-wait-dominates"),
+        comes_after=("too-few-loader-workers",),
+        quality=SAMPLED,
+        margin=margin_above(decoding.share, DECODING_SHARE),
+        corroboration=ALONE if decoding.engine_percent is None else AGREEING,
+    )
+
+
+def _evidence(
+    waiting: Waiting, loading: Loading, decoding: _Decoding
+) -> tuple[Evidence, ...]:
+    found = [
+        Evidence(
+            "phase_seconds",
+            "decoding, share of the CPU time of loading",
+            decoding.share,
+            "share",
+            DECODING_SHARE,
+        ),
+        Evidence(
+            "job_cpu_cores", "CPU time to load one batch", loading.cpu_seconds, "s"
+        ),
+        Evidence(
+            "busiest_gpu_percent", "median", decoding.gpu_percent, "%", MOST_GPU_PERCENT
+        ),
+        Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+    ]
+    if decoding.engine_percent is not None:
+        found.append(
+            Evidence(
+                "gpu_jpeg_percent",
+                "highest, of all decoders",
+                decoding.engine_percent,
+                "%",
+                IDLE_DECODER_PERCENT,
+            )
+        )
+    return tuple(found)

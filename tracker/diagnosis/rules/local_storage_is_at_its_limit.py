@@ -1,0 +1,261 @@
+"""Local storage delivers no more.
+
+## What it looks for
+Steps that wait for data while those that load it wait for storage, and the job reads nearly
+as fast as any run of this project ever did on this host.
+
+## Why it matters
+Behind a disk that delivers all it can, more workers and more cores only wait together.
+
+## When it is wrong
+The best rate is one that was seen, not what the disk could do: where no run has ever read
+faster, a reader that asks for one piece after the other looks the same. A process that
+loads by itself is such a reader, and the rule is less sure then.
+Rates are those of the host's runs, not of one disk: a faster disk beside it raises the limit.
+Where it is not known that the data are local, local disks must have delivered half of what
+the job read, as far as they are counted.
+Pressure of storage may come from writing; where the job writes more than it reads, the rule
+says nothing.
+
+Catalogue: D6, local storage throughput.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    COARSE,
+    CONTRADICTED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.input_lines import in_memory_line, shards_line
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import average, highest, typical
+from tracker.diagnosis.storage import (
+    WAITING_SIGNALS,
+    StorageWait,
+    measure_storage_wait,
+)
+from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.wording import duration, percent, size
+
+# Of the loading processes, and of time.
+BLOCKED_SHARE = 0.30
+BLOCKED_RELEASE_SHARE = 0.20
+PRESSURE_SHARE = 0.20
+PRESSURE_RELEASE_SHARE = 0.14
+
+SHARE_OF_BEST_RATE = 0.80
+# What is read so slowly is no load for any disk: the limit is another one.
+LOWEST_RATE_BYTES_PER_SECOND = 1_000_000.0
+
+# Of what the job reads, by local disks: the rest comes over a network.
+LEAST_PART_OF_DISKS = 0.50
+
+CRITICAL_SHARE = 0.20
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    bytes_per_second: float
+    best: float
+    is_best_of_earlier_runs: bool
+    seconds_of_a_read: float | None
+    queue: float | None
+
+    @property
+    def share(self) -> float:
+        return self.bytes_per_second / self.best
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    job_read_bytes_per_second: Samples,
+    *,
+    best_read_bytes_per_second: float | None = None,
+    job_write_bytes_per_second: Samples | None = None,
+    loader_workers: float | None = None,
+    job_workers: Samples | None = None,
+    workers_blocked: Samples | None = None,
+    io_pressure_share: Samples | None = None,
+    cgroup_read_bytes_per_second: Samples | None = None,
+    host_disk_read_bytes_per_second: Samples | None = None,
+    host_disk_read_seconds: Samples | None = None,
+    host_disk_queue: Samples | None = None,
+    data_is_on_network: float | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    if waiting is None or not waiting.is_notable(already_open=already_open):
+        return None
+    is_elsewhere = data_is_on_network or (
+        data_is_on_network is None
+        and _comes_from_elsewhere(
+            job_read_bytes_per_second,
+            cgroup_read_bytes_per_second or host_disk_read_bytes_per_second,
+        )
+    )
+    rate = typical(job_read_bytes_per_second)
+    is_trickle = rate < LOWEST_RATE_BYTES_PER_SECOND
+    if (
+        is_elsewhere
+        or is_trickle
+        or _writes_more(job_read_bytes_per_second, job_write_bytes_per_second)
+    ):
+        return None
+    storage = measure_storage_wait(
+        loader_workers=loader_workers,
+        job_workers=job_workers,
+        workers_blocked=workers_blocked,
+        io_pressure_share=io_pressure_share,
+    )
+    if storage is None:
+        return Abstention(WAITING_SIGNALS)
+    if not storage.exceeds(
+        blocked=BLOCKED_RELEASE_SHARE if already_open else BLOCKED_SHARE,
+        pressure=PRESSURE_RELEASE_SHARE if already_open else PRESSURE_SHARE,
+    ):
+        return None
+
+    own_best = highest(job_read_bytes_per_second)
+    reading = _Reading(
+        bytes_per_second=rate,
+        best=max(own_best, best_read_bytes_per_second or 0.0),
+        is_best_of_earlier_runs=best_read_bytes_per_second is not None,
+        seconds_of_a_read=_typical(host_disk_read_seconds),
+        queue=_typical(host_disk_queue),
+    )
+    if reading.share < SHARE_OF_BEST_RATE:
+        return None
+    return _finding(waiting, storage, reading, loader_workers, framework)
+
+
+def _comes_from_elsewhere(read: Samples, of_disks: Samples | None) -> bool:
+    """Whether local disks delivered too little to be where the job reads from."""
+    if of_disks is None:
+        return False
+    return average(of_disks.values) < LEAST_PART_OF_DISKS * average(read.values)
+
+
+def _writes_more(read: Samples, written: Samples | None) -> bool:
+    return written is not None and typical(written) > typical(read)
+
+
+def _typical(samples: Samples | None) -> float | None:
+    return typical(samples) if samples is not None and len(samples.values) else None
+
+
+def _finding(
+    waiting: Waiting,
+    storage: StorageWait,
+    reading: _Reading,
+    loader_workers: float | None,
+    framework: str | None,
+) -> Finding:
+    is_critical = waiting.exposed_share >= CRITICAL_SHARE
+    # A single reader is slow on any disk: more of them are tried first.
+    is_single = loader_workers == 0
+    symptoms = ("preprocessing-is-cpu-bound", "batches-come-in-bursts")
+    return Finding(
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=(
+            f"The job reads {size(reading.bytes_per_second)} a second,"
+            f" {percent(reading.share)} of the best rate that"
+            f" {_whose(reading)}, and {percent(waiting.exposed_share)} of the time"
+            " goes into waiting for data while loading waits for storage."
+        ),
+        evidence=_evidence(waiting, storage, reading),
+        recommendations=_recommendations(reading, framework),
+        disproof=(
+            "Copy a part of the data into /dev/shm and train on that: if steps wait as"
+            " long as now, storage is not what they wait for."
+        ),
+        gain=expected_gain(
+            waiting.step_seconds,
+            (Floor(waiting.compute_seconds, "the training step's own work"),),
+        ),
+        explains=(
+            *(() if is_single else ("too-few-loader-workers",)),
+            *symptoms,
+            "host-memory-is-unused",
+            "data-wait-dominates",
+        ),
+        quality=(
+            storage.quality
+            if reading.is_best_of_earlier_runs
+            else min(storage.quality, COARSE)
+        ),
+        margin=storage.margin(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE),
+        corroboration=_corroboration(storage, is_single=is_single),
+    )
+
+
+def _whose(reading: _Reading) -> str:
+    if reading.is_best_of_earlier_runs:
+        return "runs of this project have had on this host"
+    return "this run has had"
+
+
+def _corroboration(storage: StorageWait, *, is_single: bool) -> float:
+    if is_single:
+        return CONTRADICTED
+    agree = (storage.blocked_share or 0.0) >= BLOCKED_SHARE and (
+        storage.pressure_share or 0.0
+    ) >= PRESSURE_SHARE
+    return AGREEING if agree else ALONE
+
+
+def _evidence(
+    waiting: Waiting, storage: StorageWait, reading: _Reading
+) -> tuple[Evidence, ...]:
+    found = [
+        Evidence(
+            "job_read_bytes_per_second",
+            f"median, with a best of {size(reading.best)} a second",
+            reading.bytes_per_second,
+            "B/s",
+            SHARE_OF_BEST_RATE * reading.best,
+        ),
+        *storage.evidence(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE),
+        Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+    ]
+    if reading.seconds_of_a_read is not None:
+        found.append(
+            Evidence("host_disk_read_seconds", "median", reading.seconds_of_a_read, "s")
+        )
+    if reading.queue is not None:
+        found.append(Evidence("host_disk_queue", "median", reading.queue, "requests"))
+    return tuple(found)
+
+
+def _recommendations(
+    reading: _Reading, framework: str | None
+) -> tuple[Recommendation, ...]:
+    slow = reading.seconds_of_a_read
+    took = f" A read takes {duration(slow)} there now." if slow else ""
+    return (
+        Recommendation(
+            f"Put the data on a faster disk, such as a local NVMe disk.{took}",
+            current=f"{size(reading.bytes_per_second)} a second",
+        ),
+        Recommendation(
+            "Read less for each example: store what training needs of it, resized and"
+            " compressed, in a few large files that are read from beginning to end.",
+            code=shards_line(framework),
+        ),
+        Recommendation(
+            "Hold the data in memory, if they fit.", code=in_memory_line(framework)
+        ),
+    )

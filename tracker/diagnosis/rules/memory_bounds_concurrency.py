@@ -1,0 +1,145 @@
+"""GPU memory limits how many requests are served at once.
+
+## What it looks for
+Requests that wait for their turn while the GPU's memory is full and its processors have room
+for more.
+
+## Why it matters
+Each request in progress holds memory: of a generating model, its keys and values. With more
+room, more requests would be computed together.
+
+## When it is wrong
+A server that takes all memory when it starts has it full by design; then only the server's
+own count of used blocks says more. Where the framework's allocator is known, what tensors
+use counts, not what is reserved.
+Requests that wait because computing is the limit are another matter: a GPU whose processors
+work most of the time is left out.
+Requests that are refused are not seen.
+
+Catalogue: I3, memory bounds concurrency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tracker.diagnosis.finding import (
+    ALONE,
+    SAMPLED,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.fleet import Gpus, facts_of, median_of
+from tracker.diagnosis.frameworks import RESERVING
+from tracker.diagnosis.phases import PhaseKind
+from tracker.diagnosis.requests import NO_PARTS, measure_requests
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import margin_above, margin_towards
+from tracker.diagnosis.wording import percent
+
+FULL_MEMORY_SHARE = 0.95
+FULL_RELEASE_SHARE = 0.93
+QUEUE_SHARE = 0.10
+QUEUE_RELEASE_SHARE = 0.07
+
+# Above, the processors are the limit, not the memory.
+BUSY_WORK_PERCENT = 70.0
+BUSY_GPU_PERCENT = 95.0
+
+
+def check(
+    requests: Mapping[str, Samples],
+    gpus: Gpus,
+    *,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    found = measure_requests(requests)
+    if found is None:
+        return Abstention((TOO_SHORT,))
+    if not found.times_of(PhaseKind.QUEUE):
+        return Abstention((NO_PARTS,))
+    if framework in RESERVING:
+        return Abstention((f"memory in use as {framework} itself counts it",))
+    full = _fullest(gpus)
+    if full is None:
+        return Abstention(("gpu_memory_used_bytes", "gpu_memory_total_bytes"))
+
+    gpu, signal, share = full
+    queue = found.share(PhaseKind.QUEUE)
+    is_full = share >= (FULL_RELEASE_SHARE if already_open else FULL_MEMORY_SHARE)
+    waits = queue >= (QUEUE_RELEASE_SHARE if already_open else QUEUE_SHARE)
+    if not is_full or not waits or _computes_all_the_time(gpus, gpu):
+        return None
+
+    return Finding(
+        severity=Severity.WARNING,
+        summary=(
+            f"Requests wait {percent(queue)} of their time for their turn while"
+            f" {percent(share)} of the memory of GPU {gpu} is full and its processors"
+            " are not."
+        ),
+        evidence=(
+            Evidence(
+                signal,
+                "median, share of the GPU's memory",
+                share,
+                "share",
+                FULL_MEMORY_SHARE,
+            ),
+            Evidence(
+                "requests",
+                "waiting for a turn, share of the requests' time",
+                queue,
+                "share",
+                QUEUE_SHARE,
+            ),
+        ),
+        recommendations=_RECOMMENDATIONS,
+        disproof=(
+            "Halve the longest request that is accepted: if as many wait, memory is not"
+            " what they wait for."
+        ),
+        quality=SAMPLED,
+        margin=min(
+            margin_above(queue, QUEUE_SHARE),
+            margin_towards(share, FULL_MEMORY_SHARE, 1.0),
+        ),
+        corroboration=ALONE,
+    )
+
+
+def _fullest(gpus: Gpus) -> tuple[int, str, float] | None:
+    totals = facts_of(gpus, "gpu_memory_total_bytes")
+    shares = []
+    for gpu, total in totals.items():
+        for signal in ("gpu_allocator_allocated_bytes", "gpu_memory_used_bytes"):
+            held = median_of(gpus, signal, gpu)
+            if held is not None and total > 0:
+                shares.append((gpu, signal, held / total))
+                break
+    return max(shares, key=lambda found: found[2], default=None)
+
+
+def _computes_all_the_time(gpus: Gpus, gpu: int) -> bool:
+    work = median_of(gpus, "gpu_sm_active_percent", gpu)
+    if work is not None:
+        return work >= BUSY_WORK_PERCENT
+    busy = median_of(gpus, "gpu_utilization_percent", gpu)
+    return busy is None or busy >= BUSY_GPU_PERCENT
+
+
+_RECOMMENDATIONS = (
+    Recommendation("Store the weights in fewer bits: 8 or 4 instead of 16."),
+    Recommendation(
+        "Keep keys and values in pages or in 8 bits, and limit the length of requests."
+    ),
+    Recommendation(
+        "Spread the model over more GPUs, or serve it from one with more memory."
+    ),
+)

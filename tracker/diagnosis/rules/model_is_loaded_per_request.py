@@ -1,0 +1,216 @@
+"""The model is loaded again for requests.
+
+## What it looks for
+Phases named `load_model` that repeat with the requests of a service and take a notable part
+of their time. A service of several models names them `load_model/<name>`: each has to be
+loaded again and again to count.
+Where no loading is timed, memory of a GPU that rises and falls by as much as a model, about as
+often as requests come, says it too, less surely.
+
+## Why it matters
+A request waits for the file, the copy to the GPU and the first run of the model, which the
+one before has just done. The GPU computes nothing meanwhile.
+
+## When it is wrong
+New processes of a service that grows load the model once each; they have to come as often
+as a tenth of the requests to look like this.
+A service of more models than memory holds has to load some again; how often depends on what
+is asked for.
+
+Catalogue: I1, model loaded per request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    INFERRED,
+    MEASURED,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.fleet import Gpus, readings_of
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.phases import PhaseKind
+from tracker.diagnosis.requests import Requests, measure_requests
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.sawtooth import find_sawtooth
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.wording import duration, percent, size
+
+SPAN = Span.STAGE
+
+# Of one model: loads, and how many for each request.
+FEWEST_LOADS = 3
+LOADS_PER_REQUEST = 0.10
+# Of the time of requests.
+NOTABLE_SHARE = 0.05
+CRITICAL_SHARE = 0.50
+
+# Of a GPU's memory that rises and falls.
+SMALLEST_MODEL_BYTES = 256.0 * 1024**2
+SHARE_OF_MODEL = 0.50
+FEWEST_RISES = 5
+RISES_PER_REQUEST = 0.50
+
+LINE = "model = load_model()  # once, before the first request"
+
+
+def check(
+    requests: Mapping[str, Samples],
+    *,
+    gpus: Gpus | None = None,
+    model_parameter_bytes: float | None = None,
+    job_requested_bytes_per_second: Samples | None = None,
+) -> Answer:
+    found = measure_requests(requests)
+    if found is None:
+        return Abstention((TOO_SHORT,))
+    if not found.loads:
+        return _by_memory(
+            found, gpus or {}, model_parameter_bytes, job_requested_bytes_per_second
+        )
+
+    most = max(found.loads.values())
+    share = found.share(PhaseKind.LOAD_MODEL)
+    per_request = most / found.count
+    if most < FEWEST_LOADS or per_request < LOADS_PER_REQUEST or share < NOTABLE_SHARE:
+        return None
+
+    loads = sum(found.loads.values())
+    seconds = share * float(found.seconds.sum())
+    return Finding(
+        severity=Severity.CRITICAL if share >= CRITICAL_SHARE else Severity.WARNING,
+        summary=(
+            f"{loads} loads of a model for {found.count} requests, each"
+            f" {duration(seconds / loads)}: {percent(share)} of the requests' time."
+        ),
+        evidence=(
+            Evidence(
+                "requests",
+                "loads of one model for each request",
+                per_request,
+                "loads",
+                LOADS_PER_REQUEST,
+            ),
+            Evidence(
+                "requests",
+                "loading, share of the requests' time",
+                share,
+                "share",
+                NOTABLE_SHARE,
+            ),
+            Evidence("requests", "mean of a request", found.mean_seconds, "s"),
+        ),
+        recommendations=_RECOMMENDATIONS,
+        disproof=(
+            "Send the same request twice in a row: if the second is as slow as the first"
+            " although nothing is loaded, loading is not what it waits for."
+        ),
+        gain=_gain(found, share),
+        explains=("first-request-is-slow",),
+        quality=MEASURED,
+        margin=margin_above(per_request, LOADS_PER_REQUEST),
+        corroboration=AGREEING,
+    )
+
+
+def _gain(found: Requests, share: float) -> Gain:
+    return expected_gain(
+        found.mean_seconds,
+        (Floor(found.mean_seconds * (1.0 - share), "the rest of a request"),),
+    )
+
+
+def _by_memory(
+    found: Requests,
+    gpus: Gpus,
+    model_bytes: float | None,
+    reading: Samples | None,
+) -> Answer:
+    """Look for memory that is taken and given back with the requests."""
+    memory = readings_of(gpus, "gpu_memory_used_bytes")
+    if not memory:
+        return Abstention(('the loading of models: with run.phase("load_model"):',))
+    gpu, tooth = max(
+        ((gpu, find_sawtooth(samples)) for gpu, samples in memory.items()),
+        key=lambda pair: pair[1].height,
+    )
+    least = max(SMALLEST_MODEL_BYTES, SHARE_OF_MODEL * (model_bytes or 0.0))
+    often = RISES_PER_REQUEST * min(found.count, _readings_between(memory[gpu]))
+    if tooth.height < least or tooth.rises < max(FEWEST_RISES, often):
+        return None
+
+    is_read = _is_read_each_time(reading, tooth.height, tooth.rises)
+    return Finding(
+        severity=Severity.WARNING,
+        summary=(
+            f"The memory of GPU {gpu} rose by {size(tooth.height)} and fell again"
+            f" {tooth.rises} times in {found.count} requests"
+            f"{', and files of that size were read' if is_read else ''}: a model seems"
+            " to be loaded for each."
+        ),
+        evidence=(
+            Evidence(
+                "gpu_memory_used_bytes", "height of a rise", tooth.height, "B", least
+            ),
+            Evidence(
+                "gpu_memory_used_bytes",
+                "rises",
+                float(tooth.rises),
+                "times",
+                float(FEWEST_RISES),
+            ),
+        ),
+        recommendations=(
+            *_RECOMMENDATIONS,
+            Recommendation(
+                "Time the loading, so that its share of a request is known.",
+                code='with run.phase("load_model"):',
+            ),
+        ),
+        disproof="Time the loading of the model: if it loads once, this is wrong.",
+        explains=("first-request-is-slow",),
+        quality=min(1.0, 2 * INFERRED) if is_read else INFERRED,
+        margin=1.0,
+        corroboration=AGREEING if is_read else ALONE,
+    )
+
+
+def _readings_between(samples: Samples) -> int:
+    """Return how many rises these readings could show: one needs two of them."""
+    return len(samples.values) // 2
+
+
+def _is_read_each_time(reading: Samples | None, height: float, rises: int) -> bool:
+    if reading is None or len(reading.times) < 2:  # noqa: PLR2004 - an interval
+        return False
+    seconds = float(reading.times[-1] - reading.times[0]) / 1e6
+    total = float(reading.values.mean()) * seconds
+    return SHARE_OF_MODEL * height <= total / rises <= height / SHARE_OF_MODEL
+
+
+_RECOMMENDATIONS = (
+    Recommendation(
+        "Load the model when the service starts, and keep it; watch its file, and load"
+        " it again only when that has changed.",
+        current="for requests",
+        suggested="once",
+        code=LINE,
+    ),
+    Recommendation(
+        "If several models share a GPU, keep those that are asked for most, as many as"
+        " memory holds.",
+        code="@functools.lru_cache(maxsize=4)",
+    ),
+)

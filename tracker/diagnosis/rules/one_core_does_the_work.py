@@ -1,0 +1,234 @@
+"""One core of the host does all the work.
+
+## What it looks for
+A training process that keeps one core busy and no more, while the job's other cores and the
+GPU have time to spare, and time is lost outside of the model: in waiting for workers' batches,
+or in steps between the phases that compute.
+
+## Why it matters
+Python runs one thread at a time. Collating, metrics and logging in the main thread, or threads
+that load, share one core then, however many there are; an average over all cores hides it.
+
+## When it is wrong
+A process that waits for its GPU keeps a core busy, too: the GPU must be idle for a good part.
+A script that starts very many small kernels looks alike; its time is lost within the phases
+`forward` and `backward`, and where no phase says so, the rule does not judge.
+A training process that loads by itself is one of too few loader workers.
+
+Catalogue: D5, one core or interpreter lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.signals import Array, Fact, Samples
+from tracker.diagnosis.statistics import margin_towards, typical
+from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.wording import cores, duration, percent
+
+# Of one core, by the training process.
+BUSY_CORES = 0.90
+BUSY_RELEASE_CORES = 0.80
+# A process that uses more has threads that run beside each other.
+MOST_CORES = 1.30
+# Of all other cores of the job.
+MOST_OF_OTHER_CORES = 0.30
+MOST_GPU_PERCENT = 70.0
+
+# Of step time, outside of the model.
+LOST_SHARE = 0.10
+LOST_RELEASE_SHARE = 0.07
+CRITICAL_SHARE = 0.20
+
+FEWEST_CORES = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    main_cores: float
+    other_share: float  # of the job's other cores
+    effective_cores: float
+    gpu_percent: float
+    waiting: Waiting
+    waited_share: float  # for batches that others load
+    outside_share: float | None  # of step time, in no phase and not waiting
+
+    @property
+    def lost_share(self) -> float:
+        return min(1.0, self.waited_share + (self.outside_share or 0.0))
+
+
+def check(
+    *,
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    job_cpu_cores: Samples,
+    job_main_cpu_cores: Samples,
+    effective_cores: float,
+    busiest_gpu_percent: Samples,
+    gpus: Mapping[int, Mapping[str, Samples | Fact]],
+    job_main_thread_cpu_cores: Samples | None = None,
+    loader_workers: float | None = None,
+    job_workers: Samples | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    already_open: bool = False,
+) -> Answer:
+    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    if waiting is None or not gpus or not effective_cores >= FEWEST_CORES:
+        return None
+    main = typical(job_main_cpu_cores)
+    if job_main_thread_cpu_cores is not None and main > MOST_CORES:
+        main = typical(job_main_thread_cpu_cores)
+    others = max(0.0, typical(job_cpu_cores) - main) / (effective_cores - 1.0)
+    gpu_percent = typical(busiest_gpu_percent)
+    busy = BUSY_RELEASE_CORES if already_open else BUSY_CORES
+    if not (
+        busy <= main <= MOST_CORES
+        and others < MOST_OF_OTHER_CORES
+        and gpu_percent < MOST_GPU_PERCENT
+    ):
+        return None
+
+    workers = loader_workers
+    if workers is None and job_workers is not None:
+        workers = typical(job_workers)
+    host = _Host(
+        main,
+        others,
+        effective_cores,
+        gpu_percent,
+        waiting,
+        waited_share=waiting.exposed_share if workers else 0.0,
+        outside_share=_outside(step_seconds, data_wait_seconds, phase_seconds),
+    )
+    if host.lost_share < (LOST_RELEASE_SHARE if already_open else LOST_SHARE):
+        # Waiting is another rule's; of the rest it is not known where it goes.
+        is_known = host.outside_share is not None or waiting.is_notable(
+            already_open=already_open
+        )
+        return None if is_known else Abstention(("phase_seconds",))
+    return _finding(host)
+
+
+def _outside(
+    seconds: Array, waits: Array, phases: Mapping[str, Array] | None
+) -> float | None:
+    """Return the share of time in no phase; None where the model's are not timed."""
+    computing = [
+        seconds_of_kind(phases or {}, kind)
+        for kind in (PhaseKind.FORWARD, PhaseKind.BACKWARD)
+    ]
+    if any(found is None for found in computing):
+        return None
+    timed = np.sum([*(phases or {}).values()], axis=0)
+    # What logs and counts metrics is no work of the model either.
+    logging = seconds_of_kind(phases or {}, PhaseKind.LOG)
+    if logging is not None:
+        timed = timed - logging
+    left = np.clip(seconds - np.minimum(waits, seconds) - timed, 0.0, None)
+    return float(left.sum() / seconds.sum())
+
+
+def _finding(host: _Host) -> Finding:
+    waiting = host.waiting
+    is_critical = host.lost_share >= CRITICAL_SHARE
+    lost = host.lost_share * waiting.step_seconds
+    return Finding(
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=(
+            f"The training process keeps {cores(host.main_cores)} of"
+            f" {host.effective_cores:g} busy and the others"
+            f" {percent(host.other_share)}, the GPU works {host.gpu_percent:.0f} % of"
+            f" the time, and {duration(lost)} of every"
+            f" {duration(waiting.step_seconds)} step pass outside of the model."
+        ),
+        evidence=_evidence(host),
+        recommendations=(
+            Recommendation(
+                "Take work out of the main thread: collate and augment in the loader's"
+                " workers, count metrics on the GPU, log every 50th step.",
+                code='with run.phase("log"):  # times what is suspected',
+            ),
+            Recommendation(
+                "Use processes and not threads for Python code that computes; of"
+                " reinforcement learning, environments in processes of their own.",
+                current=f"{cores(host.main_cores)} busy",
+                suggested=f"up to {cores(host.effective_cores)}",
+            ),
+            Recommendation(
+                "Replace loops over examples by operations on whole arrays."
+            ),
+        ),
+        disproof=(
+            "Look at the main thread with `py-spy top`: if it spends its time within"
+            " forward and backward, small kernels are the limit and not the host's work."
+        ),
+        gain=expected_gain(
+            waiting.step_seconds,
+            (Floor(waiting.step_seconds - lost, "the time within the model's phases"),),
+        ),
+        explains=_explained(host),
+        quality=SAMPLED,
+        margin=margin_towards(min(host.main_cores, 1.0), BUSY_CORES, 1.0),
+        corroboration=AGREEING if host.outside_share is not None else ALONE,
+    )
+
+
+def _explained(host: _Host) -> tuple[str, ...]:
+    """Waiting that others cause is not explained by work in the step."""
+    if host.waited_share >= host.lost_share / 2:
+        return ("preprocessing-is-cpu-bound", "data-wait-dominates")
+    return ()
+
+
+def _evidence(host: _Host) -> tuple[Evidence, ...]:
+    found = [
+        Evidence(
+            "job_main_cpu_cores",
+            f"median, of {host.effective_cores:g} cores",
+            host.main_cores,
+            "cores",
+            BUSY_CORES,
+        ),
+        Evidence(
+            "job_cpu_cores",
+            "share of the other cores in use",
+            host.other_share,
+            "share",
+            MOST_OF_OTHER_CORES,
+        ),
+        Evidence(
+            "busiest_gpu_percent", "median", host.gpu_percent, "%", MOST_GPU_PERCENT
+        ),
+        Evidence(
+            "data_wait_seconds", "share of step time", host.waiting.share, "share"
+        ),
+    ]
+    if host.outside_share is not None:
+        found.append(
+            Evidence(
+                "phase_seconds",
+                "share of step time in no phase of the model",
+                host.outside_share,
+                "share",
+                LOST_SHARE,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,265 @@
+"""One rank makes the others wait.
+
+## What it looks for
+A rank whose own work takes longer than that of the others, step after step: it costs at
+least 10 % of the time of all steps, and is the slowest in at least 60 % of the steps in
+which one rank stands out (more than 1.25 times the others). Where hardly any step stands
+out, all steps count: a rank that is always a tenth slower costs as much.
+Time in which ranks wait for each other is taken off first. It is the time of phases that
+are named as communication, and else of the part of the step in which gradients are
+exchanged.
+Then it asks in which part of its step the slow rank spends the excess.
+
+## Why it matters
+Ranks meet in every step, so one slow rank makes all GPUs slow.
+
+## When it is wrong
+Batches of unequal length make now one, now another rank slow; that is no rank's fault, and
+is not reported. If one rank's batches are always larger, it is.
+What the GPU does is seen only where the script waits for it: a rank whose GPU alone is slow
+can show up in the phase in which it meets the others.
+Clocks and neighbours are known of the first machine's GPUs only, and are matched with ranks
+where there are as many GPUs as ranks.
+With two ranks, either's excess is measured against the other alone.
+
+Catalogue: G3, straggler with its cause.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.fleet import Gpus, median_of
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.signals import Ranks
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.stragglers import PHASE, WAIT, Straggler, find_straggler
+from tracker.diagnosis.wording import duration, percent
+
+NOTABLE_SHARE = 0.10
+RELEASE_SHARE = 0.07
+CRITICAL_SHARE = 0.20
+
+TAIL_SHARE = 0.60
+# Of the excess: what one part must explain to be called the cause.
+COVERED_SHARE = 0.80
+
+# Against the median of the other GPUs.
+LOW_CLOCK_SHARE = 0.95
+NEIGHBOUR_PERCENT = 10.0
+
+FEWEST_STEPS = 50
+
+COMPUTE = {
+    *(PhaseKind.FORWARD, PhaseKind.BACKWARD, PhaseKind.OPTIMIZER, PhaseKind.COMPUTE)
+}
+
+
+def check(
+    ranks: Ranks, *, gpus: Gpus | None = None, already_open: bool = False
+) -> Answer:
+    if len(ranks.times) < FEWEST_STEPS:
+        return Abstention((TOO_SHORT,))
+    straggler = find_straggler(ranks)
+    if straggler is None:
+        return Abstention(("phase_seconds",))
+
+    limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
+    by_itself = max(TAIL_SHARE, straggler.chance_share)
+    if straggler.share < limit or straggler.tail_share < by_itself:
+        return None
+
+    cause, why, advice = _cause(straggler, ranks, gpus or {})
+    is_critical = straggler.share >= CRITICAL_SHARE
+    return Finding(
+        title=f"Rank {straggler.rank} makes the others wait",
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=(
+            f"Rank {straggler.rank} works {duration(straggler.own_seconds)} in a step,"
+            f" the others {duration(straggler.others_seconds)}: all wait for it for"
+            f" {percent(straggler.share)} of the time. {why}"
+        ),
+        evidence=_evidence(straggler, cause),
+        recommendations=advice,
+        disproof=(
+            f"Move rank {straggler.rank} to another GPU or machine, or give its data to"
+            " another rank: if another rank is slow then, it is the place or the data,"
+            " and if none is, it was chance."
+        ),
+        gain=expected_gain(
+            straggler.step_seconds,
+            (
+                Floor(
+                    straggler.step_seconds * (1.0 - straggler.share),
+                    "the work of the other ranks",
+                ),
+            ),
+        ),
+        explains=("communication-dominates", "gpus-are-loaded-unequally"),
+        margin=margin_above(straggler.share, NOTABLE_SHARE),
+        corroboration=AGREEING if cause else ALONE,
+    )
+
+
+def _cause(
+    straggler: Straggler, ranks: Ranks, gpus: Gpus
+) -> tuple[str, str, tuple[Recommendation, ...]]:
+    """Return the kind of part that explains the excess, a sentence, and what to do."""
+    by_kind: dict[str, float] = {}
+    for name, seconds in straggler.excess.items():
+        kind = _kind(name)
+        by_kind[kind] = by_kind.get(kind, 0.0) + max(0.0, seconds)
+    total = sum(by_kind.values())
+    kind = max(by_kind, key=by_kind.__getitem__, default="")
+    if not total > 0 or by_kind[kind] < COVERED_SHARE * total:
+        return "", "No single part of its step explains that.", _UNKNOWN
+
+    share = percent(by_kind[kind] / total)
+    if kind == "wait":
+        why = f"{share} of the excess is waiting for data."
+        return kind, why, _WAITS
+    if kind == "copy":
+        return kind, f"{share} of the excess is copying to the GPU.", _COPIES
+    if kind == "compute":
+        return kind, *_of_gpu(straggler, ranks, gpus, share)
+    return (
+        kind,
+        f"{share} of the excess is work outside of the timed parts.",
+        _OUTSIDE,
+    )
+
+
+def _kind(part: str) -> str:
+    if part == WAIT:
+        return "wait"
+    kind = kind_of_phase(part.removeprefix(PHASE)) if part.startswith(PHASE) else None
+    if kind is PhaseKind.COPY:
+        return "copy"
+    return "compute" if kind in COMPUTE else "other"
+
+
+def _of_gpu(
+    straggler: Straggler, ranks: Ranks, gpus: Gpus, share: str
+) -> tuple[str, tuple[Recommendation, ...]]:
+    """Say why computing takes longer, where there is a GPU for each rank to look at."""
+    said = f"{share} of the excess is computing."
+    if len(gpus) != len(ranks.ranks) or straggler.rank not in gpus:
+        return said, _COMPUTES
+
+    clock = median_of(gpus, "gpu_sm_clock_mhz", straggler.rank)
+    others = [
+        found
+        for gpu in gpus
+        if gpu != straggler.rank
+        and (found := median_of(gpus, "gpu_sm_clock_mhz", gpu)) is not None
+    ]
+    usual = sorted(others)[len(others) // 2] if others else None
+    if clock is not None and usual and clock < LOW_CLOCK_SHARE * usual:
+        return (
+            f"{said} Its GPU runs at {clock:.0f} MHz, another at {usual:.0f} MHz.",
+            _CLOCKS,
+        )
+    foreign = median_of(gpus, "gpu_other_sm_percent", straggler.rank)
+    if foreign is not None and foreign >= NEIGHBOUR_PERCENT:
+        return (
+            f"{said} Processes of others use {foreign:.0f} % of its GPU.",
+            _NEIGHBOUR,
+        )
+    return said, _COMPUTES
+
+
+def _evidence(straggler: Straggler, cause: str) -> tuple[Evidence, ...]:
+    evidence = [
+        Evidence(
+            "ranks",
+            f"excess of rank {straggler.rank}, share of step time",
+            straggler.share,
+            "share",
+            NOTABLE_SHARE,
+        ),
+        Evidence(
+            "ranks",
+            f"steps that stand out in which rank {straggler.rank} is slowest",
+            straggler.tail_share,
+            "share",
+            max(TAIL_SHARE, straggler.chance_share),
+        ),
+    ]
+    evidence += [
+        Evidence(
+            "ranks",
+            f"{name.removeprefix(PHASE).replace('_', ' ')}, more than on other ranks",
+            seconds,
+            "s",
+        )
+        for name, seconds in straggler.excess.items()
+        if cause and _kind(name) == cause
+    ]
+    return tuple(evidence)
+
+
+_WAITS = (
+    Recommendation(
+        "Look at that rank's input: fewer or busier loader workers, a slower disk or a"
+        " larger part of the data than the others have."
+    ),
+    Recommendation("Give all ranks shards of equal size."),
+)
+_COPIES = (
+    Recommendation(
+        "Check the GPU's PCIe link, and that the process runs on the CPUs near its GPU.",
+        code="nvidia-smi topo -m",
+    ),
+)
+_COMPUTES = (
+    Recommendation(
+        "Compare that rank's batches with the others': longer sequences or larger images"
+        " take longer."
+    ),
+    Recommendation(
+        "Compare its GPU with the others: model, clocks, temperature, and processes of"
+        " others.",
+        code="nvidia-smi -q -d CLOCK,TEMPERATURE,PIDS",
+    ),
+)
+_CLOCKS = (
+    Recommendation(
+        "Find what holds the clocks of that GPU down: heat, a power limit or clocks that"
+        " were set.",
+        code="nvidia-smi -q -d PERFORMANCE,CLOCK,TEMPERATURE,POWER",
+    ),
+)
+_NEIGHBOUR = (
+    Recommendation(
+        "Take the GPU for this run alone, or leave it out.",
+        code="nvidia-smi pmon -c 1",
+    ),
+)
+_OUTSIDE = (
+    Recommendation(
+        "Look for what that rank does alone in each step, such as logging, saving or"
+        " progress bars, and do it less often.",
+    ),
+    Recommendation(
+        "Time the parts of the step, so that the cause has a name.",
+        code='with run.phase("forward"):',
+    ),
+)
+_UNKNOWN = (
+    Recommendation(
+        "Time the parts of the step on all ranks: copy, forward, backward, optimizer and"
+        " communicate.",
+        code='with run.phase("communicate"):',
+    ),
+    Recommendation("Swap that rank's GPU or machine with another rank's."),
+)

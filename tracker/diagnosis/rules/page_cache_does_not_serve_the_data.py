@@ -1,0 +1,266 @@
+"""Data come from storage although memory could hold them.
+
+## What it looks for
+Epochs over the same data. Cold: the first one reads three times as much from storage as those
+behind it, and its steps take longer because they wait. Too small: later epochs read much of
+the data from storage again, because they are more than memory can hold.
+
+## Why it matters
+What was read once stays in memory as long as there is room for it, and costs nothing then.
+Behind a limit of memory, that room is what the job itself leaves over.
+
+## When it is wrong
+Epochs are told apart by the time between two loops; a loop over a stream without end has none.
+How large the data are is taken from what an epoch reads. Reads of mapped files are no system
+calls: what storage delivered of them counts, and what the cache did is not seen.
+What workers hand over through pipes counts as read; the cache then looks better than it is.
+
+Catalogue: D9, cold or too small cache.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracker.diagnosis.epoch_reads import EpochReads, measure_epoch_reads
+from tracker.diagnosis.epochs import EPOCHS, find_epochs
+from tracker.diagnosis.finding import (
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.input_lines import in_memory_line, shards_line
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import average, margin_above, margin_below
+from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.wording import count, duration, percent, size
+
+SPAN = Span.STAGE
+
+# Of the first epoch against those behind it: what it reads, and how long its steps take.
+COLD_READS = 3.0
+COLD_STEPS = 1.2
+# As much of the longer steps must be waiting: the first epoch also compiles.
+WAITING_PART = 0.50
+# A cold epoch among many is worth no word.
+NOTABLE_SHARE = 0.02
+WARNING_SHARE = 0.05
+CRITICAL_SHARE = 0.20
+
+# Of what is read, by the cache.
+LARGEST_HIT_SHARE = 0.80
+# That each later epoch's share may differ from the others'.
+FLAT_WITHIN = 0.10
+DATA_OF_MEMORY = 0.90
+# What reads less has its data in memory, or elsewhere.
+LEAST_READ_BYTES_PER_SECOND = 1_000_000.0
+
+
+def check(
+    step_seconds: Array,
+    step_end_seconds: Array,
+    gap_before_step_seconds: Array,
+    data_wait_seconds: Array,
+    job_read_bytes_per_second: Samples,
+    *,
+    job_requested_bytes_per_second: Samples | None = None,
+    memory_limit_bytes: float | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+) -> Answer:
+    found = find_epochs(step_seconds, step_end_seconds, gap_before_step_seconds)
+    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    waits = waiting is not None and waiting.is_notable(already_open=False)
+    epochs = measure_epoch_reads(
+        found,
+        step_seconds,
+        data_wait_seconds,
+        job_read_bytes_per_second,
+        job_requested_bytes_per_second,
+    )
+    reads = average(job_read_bytes_per_second.values) >= LEAST_READ_BYTES_PER_SECOND
+    if epochs is None:
+        return Abstention((EPOCHS,)) if waits and reads else None
+
+    quality = job_read_bytes_per_second.quality
+    cold = _cold(epochs, quality)
+    if cold is not None or waiting is None or not waits or not reads:
+        return cold
+    if memory_limit_bytes is None or epochs.requested is None:
+        return Abstention(("memory_limit_bytes", "job_requested_bytes_per_second"))
+    return _too_small(epochs, waiting, memory_limit_bytes, quality, framework)
+
+
+def _cold(epochs: EpochReads, quality: float) -> Finding | None:
+    read = float(np.median(epochs.read[1:]))
+    usual = float(np.median(epochs.step_seconds[1:]))
+    usual_wait = float(np.median(epochs.wait_seconds[1:]))
+    longer = float(epochs.step_seconds[0]) - usual
+    waits_longer = float(epochs.wait_seconds[0]) - usual_wait
+    lost = longer * epochs.steps
+    share = lost / epochs.total_seconds
+    if not (
+        epochs.read[0] > 0
+        and epochs.read[0] >= COLD_READS * read
+        and epochs.step_seconds[0] >= COLD_STEPS * usual
+        and waits_longer >= WAITING_PART * longer
+        and share >= NOTABLE_SHARE
+    ):
+        return None
+    return Finding(
+        title="The first epoch reads from a cold cache",
+        severity=_severity(share),
+        summary=(
+            f"The first epoch read {size(epochs.read[0])} from storage and later ones"
+            f" {size(read)}; its steps took {duration(epochs.step_seconds[0])} and not"
+            f" {duration(usual)}, which cost {duration(lost)}."
+        ),
+        evidence=(
+            Evidence(
+                "job_read_bytes_per_second",
+                "bytes read in the first epoch",
+                float(epochs.read[0]),
+                "B",
+                COLD_READS * read,
+            ),
+            Evidence(
+                "step_seconds",
+                "mean of the first epoch",
+                float(epochs.step_seconds[0]),
+                "s",
+                COLD_STEPS * usual,
+            ),
+            Evidence(
+                "data_wait_seconds",
+                "mean of the first epoch",
+                float(epochs.wait_seconds[0]),
+                "s",
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Read the data once, in order, before training begins: that is faster"
+                " than the random order of training.",
+                code="cat /path/to/data/* > /dev/null",
+            ),
+            Recommendation(
+                "Store the data in fewer bytes, or give each machine a part of them."
+            ),
+        ),
+        disproof=(
+            "Start the run again at once: if its first epoch is as slow with the data in"
+            " memory, something else is slow at the start."
+        ),
+        gain=expected_gain(
+            epochs.total_seconds,
+            (Floor(epochs.total_seconds - lost, "the epochs behind the first"),),
+        ),
+        explains=(
+            "local-storage-is-at-its-limit",
+            "reads-are-small",
+            "remote-storage-is-the-limit",
+        ),
+        quality=quality,
+        margin=margin_above(float(epochs.step_seconds[0]) / usual, COLD_STEPS),
+    )
+
+
+def _severity(share: float) -> Severity:
+    if share >= CRITICAL_SHARE:
+        return Severity.CRITICAL
+    return Severity.WARNING if share >= WARNING_SHARE else Severity.NOTICE
+
+
+def _too_small(
+    epochs: EpochReads,
+    waiting: Waiting,
+    memory: float,
+    quality: float,
+    framework: str | None,
+) -> Finding | None:
+    requested = epochs.requested
+    if requested is None or not np.all(requested[1:] > 0):
+        return None
+    hits = np.clip(1.0 - epochs.read[1:] / requested[1:], 0.0, 1.0)
+    hit = float(hits.mean())
+    is_flat = float(np.ptp(hits)) <= FLAT_WITHIN
+    data = epochs.data_bytes
+    if not (is_flat and hit < LARGEST_HIT_SHARE and data > DATA_OF_MEMORY * memory):
+        return None
+    return Finding(
+        title="The data are more than memory can hold",
+        severity=_severity(waiting.exposed_share),
+        summary=(
+            f"Each epoch reads {size(data)}, memory holds {size(memory)}, and"
+            f" {percent(1 - hit)} of the bytes come from storage in every epoch;"
+            f" {percent(waiting.exposed_share)} of the time goes into waiting for data."
+        ),
+        evidence=(
+            Evidence(
+                "job_requested_bytes_per_second",
+                "bytes read in an epoch, from the cache too",
+                data,
+                "B",
+                DATA_OF_MEMORY * memory,
+            ),
+            Evidence(
+                "job_read_bytes_per_second",
+                f"share from the cache, mean of {_behind(len(hits))}",
+                hit,
+                "share",
+                LARGEST_HIT_SHARE,
+            ),
+            Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+        ),
+        recommendations=(
+            Recommendation(
+                "Store the data in fewer bytes: resized, compressed, with fewer bits.",
+                current=size(data),
+                suggested=f"below {size(DATA_OF_MEMORY * memory)}",
+                code=shards_line(framework),
+            ),
+            Recommendation(
+                "Raise the container's memory limit: its page cache counts against it.",
+                current=size(memory),
+                suggested=f"more than {size(data)}",
+            ),
+            Recommendation(
+                "On several machines, give each a part of the data, small enough for its"
+                " memory.",
+                code=in_memory_line(framework),
+            ),
+        ),
+        disproof=(
+            "Train on a part of the data that fits into memory: if steps wait as long in"
+            " its second epoch, the cache is not what is too small."
+        ),
+        gain=_gain(waiting, hit),
+        explains=(
+            "local-storage-is-at-its-limit",
+            "reads-are-small",
+            "remote-storage-is-the-limit",
+            "batches-come-in-bursts",
+            "data-wait-dominates",
+        ),
+        quality=quality,
+        margin=margin_below(hit, LARGEST_HIT_SHARE),
+    )
+
+
+def _behind(epochs: int) -> str:
+    return f"{count(epochs, 'epoch', 'epochs')} behind the first"
+
+
+def _gain(waiting: Waiting, hit: float) -> Gain:
+    served = waiting.step_seconds * (1.0 - waiting.exposed_share * (1.0 - hit))
+    floors = (
+        Floor(waiting.compute_seconds, "the training step's own work"),
+        Floor(served, "the part of the data that is in memory already"),
+    )
+    return expected_gain(waiting.step_seconds, floors)

@@ -1,0 +1,185 @@
+"""The same preprocessing is done again in every epoch.
+
+## What it looks for
+A phase named `preprocess` (or `decode`, `resize`, `tokenize`) that comes once for each epoch, or
+in the steps of each epoch, and costs the same each time.
+
+## Why it matters
+What gives the same result each time needs to be done once. In a stage before training it is
+done on a machine without a GPU, and later runs find it done.
+
+## When it is wrong
+Only the script knows what is the same each time: name random augmentation otherwise, such as
+`augment`, and it is left out. Epochs over new data each time look alike.
+What loader workers do is not seen; where batches are waited for and no phase says what for, it
+is unanswered.
+
+Catalogue: D15, repeated deterministic preprocessing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.epochs import find_epochs
+from tracker.diagnosis.finding import (
+    MEASURED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.phases import (
+    PhaseKind,
+    kind_of_phase,
+    seconds_of_kind,
+    spans_of_kind,
+)
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.waiting import measure_waiting
+from tracker.diagnosis.wording import count, duration, percent
+
+SPAN = Span.STAGE
+
+# Of all time, spent in repetitions.
+REPEATED_SHARE = 0.05
+REPEATED_RELEASE_SHARE = 0.035
+CRITICAL_SHARE = 0.20
+# That each time may differ from the usual one.
+SAME_COST_WITHIN = 0.10
+
+KINDS = (PhaseKind.PREPROCESS, PhaseKind.DECODE)
+PREPROCESS_PHASE = (
+    "what is prepared anew each time, from"
+    ' `with run.phase("preprocess"):` around what does not change'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Repetition:
+    times: Array  # seconds of each, the first one included
+    total_seconds: float
+    is_in_steps: bool
+
+    @property
+    def repeated(self) -> float:
+        return float(self.times[1:].sum())
+
+    @property
+    def share(self) -> float:
+        return self.repeated / self.total_seconds
+
+    @property
+    def is_alike(self) -> bool:
+        usual = float(np.median(self.times))
+        apart = np.abs(self.times - usual)
+        return usual > 0 and bool(np.all(apart <= SAME_COST_WITHIN * usual))
+
+
+def check(
+    *,
+    step_seconds: Array,
+    step_end_seconds: Array,
+    gap_before_step_seconds: Array,
+    data_wait_seconds: Array | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    spans: Mapping[str, Samples] | None = None,
+    stage_name: str | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if kind_of_phase(stage_name or "") in KINDS or not len(step_seconds):
+        return None
+    epochs = find_epochs(step_seconds, step_end_seconds, gap_before_step_seconds)
+    in_steps = seconds_of_kind(phase_seconds or {}, *KINDS)
+    between = spans_of_kind(spans or {}, *KINDS)
+    if in_steps is None and between is None:
+        waits = data_wait_seconds is not None and (
+            waiting := measure_waiting(
+                step_seconds, data_wait_seconds, busiest_gpu_percent
+            )
+        )
+        is_waiting = waits and waiting and waiting.is_notable(already_open=already_open)
+        return Abstention((PREPROCESS_PHASE,)) if epochs and is_waiting else None
+
+    total = float(step_end_seconds[-1] - step_end_seconds[0] + step_seconds[0])
+    candidates = []
+    if in_steps is not None and epochs:
+        seconds = np.array([float(in_steps[epoch.rows].sum()) for epoch in epochs])
+        candidates.append(_Repetition(seconds, total, is_in_steps=True))
+    # One for each epoch, the first one perhaps before anything was measured.
+    if between is not None and epochs and abs(len(between.values) - len(epochs)) <= 1:
+        candidates.append(_Repetition(between.values, total, is_in_steps=False))
+    limit = REPEATED_RELEASE_SHARE if already_open else REPEATED_SHARE
+    found = [c for c in candidates if total > 0 and c.is_alike and c.share >= limit]
+    return _finding(max(found, key=lambda c: c.share)) if found else None
+
+
+def _finding(repetition: _Repetition) -> Finding:
+    number = len(repetition.times)
+    usual = float(np.median(repetition.times))
+    spent = min(repetition.repeated, repetition.total_seconds)
+    is_critical = repetition.share >= CRITICAL_SHARE
+    where = "in the steps of" if repetition.is_in_steps else "around"
+    return Finding(
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=(
+            f"Preprocessing takes {duration(usual)} {where} each of"
+            f" {count(number, 'epoch', 'epochs')}, the same each time: all but the first,"
+            f" {percent(repetition.share)} of the time, does again what was done."
+        ),
+        evidence=(
+            Evidence(
+                "phase_seconds" if repetition.is_in_steps else "spans",
+                "share of the time, without the first",
+                repetition.share,
+                "share",
+                REPEATED_SHARE,
+            ),
+            Evidence(
+                "phase_seconds" if repetition.is_in_steps else "spans",
+                "median of an epoch",
+                usual,
+                "s",
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Do it once, in a stage before training, and read its result; keep only"
+                " random augmentation in the loop.",
+                current=f"{number} times",
+                suggested="once",
+                code='run = agent.init("my run", stage="preprocess")',
+            ),
+            Recommendation(
+                "Or keep the results of the first epoch, in memory or on a local disk."
+            ),
+        ),
+        disproof=(
+            "Compare the results of two epochs for one example: if they differ, this is"
+            " augmentation and has to be done each time."
+        ),
+        gain=expected_gain(
+            repetition.total_seconds,
+            (Floor(repetition.total_seconds - spent, "all that is done once"),),
+        ),
+        explains=(
+            (
+                "preprocessing-is-cpu-bound",
+                "images-are-decoded-on-the-cpu",
+                "data-wait-dominates",
+            )
+            if repetition.is_in_steps
+            else ()
+        ),
+        quality=MEASURED,
+        margin=margin_above(repetition.share, REPEATED_SHARE),
+    )

@@ -1,0 +1,110 @@
+"""The same preprocessing is done again in each run.
+
+## What it looks for
+A stage that prepares data, by its name, and that two earlier runs of the project or more have
+done already: by the same script, with the same arguments.
+
+## Why it matters
+What it makes could be kept and used again, and each run would begin with what is its own.
+
+## When it is wrong
+Whether the input was the same is not known: new data under the same name look alike.
+A script that draws at random makes something else each time.
+A name of the run, or a folder of its own, among the arguments makes them differ, and the
+repetition is not seen.
+
+Catalogue: P3, same preprocessing repeated across runs.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tracker.diagnosis.finding import (
+    ALONE,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.wording import duration, percent
+
+SPAN = Span.STAGE
+
+# Together with this one.
+FEWEST_RUNS = 3
+SHORTEST_SECONDS = 10.0
+SMALLEST_SHARE_OF_RUN = 0.05
+WARNING_SHARE_OF_RUN = 0.30
+
+PREPARES = re.compile(
+    r"prep|token|extract|convert|download|feature|data|decode|resize|shard", re.I
+)
+
+
+def check(
+    stage_name: str,
+    *,
+    same_stage_runs: float | None = None,
+    stage_seconds: float | None = None,
+    stage_share_of_run: float | None = None,
+    same_stage_seconds: float | None = None,
+) -> Answer:
+    if not PREPARES.search(stage_name):
+        return None
+    if same_stage_runs is None or stage_seconds is None:
+        return Abstention(("same_stage_runs", "stage_seconds"))
+    share = stage_share_of_run or 0.0
+    runs = same_stage_runs + 1
+    is_short = stage_seconds < SHORTEST_SECONDS
+    if runs < FEWEST_RUNS or is_short or share < SMALLEST_SHARE_OF_RUN:
+        return None
+
+    spent = stage_seconds + (same_stage_seconds or 0.0)
+    return Finding(
+        severity=(
+            Severity.WARNING if share >= WARNING_SHARE_OF_RUN else Severity.NOTICE
+        ),
+        summary=(
+            f"{runs:g} runs of this project have done this stage by the same script with"
+            f" the same arguments, in {duration(spent)} all together. Here it is"
+            f" {percent(share)} of the run."
+        ),
+        evidence=(
+            Evidence(
+                "same_stage_runs",
+                "runs, with this one",
+                runs,
+                "runs",
+                float(FEWEST_RUNS),
+            ),
+            Evidence("same_stage_seconds", "with this run", spent, "s"),
+            Evidence(
+                "stage_share_of_run",
+                "share of the run",
+                share,
+                "share",
+                SMALLEST_SHARE_OF_RUN,
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Keep what this stage makes, under a name made of its script, its"
+                " arguments and its input, and skip the stage where that is there.",
+                current=f"done {runs:g} times",
+                suggested="done once",
+                code="if not (cache / key).exists(): preprocess(source, cache / key)",
+            ),
+        ),
+        disproof=(
+            "Compare what two of these runs made: if it differs, it was not the same work."
+        ),
+        quality=SAMPLED,
+        margin=margin_above(runs, FEWEST_RUNS),
+        corroboration=ALONE,
+    )

@@ -1,0 +1,157 @@
+"""More ranks bring little.
+
+## What it looks for
+Throughput for each rank against that of an earlier run of the project on fewer ranks, with
+the same stage, GPU and model: less than 80 % of it.
+Then it names the part of a step that has grown most since.
+
+## Why it matters
+Each further GPU costs as much as the first, and does less.
+
+## When it is wrong
+Smaller batches on each rank make each rank slower for its own sake; then it is the whole
+batch that does not scale.
+The earlier run may have had other settings: what was compared is named.
+Both runs are compared over all of their steps, as their summaries say, warm-up included.
+
+Catalogue: G6, scaling efficiency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    ALONE,
+    COARSE,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import USUAL_RECOVERY
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array, EarlierRun
+from tracker.diagnosis.statistics import margin_below
+from tracker.diagnosis.wording import duration, percent
+
+SPAN = Span.STAGE
+
+POOR_EFFICIENCY = 0.80
+POOR_RELEASE_EFFICIENCY = 0.85
+CRITICAL_EFFICIENCY = 0.50
+FEWEST_STEPS = 50
+WAIT = "data wait"
+
+
+def check(
+    step_seconds: Array,
+    step_examples: Array,
+    world_size: float,
+    run_of_fewer_ranks: EarlierRun,
+    *,
+    data_wait_seconds: Array | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    already_open: bool = False,
+) -> Answer:
+    earlier = run_of_fewer_ranks
+    seconds = float(step_seconds.sum())
+    if len(step_seconds) < FEWEST_STEPS or not seconds > 0:
+        return Abstention((TOO_SHORT,))
+    if not 1 <= earlier.ranks < world_size or not earlier.examples_per_second > 0:
+        return Abstention(("run_of_fewer_ranks",))
+
+    here = float(step_examples.sum()) / seconds
+    efficiency = here / earlier.examples_per_second
+    if not efficiency < (POOR_RELEASE_EFFICIENCY if already_open else POOR_EFFICIENCY):
+        return None
+
+    grown = _grown(step_seconds, data_wait_seconds, phase_seconds or {}, earlier)
+    said = (
+        f" Of a step's parts, {grown[0]} has grown most, by {duration(grown[1])}."
+        if grown
+        else ""
+    )
+    return Finding(
+        severity=(
+            Severity.CRITICAL if efficiency < CRITICAL_EFFICIENCY else Severity.WARNING
+        ),
+        summary=(
+            f"Each of {world_size:g} ranks does {here:.3g} examples in a second; in"
+            f" {earlier.name}, on {earlier.ranks:g}, each did"
+            f" {earlier.examples_per_second:.3g}. That is {percent(efficiency)} of"
+            f" linear scaling.{said}"
+        ),
+        evidence=(
+            Evidence(
+                "run_of_fewer_ranks",
+                "throughput for each rank, against the earlier run",
+                efficiency,
+                "share",
+                POOR_EFFICIENCY,
+            ),
+            Evidence("world_size", "ranks", world_size, "ranks"),
+            Evidence("step_examples", "for each rank", here, "examples/s"),
+            Evidence(
+                "run_of_fewer_ranks",
+                "for each rank of the earlier run",
+                earlier.examples_per_second,
+                "examples/s",
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Look at the part that has grown: communication is overlapped or made"
+                " rarer, waiting for data needs more loader workers or more machines to"
+                " read from."
+            ),
+            Recommendation(
+                "Keep the batch of each rank as large as it was on fewer ranks.",
+                current=f"{float(np.median(step_examples)):g} examples for each rank",
+            ),
+        ),
+        disproof=(
+            "Run both again with the same batch for each rank and the same settings: if"
+            " each rank does as much, something else differed."
+        ),
+        gain=Gain(
+            bound=1.0 / efficiency,
+            likely=1.0 / (1.0 - USUAL_RECOVERY * (1.0 - efficiency)),
+            basis=(
+                "Linear scaling cannot be beaten for long. Fixes usually recover"
+                f" {percent(USUAL_RECOVERY)} of the difference."
+            ),
+        )
+        if efficiency > 0
+        else None,
+        comes_after=("data-wait-dominates",),
+        quality=COARSE,
+        margin=margin_below(efficiency, POOR_EFFICIENCY),
+        corroboration=ALONE,
+    )
+
+
+def _grown(
+    step_seconds: Array,
+    data_wait_seconds: Array | None,
+    phase_seconds: Mapping[str, Array],
+    earlier: EarlierRun,
+) -> tuple[str, float] | None:
+    """Return the part of a step that takes longest longer, of those known of both."""
+    count = len(step_seconds)
+    parts = {name: float(p.sum()) / count for name, p in phase_seconds.items()}
+    if data_wait_seconds is not None:
+        parts[WAIT] = float(data_wait_seconds.sum()) / count
+    more = {
+        name: seconds - earlier.parts[name]
+        for name, seconds in parts.items()
+        if name in earlier.parts
+    }
+    name = max(more, key=more.__getitem__, default="")
+    return (name, more[name]) if name and more[name] > 0 else None

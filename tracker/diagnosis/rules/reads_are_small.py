@@ -1,0 +1,272 @@
+"""Data are read in small pieces.
+
+## What it looks for
+Steps that wait for data while those that load it wait for storage, with read requests of
+less than 64 KiB on average and less than half of the best rate ever seen.
+
+## Why it matters
+A disk answers a request for a few kilobytes hardly faster than one for many: with a file
+for each example, looking for them takes the time, and not reading them.
+
+## When it is wrong
+Requests are counted at local disks, joined where the kernel could join them; those of other
+processes of the container count as well.
+Random access to data that mostly are in memory reads the rest in small pieces, and is left out.
+Where no run has ever read fast, the best rate says little, and the rule is less sure.
+
+Catalogue: D7, small files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracker.diagnosis.finding import (
+    ALONE,
+    COARSE,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.input_lines import shards_line
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import average, highest, margin_below
+from tracker.diagnosis.storage import (
+    WAITING_SIGNALS,
+    StorageWait,
+    measure_storage_wait,
+)
+from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.wording import percent, size
+
+LARGEST_REQUEST_BYTES = 65_536.0
+LARGEST_SHARE_OF_BEST_RATE = 0.50
+# Fewer are no load for any disk.
+FEWEST_REQUESTS_PER_SECOND = 50.0
+LEAST_READ_BYTES_PER_SECOND = 10_000.0
+
+# Of the loading processes, and of time.
+BLOCKED_SHARE = 0.30
+BLOCKED_RELEASE_SHARE = 0.20
+PRESSURE_SHARE = 0.20
+PRESSURE_RELEASE_SHARE = 0.14
+
+# A job that asks for so many times more than disks deliver has its data in memory.
+CACHED_REQUESTS_OF_READS = 5.0
+
+CRITICAL_SHARE = 0.20
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    signal: str  # where they were counted
+    per_second: float
+    bytes_per_second: float
+    best: float | None
+    per_example: float | None
+    quality: float
+
+    @property
+    def bytes_each(self) -> float:
+        return self.bytes_per_second / self.per_second
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    *,
+    cgroup_reads_per_second: Samples | None = None,
+    cgroup_read_bytes_per_second: Samples | None = None,
+    host_disk_reads_per_second: Samples | None = None,
+    host_disk_read_bytes_per_second: Samples | None = None,
+    best_read_bytes_per_second: float | None = None,
+    job_read_bytes_per_second: Samples | None = None,
+    job_requested_bytes_per_second: Samples | None = None,
+    step_examples: Array | None = None,
+    loader_workers: float | None = None,
+    job_workers: Samples | None = None,
+    workers_blocked: Samples | None = None,
+    io_pressure_share: Samples | None = None,
+    data_is_on_network: float | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    if waiting is None or not waiting.is_notable(already_open=already_open):
+        return None
+    if data_is_on_network or _is_cached(
+        job_read_bytes_per_second, job_requested_bytes_per_second
+    ):
+        return None
+    per_second = _examples_per_second(step_seconds, step_examples)
+    of_container = ("cgroup_reads_per_second", cgroup_reads_per_second)
+    of_host = ("host_disk_reads_per_second", host_disk_reads_per_second)
+    reads = _count(
+        *of_container,
+        cgroup_read_bytes_per_second,
+        best_read_bytes_per_second,
+        per_second,
+    ) or _count(
+        *of_host,
+        host_disk_read_bytes_per_second,
+        best_read_bytes_per_second,
+        per_second,
+    )
+    if reads is None:
+        return Abstention(("cgroup_reads_per_second", "host_disk_reads_per_second"))
+    storage = measure_storage_wait(
+        loader_workers=loader_workers,
+        job_workers=job_workers,
+        workers_blocked=workers_blocked,
+        io_pressure_share=io_pressure_share,
+    )
+    if storage is None:
+        return Abstention(WAITING_SIGNALS)
+
+    waits = storage.exceeds(
+        blocked=BLOCKED_RELEASE_SHARE if already_open else BLOCKED_SHARE,
+        pressure=PRESSURE_RELEASE_SHARE if already_open else PRESSURE_SHARE,
+    )
+    return (
+        _finding(waiting, storage, reads, framework)
+        if waits and _small(reads)
+        else None
+    )
+
+
+def _is_cached(read: Samples | None, requested: Samples | None) -> bool:
+    """Whether the data are in memory, most of them or all."""
+    if read is not None and average(read.values) < LEAST_READ_BYTES_PER_SECOND:
+        return True
+    if read is None or requested is None:
+        return False
+    return average(requested.values) > CACHED_REQUESTS_OF_READS * average(read.values)
+
+
+def _examples_per_second(seconds: Array, examples: Array | None) -> float | None:
+    total = float(seconds.sum())
+    return float(examples.sum()) / total if examples is not None and total else None
+
+
+def _count(
+    signal: str,
+    requests: Samples | None,
+    read: Samples | None,
+    best: float | None,
+    examples_per_second: float | None,
+) -> _Reads | None:
+    if requests is None or read is None:
+        return None
+    per_second = average(requests.values)
+    if not per_second > 0:
+        return None
+    return _Reads(
+        signal,
+        per_second,
+        average(read.values),
+        None if best is None else max(best, highest(read)),
+        per_second / examples_per_second if examples_per_second else None,
+        requests.quality,
+    )
+
+
+def _small(reads: _Reads) -> bool:
+    return (
+        reads.per_second >= FEWEST_REQUESTS_PER_SECOND
+        and reads.bytes_each < LARGEST_REQUEST_BYTES
+        and (
+            reads.best is None
+            or reads.bytes_per_second < LARGEST_SHARE_OF_BEST_RATE * reads.best
+        )
+    )
+
+
+def _finding(
+    waiting: Waiting, storage: StorageWait, reads: _Reads, framework: str | None
+) -> Finding:
+    is_critical = waiting.exposed_share >= CRITICAL_SHARE
+    known = min(storage.quality, reads.quality)
+    return Finding(
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=(
+            f"{reads.per_second:.0f} reads a second of {size(reads.bytes_each)} each make"
+            f" {size(reads.bytes_per_second)} a second{_of_best(reads)}, and"
+            f" {percent(waiting.exposed_share)} of the time goes into waiting for data."
+        ),
+        evidence=_evidence(waiting, storage, reads),
+        recommendations=(
+            Recommendation(
+                "Pack the examples into a few large files and read these from beginning"
+                " to end, shuffled by file and in a buffer.",
+                current=f"{size(reads.bytes_each)} a read",
+                suggested="1 MiB a read and more",
+                code=shards_line(framework),
+            ),
+            Recommendation(
+                "Until then, load in more processes, so that the disk has several"
+                " requests to choose from."
+            ),
+        ),
+        disproof=(
+            "Read the files once with `cat` into one large one and time reading that: if"
+            " it is no faster, the size of the pieces is not the limit."
+        ),
+        gain=_gain(waiting, reads),
+        explains=(
+            "local-storage-is-at-its-limit",
+            "batches-come-in-bursts",
+            "host-memory-is-unused",
+            "data-wait-dominates",
+        ),
+        quality=min(known, COARSE) if reads.best is None else known,
+        margin=margin_below(reads.bytes_each, LARGEST_REQUEST_BYTES),
+        corroboration=ALONE,
+    )
+
+
+def _of_best(reads: _Reads) -> str:
+    if not reads.best:
+        return ""
+    return f", {percent(reads.bytes_per_second / reads.best)} of the best rate seen"
+
+
+def _gain(waiting: Waiting, reads: _Reads) -> Gain:
+    floors = [Floor(waiting.compute_seconds, "the training step's own work")]
+    if reads.best:
+        floors.append(
+            Floor(
+                waiting.step_seconds * reads.bytes_per_second / reads.best,
+                f"reading at the best rate seen, {size(reads.best)} a second",
+            )
+        )
+    return expected_gain(waiting.step_seconds, tuple(floors))
+
+
+def _evidence(
+    waiting: Waiting, storage: StorageWait, reads: _Reads
+) -> tuple[Evidence, ...]:
+    found = [
+        Evidence(reads.signal, "mean", reads.per_second, "1/s"),
+        Evidence(
+            reads.signal.replace("reads", "read_bytes"),
+            "mean size of a read",
+            reads.bytes_each,
+            "B",
+            LARGEST_REQUEST_BYTES,
+        ),
+        *storage.evidence(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE),
+        Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+    ]
+    if reads.per_example is not None:
+        found.append(
+            Evidence(
+                "step_examples", "reads for each example", reads.per_example, "reads"
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,265 @@
+"""Data come over the network, and too slowly.
+
+## What it looks for
+Steps that wait for data that lie on a network file system, or that come in as the network
+delivers them, while those that load them wait for storage and the CPU has time to spare.
+
+## Why it matters
+A file server has its own limits, shares them with others, and answers each request after
+a way there and back. No faster GPU or CPU changes that.
+
+## When it is wrong
+Reads from NFS, Lustre and object stores appear in no disk's counters, so that no disk being
+busy proves nothing. Whether the data are remote is known where `SEAMARK_DATASET` names
+their folder; the working directory stands in, and the rule is less sure then.
+A process that loads by itself waits for every answer: more processes are tried first.
+
+Catalogue: D8, remote storage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    COARSE,
+    CONTRADICTED,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.input_lines import local_copy_line, shards_line
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import average, margin_above, typical
+from tracker.diagnosis.storage import (
+    WAITING_SIGNALS,
+    StorageWait,
+    correlation,
+    measure_storage_wait,
+)
+from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_waiting
+from tracker.diagnosis.wording import percent, size
+
+# Of the loading processes, and of time.
+BLOCKED_SHARE = 0.20
+BLOCKED_RELEASE_SHARE = 0.14
+PRESSURE_SHARE = 0.20
+PRESSURE_RELEASE_SHARE = 0.14
+# Of what the job reads with what the network brings.
+LEAST_CORRELATION = 0.80
+LEAST_NETWORK_BYTES_PER_SECOND = 1_000_000.0
+
+# Of the job's cores, and of one core by each loading process: above, loading computes.
+MOST_CPU_SHARE = 0.70
+BUSY_LOADER_CORES = 0.80
+
+CRITICAL_SHARE = 0.20
+
+
+@dataclass(frozen=True, slots=True)
+class _Remote:
+    where: str
+    signal: str  # what says that the data are remote
+    is_certain: bool
+    storage: StorageWait | None
+    correlation: float | None
+    received: float | None  # bytes per second
+    requested: float | None
+
+    @property
+    def moves_with_network(self) -> bool:
+        return (
+            self.correlation is not None
+            and self.correlation > LEAST_CORRELATION
+            and (self.received or 0.0) >= LEAST_NETWORK_BYTES_PER_SECOND
+        )
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    job_cpu_cores: Samples,
+    effective_cores: float,
+    *,
+    data_is_on_network: float | None = None,
+    data_file_system: str | None = None,
+    work_is_on_network: float | None = None,
+    work_file_system: str | None = None,
+    job_requested_bytes_per_second: Samples | None = None,
+    host_network_receive_bytes_per_second: Samples | None = None,
+    loader_workers: float | None = None,
+    job_workers: Samples | None = None,
+    workers_blocked: Samples | None = None,
+    io_pressure_share: Samples | None = None,
+    worker_cpu_cores: Samples | None = None,
+    job_main_cpu_cores: Samples | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    if waiting is None or not waiting.is_notable(already_open=already_open):
+        return None
+    # A process that loads by itself, or workers.
+    loaders = worker_cpu_cores if loader_workers != 0 else job_main_cpu_cores
+    loaders = loaders or job_main_cpu_cores
+    if (
+        data_is_on_network == 0
+        or typical(job_cpu_cores) >= MOST_CPU_SHARE * effective_cores
+        or (loaders is not None and typical(loaders) >= BUSY_LOADER_CORES)
+    ):
+        return None
+
+    remote = _locate(
+        (data_is_on_network, data_file_system),
+        (work_is_on_network, work_file_system),
+        measure_storage_wait(
+            loader_workers=loader_workers,
+            job_workers=job_workers,
+            workers_blocked=workers_blocked,
+            io_pressure_share=io_pressure_share,
+        ),
+        job_requested_bytes_per_second,
+        host_network_receive_bytes_per_second,
+    )
+    if remote is None or (remote.storage is None and remote.correlation is None):
+        lacks = ("data_is_on_network",) if remote is None else WAITING_SIGNALS
+        return Abstention(lacks)
+    waits = remote.storage is not None and remote.storage.exceeds(
+        blocked=BLOCKED_RELEASE_SHARE if already_open else BLOCKED_SHARE,
+        pressure=PRESSURE_RELEASE_SHARE if already_open else PRESSURE_SHARE,
+    )
+    if not waits and not remote.moves_with_network:
+        return None
+    return _finding(waiting, remote, loader_workers, framework, waits=waits)
+
+
+def _locate(
+    data: tuple[float | None, str | None],
+    work: tuple[float | None, str | None],
+    storage: StorageWait | None,
+    requested: Samples | None,
+    received: Samples | None,
+) -> _Remote | None:
+    """Return where the data are, as far as it is known; None if nothing says."""
+    together = None
+    if requested is not None and received is not None:
+        together = correlation(requested, received)
+    found = _Remote(
+        where="the network",
+        signal="host_network_receive_bytes_per_second",
+        is_certain=False,
+        storage=storage,
+        correlation=together,
+        received=average(received.values) if received is not None else None,
+        requested=average(requested.values) if requested is not None else None,
+    )
+    (data_is_remote, data_kind), (work_is_remote, work_kind) = data, work
+    if data_is_remote:
+        where = f"a network file system ({data_kind})" if data_kind else "a network"
+        return replace(found, where=where, signal="data_is_on_network", is_certain=True)
+    if found.moves_with_network:
+        return found
+    if work_is_remote:
+        where = f"the working directory's file system ({work_kind or 'network'})"
+        return replace(found, where=where, signal="work_is_on_network")
+    return None
+
+
+def _finding(
+    waiting: Waiting,
+    remote: _Remote,
+    loader_workers: float | None,
+    framework: str | None,
+    *,
+    waits: bool,
+) -> Finding:
+    is_critical = waiting.exposed_share >= CRITICAL_SHARE
+    if loader_workers == 0:
+        corroboration = CONTRADICTED
+    else:
+        corroboration = AGREEING if waits and remote.moves_with_network else ALONE
+    quality = remote.storage.quality if waits and remote.storage else SAMPLED
+    return Finding(
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=(
+            f"The data come from {remote.where}{_rate(remote)}, loading waits for them"
+            f" with the CPU idle, and {percent(waiting.exposed_share)} of the time goes"
+            " into waiting for the next batch."
+        ),
+        evidence=_evidence(waiting, remote),
+        recommendations=_recommendations(framework),
+        disproof=(
+            "Copy a part of the data to a local disk and train on that: if steps wait as"
+            " long as now, the way to the data is not the limit."
+        ),
+        gain=expected_gain(
+            waiting.step_seconds,
+            (Floor(waiting.compute_seconds, "the training step's own work"),),
+        ),
+        explains=(
+            "batches-come-in-bursts",
+            "host-memory-is-unused",
+            "data-wait-dominates",
+        ),
+        quality=quality if remote.is_certain else min(quality, COARSE),
+        margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
+        corroboration=corroboration,
+    )
+
+
+def _rate(remote: _Remote) -> str:
+    rate = remote.requested or remote.received
+    return f", {size(rate)} a second" if rate else ""
+
+
+def _evidence(waiting: Waiting, remote: _Remote) -> tuple[Evidence, ...]:
+    found = [
+        Evidence("data_wait_seconds", "share of step time", waiting.share, "share")
+    ]
+    if remote.signal.endswith("_is_on_network"):
+        found.append(Evidence(remote.signal, "1 is yes", 1.0, "0 or 1"))
+    if remote.storage is not None:
+        found += remote.storage.evidence(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE)
+    if remote.received is not None:
+        found.append(
+            Evidence(
+                "host_network_receive_bytes_per_second", "mean", remote.received, "B/s"
+            )
+        )
+    if remote.correlation is not None:
+        found.append(
+            Evidence(
+                "job_requested_bytes_per_second",
+                "correlation with what the network brings",
+                remote.correlation,
+                "",
+                LEAST_CORRELATION,
+            )
+        )
+    return tuple(found)
+
+
+def _recommendations(framework: str | None) -> tuple[Recommendation, ...]:
+    return (
+        Recommendation(
+            "Copy the data to a local disk before training, or cache them there as they"
+            " are read.",
+            code=local_copy_line(framework),
+        ),
+        Recommendation(
+            "Store the examples in larger files: each request then brings more for the"
+            " same way there and back.",
+            code=shards_line(framework),
+        ),
+        Recommendation(
+            "Keep more requests under way: read in more processes, and further ahead."
+        ),
+    )

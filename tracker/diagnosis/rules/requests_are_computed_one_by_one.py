@@ -1,0 +1,154 @@
+"""Requests are computed one by one.
+
+## What it looks for
+A service whose requests wait for their turn while each is computed alone, on a GPU that is
+busy nearly all the time and has little to do: few of its processors work, or it draws little
+of its power. How many requests are computed together is the number of requests for each
+phase named `compute`.
+
+## Why it matters
+A GPU reads the whole model for each run. For several requests at once it reads it once, and
+most of the GPU, which idles now, takes part.
+
+## When it is wrong
+Where a request must not wait at all, batches are no answer.
+Requests of very unequal length waste much of a batch, unless they join and leave it while
+it runs (continuous batching).
+A generating model is limited by memory bandwidth with few requests; that looks the same, and
+the answer is the same.
+
+Catalogue: I2, no batching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    SAMPLED,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.fleet import Gpus, busiest_of, median_of
+from tracker.diagnosis.phases import PhaseKind
+from tracker.diagnosis.requests import NO_PARTS, measure_requests
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import margin_above, margin_below
+from tracker.diagnosis.wording import percent
+
+LARGEST_BATCH = 1.5
+QUEUE_SHARE = 0.10
+QUEUE_RELEASE_SHARE = 0.07
+
+BUSY_GPU_PERCENT = 50.0
+LITTLE_WORK_PERCENT = 40.0
+LITTLE_POWER_SHARE = 0.45
+
+
+def check(
+    requests: Mapping[str, Samples], gpus: Gpus, *, already_open: bool = False
+) -> Answer:
+    found = measure_requests(requests)
+    if found is None:
+        return Abstention((TOO_SHORT,))
+    computed = found.times_of(PhaseKind.COMPUTE)
+    if not computed or not found.times_of(PhaseKind.QUEUE):
+        return Abstention((NO_PARTS,))
+    gpu = busiest_of(gpus)
+    busy = None if gpu is None else median_of(gpus, "gpu_utilization_percent", gpu)
+    if gpu is None or busy is None:
+        return Abstention(("gpu_utilization_percent",))
+    work = _work(gpus, gpu)
+    if work is None:
+        return Abstention(("gpu_sm_active_percent", "gpu_power_mean_watts"))
+
+    batch = found.count / computed
+    queue = found.share(PhaseKind.QUEUE)
+    waits = queue >= (QUEUE_RELEASE_SHARE if already_open else QUEUE_SHARE)
+    does_little = work.value < (work.limit or 0.0)
+    if batch > LARGEST_BATCH or not waits or busy < BUSY_GPU_PERCENT or not does_little:
+        return None
+
+    return Finding(
+        severity=Severity.WARNING,
+        summary=(
+            f"{batch:.2g} requests are computed at a time, while requests wait"
+            f" {percent(queue)} of their time for their turn. GPU {gpu} is busy"
+            f" {busy:.0f} % of the time, and hardly used by what runs on it."
+        ),
+        evidence=(
+            Evidence(
+                "requests",
+                "requests for each computation",
+                batch,
+                "requests",
+                LARGEST_BATCH,
+            ),
+            Evidence(
+                "requests",
+                "waiting for a turn, share of the requests' time",
+                queue,
+                "share",
+                QUEUE_SHARE,
+            ),
+            Evidence(
+                "gpu_utilization_percent",
+                "median, of the busiest GPU",
+                busy,
+                "%",
+                BUSY_GPU_PERCENT,
+            ),
+            work,
+        ),
+        recommendations=(
+            Recommendation(
+                "Compute the requests that wait together: take all of the queue, up to"
+                " a limit, or wait some milliseconds for more.",
+                current=f"{batch:.2g} at a time",
+                suggested="all that wait, up to 8, 16, 32 as latency allows",
+                code="batch = [queue.get()] + [queue.get_nowait() for _ in waiting]",
+            ),
+            Recommendation(
+                "For models that generate text, use a server that lets requests join and"
+                " leave a batch while it runs."
+            ),
+        ),
+        disproof=(
+            "Send the same request 8 times at once, computed as one batch: if that takes"
+            " nearly 8 times as long as one, the GPU is full with one."
+        ),
+        quality=SAMPLED,
+        margin=min(
+            margin_above(queue, QUEUE_SHARE),
+            margin_below(work.value, work.limit or 1.0),
+        ),
+        corroboration=AGREEING,
+    )
+
+
+def _work(gpus: Gpus, gpu: int) -> Evidence | None:
+    """Return how much the GPU does while it is busy, by the best that is known."""
+    active = median_of(gpus, "gpu_sm_active_percent", gpu)
+    if active is not None:
+        return Evidence(
+            "gpu_sm_active_percent", "median", active, "%", LITTLE_WORK_PERCENT
+        )
+    power = median_of(gpus, "gpu_power_mean_watts", gpu)
+    if power is None:
+        power = median_of(gpus, "gpu_power_watts", gpu)
+    limit = median_of(gpus, "gpu_power_limit_watts", gpu)
+    if power is None or not limit:
+        return None
+    return Evidence(
+        "gpu_power_mean_watts",
+        "median, share of the limit",
+        power / limit,
+        "share",
+        LITTLE_POWER_SHARE,
+    )

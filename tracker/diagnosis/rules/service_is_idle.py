@@ -1,0 +1,117 @@
+"""A service holds a GPU and hardly uses it.
+
+## What it looks for
+A service whose busiest GPU works less than 5 % of the time, over two hours or more, while it
+holds memory on it.
+
+## Why it matters
+Nobody else can use the GPU meanwhile, and it costs as much as a busy one.
+
+## When it is wrong
+A service that must answer at once at any hour pays for being there.
+Two hours of a night say nothing of the day: the finding shows how many requests came.
+
+Catalogue: I5, idle service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tracker.diagnosis.finding import (
+    ALONE,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.fleet import Gpus, busiest_of, median_of, readings_of
+from tracker.diagnosis.phases import PhaseKind, of_kind
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import average, margin_below
+from tracker.diagnosis.wording import count, duration, size
+
+SPAN = Span.STAGE
+
+IDLE_GPU_PERCENT = 5.0
+IDLE_RELEASE_PERCENT = 10.0
+FEWEST_SECONDS = 7200.0
+HELD_BYTES = 500.0 * 1024**2
+HOUR = 3600.0
+
+
+def check(
+    requests: Mapping[str, Samples], gpus: Gpus, *, already_open: bool = False
+) -> Answer:
+    gpu = busiest_of(gpus)
+    if gpu is None:
+        return Abstention(("gpu_utilization_percent",))
+    use = readings_of(gpus, "gpu_utilization_percent")[gpu]
+    seconds = float(use.times[-1] - use.times[0]) / 1e6
+    if seconds < FEWEST_SECONDS:
+        return Abstention((TOO_SHORT,))
+    held = median_of(gpus, "gpu_job_memory_bytes", gpu)
+    signal = "gpu_job_memory_bytes"
+    if held is None:
+        held, signal = (
+            median_of(gpus, "gpu_memory_used_bytes", gpu),
+            ("gpu_memory_used_bytes"),
+        )
+    if held is None:
+        return Abstention(("gpu_job_memory_bytes",))
+
+    busy = average(use.values)
+    limit = IDLE_RELEASE_PERCENT if already_open else IDLE_GPU_PERCENT
+    if busy >= limit or held < HELD_BYTES:
+        return None
+    handled = sum(
+        len(span.times) for span in of_kind(requests, PhaseKind.REQUEST).values()
+    )
+    return Finding(
+        severity=Severity.WARNING,
+        summary=(
+            f"In {duration(seconds)}, {count(handled, 'request', 'requests')} kept the"
+            f" busiest GPU busy {busy:.2g} % of the time, while {size(held)} of its"
+            " memory were held."
+        ),
+        evidence=(
+            Evidence(
+                "gpu_utilization_percent",
+                "mean, of the busiest GPU",
+                busy,
+                "%",
+                IDLE_GPU_PERCENT,
+            ),
+            Evidence(signal, "median", held, "B", HELD_BYTES),
+            Evidence(
+                "requests", "requests in an hour", handled / seconds * HOUR, "1/h"
+            ),
+            Evidence(
+                "gpu_utilization_percent", "GPU time held", seconds / HOUR, "GPU hours"
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Share the GPU with other services or jobs, or take a slice of it."
+            ),
+            Recommendation(
+                "Stop the service while nobody asks, and start it with the first request,"
+                " if loading is fast enough."
+            ),
+            Recommendation(
+                "Try it on CPUs: so few requests may not need a GPU.",
+                code="CUDA_VISIBLE_DEVICES= python serve.py",
+            ),
+        ),
+        disproof=(
+            "Look at the hours with most requests: if the GPU is busy then, its size is"
+            " for these."
+        ),
+        quality=use.quality,
+        margin=margin_below(busy, IDLE_GPU_PERCENT),
+        corroboration=ALONE,
+    )

@@ -1,0 +1,32 @@
+"""What people say about findings."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from tracker.access import editable_run
+from tracker.actions.findings import bring_back, dismiss
+from web.session import PageRequest, signed_in
+
+
+@require_POST
+@signed_in
+def dismiss_finding(
+    request: PageRequest, run_id: UUID, finding_id: int
+) -> HttpResponse:
+    run = editable_run(request.actor, run_id)
+    dismiss(run, finding_id, request.actor, request.POST.get("reason", ""))
+    return HttpResponseRedirect(reverse("run", args=[run_id]))
+
+
+@require_POST
+@signed_in
+def bring_finding_back(
+    request: PageRequest, run_id: UUID, finding_id: int
+) -> HttpResponse:
+    bring_back(editable_run(request.actor, run_id), finding_id)
+    return HttpResponseRedirect(reverse("run", args=[run_id]))
