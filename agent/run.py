@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 Batch = TypeVar("Batch")
 
+_PAUSE_SECONDS = 0.01
+
 
 class Run:
     """One execution of a training program, from this process's point of view.
@@ -55,6 +58,7 @@ class Run:
         self._starting = threading.Lock()
         self._failure: str | None = None
         self._is_preempted = False
+        self._ended_at: int | None = None
         self._is_finished = False
         self.tags = Tags(self._recorder)
 
@@ -185,6 +189,7 @@ class Run:
                 failure=self._failure,
                 is_preempted=self._is_preempted,
                 seconds=seconds,
+                ended_at=self._ended_at,
             )
         except KeyboardInterrupt:
             self._tell_what_is_left(folder)
@@ -216,6 +221,25 @@ class Run:
     def note_failure(self, failure: str) -> None:
         """Remember why the run will not finish well; called by the agent itself."""
         self._failure = failure
+
+    def log_at(self, values: Mapping[str, float], step: float, moment: int) -> None:
+        """Log numbers of the past, by clean paths; called by the agent itself."""
+        if self._recorder.is_awake or self._wake():
+            self._recorder.log_measured(values, step, moment)
+
+    def note_end(self, moment: int) -> None:
+        """Remember when what is imported ended; called by the agent itself."""
+        self._ended_at = moment
+
+    def wait_until_written(self, seconds: float) -> bool:
+        """Wait for the spool, so that nothing is dropped; called by the agent itself."""
+        deadline = time.monotonic() + seconds
+        session = self._session
+        while session is not None and not session.is_all_written:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_PAUSE_SECONDS)
+        return session is not None
 
     def note_exception(
         self,

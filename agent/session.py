@@ -120,7 +120,12 @@ class Session:
         self._capture.finish(seconds)
 
     def finish(
-        self, *, failure: str | None, is_preempted: bool, seconds: float
+        self,
+        *,
+        failure: str | None,
+        is_preempted: bool,
+        seconds: float,
+        ended_at: int | None = None,
     ) -> Remainder | None:
         """End the spool and deliver it; what is left of it after so long is returned."""
         deadline = time.monotonic() + seconds
@@ -135,6 +140,7 @@ class Session:
             failure=failure,
             is_preempted=is_preempted or self._capture.was_told_to_end,
             seconds=_WRITE_SECONDS,
+            ended_at=ended_at,
         )
         remainder: Remainder | None = Remainder(self._spool.folder, is_written)
         try:
@@ -231,7 +237,7 @@ def _open_spool(settings: Settings, notices: Notices) -> Spool | None:
         host=_encodable(os.uname().nodename),
         pid=os.getpid(),
         agent=VERSION,
-        time=time.time_ns() // 1000,
+        time=time.time_ns() // 1000 if settings.began_at is None else settings.began_at,
     )
     url = find_url(os.environ)
     try:

@@ -65,6 +65,8 @@ class Settings:
     local_rank: int | None = None
     # The folder that training data are read from, where it was said.
     dataset: Path | None = None
+    # When what is logged began, in microseconds since 1970, if that is not now.
+    began_at: int | None = None
     # Where the files ended that it writes to, if it was started from here.
     followed: Mapping[str, int] = field(default_factory=dict)
     strict: bool = False

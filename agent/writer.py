@@ -61,7 +61,12 @@ class Writer:
             self._write_some()
 
     def finish(
-        self, *, failure: str | None, seconds: float, is_preempted: bool = False
+        self,
+        *,
+        failure: str | None,
+        seconds: float,
+        is_preempted: bool = False,
+        ended_at: int | None = None,
     ) -> bool:
         """Write everything and the end of the spool; return whether it was possible."""
         deadline = time.monotonic() + seconds
@@ -72,7 +77,7 @@ class Writer:
             self._write_some()
             if not self._may_go_on(deadline):
                 return False
-        self._unwritten = [*self._last_payloads(failure, is_preempted)]
+        self._unwritten = [*self._last_payloads(failure, is_preempted, ended_at)]
         while not self._write_unwritten():
             if not self._may_go_on(deadline):
                 return False
@@ -93,8 +98,10 @@ class Writer:
             time.sleep(_BURST_SECONDS)
         return time.monotonic() < deadline
 
-    def _last_payloads(self, failure: str | None, is_preempted: bool) -> list[bytes]:
-        now = time.time_ns() // 1000
+    def _last_payloads(
+        self, failure: str | None, is_preempted: bool, ended_at: int | None
+    ) -> list[bytes]:
+        now = time.time_ns() // 1000 if ended_at is None else ended_at
         dropped = self._buffer.take_dropped()
         last = [messages.drop(dropped)] if dropped else []
         close = messages.close(failure=failure, time=now, is_preempted=is_preempted)

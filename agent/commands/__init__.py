@@ -12,6 +12,9 @@ from agent.commands import (
     completion,
     doctor,
     export,
+    import_nvidia_smi,
+    import_trace,
+    import_wandb,
     login,
     logout,
     ls,
@@ -38,6 +41,9 @@ COMMANDS: dict[str, Command] = {
     "doctor": doctor,
     "ls": ls,
     "export": export,
+    "import nvidia-smi": import_nvidia_smi,
+    "import trace": import_trace,
+    "import wandb": import_wandb,
     "completion": completion,
 }
 # Beside 0, 1 and those of a program that was run; docs/commands.md lists them.

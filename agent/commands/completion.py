@@ -103,12 +103,17 @@ def completions(words: Sequence[str]) -> list[str]:
 
 
 def _candidates(before: Sequence[str], current: str) -> Iterable[str]:
-    if not before:
-        if current.startswith("-"):
-            return [word for words in GENERAL for word in words.split(", ")]
-        return commands.COMMANDS
-    name = before[0]
-    if name not in commands.COMMANDS or "--" in before:
+    if not before and current.startswith("-"):
+        return [word for words in GENERAL for word in words.split(", ")]
+    name = " ".join(before[:2])
+    if name not in commands.COMMANDS:
+        name = before[0] if before else ""
+    if name not in commands.COMMANDS:
+        # A command of two words needs its second one first.
+        place = len(before)
+        known = (command.split() for command in commands.COMMANDS)
+        return [c[place] for c in known if len(c) > place and c[:place] == [*before]]
+    if "--" in before:
         return []
     parser = parser_of(name, commands.COMMANDS[name])
     options = options_of(parser)

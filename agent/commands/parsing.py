@@ -68,8 +68,9 @@ def parse(
 ) -> tuple[str | None, argparse.Namespace]:
     """Return the command, None if none was named, and what was chosen."""
     if words[:1] == ["help"]:
-        words = [*words[1:2], "--help"]
-    name = words[0] if words and not words[0].startswith("-") else None
+        name, _ = named_command(words[1:], commands)
+        words = [*(name or "").split(), "--help"]
+    name, rest = named_command(words, commands)
     if name is None:
         parser = Parser(prog="seamark", add_help=False, allow_abbrev=False)
         for option in GENERAL:
@@ -85,10 +86,30 @@ def parse(
             MISUSED,
         )
     parser = parser_of(name, commands[name])
-    _refuse_unknown(parser, _unknown_options(parser, words[1:]))
-    chosen, unknown = parser.parse_known_args(words[1:])
+    _refuse_unknown(parser, _unknown_options(parser, rest))
+    chosen, unknown = parser.parse_known_args(rest)
     _refuse_unknown(parser, unknown)
     return name, chosen
+
+
+def named_command(
+    words: Sequence[str], commands: Iterable[str]
+) -> tuple[str | None, Sequence[str]]:
+    """Return the command that is named, of one word or of two, and the words after it."""
+    if not words or words[0].startswith("-"):
+        return None, words
+    kinds = [name.split()[1] for name in commands if name.startswith(f"{words[0]} ")]
+    if not kinds:
+        return words[0], words[1:]
+    second = words[1] if len(words) > 1 else ""
+    if second in kinds:
+        return f"{words[0]} {second}", words[2:]
+    wrong = f" There is no {second!a}{nearest(second, kinds)}." if second else ""
+    raise Refusal(
+        "invalid_usage",
+        f"After `seamark {words[0]}` comes one of {', '.join(kinds)}.{wrong}",
+        MISUSED,
+    )
 
 
 # What `seamark` takes without a command.

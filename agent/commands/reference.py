@@ -51,6 +51,7 @@ _FIELDS = """\
 | `ls runs` | `runs`: each `id`, `name`, `state`, `started_at`, `ended_at`, `tags`, `attributes` by path; `more` if `--limit` left some out |
 | `ls attributes` | `run`, `attributes`, as the API answers them |
 | `export` | `folder`, `runs`: as `ls runs`, with `folder` and `was_there` |
+| `import …` | `run`, `project`, `stage`, `points`, `from`, `to`, `not_understood`: each `file`, `cause`, `lines` (the first), `count` |
 | `completion` | `shell`, `script` |
 | `up` | nothing of its own: the server prints its lines |
 """
@@ -65,7 +66,8 @@ def reference() -> str:
 
 def _summary() -> str:
     rows = [
-        f"| [`{name}`](#seamark-{name}) | {c.HELP} |" for name, c in COMMANDS.items()
+        f"| [`{name}`](#seamark-{name.replace(' ', '-')}) | {c.HELP} |"
+        for name, c in COMMANDS.items()
     ]
     options = [f"| `{option}` | {_cell(text)} |" for option, text in GENERAL.items()]
     return "\n".join(["| command | does |", "|---|---|", *rows, *options, ""])

@@ -32,6 +32,7 @@ def describe(
     *,
     model: torch.nn.Module | None = None,
     optimizer: torch.optim.Optimizer | None = None,
+    flops_per_example: float | None = None,
 ) -> None:
     """Log sizes, types, wrappers and settings; call it once both are ready.
 
@@ -39,6 +40,9 @@ def describe(
         run: The run to log into.
         model: As it is trained: compiled, wrapped for several processes, ...
         optimizer: The one that updates it.
+        flops_per_example: Operations of training on one example, forwards and
+            backwards, a multiplication and its addition being two. For a transformer
+            6 · parameters · tokens is close.
     """
     try:
         facts = TorchLoop().facts()
@@ -46,6 +50,8 @@ def describe(
             facts |= {f"model/{k}": v for k, v in model_facts(model).items()}
         if optimizer is not None:
             facts |= {f"optimizer/{k}": v for k, v in _optimizer_facts(optimizer)}
+        if flops_per_example is not None:
+            facts["model/flops_per_example"] = float(flops_per_example)
     except Exception:
         # The rim of foreign code: a model may be any object, in any state.
         logger.debug("the model cannot be described", exc_info=True)

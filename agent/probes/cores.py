@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from agent.probes.summary import quantile
@@ -84,3 +84,16 @@ def distribution(shares: Collection[float]) -> dict[str, float]:
         "cores/saturated": float(sum(share >= SATURATED for share in ordered)),
         "cores/idle": float(sum(share <= IDLE for share in ordered)),
     }
+
+
+def cpu_list(cpus: Sequence[int]) -> str:
+    """Write sorted numbers of CPUs as ranges (pure)."""
+    ranges: list[tuple[int, int]] = []
+    for cpu in cpus:
+        if ranges and cpu == ranges[-1][1] + 1:
+            ranges[-1] = ranges[-1][0], cpu
+        else:
+            ranges.append((cpu, cpu))
+    return ",".join(
+        f"{low}" if low == high else f"{low}-{high}" for low, high in ranges
+    )

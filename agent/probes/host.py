@@ -7,7 +7,13 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from agent.probes.cores import Statistics, core_shares, distribution, parse_statistics
+from agent.probes.cores import (
+    Statistics,
+    core_shares,
+    cpu_list,
+    distribution,
+    parse_statistics,
+)
 from agent.probes.files import KernelFile, read_number, read_text
 from agent.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
 from agent.probes.rates import known
@@ -86,6 +92,11 @@ class HostProbe(Probe):
         Fact("facts/platform", "string"),
         Fact("facts/cpu_model", "string"),
         Fact("facts/host_cores", "int", "logical CPUs of the host"),
+        Fact(
+            "facts/allowed_cpus",
+            "string",
+            "the CPUs that the job may use when it begins, such as `0-15,64-79`",
+        ),
         Fact("facts/cpu_max_mhz", "float", "as the kernel says"),
         Fact(
             "facts/gpu_count",
@@ -128,6 +139,9 @@ class HostProbe(Probe):
         cores = os.cpu_count()
         if cores:
             facts["facts/host_cores"] = cores
+        allowed = _allowed(self._watched)
+        if allowed:
+            facts["facts/allowed_cpus"] = cpu_list(sorted(allowed))
         model = _cpu_model(read_text(self._processes / "cpuinfo"))
         if model:
             facts["facts/cpu_model"] = model

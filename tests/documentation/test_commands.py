@@ -18,7 +18,9 @@ TYPED = [
     pytest.param(name, words, id=f"{page.relative_to(ROOT)}: {name}")
     for page in sorted({ROOT / "README.md", *(ROOT / "docs").rglob("*.md")})
     for name, words in re.findall(
-        r"^\s*(?:.*\| )?seamark ([a-z]+)(.*)$", page.read_text("utf-8"), re.M
+        r"^\s*(?:.*\| )?seamark ((?:import )?[a-z]\S*)(.*)$",
+        page.read_text("utf-8"),
+        re.M,
     )
     if "decisions" not in page.parts
 ]

@@ -105,6 +105,13 @@ def test_autocast_is_known_where_it_was_seen(tracker, run, autocast, expected):
     assert tracker.attributes().get(f"{FACTS}/torch/autocast") == expected
 
 
+def test_operations_of_an_example_are_what_the_script_says(tracker, run):
+    describe(run, flops_per_example=6 * 10**12)
+    run.finish()
+
+    assert tracker.attributes()[f"{FACTS}/model/flops_per_example"] == 6e12
+
+
 def test_compiled_and_wrapped_models_are_seen_through(tracker, run):
     model = torch.nn.DataParallel(torch.compile(make_model()))
     describe(run, model=model)

@@ -159,8 +159,10 @@ class _Stage:
             windows = self.windows
             reliability = 1.0 if self.steady.is_steady else UNSTEADY
 
-        is_short = (
-            len(whole.steps) < STEPS_TO_CONFIRM and window.seconds < SECONDS_TO_CONFIRM
+        # Of several traces of one run, the time between them was not seen.
+        is_traced = self.steady is not None and self.steady.is_traced
+        is_short = len(whole.steps) < STEPS_TO_CONFIRM and (
+            is_traced or window.seconds < SECONDS_TO_CONFIRM
         )
         return _Question(whole, parts, windows, window, reliability, is_short)
 

@@ -58,3 +58,42 @@ def data_parallel_line(framework: str | None, gpus: int) -> str:
             return f'jax.make_mesh(({gpus},), ("data",))'
         case _:
             return ""
+
+
+def mixed_precision_line(framework: str | None, half: str) -> str:
+    """`half` is bfloat16 or float16."""
+    match framework:
+        case "pytorch":
+            return f'with torch.autocast("cuda", dtype=torch.{half}):'
+        case "tensorflow":
+            return f'keras.mixed_precision.set_global_policy("mixed_{half}")'
+        case "jax":
+            return f"model = Model(dtype=jnp.{half}, param_dtype=jnp.float32)"
+        case _:
+            return ""
+
+
+def compile_line(framework: str | None) -> str:
+    match framework:
+        case "pytorch":
+            return 'model = torch.compile(model, mode="reduce-overhead")'
+        case "tensorflow":
+            return "model.compile(optimizer, loss, jit_compile=True)"
+        case "jax":
+            return "train_step = jax.jit(train_step, donate_argnums=0)"
+        case _:
+            return ""
+
+
+def fused_optimizer_line(framework: str | None) -> str:
+    if framework == "pytorch":
+        return "torch.optim.AdamW(model.parameters(), fused=True)"
+    return ""
+
+
+def no_gradients_line(framework: str | None) -> str:
+    return "with torch.inference_mode():" if framework == "pytorch" else ""
+
+
+def phase_line(name: str) -> str:
+    return f'with run.phase("{name}"):'

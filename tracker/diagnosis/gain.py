@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,8 @@ USUAL_RECOVERY = 0.5
 # The prior counts as much as so many pairs.
 PRIOR_PAIRS = 4
 
+# However it is worded.
+USUAL = re.compile(r" ?Fixes usually recover \d+ % of [^.]*\.")
 # What a rule says whose gain follows the prior, where its words are from here.
 USUAL_SENTENCE = f"Fixes usually recover {percent(USUAL_RECOVERY)} of the difference."
 
@@ -94,7 +97,7 @@ def with_recovery(gain: Gain | None, recovery: Recovery | None) -> Gain | None:
         f"{fixes} on this server recovered {percent(recovery.observed)} of the"
         f" difference on average; {percent(recovery.expected)} is expected here."
     )
-    said = gain.basis.replace(USUAL_SENTENCE, "").strip()
+    said = USUAL.sub("", gain.basis).strip()
     return replace(
         gain,
         likely=1.0 / (1.0 - recovery.expected * share),
@@ -108,6 +111,22 @@ def _follows_prior(gain: Gain) -> bool:
         return False
     usual = 1.0 / (1.0 - USUAL_RECOVERY * (1.0 - 1.0 / gain.bound))
     return math.isclose(gain.likely, usual, rel_tol=1e-6)
+
+
+def gain_of_share(
+    share: float, what: str, *, recovery: float = USUAL_RECOVERY, next_limit: str = ""
+) -> Gain:
+    """Return what it is worth to save a share of all time; `what` takes that time."""
+    share = min(max(0.0, share), 1.0 - 1.0 / LARGEST_BOUND)
+    return Gain(
+        bound=1.0 / (1.0 - share),
+        likely=1.0 / (1.0 - recovery * share),
+        basis=(
+            f"{what} takes {percent(share)} of the time. Fixes usually recover"
+            f" {percent(recovery)} of that."
+        ),
+        next_limit=next_limit,
+    )
 
 
 def recoverable_share(gain: Gain | None) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.trend import median_slope
 
 FEWEST_SECONDS = 300.0
 BLOCKS = 30
@@ -43,12 +44,12 @@ def steady_growth(samples: Samples) -> Growth | None:
 
     middles = np.array([np.median(part) for part in np.array_split(seconds, BLOCKS)])
     levels = np.array([np.median(part) for part in np.array_split(values, BLOCKS)])
-    pace = _median_slope(middles, levels)
+    pace = median_slope(middles, levels)
     if not pace > 0 or not _rises(levels):
         return None
 
     late = slice(-BLOCKS // 3, None)
-    if _median_slope(middles[late], levels[late]) < LATE_PACE_SHARE * pace:
+    if median_slope(middles[late], levels[late]) < LATE_PACE_SHARE * pace:
         return None
     return Growth(
         seconds=float(seconds[-1]),
@@ -64,11 +65,3 @@ def _rises(levels: np.ndarray) -> bool:
     return float(
         np.mean(changes >= 0)
     ) >= RISING_SHARE and fall <= LARGEST_FALL_SHARE * float(levels[-1] - levels[0])
-
-
-def _median_slope(x: np.ndarray, y: np.ndarray) -> float:
-    """Return the median of the slopes between all pairs: outliers do not turn it."""
-    first, second = np.triu_indices(len(x), k=1)
-    apart = x[second] - x[first]
-    slopes = (y[second] - y[first])[apart > 0] / apart[apart > 0]
-    return float(np.median(slopes)) if len(slopes) else 0.0

@@ -38,7 +38,8 @@ MICROSECONDS = 1_000_000
 # Times are those of machines that log; years beyond 9999 have no date.
 LATEST = 253_402_300_799 * MICROSECONDS
 
-EXAMPLES = "step_examples"
+# What of some steps may not be known, and the least that it can be.
+SOMETIMES_UNKNOWN = {"step_examples": 1e-9, "exposed_wait_seconds": 0.0}
 ON_DEVICE = "device_phase_seconds"
 
 T = TypeVar("T")
@@ -242,11 +243,14 @@ def _clean_steps(steps: Steps) -> Steps:
     if seconds is None:
         return Steps.none()
 
-    examples = steps.columns.get(EXAMPLES)
-    if examples is not None and not np.all(_is_measurement(examples) & (examples > 0)):
-        # Not to be known of some batches is no reason to leave their steps out.
-        columns = {name: c for name, c in steps.columns.items() if name != EXAMPLES}
-        steps = replace(steps, columns=columns)
+    for name, least in SOMETIMES_UNKNOWN.items():
+        column = steps.columns.get(name)
+        if column is not None and not np.all(
+            _is_measurement(column) & (column >= least)
+        ):
+            # Not to be known of some steps is no reason to leave these out.
+            columns = {other: c for other, c in steps.columns.items() if other != name}
+            steps = replace(steps, columns=columns)
 
     good = _is_measurement(seconds) & (seconds >= SHORTEST_STEP_SECONDS)
     good &= _is_date(steps.times)
@@ -343,6 +347,12 @@ def _busiest(gpus: Mapping[int, Mapping[str, Samples | Fact]]) -> Samples:
     ]
     if not readings:
         return Samples(np.empty(0, np.int64), np.empty(0))
+
+    first, *others = readings
+    if all(np.array_equal(first.times, other.times) for other in others):
+        # Read together, as windows of a trace are, far more often than once a second.
+        values = np.maximum.reduce([samples.values for samples in readings])
+        return Samples(first.times, values)
 
     # All GPUs are read within one tick of the agent, a second apart at most.
     times = np.concatenate([samples.times for samples in readings])

@@ -8,6 +8,10 @@ Short runs get shorter blocks, a tenth of their steps and at least 5 steps, and
 keep 50 steps to be judged where they have that many after the first 10. A run of
 60 steps so loses 10, one of 100 between 10 and 30.
 
+Steps of a profiler's trace are few, timed exactly, and come after a warm-up that the
+profiler's schedule left out. All are kept but the first, which pays for the start of
+the profiler; five are enough to be judged, and nothing is confirmed by them alone.
+
 Without steps: from the first reading in which the stage works to the last.
 """
 
@@ -17,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.measurements import Measurements, Window
+from tracker.diagnosis.measurements import Measurements, Steps, Window
 from tracker.diagnosis.signals import Array, Samples
 
 BLOCK_STEPS = 20
@@ -34,6 +38,11 @@ LARGEST_WARM_UP_SHARE = 0.30
 FEWEST_STEPS = 50
 FEWEST_SECONDS = 60.0
 
+# Of a trace.
+TRACED = "traced_with"
+FEWEST_TRACED_STEPS = 5
+FIRST_OF_A_TRACE = 1
+
 # A stage works while it uses this share of its cores, or of a GPU's time.
 WORKING_CPU_SHARE = 0.20
 WORKING_CPU_CORES = 0.20  # where the number of cores is not known
@@ -47,16 +56,20 @@ class SteadyPart:
     window: Window
     step_count: int
     is_steady: bool
+    is_traced: bool = False
 
     @property
     def is_long_enough(self) -> bool:
+        if self.is_traced:
+            return self.step_count >= FEWEST_TRACED_STEPS
         return self.step_count >= FEWEST_STEPS or self.window.seconds >= FEWEST_SECONDS
 
 
 def find_steady_part(measurements: Measurements) -> SteadyPart | None:
     """Return the part to judge; None where nothing was measured over time."""
     if len(measurements.steps):
-        return _after_warm_up(measurements)
+        is_traced = TRACED in measurements.facts
+        return _of_trace(measurements) if is_traced else _after_warm_up(measurements)
     return _working_part(measurements)
 
 
@@ -92,18 +105,33 @@ def _block_steps(step_seconds: Array) -> int:
 
 def _after_warm_up(measurements: Measurements) -> SteadyPart:
     steps = measurements.steps
-    seconds = steps.columns["step_seconds"]
-    dropped, is_steady = warm_up_steps(seconds)
+    dropped, is_steady = warm_up_steps(steps.columns["step_seconds"])
+    return SteadyPart(_window_after(steps, dropped), len(steps) - dropped, is_steady)
 
+
+def _of_trace(measurements: Measurements) -> SteadyPart:
+    steps = measurements.steps
+    dropped = min(FIRST_OF_A_TRACE, len(steps) - 1)
+    # So few steps do not show whether they settled.
+    return SteadyPart(
+        _window_after(steps, dropped),
+        len(steps) - dropped,
+        is_steady=False,
+        is_traced=True,
+    )
+
+
+def _window_after(steps: Steps, dropped: int) -> Window:
+    """Return the time of all steps but the first ones; at least one is left."""
     # A step that is not dropped began when the one before it ended.
     first_end = int(steps.times[dropped])
+    seconds = float(steps.columns["step_seconds"][0])
     start = (
         int(steps.times[dropped - 1])
         if dropped
-        else first_end - max(1, int(seconds[0] * 1_000_000))
+        else first_end - max(1, int(seconds * 1_000_000))
     )
-    window = Window(start, int(steps.times[-1]))
-    return SteadyPart(window, len(steps) - dropped, is_steady)
+    return Window(start, int(steps.times[-1]))
 
 
 def _working_part(measurements: Measurements) -> SteadyPart | None:

@@ -49,8 +49,13 @@ def measure_waiting(
     step_seconds: Array,
     data_wait_seconds: Array,
     busiest_gpu_percent: Samples | None = None,
+    exposed_wait_seconds: Array | None = None,
 ) -> Waiting | None:
-    """Return None where no time passed."""
+    """Return None where no time passed.
+
+    How much of the waiting no GPU hides is known from a trace; else it cannot be more
+    than the time in which the busiest GPU was idle.
+    """
     total = float(step_seconds.sum())
     if not total > 0:
         return None
@@ -61,12 +66,20 @@ def measure_waiting(
         step_seconds=total / len(step_seconds),
         seconds=float(waits.sum()) / len(step_seconds),
         share=share,
-        exposed_share=min(share, _idle_share(busiest_gpu_percent)),
+        exposed_share=min(
+            share, _exposed_share(total, busiest_gpu_percent, exposed_wait_seconds)
+        ),
         usual_share=_usual_share(step_seconds, waits),
     )
 
 
-def _idle_share(busiest_gpu_percent: Samples | None) -> float:
+def _exposed_share(
+    total: float,
+    busiest_gpu_percent: Samples | None,
+    exposed_wait_seconds: Array | None,
+) -> float:
+    if exposed_wait_seconds is not None:
+        return float(exposed_wait_seconds.sum()) / total
     if busiest_gpu_percent is None:
         return 1.0
     busy = average(busiest_gpu_percent.values) / 100

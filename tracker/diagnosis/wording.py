@@ -6,11 +6,18 @@ MINUTE = 60
 HOUR = 3600
 
 KIBI = 1024
+A_TENTH = 0.1
+
 SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def percent(share: float) -> str:
     return f"{share * 100:.0f} %"
+
+
+def small_percent(share: float) -> str:
+    """Write a share of which less than 1 % matters."""
+    return f"{share * 100:.2g} %" if abs(share) < A_TENTH else percent(share)
 
 
 def duration(seconds: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -29,6 +29,7 @@ from tracker.models import Kind as AttributeKind
 from tracker.models import Run, Spool, Stage, State
 from tracker.queries.attributes import AttributeRow, list_attributes
 from tracker.queries.best_rates import best_read_rate
+from tracker.queries.earlier_gpu_use import facts_of_earlier_runs
 from tracker.queries.earlier_runs import read_earlier, read_same_stages
 from tracker.queries.losses import read_losses
 from tracker.queries.namespaces import monitoring_path
@@ -82,10 +83,12 @@ def read_measurements(
     readings = _read_readings(stage, prefix, rows, _sampled_paths(names, gpus))
 
     qualities = _qualities(rows.get(READINGS))
+    steps, spans = _steps(points, extra, phases)
+    signals = {gpu: _gpu_signals(gpu, readings, rows, qualities) for gpu in gpus}
     facts = _facts(rows) | _facts_of_stage(stage)
     if is_all:
-        facts |= _facts_of_earlier_runs(stage, facts.get("host"))
-    steps, spans = _steps(points, extra, phases)
+        facts |= _of_other_runs(stage, facts.get("host"))
+        facts |= facts_of_earlier_runs(stage, _memory_bytes(signals.values()))
     return Measurements(
         steps=steps,
         samples={
@@ -94,7 +97,7 @@ def read_measurements(
             if signal.path in readings
         },
         facts=facts,
-        gpus={gpu: _gpu_signals(gpu, readings, rows, qualities) for gpu in gpus},
+        gpus=signals,
         gpu_count=len(gpus) or _gpu_count(rows),
         spans=spans,
         losses=read_losses(stage) if is_all else {},
@@ -130,7 +133,7 @@ def _logging_ranks(stage: Stage) -> float | None:
     return float(len(set(ranks))) or None
 
 
-def _facts_of_earlier_runs(stage: Stage, host: Fact | None) -> dict[str, Fact]:
+def _of_other_runs(stage: Stage, host: Fact | None) -> dict[str, Fact]:
     best = best_read_rate(stage, host) if isinstance(host, str) else None
     rates = {} if best is None else {"best_read_bytes_per_second": best}
     return {**read_same_stages(stage), **rates}
@@ -323,6 +326,11 @@ def _gpu_signals(
         if fact is not None:
             signals[signal.name] = fact
     return signals
+
+
+def _memory_bytes(gpus: Iterable[Mapping[str, Samples | Fact]]) -> list[float]:
+    totals = [signals.get("gpu_memory_total_bytes") for signals in gpus]
+    return [total for total in totals if isinstance(total, float)]
 
 
 def _gpu_count(rows: dict[str, AttributeRow]) -> int | None:

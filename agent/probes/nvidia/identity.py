@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from agent.probes.cores import cpu_list
 from agent.probes.nvidia.driver import NotNow, NotOffered, as_text, ask
 from agent.probes.nvidia.polled import memory_info
 from agent.probes.reading import Fact
@@ -159,19 +160,6 @@ def _near_cpus(library: Any, gpu: Any) -> str:
             for bit in range(_WORD_BITS)
             if bits >> bit & 1
         ]
-    )
-
-
-def cpu_list(cpus: list[int]) -> str:
-    """Write sorted numbers of CPUs as ranges (pure)."""
-    ranges: list[tuple[int, int]] = []
-    for cpu in cpus:
-        if ranges and cpu == ranges[-1][1] + 1:
-            ranges[-1] = ranges[-1][0], cpu
-        else:
-            ranges.append((cpu, cpu))
-    return ",".join(
-        f"{low}" if low == high else f"{low}-{high}" for low, high in ranges
     )
 
 

@@ -45,6 +45,12 @@ def test_a_gpu_device_leaves_the_count_to_its_driver(tmp_path, device):
     assert "facts/gpu_count" not in HostProbe(devices=tmp_path).facts()
 
 
+def test_names_the_cpus_that_the_job_may_use(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2, 8})
+
+    assert HostProbe(devices=tmp_path).facts()["facts/allowed_cpus"] == "0-2,8"
+
+
 def test_one_busy_core_is_seen_among_idle_ones(processes, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
     probe = HostProbe(processes=processes)

@@ -115,9 +115,12 @@ def test_a_run_that_hardly_waits_is_never_accused():
 
 
 def test_names_the_signals_that_a_rule_lacks():
-    diagnosis = diagnose(stage())
+    unanswered = diagnose(stage()).unanswered
 
-    assert diagnosis.unanswered[D3] == ("job_cpu_cores", "effective_cores")
+    assert unanswered["preprocessing-is-cpu-bound"] == (
+        "job_cpu_cores",
+        "effective_cores",
+    )
 
 
 def test_rules_about_gpus_do_not_apply_where_there_is_none():

@@ -107,3 +107,28 @@ def test_steps_without_their_seconds_are_no_steps():
     rows = Steps(np.arange(3.0), np.arange(3), {"data_wait_seconds": np.ones(3)})
 
     assert len(clean(Measurements(steps=rows)).steps) == 0
+
+
+def test_the_busiest_gpu_is_found_window_by_window_of_a_trace():
+    times = np.arange(3) * 20_000 + 1_000_000
+    gpus = {
+        gpu: {"gpu_utilization_percent": Samples(times, np.array(values))}
+        for gpu, values in enumerate([[0.0, 50.0, 100.0], [10.0, 0.0, 90.0]])
+    }
+
+    busiest = clean(Measurements(gpus=gpus)).samples["busiest_gpu_percent"]
+
+    assert busiest.values.tolist() == [10.0, 50.0, 100.0]
+
+
+def test_steps_stay_of_which_a_trace_says_nothing():
+    columns = {
+        "step_seconds": np.full(3, 0.1),
+        "exposed_wait_seconds": np.array([0.0, np.nan, 0.0]),
+    }
+    times = np.arange(1, 4) * 1_000_000
+
+    steps = clean(Measurements(steps=Steps(np.arange(3.0), times, columns))).steps
+
+    assert len(steps) == 3
+    assert "exposed_wait_seconds" not in steps.columns

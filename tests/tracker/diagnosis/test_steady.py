@@ -98,3 +98,20 @@ def test_a_stage_that_does_nothing_has_no_steady_state():
 
 def test_nothing_measured_is_nothing_to_judge():
     assert find_steady_part(Measurements()) is None
+
+
+def of_a_trace(count, seconds=0.1):
+    rows = steps(total=seconds, count=count)
+    return Measurements(steps=rows, facts={"traced_with": "torch.profiler"})
+
+
+def test_of_a_trace_the_first_step_alone_is_left_out():
+    steady = find_steady_part(of_a_trace(6))
+
+    assert (steady.step_count, steady.is_long_enough) == (5, True)
+    assert not steady.is_steady
+
+
+def test_a_trace_of_few_steps_is_not_judged_however_long_they_are():
+    assert not find_steady_part(of_a_trace(5, seconds=100.0)).is_long_enough
+    assert not find_steady_part(of_a_trace(1)).is_long_enough

@@ -167,7 +167,7 @@ def _finding(
                 ),
             ),
         ),
-        explains=("data-wait-dominates",),
+        explains=("data-wait-dominates", "steps-are-slow-now-and-then"),
         quality=MEASURED,
         margin=margin_above(spikes.share, SPIKES_SHARE),
         corroboration=AGREEING if in_step else ALONE,

@@ -88,6 +88,7 @@ def check(
     step_seconds: Array | None = None,
     data_wait_seconds: Array | None = None,
     busiest_gpu_percent: Samples | None = None,
+    exposed_wait_seconds: Array | None = None,
     job_cpu_cores: Samples | None = None,
     effective_cores: float | None = None,
     cgroup_throttled_share: Samples | None = None,
@@ -97,7 +98,9 @@ def check(
     already_open: bool = False,
 ) -> Answer:
     if step_seconds is not None and data_wait_seconds is not None:
-        waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+        waiting = measure_waiting(
+            step_seconds, data_wait_seconds, busiest_gpu_percent, exposed_wait_seconds
+        )
         if waiting is None or not waiting.is_notable(already_open=already_open):
             return None
         return _measured(waiting, round(loader_workers or 0), framework)
@@ -141,7 +144,7 @@ def _measured(waiting: Waiting, workers: int, framework: str | None) -> Finding:
             waiting.step_seconds,
             (Floor(waiting.compute_seconds, "the training step's own work"),),
         ),
-        explains=("host-memory-is-unused",),
+        explains=("host-memory-is-unused", "gpu-utilization-is-low"),
         margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
         corroboration=CONTRADICTED if gpu_disagrees else ALONE,
     )
@@ -251,6 +254,7 @@ def _guessed(busiest: Samples, cause: _Cause) -> Finding:
             "Time the steps: if they wait for no batch, the GPU has pauses of another"
             " kind."
         ),
+        explains=("gpu-utilization-is-low",),
         quality=COARSE,
         margin=margin_below(usual, MOST_GPU_PERCENT),
         corroboration=ALONE,

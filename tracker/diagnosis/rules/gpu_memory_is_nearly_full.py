@@ -1,17 +1,22 @@
 """GPU memory is nearly full.
 
 ## What it looks for
-Memory in use that comes close to all the GPU has, or that keeps growing so that it
-will be full within the time the stage has run already.
+Memory that the work needs at its highest and that comes close to all the GPU has, or
+that keeps growing so that it will be full within the time the stage has run already.
+Where the framework's allocator is asked, its tensors' peak counts, and what else is on
+the card; otherwise what the driver reports.
 
 ## Why it matters
 The next allocation that does not fit ends the run with an out-of-memory error, often
 hours after the start.
 
 ## When it is wrong
-Memory is what the driver reports, whoever uses it, and includes what the framework
-holds for later. Frameworks that reserve memory in advance are not judged.
+What the driver reports includes what a framework keeps for later: without the
+allocator's numbers there may be more room than it seems.
+Frameworks that reserve memory in advance are not judged.
 Growth that belongs to the work, such as longer and longer sequences, ends by itself.
+How long a run is meant to go on is not known; the time it has run already stands for
+it.
 
 Catalogue: M1, out-of-memory head-room.
 """
@@ -20,7 +25,6 @@ from __future__ import annotations
 
 from tracker.diagnosis.finding import (
     ALONE,
-    SAMPLED,
     Abstention,
     Answer,
     Evidence,
@@ -28,11 +32,12 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Severity,
 )
-from tracker.diagnosis.frameworks import RESERVING, batch_size_line, memory_line
+from tracker.diagnosis.frameworks import RESERVING
+from tracker.diagnosis.gpu_memory import Need, measure_need, ways_to_save
 from tracker.diagnosis.growth import Growth, steady_growth
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import highest, margin_towards
+from tracker.diagnosis.statistics import margin_towards
 from tracker.diagnosis.wording import duration, percent, size
 
 SPAN = Span.STAGE
@@ -52,8 +57,12 @@ def check(
     gpu_memory_used_bytes: Samples,
     gpu_memory_total_bytes: float,
     *,
+    gpu_allocator_peak_bytes: Samples | None = None,
+    gpu_allocator_reserved_bytes: Samples | None = None,
+    gpu_allocator_allocated_bytes: Samples | None = None,
     batch_size: float | None = None,
     framework: str | None = None,
+    torch_autocast: str | None = None,
     already_open: bool = False,
 ) -> Answer:
     if framework in RESERVING:
@@ -63,14 +72,23 @@ def check(
     if len(gpu_memory_used_bytes.values) < FEWEST_READINGS:
         return Abstention((f"at least {FEWEST_READINGS} readings",))
 
-    share = highest(gpu_memory_used_bytes) / gpu_memory_total_bytes
-    if share >= (FULL_RELEASE_SHARE if already_open else FULL_SHARE):
-        return _nearly_full(share, gpu_memory_total_bytes, batch_size, framework)
+    need = measure_need(
+        gpu_memory_used_bytes,
+        gpu_memory_total_bytes,
+        peak_bytes=gpu_allocator_peak_bytes,
+        reserved_bytes=gpu_allocator_reserved_bytes,
+    )
+    ways = ways_to_save(framework, batch_size=batch_size, autocast=torch_autocast)
+    if need.share >= (FULL_RELEASE_SHARE if already_open else FULL_SHARE):
+        return _nearly_full(need, ways)
 
-    growth = steady_growth(gpu_memory_used_bytes)
-    if growth is None or not _fills_soon(growth, gpu_memory_total_bytes):
+    is_of_tensors = need.is_of_allocator and gpu_allocator_allocated_bytes is not None
+    growing = gpu_allocator_allocated_bytes if is_of_tensors else gpu_memory_used_bytes
+    growth = steady_growth(growing) if growing is not None else None
+    room = gpu_memory_total_bytes - (need.beside_bytes if is_of_tensors else 0.0)
+    if growth is None or not _fills_soon(growth, room):
         return None
-    return _keeps_growing(growth, share, gpu_memory_total_bytes, batch_size, framework)
+    return _keeps_growing(growth, room, need, ways, framework)
 
 
 def _fills_soon(growth: Growth, total_bytes: float) -> bool:
@@ -80,37 +98,41 @@ def _fills_soon(growth: Growth, total_bytes: float) -> bool:
     )
 
 
-def _nearly_full(
-    share: float, total_bytes: float, batch_size: float | None, framework: str | None
-) -> Finding:
+def _nearly_full(need: Need, ways: tuple[Recommendation, ...]) -> Finding:
+    left = max(0.0, need.total_bytes - need.needed_bytes)
     return Finding(
-        severity=Severity.CRITICAL if share >= CRITICAL_SHARE else Severity.WARNING,
+        severity=(
+            Severity.CRITICAL if need.share >= CRITICAL_SHARE else Severity.WARNING
+        ),
         summary=(
-            f"{size(share * total_bytes)} of {size(total_bytes)} GPU memory were in use"
-            f" at the highest: {size((1 - share) * total_bytes)} are left before the run"
-            " ends with an out-of-memory error."
+            f"{size(need.needed_bytes)} of {size(need.total_bytes)} GPU memory were"
+            f" {'needed' if need.is_of_allocator else 'in use'} at the highest:"
+            f" {size(left)} are left before the run ends with an out-of-memory error."
         ),
-        evidence=(_highest(share),),
-        recommendations=_recommendations(batch_size, framework),
+        evidence=(_highest(need),),
+        recommendations=ways,
         disproof=(
-            "Ask the framework how much of its memory is allocated and not only kept:"
-            " if that is far below, there is room."
+            "Run on with the longest inputs there are: if the peak stays where it is,"
+            " the room is enough."
+            if need.is_of_allocator
+            else "Ask the framework how much of its memory is allocated and not only"
+            " kept: if that is far below, there is room."
         ),
-        quality=SAMPLED,
+        quality=need.quality,
         # At the limit memory is nearly full by definition; more is worse, not surer.
-        margin=max(0.8, margin_towards(share, FULL_SHARE, 1.0)),
+        margin=max(0.8, margin_towards(need.share, FULL_SHARE, 1.0)),
         corroboration=ALONE,
     )
 
 
 def _keeps_growing(
     growth: Growth,
-    share: float,
-    total_bytes: float,
-    batch_size: float | None,
+    room_bytes: float,
+    need: Need,
+    ways: tuple[Recommendation, ...],
     framework: str | None,
 ) -> Finding:
-    left = growth.seconds_until(total_bytes)
+    left = growth.seconds_until(room_bytes)
     return Finding(
         title="GPU memory keeps growing and will be full",
         severity=Severity.WARNING,
@@ -119,7 +141,7 @@ def _keeps_growing(
             f" this pace it is full in {duration(left)}."
         ),
         evidence=(
-            _highest(share),
+            _highest(need),
             Evidence(
                 "gpu_memory_used_bytes",
                 "growth per hour",
@@ -136,41 +158,20 @@ def _keeps_growing(
                 " outputs in lists, caches without an end.",
                 code="total_loss += loss.item()" if framework == "pytorch" else "",
             ),
-            *_recommendations(batch_size, framework),
+            *ways,
         ),
         disproof="Watch the memory for as long again: if it levels off, nothing leaks.",
-        quality=SAMPLED,
+        quality=need.quality,
         margin=margin_towards(growth.seconds - left, 0.0, growth.seconds),
         corroboration=ALONE,
     )
 
 
-def _highest(share: float) -> Evidence:
+def _highest(need: Need) -> Evidence:
     return Evidence(
-        "gpu_memory_used_bytes",
-        "highest, share of the GPU's memory",
-        share,
+        need.signal,
+        f"highest, share of the GPU's memory; keep it below {percent(FULL_SHARE)}",
+        need.share,
         "share",
         FULL_SHARE,
-    )
-
-
-def _recommendations(
-    batch_size: float | None, framework: str | None
-) -> tuple[Recommendation, ...]:
-    half = f"{max(1, round(batch_size / 2))}" if batch_size else "batch_size // 2"
-    return (
-        Recommendation(
-            "Compute in 16 bits where the model allows it, or recompute activations"
-            " instead of keeping them.",
-            code=memory_line(framework),
-        ),
-        Recommendation(
-            "Halve the batch and add up the gradients of two, which keeps the result and"
-            " costs some speed.",
-            current=f"{batch_size:g}" if batch_size else "",
-            suggested=half if batch_size else "half as large",
-            code=batch_size_line(framework, half),
-        ),
-        Recommendation(f"Keep the highest use below {percent(FULL_SHARE)}."),
     )

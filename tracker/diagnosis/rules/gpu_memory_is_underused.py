@@ -1,19 +1,23 @@
 """GPU memory has room for a larger batch.
 
 ## What it looks for
-A GPU that works, is not fully used, and never fills more than 60 % of its memory,
-in steps that do not wait for data.
+A GPU that works, is not fully used, and never fills more than 60 % of its memory, in
+steps that do not wait for data. It is not fully used where fewer than 60 % of its
+processors have work, where it is busy for less than 70 % of the time, or where a trial
+found that 30 % of a step are the same for any batch.
 
 ## Why it matters
 A larger batch gives the GPU more to do at a time. It is the first thing to try when
 the GPU is not the limit and neither is the data.
 
 ## When it is wrong
-Memory is what the driver reports, whoever uses it.
-Frameworks that reserve memory in advance are not judged.
+The framework's own peak of allocated memory is what counts. Without it memory is what
+the driver reports, whoever uses it, and frameworks that reserve memory in advance are
+not judged. A GPU that is busy all the time with its memory or its tensor cores gains
+nothing from larger batches, and is left out.
 Whether a larger batch is faster is known only after trying: one batch size says
-nothing about another. Larger batches can need a higher learning rate and may
-generalise worse.
+nothing about another, and `run.probe.batch` tries some in a minute. Larger batches can
+need a higher learning rate and may generalise worse.
 
 Catalogue: C3, batch too small or memory head-room.
 """
@@ -21,7 +25,14 @@ Catalogue: C3, batch too small or memory head-room.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
+from tracker.diagnosis.batches import (
+    BatchTimes,
+    batch_gain,
+    batch_times,
+    largest_power_of_two,
+)
 from tracker.diagnosis.finding import (
     AGREEING,
     SAMPLED,
@@ -29,12 +40,15 @@ from tracker.diagnosis.finding import (
     Answer,
     Evidence,
     Finding,
+    Gain,
     Recommendation,
     Severity,
 )
 from tracker.diagnosis.frameworks import RESERVING, batch_size_line
+from tracker.diagnosis.gpu_work import takes_part, typical_or_none
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import highest, margin_below, percentile, typical
+from tracker.diagnosis.signals.trials import BATCH
+from tracker.diagnosis.statistics import highest, margin_below, typical
 from tracker.diagnosis.waiting import measure_waiting
 from tracker.diagnosis.wording import percent, size
 
@@ -44,96 +58,183 @@ LOW_MEMORY_RELEASE_SHARE = 0.65
 # Above, the GPU is busy enough that a larger batch promises little.
 BUSY_GPU_PERCENT = 70.0
 BUSY_GPU_RELEASE_PERCENT = 75.0
-# Below, the GPU does not take part.
-IDLE_GPU_PERCENT = 5.0
+BUSY_SM_PERCENT = 60.0
+BUSY_SM_RELEASE_PERCENT = 65.0
+# The share of a step that no batch size changes.
+FIXED_STEP_SHARE = 0.30
+
+# A GPU that is busy so long with these is at its limit.
+FULL_GPU_PERCENT = 90.0
+FULL_MEMORY_PERCENT = 60.0
+FULL_TENSOR_PERCENT = 50.0
 
 # What a larger batch may fill.
 SAFE_MEMORY_SHARE = 0.90
 LARGEST_FACTOR = 64
 DOUBLE = 2.0
+# A trial that promises less is noise.
+SMALLEST_GAIN = 1.03
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    signal: str
+    share: float  # of the GPU's, at the highest
+    total: float
+    quality: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    busy: float
+    sm: float | None
+    is_full: bool  # at the limit of its memory or of its tensor cores
+
+    def is_low(self, *, already_open: bool) -> bool:
+        sm = BUSY_SM_RELEASE_PERCENT if already_open else BUSY_SM_PERCENT
+        busy = BUSY_GPU_RELEASE_PERCENT if already_open else BUSY_GPU_PERCENT
+        return self.busy < busy or (self.sm is not None and self.sm < sm)
+
+    @property
+    def margin(self) -> float:
+        by_time = margin_below(self.busy, BUSY_GPU_PERCENT)
+        by_sm = 0.5 if self.sm is None else margin_below(self.sm, BUSY_SM_PERCENT)
+        return max(by_time, by_sm)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """`suggested` is None where nothing larger is known to fit, or no size is known."""
+
+    now: float | None
+    suggested: int | None
+    factor: float
+    times: BatchTimes | None
+
+    @property
+    def fixed_share(self) -> float | None:
+        """Return the share of a step that no batch size changes, as tried."""
+        if self.times is None or not self.now:
+            return None
+        return self.times.base_seconds / self.times.step_seconds(self.now)
+
+    @property
+    def gain(self) -> Gain | None:
+        if self.times is None or not self.now or not self.suggested:
+            return None
+        return batch_gain(self.times, self.now, self.suggested)
 
 
 def check(
     step_seconds: Array,
     data_wait_seconds: Array,
     gpu_utilization_percent: Samples,
-    gpu_memory_used_bytes: Samples,
     gpu_memory_total_bytes: float,
     *,
+    gpu_memory_used_bytes: Samples | None = None,
+    gpu_allocator_peak_bytes: Samples | None = None,
+    gpu_sm_active_percent: Samples | None = None,
+    gpu_dram_active_percent: Samples | None = None,
+    gpu_tensor_active_percent: Samples | None = None,
     busiest_gpu_percent: Samples | None = None,
     batch_size: float | None = None,
     framework: str | None = None,
+    probe_batch_largest: float | None = None,
+    probe_batch_base_seconds: float | None = None,
+    probe_batch_seconds_per_example: float | None = None,
     already_open: bool = False,
 ) -> Answer:
-    if framework in RESERVING:
-        return Abstention((f"memory in use as {framework} itself counts it",))
-    if not gpu_memory_total_bytes > 0:
-        return Abstention(("gpu_memory_total_bytes",))
-
+    memory = _memory(
+        gpu_allocator_peak_bytes,
+        gpu_memory_used_bytes,
+        gpu_memory_total_bytes,
+        framework,
+    )
+    if isinstance(memory, Abstention):
+        return memory
     waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
     if waiting is None or waiting.is_notable(already_open=False):
         # Steps that wait for data would wait for more of it.
         return Abstention(("steps that do not wait for data",))
 
-    busy = typical(gpu_utilization_percent)
-    memory_share = highest(gpu_memory_used_bytes) / gpu_memory_total_bytes
-    takes_part = percentile(gpu_utilization_percent, 95) >= IDLE_GPU_PERCENT
-    is_busy = busy >= (BUSY_GPU_RELEASE_PERCENT if already_open else BUSY_GPU_PERCENT)
-    limit = LOW_MEMORY_RELEASE_SHARE if already_open else LOW_MEMORY_SHARE
-    if not takes_part or is_busy or memory_share > limit:
+    use = _use(
+        gpu_utilization_percent,
+        gpu_sm_active_percent,
+        gpu_dram_active_percent,
+        gpu_tensor_active_percent,
+    )
+    batch = _batch(
+        memory.share,
+        batch_size,
+        probe_batch_largest,
+        batch_times(probe_batch_base_seconds, probe_batch_seconds_per_example),
+    )
+    has_room = memory.share <= (
+        LOW_MEMORY_RELEASE_SHARE if already_open else LOW_MEMORY_SHARE
+    )
+    is_low = use.is_low(already_open=already_open) or (
+        (batch.fixed_share or 0.0) >= FIXED_STEP_SHARE
+    )
+    if not (has_room and is_low and takes_part(gpu_utilization_percent)):
         return None
+    if use.is_full or _was_tried_in_vain(batch, probe_batch_largest):
+        return None
+    return _finding(memory, use, batch, waiting.share, framework)
 
-    return Finding(
-        severity=Severity.NOTICE,
-        summary=(
-            f"At most {size(memory_share * gpu_memory_total_bytes)} of"
-            f" {size(gpu_memory_total_bytes)} GPU memory was in use"
-            f" ({percent(memory_share)}), and the GPU was busy {busy:.0f} % of the time."
-        ),
-        evidence=(
-            Evidence(
-                "gpu_memory_used_bytes",
-                "highest, share of the GPU's memory",
-                memory_share,
-                "share",
-                LOW_MEMORY_SHARE,
-            ),
-            Evidence("gpu_utilization_percent", "median", busy, "%", BUSY_GPU_PERCENT),
-            Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
-        ),
-        recommendations=_recommendations(memory_share, batch_size, framework),
-        disproof=(
-            "Train some hundred steps with twice the batch: if examples per second do"
-            " not rise, the batch is not the limit."
-        ),
-        quality=SAMPLED,
-        margin=min(
-            margin_below(memory_share, LOW_MEMORY_SHARE),
-            margin_below(busy, BUSY_GPU_PERCENT),
-        ),
-        corroboration=AGREEING,
+
+def _memory(
+    peak: Samples | None, used: Samples | None, total: float, framework: str | None
+) -> _Memory | Abstention:
+    """Return what is in use: by the framework's own account, or else the driver's."""
+    if not total > 0:
+        return Abstention(("gpu_memory_total_bytes",))
+    if peak is not None and highest(peak) > 0:
+        share = highest(peak) / total
+        return _Memory("gpu_allocator_peak_bytes", share, total, peak.quality)
+    if framework in RESERVING:
+        return Abstention((f"memory in use as {framework} itself counts it",))
+    if used is None:
+        return Abstention(("gpu_allocator_peak_bytes", "gpu_memory_used_bytes"))
+    quality = min(SAMPLED, used.quality)
+    return _Memory("gpu_memory_used_bytes", highest(used) / total, total, quality)
+
+
+def _use(
+    utilization: Samples,
+    sm: Samples | None,
+    dram: Samples | None,
+    tensor: Samples | None,
+) -> _Use:
+    busy = typical(utilization)
+    is_full = busy > FULL_GPU_PERCENT and (
+        (typical_or_none(dram) or 0.0) >= FULL_MEMORY_PERCENT
+        or (typical_or_none(tensor) or 0.0) >= FULL_TENSOR_PERCENT
     )
+    return _Use(busy, typical_or_none(sm), is_full)
 
 
-def _recommendations(
-    memory_share: float, batch_size: float | None, framework: str | None
-) -> tuple[Recommendation, ...]:
+def _batch(
+    memory_share: float,
+    now: float | None,
+    largest: float | None,
+    times: BatchTimes | None,
+) -> _Batch:
+    """Suggest a size that fits, as tried or else as the memory in use says."""
     factor = _largest_safe_factor(memory_share)
-    suggested = f"{int(batch_size * factor)}" if batch_size else ""
-    return (
-        Recommendation(
-            "Try a larger batch, raising it while examples per second rise.",
-            current=f"{batch_size:g}" if batch_size else "",
-            suggested=f"up to {suggested or f'{factor:g} times as large'}",
-            code=batch_size_line(
-                framework, suggested or f"int({factor:g} * batch_size)"
-            ),
-        ),
-        Recommendation(
-            "Raise the learning rate with the batch, warm it up, and compare the loss at"
-            " equal numbers of examples."
-        ),
-    )
+    suggested = None
+    if now and largest is not None:
+        tried = largest_power_of_two(largest)
+        suggested = tried if tried > now else None
+    elif now:
+        suggested = int(now * factor)
+    return _Batch(now, suggested, factor, times)
+
+
+def _was_tried_in_vain(batch: _Batch, largest: float | None) -> bool:
+    """Return whether a trial says that nothing larger fits, or that it gains nothing."""
+    if largest is not None and batch.now and batch.suggested is None:
+        return True
+    return batch.gain is not None and batch.gain.likely < SMALLEST_GAIN
 
 
 def _largest_safe_factor(memory_share: float) -> float:
@@ -143,3 +244,96 @@ def _largest_safe_factor(memory_share: float) -> float:
         return math.floor(room * 10) / 10
     # Powers of two are the sizes that hardware likes.
     return DOUBLE ** math.floor(math.log2(room))
+
+
+def _finding(
+    memory: _Memory,
+    use: _Use,
+    batch: _Batch,
+    wait_share: float,
+    framework: str | None,
+) -> Finding:
+    on = "" if use.sm is None else f", on {use.sm:.0f} % of its processors"
+    return Finding(
+        severity=Severity.NOTICE,
+        summary=(
+            f"At most {size(memory.share * memory.total)} of {size(memory.total)} GPU"
+            f" memory was in use ({percent(memory.share)}), and the GPU was busy"
+            f" {use.busy:.0f} % of the time{on}."
+        ),
+        evidence=_evidence(memory, use, batch, wait_share),
+        recommendations=_recommendations(batch, framework),
+        disproof=(
+            "Train some hundred steps with twice the batch: if examples per second do"
+            " not rise, the batch is not the limit."
+        ),
+        gain=batch.gain,
+        explains=("gpu-utilization-is-low", "gpu-reaches-little-of-its-peak"),
+        quality=memory.quality,
+        margin=min(
+            margin_below(memory.share, LOW_MEMORY_SHARE),
+            1.0 if batch.fixed_share is not None else use.margin,
+        ),
+        corroboration=AGREEING,
+    )
+
+
+def _evidence(
+    memory: _Memory, use: _Use, batch: _Batch, wait_share: float
+) -> tuple[Evidence, ...]:
+    evidence = [
+        Evidence(
+            memory.signal,
+            "highest, share of the GPU's memory",
+            memory.share,
+            "share",
+            LOW_MEMORY_SHARE,
+        ),
+        Evidence("gpu_utilization_percent", "median", use.busy, "%", BUSY_GPU_PERCENT),
+        Evidence("data_wait_seconds", "share of step time", wait_share, "share"),
+    ]
+    if use.sm is not None:
+        evidence.append(
+            Evidence("gpu_sm_active_percent", "median", use.sm, "%", BUSY_SM_PERCENT)
+        )
+    if batch.fixed_share is not None:
+        evidence.append(
+            Evidence(
+                "probe_batch_base_seconds",
+                "share of a step that no batch size changes",
+                batch.fixed_share,
+                "share",
+                FIXED_STEP_SHARE,
+            )
+        )
+    return tuple(evidence)
+
+
+def _recommendations(
+    batch: _Batch, framework: str | None
+) -> tuple[Recommendation, ...]:
+    suggested = f"{batch.suggested}" if batch.suggested else ""
+    recommendations = [
+        Recommendation(
+            "Try a larger batch, raising it while examples per second rise.",
+            current=f"{batch.now:g}" if batch.now else "",
+            suggested=f"up to {suggested or f'{batch.factor:g} times as large'}",
+            code=batch_size_line(
+                framework, suggested or f"int({batch.factor:g} * batch_size)"
+            ),
+        ),
+        Recommendation(
+            "Raise the learning rate with the batch, warm it up, and compare the loss at"
+            " equal numbers of examples. From some thousands on, use an optimizer made"
+            " for large batches, such as LARS or LAMB."
+        ),
+    ]
+    if batch.times is None:
+        recommendations.append(
+            Recommendation(
+                "What it is worth is unknown, as one size says nothing about another:"
+                " run the batch probe, which takes a minute.",
+                code=BATCH,
+            )
+        )
+    return tuple(recommendations)

@@ -103,6 +103,7 @@ def check(
         disproof=(
             "Run this stage where no GPU is visible: if it takes as long, it needs none."
         ),
+        explains=("gpu-is-held-but-idle",),
         quality=gpu_utilization_percent.quality,
         margin=margin_below(busiest, IDLE_GPU_PERCENT),
         corroboration=AGREEING,

@@ -14,6 +14,8 @@ If storage is the limit, more processes only wait together.
 The memory of a new worker is guessed from that of the processes there are.
 TensorFlow loads in threads of the training process: where these keep more than one core busy,
 they run beside each other already, and the rule is silent.
+Of a trace the cores are not known: that the training process loads by itself is sure
+then, and that there are cores for others is not.
 
 Catalogue: D3, too few loader workers.
 """
@@ -21,6 +23,7 @@ Catalogue: D3, too few loader workers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 from tracker.diagnosis.contention import is_crowded
 from tracker.diagnosis.finding import (
@@ -37,8 +40,9 @@ from tracker.diagnosis.finding import (
     Severity,
 )
 from tracker.diagnosis.frameworks import loader_workers_line
-from tracker.diagnosis.gain import expected_gain
+from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.loading import (
+    SPARE,
     Loading,
     measure_loading,
     workers_in_memory,
@@ -90,9 +94,9 @@ class _Shortage:
 def check(
     step_seconds: Array,
     data_wait_seconds: Array,
-    job_cpu_cores: Samples,
-    effective_cores: float,
     *,
+    job_cpu_cores: Samples | None = None,
+    effective_cores: float | None = None,
     loader_workers: float | None = None,
     job_workers: Samples | None = None,
     worker_cpu_cores: Samples | None = None,
@@ -104,14 +108,21 @@ def check(
     shared_memory_used_share: Samples | None = None,
     shared_memory_total_bytes: float | None = None,
     busiest_gpu_percent: Samples | None = None,
+    exposed_wait_seconds: Array | None = None,
     framework: str | None = None,
     already_open: bool = False,
 ) -> Answer:
-    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    waiting = measure_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, exposed_wait_seconds
+    )
     if waiting is None or not waiting.is_notable(already_open=already_open):
         return None
-    if not effective_cores > 0:
-        return Abstention(("effective_cores",))
+    if effective_cores is None or not effective_cores > 0 or job_cpu_cores is None:
+        if loader_workers == 0:
+            return _nobody_else_loads(waiting, framework)
+        has_cores = effective_cores is not None and effective_cores > 0
+        missing = {"job_cpu_cores": job_cpu_cores, "effective_cores": has_cores or None}
+        return Abstention(tuple(n for n, found in missing.items() if found is None))
 
     loading = measure_loading(
         waiting,
@@ -127,11 +138,6 @@ def check(
     cpu_share = typical(job_cpu_cores) / effective_cores
     in_threads = framework == "tensorflow" and loading.workers == 0
     is_parallel = in_threads and _main_cores(job_main_cpu_cores) > MOST_SERIAL_CORES
-    if is_parallel or not _is_short_of_workers(
-        loading, cpu_share, already_open=already_open
-    ):
-        return None
-
     suggested = min(
         loading.workers_that_keep_up(waiting, effective_cores),
         workers_in_memory(loading.workers, job_memory_bytes, memory_limit_bytes),
@@ -149,9 +155,60 @@ def check(
         in_threads=in_threads,
     )
     gain = expected_gain(waiting.step_seconds, loading.floors(waiting, effective_cores))
-    if suggested <= loading.workers or gain.bound < SMALLEST_BOUND:
+    is_short = not is_parallel and _is_short_of_workers(
+        loading, cpu_share, already_open=already_open
+    )
+    if not is_short or suggested <= loading.workers or gain.bound < SMALLEST_BOUND:
         return None
     return _finding(shortage, gain, framework)
+
+
+def _nobody_else_loads(waiting: Waiting, framework: str | None) -> Finding | None:
+    """Judge by time alone: whatever cores there are, loading and training take turns."""
+    gain = expected_gain(
+        waiting.step_seconds,
+        (Floor(waiting.compute_seconds, "the training step's own work"),),
+    )
+    if gain.bound < SMALLEST_BOUND:
+        return None
+    wanted = max(1, ceil(waiting.seconds / waiting.compute_seconds * SPARE))
+    suggestion = count(wanted, "worker", "workers")
+    is_critical = waiting.exposed_share >= CRITICAL_SHARE
+    return Finding(
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=(
+            "The training process loads every batch by itself, and"
+            f" {percent(waiting.exposed_share)} of the time goes into waiting for it:"
+            f" {duration(waiting.seconds)} of every {duration(waiting.step_seconds)}"
+            " step. How many cores there are is not known."
+        ),
+        evidence=(
+            Evidence("loader_workers", "as the loader says", 0, "processes"),
+            _share_of_waiting(waiting),
+        ),
+        recommendations=(
+            Recommendation(
+                "Load in processes of their own, if there are cores for them.",
+                current=count(0, "worker", "workers"),
+                suggested=f"at least {suggestion}",
+                code=loader_workers_line(framework, wanted),
+            ),
+        ),
+        disproof=(
+            f"Run with {suggestion}: if the waiting stays, something else is the limit,"
+            " such as storage, or a core for them."
+        ),
+        gain=gain,
+        explains=("preprocessing-is-cpu-bound", "data-wait-dominates"),
+        margin=margin_above(waiting.exposed_share, NOTABLE_SHARE),
+        corroboration=ALONE,
+    )
+
+
+def _share_of_waiting(waiting: Waiting) -> Evidence:
+    return Evidence(
+        "data_wait_seconds", "share of step time", waiting.share, "share", NOTABLE_SHARE
+    )
 
 
 def _is_short_of_workers(
@@ -266,13 +323,7 @@ def _evidence(shortage: _Shortage) -> tuple[Evidence, ...]:
             loading.workers,
             "processes",
         ),
-        Evidence(
-            "data_wait_seconds",
-            "share of step time",
-            waiting.share,
-            "share",
-            NOTABLE_SHARE,
-        ),
+        _share_of_waiting(waiting),
         Evidence(
             "job_cpu_cores",
             f"median, of {effective_cores:g} cores",

@@ -20,6 +20,7 @@ from tracker.diagnosis.signals.signal import (
     Tracked,
 )
 from tracker.diagnosis.signals.steps import STEPS
+from tracker.diagnosis.signals.trials import TRIALS
 
 __all__ = [
     "SIGNALS",
@@ -36,5 +37,6 @@ __all__ = [
 ]
 
 SIGNALS: dict[str, Signal] = {
-    signal.name: signal for signal in (*STEPS, *JOB, *MACHINE, *GPU, *FACTS, *DERIVED)
+    signal.name: signal
+    for signal in (*STEPS, *JOB, *MACHINE, *GPU, *FACTS, *TRIALS, *DERIVED)
 }

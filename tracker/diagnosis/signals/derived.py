@@ -94,6 +94,24 @@ DERIVED = (
         "Time between the end of the stage before and the start of this one.",
     ),
     fact(
+        "earlier_runs",
+        "",
+        "runs",
+        "Latest runs of the project that had this stage, on GPUs like these.",
+    ),
+    fact(
+        "earlier_runs_gpu_p95_percent",
+        "",
+        "%",
+        "Their GPUs' use in the 95th percentile of each tick, mean; of the busiest.",
+    ),
+    fact(
+        "earlier_runs_gpu_memory_share",
+        "",
+        "share",
+        "The most of a GPU's memory that was in use in any of them.",
+    ),
+    fact(
         "silent_seconds",
         "",
         "s",

@@ -6,6 +6,7 @@ from tracker.diagnosis.signals.signal import (
     DATASET,
     DESCRIBE,
     FLAG,
+    FLOPS,
     LOADER,
     PHASE,
     WORD,
@@ -24,6 +25,12 @@ FACTS = (
         "facts/cpu_quota_cores",
         "cores",
         "CPU quota of the container, absent if it has none.",
+    ),
+    fact(
+        "allowed_cpus",
+        "facts/allowed_cpus",
+        WORD,
+        "CPUs that the job may use when it begins.",
     ),
     fact("host_cores", "facts/host_cores", "cores", "Logical CPUs of the host."),
     fact("host", "facts/host", WORD, "The machine's name."),
@@ -72,6 +79,13 @@ FACTS = (
         "Size of /dev/shm.",
     ),
     fact("framework", "facts/framework", WORD, "What the training is written with."),
+    fact(
+        "traced_with",
+        "facts/traced_with",
+        WORD,
+        "The profiler whose trace was imported; steps are those of the trace.",
+        "seamark import trace FILE",
+    ),
     fact("gpu_driver", "facts/gpu_driver", WORD, "Version of the GPU's driver."),
     fact(
         "gpu_driver_cuda",
@@ -151,6 +165,18 @@ FACTS = (
         "facts/gpu/<i>/measured_with",
         WORD,
         "What the GPU could be measured with.",
+    ),
+    fact(
+        "gpu_state",
+        "facts/gpu/<i>/state",
+        WORD,
+        "Whether the GPU is there or was lost.",
+    ),
+    fact(
+        "driver_errors_probe",
+        "facts/probes/nvml_events",
+        WORD,
+        "Whether errors that the driver reports are heard.",
     ),
     fact(
         "loader_workers",
@@ -279,6 +305,13 @@ FACTS = (
         "B",
         "Memory of the model's parameters.",
         DESCRIBE,
+    ),
+    fact(
+        "model_flops_per_example",
+        "facts/model/flops_per_example",
+        "operations",
+        "Operations of training on one example, forwards and backwards.",
+        FLOPS,
     ),
     fact(
         "model_types",

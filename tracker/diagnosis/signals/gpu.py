@@ -150,6 +150,30 @@ GPU = (
         "Share of time with lower clocks by clocks that somebody set.",
     ),
     _gpu(
+        "limited_low_utilization_share",
+        "limited/low_utilization_share",
+        "share",
+        "Share of time with lower clocks because there was little to do.",
+    ),
+    _gpu(
+        "limited_sync_boost_share",
+        "limited/sync_boost_share",
+        "share",
+        "Share of time with lower clocks to keep step with other GPUs.",
+    ),
+    _gpu(
+        "limited_board_share",
+        "limited/board_share",
+        "share",
+        "Share of time with lower clocks by the board's limit.",
+    ),
+    _gpu(
+        "limited_reliability_share",
+        "limited/reliability_share",
+        "share",
+        "Share of time with lower clocks by the voltage's limit.",
+    ),
+    _gpu(
         "sm_active_percent",
         "gpm/sm_active_percent",
         "%",
@@ -270,6 +294,18 @@ GPU = (
         "remapped_rows_failed",
         "rows",
         "1 where a replacement of rows did not succeed.",
+    ),
+    _gpu(
+        "retired_pages_pending",
+        "retired_pages_pending",
+        "pages",
+        "1 where a reset of the GPU will give up pages of memory.",
+    ),
+    _gpu(
+        "pcie_errors",
+        "pcie_errors",
+        "errors",
+        "PCIe errors since the agent began.",
     ),
     _gpu(
         "job_sm_percent",

@@ -21,6 +21,14 @@ STEPS = (
     ),
     per_step("step_examples", "step/examples", "examples", "Examples of the batch."),
     Signal(
+        "exposed_wait_seconds",
+        "step/trace/exposed_wait_seconds",
+        "s",
+        Kind.PER_STEP,
+        "Waiting for the batch while no kernel ran, as a profiler's trace shows it.",
+        "seamark import trace FILE",
+    ),
+    Signal(
         "phase_seconds",
         "step/phase/<name>_seconds",
         "s",

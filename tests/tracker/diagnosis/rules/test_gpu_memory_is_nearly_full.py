@@ -96,3 +96,47 @@ def test_recommends_half_the_batch():
     assert isinstance(finding, Finding)
     batch = next(r for r in finding.recommendations if r.current)
     assert (batch.current, batch.suggested) == ("64", "32")
+
+
+def kept(peak, *, reserved=0.9, used=0.95, **more):
+    return check(
+        readings(used * CAPACITY),
+        CAPACITY,
+        gpu_allocator_peak_bytes=readings(peak * CAPACITY),
+        gpu_allocator_reserved_bytes=readings(reserved * CAPACITY),
+        **more,
+    )
+
+
+def test_memory_that_is_only_kept_for_later_is_not_needed():
+    assert kept(0.5) is None
+
+
+def test_what_tensors_need_counts_with_what_is_beside_them():
+    finding = kept(0.86)
+
+    assert isinstance(finding, Finding)
+    assert finding.evidence[0].signal == "gpu_allocator_peak_bytes"
+    assert finding.evidence[0].value == pytest.approx(0.91)
+    assert finding.quality == 1.0
+
+
+def test_forecasts_by_what_tensors_use():
+    finding = kept(
+        0.8,
+        used=0.85,
+        reserved=0.82,
+        gpu_allocator_allocated_bytes=samples(growing(0.4, 0.8)),
+    )
+
+    assert isinstance(finding, Finding)
+    assert finding.title == "GPU memory keeps growing and will be full"
+
+
+def test_the_cheapest_cure_comes_first():
+    finding = kept(0.88, framework="pytorch", torch_autocast="bfloat16")
+
+    assert isinstance(finding, Finding)
+    codes = [way.code for way in finding.recommendations]
+    assert "expandable_segments" in codes[0]
+    assert not any("autocast" in code for code in codes)

@@ -153,6 +153,36 @@ def test_is_less_sure_where_other_jobs_keep_the_host_busy():
     assert "Other jobs" in crowded.summary
 
 
+def of_a_trace(*, workers=0.0, exposed=None, **more):
+    return check(
+        step_seconds=np.full(10, 0.1),
+        data_wait_seconds=np.full(10, 0.04),
+        exposed_wait_seconds=exposed,
+        loader_workers=workers,
+        **more,
+    )
+
+
+def test_without_cores_known_who_loads_decides():
+    finding = of_a_trace()
+
+    assert suggested(finding) == "at least 1 worker"
+    assert finding.gain.bound == pytest.approx(1 / 0.6)
+    assert "not known" in finding.summary
+
+
+def test_waiting_that_kernels_hide_is_worth_nothing():
+    assert of_a_trace(exposed=np.full(10, 0.001)) is None
+    assert of_a_trace(exposed=np.full(10, 0.02)).gain.bound == pytest.approx(1 / 0.8)
+
+
+def test_without_cores_known_workers_cannot_be_judged():
+    answer = of_a_trace(workers=4.0, effective_cores=8.0)
+
+    assert answer == Abstention(("job_cpu_cores",))
+    assert of_a_trace(workers=None) == Abstention(("job_cpu_cores", "effective_cores"))
+
+
 def test_threads_of_tensorflow_are_no_processes():
     finding = ask(waiting=0.8, framework="tensorflow")
 

@@ -1,0 +1,82 @@
+"""Imports logs of nvidia-smi: of --query-gpu with --format=csv, of dmon and of pmon.
+
+With or without heads, units and times, of one GPU or several, in any encoding. What is
+not understood is passed over and told, with its lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from agent.commands.imported import (
+    Imported,
+    Importer,
+    add_files,
+    add_times,
+    clock_of,
+    files_of,
+    marks_of,
+    report,
+    settings_of,
+)
+from agent.importers.noted import Noted
+from agent.importers.nvidia_smi import read_log
+from agent.importers.reading import Stated
+from agent.importers.text import lines_of, open_log
+
+HELP = "import logs of nvidia-smi"
+EXAMPLES = (
+    "seamark import nvidia-smi gpu.csv --project digits --run last-night --stage train",
+    "seamark import nvidia-smi gpu.csv --columns timestamp,index,utilization.gpu,"
+    "memory.used",
+    "seamark import nvidia-smi dmon.log --start 2026-08-12T10:00:00 --zone UTC",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_files(parser, "a log; may be compressed by gzip")
+    parser.add_argument(
+        "--columns",
+        default="",
+        help="the columns, with commas between, of a log that has no head",
+    )
+    add_times(parser)
+    parser.add_argument(
+        "--every",
+        type=float,
+        default=1.0,
+        metavar="SECONDS",
+        help="how often it was read, if it has no times; by default every second",
+    )
+    parser.add_argument(
+        "--pid",
+        type=int,
+        action="append",
+        default=[],
+        help="of pmon's processes, one of the job's; may be repeated",
+    )
+
+
+def perform(chosen: argparse.Namespace) -> int:
+    clock = clock_of(chosen, chosen.every)
+    columns = [name.strip() for name in chosen.columns.split(",") if name.strip()]
+    settings = settings_of(chosen)
+    imported, stated = Imported(), Stated()
+    importer = Importer(settings, imported, chosen.tag)
+    for path, mark in marks_of(chosen, settings, files_of(chosen)).items():
+        noted = imported.noted.setdefault(str(path), Noted())
+        with open_log(path) as file:
+            importer.log_readings(
+                read_log(
+                    lines_of(file, noted),
+                    noted,
+                    stated,
+                    clock=clock,
+                    columns=columns,
+                    processes=chosen.pid,
+                )
+            )
+        importer.remember(mark, path)
+    importer.state(stated.facts)
+    importer.finish()
+    return report(chosen, settings, imported)

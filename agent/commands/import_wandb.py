@@ -1,0 +1,106 @@
+"""Imports what W&B stored beside a run: system metrics and what the script logged.
+
+A file of JSON lines, as wandb-events.jsonl and wandb-history.jsonl are and as W&B's
+API exports them, or the folder that holds them, with wandb-metadata.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+from agent.commands.imported import (
+    Imported,
+    Importer,
+    add_files,
+    add_times,
+    clock_of,
+    files_of,
+    marks_of,
+    report,
+    settings_of,
+)
+from agent.commands.output import Refusal
+from agent.importers.noted import Noted
+from agent.importers.reading import Reading, Stated
+from agent.importers.text import lines_of, open_log
+from agent.importers.wandb import Machine, read_events, read_history, read_metadata
+from agent.importers.wandb_fields import OF_ONE_PROCESS
+
+HELP = "import system metrics and history of W&B"
+EXAMPLES = (
+    "seamark import wandb wandb/run-20260812_101500-abc123/files --run abc123",
+    "seamark import wandb events.jsonl history.jsonl --project digits --stage train",
+)
+
+_FILES = ("wandb-events.jsonl", "wandb-history.jsonl")
+_METADATA = "wandb-metadata.json"
+_LARGEST_METADATA = 10 * 2**20  # bytes
+_LOOKED_AT = 20  # lines
+# How names of system metrics begin.
+_SYSTEM = ('"system.', '"gpu.', '"cpu.', '"proc.')
+# How good it is what is said of one process, where the job may have several.
+_INFERRED = 0.4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_files(parser, "a file of JSON lines, or a folder of W&B's")
+    add_times(parser)
+
+
+def perform(chosen: argparse.Namespace) -> int:
+    clock = clock_of(chosen)
+    settings = settings_of(chosen)
+    imported, stated = Imported(), Stated()
+    importer = Importer(settings, imported, chosen.tag)
+    for path, mark in marks_of(chosen, settings, _found(chosen)).items():
+        machine = _machine(path, stated)
+        machine.start = clock.start
+        noted = imported.noted.setdefault(str(path), Noted())
+        with open_log(path) as file:
+            importer.log_readings(_readings(lines_of(file, noted), noted, machine))
+        importer.remember(mark, path)
+    readings = (f"{p}\t{unit}\tprocess\t{_INFERRED}\tW&B" for p, unit in OF_ONE_PROCESS)
+    importer.state({**stated.facts, "readings": "\n".join(readings)})
+    importer.finish()
+    return report(chosen, settings, imported)
+
+
+def _found(chosen: argparse.Namespace) -> Iterator[Path]:
+    for path in files_of(chosen):
+        if not path.is_dir():
+            yield path
+            continue
+        folder = path / "files" if (path / "files").is_dir() else path
+        there = [folder / name for name in _FILES if (folder / name).is_file()]
+        if not there:
+            raise Refusal(
+                "not_found",
+                f"There is neither {' nor '.join(_FILES)} in {str(folder)!a}: newer "
+                "versions of W&B store them elsewhere. Export them first; "
+                "docs/how-to/import-what-you-have.md has the lines for it.",
+            )
+        yield from there
+
+
+def _machine(path: Path, stated: Stated) -> Machine:
+    metadata = path.parent / _METADATA
+    try:
+        if metadata.stat().st_size > _LARGEST_METADATA:
+            return Machine()
+        return read_metadata(metadata.read_text("utf-8", "replace"), stated)
+    except OSError:
+        return Machine()
+
+
+def _readings(
+    lines: Iterator[str], noted: Noted, machine: Machine
+) -> Iterator[Reading]:
+    """Read events or history, whichever the first lines are."""
+    first = list(islice(lines, _LOOKED_AT))
+    everything = chain(first, lines)
+    is_system = any(mark in line for line in first for mark in _SYSTEM)
+    read = read_events if is_system else read_history
+    return read(everything, noted, machine)

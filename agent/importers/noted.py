@@ -1,0 +1,36 @@
+"""What of a file was not understood: once for each cause, counted, with its lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+_MOST_CAUSES = 50
+_LINES_SHOWN = 3
+_OTHERS = "something else was not understood"
+
+
+@dataclass
+class Noted:
+    """Causes in the order in which they came."""
+
+    # Of each cause the first lines and how many there were.
+    causes: dict[str, tuple[list[int], int]] = field(default_factory=dict)
+
+    def add(self, cause: str, line: int) -> None:
+        """Remember that something in a line was not understood."""
+        if cause not in self.causes and len(self.causes) >= _MOST_CAUSES:
+            cause = _OTHERS
+        lines, count = self.causes.get(cause, ([], 0))
+        if len(lines) < _LINES_SHOWN:
+            lines.append(line)
+        self.causes[cause] = lines, count + 1
+
+    def sentences(self, noun: str = "line") -> list[str]:
+        """Return a sentence for each cause."""
+        found = []
+        for cause, (lines, count) in self.causes.items():
+            shown = ", ".join(f"{line:,}" for line in lines)
+            more = f", and {count - len(lines):,} more" if count > len(lines) else ""
+            plural = "s" if count > 1 else ""
+            found.append(f"{noun}{plural} {shown}{more}: {cause}")
+        return found

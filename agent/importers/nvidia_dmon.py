@@ -1,0 +1,265 @@
+"""Logs of `nvidia-smi dmon` and `nvidia-smi pmon`, with and without times (pure)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from agent.importers.moments import to_moment
+from agent.importers.noted import Noted
+from agent.importers.nvidia_fields import MIB
+from agent.importers.nvidia_query import NO_COLUMNS, NO_TIME, Clock
+from agent.importers.reading import Reading, to_number
+
+# Of dmon's columns, what each is below `gpu/<i>/`, and how many of our unit one is.
+COLUMNS: dict[str, tuple[str, float]] = {
+    "pwr": ("power_watts", 1.0),
+    "gtemp": ("temperature_celsius", 1.0),
+    "temp": ("temperature_celsius", 1.0),
+    "mtemp": ("memory_temperature_celsius", 1.0),
+    "sm": ("utilization_percent", 1.0),
+    "mem": ("memory_utilization_percent", 1.0),
+    "enc": ("encoder_percent", 1.0),
+    "dec": ("decoder_percent", 1.0),
+    "jpg": ("jpeg_percent", 1.0),
+    "ofa": ("optical_flow_percent", 1.0),
+    "mclk": ("memory_clock_mhz", 1.0),
+    "pclk": ("sm_clock_mhz", 1.0),
+    "pviol": ("limited/power_share", 0.01),
+    "tviol": ("limited/thermal_share", 1.0),
+    "fb": ("memory_used_bytes", MIB),
+    "sbecc": ("ecc_corrected", 1.0),
+    "dbecc": ("ecc_uncorrected", 1.0),
+    "pci": ("pcie_replays", 1.0),
+    "rxpci": ("pcie_receive_bytes_per_second", 1e6),
+    "txpci": ("pcie_send_bytes_per_second", 1e6),
+}
+# Known, and without a path: memory that is mapped or encrypted, and what pmon adds.
+_PASSED_OVER = frozenset(
+    {"gpu", "date", "time", "bar1", "ccpm", "command", "type", "pid"}
+)
+_DAY = 86_400_000_000
+_BREAK = re.compile(r"[,\s]+")
+_MOST_GPUS = 1_024
+_SHOWN = 60
+# As `nvidia-smi pmon` marks processes that compute.
+_COMPUTES = "C"
+
+
+@dataclass
+class _Tick:
+    """What was read of the GPUs at one moment."""
+
+    number: int = -1
+    moment: int | None = None
+    mark: str = ""
+    seen: set[int] = field(default_factory=set)
+    processes: dict[int, _Processes] = field(default_factory=dict)
+
+
+@dataclass
+class _Processes:
+    count: int = 0
+    ours: dict[str, float] = field(default_factory=dict)
+    others: dict[str, float] = field(default_factory=dict)
+
+
+def read_monitor(
+    lines: Iterable[tuple[int, str]],
+    noted: Noted,
+    *,
+    clock: Clock,
+    columns: Sequence[str] = (),
+    processes: Collection[int] = (),
+) -> Iterator[Reading]:
+    """Yield what is said at each moment; what is not understood is noted.
+
+    Of pmon's lines, `processes` are the job's own; without it nobody is told apart.
+    """
+    reader = _Reader(noted, clock, columns, frozenset(processes))
+    for number, line in lines:
+        yield from reader.read(number, line)
+    yield from reader.finished()
+
+
+def is_head(line: str) -> bool:
+    """Whether a line names the columns of dmon or pmon."""
+    return line.startswith("#") and "gpu" in _names(line)
+
+
+class _Reader:
+    def __init__(
+        self,
+        noted: Noted,
+        clock: Clock,
+        columns: Sequence[str],
+        ours: frozenset[int],
+    ) -> None:
+        self._noted = noted
+        self._clock = clock
+        self._names = [name.casefold() for name in columns]
+        self._ours = ours
+        self._tick = _Tick()
+        self._days = 0
+        self._last_of_day = -1
+        self._told: set[str] = set()
+
+    def read(self, number: int, line: str) -> Iterator[Reading]:
+        if not line.strip():
+            return
+        if line.startswith("#"):
+            self._read_head(number, line)
+            return
+        row = self._row(number, line)
+        if row is None:
+            return
+        gpu = to_number(row.get("gpu", ""))
+        if gpu is None or not 0 <= gpu < _MOST_GPUS:
+            self._noted.add("it names no GPU", number)
+            return
+        yield from self._advanced(row, int(gpu), number)
+        if self._tick.moment is None:
+            self._noted.add(NO_TIME, number)
+            return
+        if "pid" in row:
+            self._add_process(int(gpu), row, number)
+            return
+        values = self._values(int(gpu), row, number)
+        if values:
+            yield Reading(self._tick.moment, values)
+
+    def finished(self) -> Iterator[Reading]:
+        """Yield what the last moment says of processes."""
+        tick = self._tick
+        if tick.moment is None:
+            return
+        for gpu, found in tick.processes.items():
+            values = {f"gpu/{gpu}/processes": float(found.count)}
+            if self._ours:
+                for kind, sums in (("job", found.ours), ("other", found.others)):
+                    values |= {
+                        f"gpu/{gpu}/{kind}_{name}": value
+                        for name, value in sums.items()
+                    }
+            yield Reading(tick.moment, values)
+
+    def _read_head(self, number: int, line: str) -> None:
+        names = _names(line)
+        if "gpu" not in names:
+            return  # the line of units
+        self._names = names
+        is_of_processes = "pid" in names
+        for name in names:
+            known = name in COLUMNS or name in _PASSED_OVER
+            if not known and not is_of_processes and name not in self._told:
+                self._told.add(name)
+                self._noted.add(f"the column {name[:_SHOWN]!a} is not known", number)
+
+    def _row(self, number: int, line: str) -> dict[str, str] | None:
+        if not self._names:
+            self._noted.add(NO_COLUMNS, number)
+            return None
+        cells = [cell for cell in _BREAK.split(line.strip()) if cell]
+        if "command" in self._names:
+            # The last column; a command may have spaces.
+            cells = cells[: len(self._names)]
+        if len(cells) != len(self._names):
+            self._noted.add(f"it has not {len(self._names)} values", number)
+            return None
+        return dict(zip(self._names, cells, strict=True))
+
+    def _advanced(
+        self, row: dict[str, str], gpu: int, number: int
+    ) -> Iterator[Reading]:
+        """Go to the moment of a row; yield what was said of processes before."""
+        tick = self._tick
+        mark = f"{row.get('date', '')} {row.get('time', '')}".strip()
+        is_repeated = gpu in tick.seen and "pid" not in row
+        is_back = bool(tick.seen) and gpu < max(tick.seen)
+        is_new = mark != tick.mark or is_repeated or is_back or tick.number < 0
+        if is_new:
+            yield from self.finished()
+            counted = tick.number + 1
+            moment = self._moment(row, counted, number)
+            self._tick = _Tick(counted, moment, mark)
+        self._tick.seen.add(gpu)
+
+    def _moment(self, row: dict[str, str], tick: int, number: int) -> int | None:
+        date, time = row.get("date"), row.get("time")
+        if date and time:
+            found = to_moment(f"{date} {time}", self._clock.zone)
+        elif time and self._clock.start is not None:
+            found = self._of_day(time)
+        else:
+            return self._clock.at(tick)
+        if found is None:
+            self._noted.add("its time is not understood", number)
+        return found
+
+    def _of_day(self, time: str) -> int | None:
+        """Return a time of the day that the log was begun on, or of one after it."""
+        seconds = _seconds(time)
+        start = self._clock.start
+        if seconds is None or start is None:
+            return None
+        if seconds < self._last_of_day:
+            self._days += 1
+        self._last_of_day = seconds
+        midnight = _midnight(start, self._clock)
+        return midnight + self._days * _DAY + seconds * 1_000_000
+
+    def _values(self, gpu: int, row: dict[str, str], number: int) -> dict[str, float]:
+        values = {}
+        for name, cell in row.items():
+            known = COLUMNS.get(name)
+            if known is None or cell == "-":
+                continue
+            value = to_number(cell)
+            if value is None:
+                self._noted.add(f"a value of {name} is not understood", number)
+            else:
+                values[f"gpu/{gpu}/{known[0]}"] = value * known[1]
+        return values
+
+    def _add_process(self, gpu: int, row: dict[str, str], number: int) -> None:
+        found = self._tick.processes.setdefault(gpu, _Processes())
+        if row["pid"] == "-":
+            return
+        pid = to_number(row["pid"])
+        if pid is None:
+            self._noted.add("it names no process", number)
+            return
+        if _COMPUTES not in row.get("type", _COMPUTES):
+            return
+        found.count += 1
+        sums = found.ours if pid in self._ours else found.others
+        for column, name, scale in (
+            ("sm", "sm_percent", 1.0),
+            ("fb", "memory_bytes", MIB),
+        ):
+            value = to_number(row.get(column, ""))
+            if value is not None:
+                sums[name] = sums.get(name, 0.0) + value * scale
+        sums["processes"] = sums.get("processes", 0.0) + 1.0
+
+
+def _names(line: str) -> list[str]:
+    return [name for name in _BREAK.split(line.lstrip("# ").casefold()) if name]
+
+
+def _seconds(time: str) -> int | None:
+    match = re.fullmatch(r"(\d{1,2}):(\d{2}):(\d{2})", time)
+    if match is None:
+        return None
+    hours, minutes, seconds = (int(part) for part in match.groups())
+    return hours * 3_600 + minutes * 60 + seconds
+
+
+def _midnight(start: int, clock: Clock) -> int:
+    """Return when the day began, in the log's zone, in which something began."""
+    at = datetime.fromtimestamp(start / 1_000_000, timezone.utc).astimezone(clock.zone)
+    return round(
+        at.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1e6
+    )

@@ -1,0 +1,172 @@
+"""Fields of `nvidia-smi --query-gpu` and what each is here (pure).
+
+Names are those that `nvidia-smi --help-query-gpu` lists, old ones among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.importers.reading import to_number
+
+MIB = 1024.0 * 1024.0
+# Units as cells and heads write them, and how many of ours one is.
+UNITS = {
+    "": 1.0,
+    "%": 1.0,
+    "w": 1.0,
+    "mw": 0.001,
+    "mhz": 1.0,
+    "c": 1.0,
+    "b": 1.0,
+    "kib": 1024.0,
+    "mib": MIB,
+    "mb": MIB,  # nvidia-smi's are powers of two
+    "gib": 1024.0 * MIB,
+    "s": 1.0,
+    "ms": 0.001,
+    "us": 0.000001,
+}
+# What stands in place of a value that there is not.
+ABSENT = ("n/a", "not supported", "unknown error", "requested functionality has been")
+_ABSENT_CELLS = frozenset({"", "-", "--", "err!", "enabled?"})
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """What a column becomes: a series below `gpu/<i>/`, or a fact."""
+
+    path: str
+    # Of a cell without a unit, in a log without one in its head.
+    unit: str = ""
+    is_fact: bool = False
+    to_value: Callable[[str], object] | None = None
+
+
+def _performance_state(text: str) -> float | None:
+    return to_number(text[1:]) if text[:1] in "Pp" else None
+
+
+def _activity(text: str) -> float | None:
+    return {"active": 1.0, "not active": 0.0}.get(text.casefold())
+
+
+def _is_enabled(text: str) -> bool | None:
+    return {"enabled": True, "disabled": False}.get(text.casefold())
+
+
+def _text(text: str) -> str:
+    return text[:200]
+
+
+def _series(path: str, unit: str = "") -> Field:
+    return Field(path, unit)
+
+
+def _number_fact(path: str, unit: str = "") -> Field:
+    return Field(path, unit, is_fact=True)
+
+
+def _text_fact(path: str) -> Field:
+    return Field(path, is_fact=True, to_value=_text)
+
+
+def _flag_fact(path: str) -> Field:
+    return Field(path, is_fact=True, to_value=_is_enabled)
+
+
+def _state(path: str) -> Field:
+    return Field(f"limited/{path}_share", to_value=_activity)
+
+
+INDEX, TIME = "index", "timestamp"
+# What tells GPUs apart where there is no index, the best first.
+IDENTITIES = ("uuid", "pci.bus_id", "serial")
+
+FIELDS: dict[str, Field] = {
+    "utilization.gpu": _series("utilization_percent", "%"),
+    "utilization.memory": _series("memory_utilization_percent", "%"),
+    "utilization.encoder": _series("encoder_percent", "%"),
+    "utilization.decoder": _series("decoder_percent", "%"),
+    "utilization.jpeg": _series("jpeg_percent", "%"),
+    "utilization.ofa": _series("optical_flow_percent", "%"),
+    "memory.used": _series("memory_used_bytes", "mib"),
+    "memory.reserved": _series("memory_reserved_bytes", "mib"),
+    "memory.total": _number_fact("memory_total_bytes", "mib"),
+    "temperature.gpu": _series("temperature_celsius", "c"),
+    "temperature.memory": _series("memory_temperature_celsius", "c"),
+    "temperature.gpu.tlimit": _series("temperature_margin_celsius", "c"),
+    "power.draw": _series("power_watts", "w"),
+    "power.draw.average": _series("power_watts", "w"),
+    "power.draw.instant": _series("power_watts", "w"),
+    "power.limit": _series("power_limit_watts", "w"),
+    "enforced.power.limit": _series("power_limit_watts", "w"),
+    "power.default_limit": _number_fact("power_limit_default_watts", "w"),
+    "power.max_limit": _number_fact("power_limit_max_watts", "w"),
+    "clocks.sm": _series("sm_clock_mhz", "mhz"),
+    "clocks.mem": _series("memory_clock_mhz", "mhz"),
+    "clocks.max.sm": _number_fact("sm_clock_max_mhz", "mhz"),
+    "clocks.max.mem": _number_fact("memory_clock_max_mhz", "mhz"),
+    "pstate": Field("performance_state", to_value=_performance_state),
+    "fan.speed": _series("fan_percent", "%"),
+    "pcie.link.gen.current": _series("pcie_generation"),
+    "pcie.link.width.current": _series("pcie_width"),
+    "pcie.link.gen.max": _number_fact("pcie_generation_max"),
+    "pcie.link.width.max": _number_fact("pcie_width_max"),
+    "ecc.errors.corrected.volatile.total": _series("ecc_corrected"),
+    "ecc.errors.uncorrected.volatile.total": _series("ecc_uncorrected"),
+    "name": _text_fact("name"),
+    "uuid": _text_fact("uuid"),
+    "pci.bus_id": _text_fact("pci_bus"),
+    "compute_cap": _text_fact("compute_capability"),
+    "mig.mode.current": _flag_fact("is_mig_on"),
+    "ecc.mode.current": _flag_fact("is_ecc_on"),
+    "clocks_event_reasons.sw_power_cap": _state("power"),
+    "clocks_event_reasons.hw_slowdown": _state("hardware_slowdown"),
+    "clocks_event_reasons.hw_thermal_slowdown": _state("thermal_hardware"),
+    "clocks_event_reasons.sw_thermal_slowdown": _state("thermal_software"),
+    "clocks_event_reasons.hw_power_brake_slowdown": _state("power_brake"),
+    "clocks_event_reasons.sync_boost": _state("sync_boost"),
+    "clocks_event_reasons.applications_clocks_setting": _state("application_clocks"),
+    "clocks_event_reasons.gpu_idle": Field("idle_share", to_value=_activity),
+}
+# What says nothing of its own beside the others.
+KNOWN = frozenset({INDEX, TIME, "count", "serial", "memory.free", "driver_version"})
+_SAME = {
+    "gpu_name": "name",
+    "gpu_uuid": "uuid",
+    "gpu_bus_id": "pci.bus_id",
+    "gpu_serial": "serial",
+    "clocks.current.sm": "clocks.sm",
+    "clocks.current.memory": "clocks.mem",
+    "clocks.current.mem": "clocks.mem",
+    "clocks.max.memory": "clocks.max.mem",
+    "pcie.link.gen.gpucurrent": "pcie.link.gen.current",
+    "pcie.link.gen.gpumax": "pcie.link.gen.max",
+}
+
+
+def field_name(head: str) -> tuple[str, str]:
+    """Return a head's field as it is known here, and the unit in its brackets."""
+    name, _, unit = head.strip().strip('"').partition("[")
+    name = name.strip().casefold().replace("throttle_reasons", "event_reasons")
+    return _SAME.get(name, name), unit.rstrip("] ").strip().casefold()
+
+
+def is_absent(cell: str) -> bool:
+    """Whether a cell says that there is no value."""
+    text = cell.strip("[] ").casefold()
+    return text in _ABSENT_CELLS or text.startswith(ABSENT)
+
+
+def cell_value(cell: str, field: Field, unit: str) -> object:
+    """Return what a cell says in the unit of its path, or None if it is not understood."""
+    if field.to_value is not None:
+        return field.to_value(cell)
+    number, _, told = cell.partition(" ")
+    if not told and cell.endswith("%"):
+        number, told = cell[:-1], "%"
+    scale = UNITS.get((told.strip() or unit or field.unit).casefold())
+    value = to_number(number)
+    return None if scale is None or value is None else value * scale

@@ -1,0 +1,37 @@
+"""Logs of nvidia-smi of either kind: which one it is shows at its beginning (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice
+
+from agent.importers.noted import Noted
+from agent.importers.nvidia_dmon import COLUMNS, is_head, read_monitor
+from agent.importers.nvidia_query import Clock, read_query
+from agent.importers.reading import Reading, Stated
+
+_LOOKED_AT = 50  # lines
+
+
+def read_log(
+    lines: Iterable[str],
+    noted: Noted,
+    stated: Stated,
+    *,
+    clock: Clock,
+    columns: Sequence[str] = (),
+    processes: Collection[int] = (),
+) -> Iterator[Reading]:
+    """Yield what a log says of GPUs at each moment.
+
+    `columns` names the columns of a log without a head.
+    """
+    numbered = enumerate((line.strip() for line in lines), 1)
+    first = list(islice(numbered, _LOOKED_AT))
+    all_lines = chain(first, numbered)
+    is_monitor = any(is_head(line) for _, line in first)
+    if is_monitor or {name.casefold() for name in columns} & {*COLUMNS, "pid"}:
+        return read_monitor(
+            all_lines, noted, clock=clock, columns=columns, processes=processes
+        )
+    return read_query(all_lines, noted, stated, clock=clock, columns=columns)

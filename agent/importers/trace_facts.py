@@ -1,0 +1,113 @@
+"""What a trace states once: devices, versions, ranks, the loader (pure)."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+from agent.importers.trace import Trace
+from agent.importers.trace_steps import is_pinned
+
+TOOL = "torch.profiler"
+# How good what a trace says is; see docs/monitoring.md.
+MEASURED = 1.0
+_LONGEST = 200  # characters of a name
+_MOST_RANKS = 1_000_000
+_CUDA_VERSIONS = range(1_000, 1_000_000)  # 12010 is 12.1
+_LOADS_ITSELF = "_SingleProcessDataLoaderIter"
+
+
+def facts_of(trace: Trace) -> dict[str, object]:
+    """Return facts by path below `facts/`."""
+    facts: dict[str, object] = {"framework": "pytorch", "traced_with": TOOL}
+    facts |= _versions(trace.stated)
+    facts |= _distributed(trace.stated)
+    facts |= _devices(trace)
+    if trace.loaders == {_LOADS_ITSELF}:
+        # With workers, the trace does not say how many.
+        facts["loader_workers"] = 0
+    pinned = is_pinned(trace.copies)
+    if pinned is not None:
+        facts["loader_pin_memory"] = pinned
+    facts["readings"] = "\n".join(
+        f"{path}\t{unit}\tGPU\t{MEASURED:g}\t{TOOL}" for path, unit in READINGS
+    )
+    return facts
+
+
+# What is told of a GPU in small windows.
+READINGS = (
+    ("gpu/<i>/utilization_percent", "% of time"),
+    ("gpu/<i>/allocator/allocated_bytes", "B"),
+    ("gpu/<i>/allocator/reserved_bytes", "B"),
+)
+
+
+# Any: JSON of strangers, here and below.
+def rank_of(stated: dict[str, Any]) -> int:
+    """Return which process of a distributed run was traced; 0 if it is not said."""
+    rank = _object(stated.get("distributedInfo")).get("rank")
+    return rank if _is_whole(rank) and rank < _MOST_RANKS else 0
+
+
+def base_microseconds(stated: dict[str, Any]) -> float:
+    """Return what times of the trace count from; older ones count from 1970."""
+    nanoseconds = stated.get("baseTimeNanoseconds")
+    if not _is_whole(nanoseconds) or nanoseconds > 2**63:
+        return 0.0
+    return float(nanoseconds) / 1_000
+
+
+def _versions(stated: dict[str, Any]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name in ("pytorch_version", "torch_version"):
+        if isinstance(stated.get(name), str):
+            found["torch/version"] = stated[name][:_LONGEST]
+    for name, path in (
+        ("cuda_runtime_version", "torch/cuda"),
+        ("cuda_driver_version", "gpu_driver_cuda"),
+    ):
+        number = stated.get(name)
+        if _is_whole(number) and number in _CUDA_VERSIONS:
+            found[path] = f"{number // 1_000}.{number % 1_000 // 10}"
+    return found
+
+
+def _distributed(stated: dict[str, Any]) -> dict[str, object]:
+    info = _object(stated.get("distributedInfo"))
+    found: dict[str, object] = {}
+    backend, size = info.get("backend"), info.get("world_size")
+    if isinstance(backend, str):
+        found["distributed/backend"] = backend[:_LONGEST]
+    if _is_whole(size) and size <= _MOST_RANKS:
+        found["distributed/world_size"] = size
+    return found
+
+
+def _devices(trace: Trace) -> dict[str, object]:
+    """Return what is said of the devices that did something."""
+    listed = trace.stated.get("deviceProperties")
+    devices = [_object(each) for each in listed] if isinstance(listed, list) else []
+    used = {*trace.kernels, *trace.collectives}
+    found: dict[str, object] = {"torch/device_count": len(devices)} if devices else {}
+    for device in devices:
+        number = device.get("id")
+        if not _is_whole(number) or number not in used:
+            continue
+        place = f"gpu/{number}"
+        if isinstance(device.get("name"), str):
+            found[f"{place}/name"] = device["name"][:_LONGEST]
+        total = device.get("totalGlobalMem")
+        if _is_whole(total) and 0 < total < 2**63:
+            found[f"{place}/memory_total_bytes"] = total
+        major, minor = device.get("computeMajor"), device.get("computeMinor")
+        if _is_whole(major) and _is_whole(minor) and max(major, minor) < _LONGEST:
+            found[f"{place}/compute_capability"] = f"{major}.{minor}"
+    return found
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,246 @@
+"""What W&B leaves beside a run: system metrics, history and metadata (pure).
+
+`wandb-events.jsonl` holds means over a sampling interval, by default of 15 seconds;
+`wandb-history.jsonl` what the script logged; each one JSON object a line.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from agent.importers.noted import Noted
+from agent.importers.reading import LARGEST, Reading, Stated
+from agent.importers.wandb_fields import (
+    CORES,
+    GPU,
+    GPU_FIELDS,
+    HOST_FIELDS,
+    KNOWN,
+    RATES,
+    base_name,
+)
+
+_MICROSECONDS = 1_000_000
+_LATEST = 253_370_764_800.0  # the year 9999, in seconds
+_DEEPEST = 8
+_MOST_PATHS = 10_000
+_DIGITS = 18  # fit into 64 bits
+_MOST = 1_000_000  # of any part of a machine
+_SHOWN = 60  # characters
+_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+# Any: JSON of strangers, here and below.
+Row = Mapping[str, Any]
+
+
+@dataclass
+class Machine:
+    """What is known of the machine, without which percentages say little."""
+
+    cores: int | None = None
+    gpu_bytes: dict[int, float] = field(default_factory=dict)
+    # From when `_runtime` counts, where rows have no `_timestamp`.
+    start: int | None = None  # microseconds since 1970
+
+
+def read_events(
+    lines: Iterable[str], noted: Noted, machine: Machine
+) -> Iterator[Reading]:
+    """Yield the system metrics of each line."""
+    rates = _Rates()
+    for number, row, moment in _rows(lines, noted, machine):
+        values: dict[str, float] = {}
+        cores: list[float] = []
+        totals: dict[str, float] = {}
+        for key, value in row.items():
+            name = base_name(key)
+            if name.startswith("_") or name in KNOWN:
+                continue
+            amount = _number(value)
+            if amount is None:
+                noted.add(f"the value of {name[:_SHOWN]!a} is no number", number)
+                continue
+            if CORES.fullmatch(name):
+                cores.append(amount)
+            elif name in RATES:
+                totals[name] = amount
+            elif not _add(values, name, amount, machine):
+                noted.add(f"{name[:_SHOWN]!a} has no path here", number)
+        if cores:
+            values["host/cpu_percent"] = sum(cores) / len(cores)
+        values |= rates.of(totals, moment)
+        if values:
+            yield Reading(moment, values)
+
+
+def read_history(
+    lines: Iterable[str], noted: Noted, machine: Machine
+) -> Iterator[Reading]:
+    """Yield the numbers that the script logged, under the names it gave them."""
+    paths: set[str] = set()
+    for number, row, moment in _rows(lines, noted, machine):
+        values: dict[str, float] = {}
+        for path, value in _leaves("", row, 0):
+            if path.startswith("_"):
+                continue
+            amount = _SPECIAL.get(value) if isinstance(value, str) else _number(value)
+            if amount is None:
+                noted.add(f"the value of {path[:_SHOWN]!a} is no number", number)
+                continue
+            if path not in paths and len(paths) >= _MOST_PATHS:
+                noted.add(f"there are more than {_MOST_PATHS:,} names", number)
+                continue
+            paths.add(path)
+            values[path] = amount
+        if values:
+            yield Reading(moment, values, _number(row.get("_step")), is_users=True)
+
+
+def read_metadata(text: str, stated: Stated) -> Machine:
+    """Return what `wandb-metadata.json` says of the machine."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return Machine()
+    if not isinstance(found, dict):
+        return Machine()
+    machine = Machine()
+    for name, path in (("host", "host"), ("os", "platform"), ("python", "python")):
+        if isinstance(found.get(name), str):
+            stated.add(path, found[name][:200])
+    cores = found.get("cpu_count_logical")
+    if _is_count(cores):
+        machine.cores = cores
+        stated.add("host_cores", cores)
+    physical = found.get("cpu_count")
+    if _is_count(physical):
+        stated.add("physical_cores", physical)
+    count = found.get("gpu_count")
+    if _is_count(count):
+        stated.add("gpu_count", count)
+    devices = found.get("gpu_nvidia")
+    if not isinstance(devices, list):
+        devices = found.get("gpu_devices")
+    for number, device in enumerate(devices if isinstance(devices, list) else []):
+        if isinstance(device, dict) and number < _MOST_PATHS:
+            _state_gpu(number, device, machine, stated)
+    return machine
+
+
+def _state_gpu(number: int, device: Row, machine: Machine, stated: Stated) -> None:
+    if isinstance(device.get("name"), str):
+        stated.add(f"gpu/{number}/name", device["name"][:200])
+    for name in ("memoryTotal", "memory_total"):
+        # As a text, because JavaScript has no large integers.
+        told = device.get(name)
+        if isinstance(told, str) and told.isdecimal() and len(told) <= _DIGITS:
+            told = int(told)
+        total = _number(told)
+        if total is not None and total > 0:
+            machine.gpu_bytes[number] = total
+            stated.add(f"gpu/{number}/memory_total_bytes", int(total))
+
+
+def _rows(
+    lines: Iterable[str], noted: Noted, machine: Machine
+) -> Iterator[tuple[int, Row, int]]:
+    """Yield the objects of lines that have a time, with their number and time."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            # The last one, often: whoever wrote it was stopped.
+            noted.add("it is no JSON", number)
+            continue
+        if not isinstance(row, dict):
+            noted.add("it is no object", number)
+            continue
+        moment = _moment(row, machine)
+        if moment is None:
+            noted.add("it has no time", number)
+            continue
+        yield number, row, moment
+
+
+def _moment(row: Row, machine: Machine) -> int | None:
+    stamp = _number(row.get("_timestamp"))
+    if stamp is not None and 0 <= stamp < _LATEST:
+        return round(stamp * _MICROSECONDS)
+    runtime = _number(row.get("_runtime"))
+    if runtime is None or machine.start is None or not 0 <= runtime < _LATEST:
+        return None
+    return machine.start + round(runtime * _MICROSECONDS)
+
+
+def _add(values: dict[str, float], name: str, amount: float, machine: Machine) -> bool:
+    """Add what a metric says; False if it has no path here."""
+    of_gpu = GPU.fullmatch(name)
+    if of_gpu:
+        number, kind = int(of_gpu[1]), of_gpu[2]
+        if kind == "memoryAllocated":
+            total = machine.gpu_bytes.get(number)
+            path = f"gpu/{number}/memory_used_bytes"
+            if total is not None:
+                values.setdefault(path, amount / 100 * total)
+            return True
+        known = GPU_FIELDS.get(kind)
+        if known is not None:
+            values[f"gpu/{number}/{known}"] = amount
+        return known is not None
+    if name == "cpu":
+        if machine.cores:
+            values["job/main_cpu_cores"] = amount / 100 * machine.cores
+        return True
+    path_and_scale = HOST_FIELDS.get(name)
+    if path_and_scale is None:
+        return False
+    values[path_and_scale[0]] = amount * path_and_scale[1]
+    return True
+
+
+class _Rates:
+    """Makes rates of what is counted since the run began."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[float, int]] = {}
+
+    def of(self, totals: Mapping[str, float], moment: int) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for name, total in totals.items():
+            path, scale = RATES[name]
+            before, since = self._last.get(name, (math.inf, moment))
+            self._last[name] = total, moment
+            # A counter that fell was reset.
+            if moment > since and total >= before:
+                seconds = (moment - since) / _MICROSECONDS
+                found[path] = (total - before) * scale / seconds
+        return found
+
+
+def _leaves(path: str, value: object, depth: int) -> Iterator[tuple[str, object]]:
+    is_media = isinstance(value, dict) and "_type" in value
+    if not isinstance(value, dict) or is_media or depth == _DEEPEST:
+        yield path, value
+        return
+    for key, member in value.items():
+        yield from _leaves(f"{path}/{key}" if path else str(key), member, depth + 1)
+
+
+def _number(value: object) -> float | None:
+    if not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if abs(number) <= LARGEST or not math.isfinite(number) else None
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST

@@ -1,0 +1,65 @@
+"""Names of W&B's system metrics, and what each is here (pure).
+
+By W&B's reference of system metrics. Those that are shares of a limit we log besides
+are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+
+MB = 1024.0 * 1024.0
+
+GPU = re.compile(r"gpu\.(\d{1,3})\.(\w{1,60})")
+CORES = re.compile(r"cpu\.\d{1,5}\.cpu_percent")
+
+# Below `gpu/<i>/`.
+GPU_FIELDS = {
+    "gpu": "utilization_percent",
+    "memory": "memory_utilization_percent",
+    "memoryAllocatedBytes": "memory_used_bytes",
+    "temp": "temperature_celsius",
+    "powerWatts": "power_watts",
+    "enforcedPowerLimitWatts": "power_limit_watts",
+    "smClock": "sm_clock_mhz",
+    "memoryClock": "memory_clock_mhz",
+    "fanSpeed": "fan_percent",
+    "encoderUtilization": "encoder_percent",
+    "pcieLinkGen": "pcie_generation",
+    "pcieLinkWidth": "pcie_width",
+    "correctedMemoryErrors": "ecc_corrected",
+    "uncorrectedMemoryErrors": "ecc_uncorrected",
+}
+HOST_FIELDS = {
+    "proc.memory.rssMB": ("job/memory_bytes", MB),
+    "proc.cpu.threads": ("job/threads", 1.0),
+}
+# Counted since the run began; here they are rates.
+RATES = {
+    "disk.in": ("host/disk_read_bytes_per_second", MB),
+    "disk.out": ("host/disk_write_bytes_per_second", MB),
+    "network.recv": ("host/network_receive_bytes_per_second", 1.0),
+    "network.sent": ("host/network_send_bytes_per_second", 1.0),
+}
+# Of one process, where the agent measures all of the job's.
+OF_ONE_PROCESS = (("job/memory_bytes", "B"), ("job/threads", ""))
+
+# Said by other metrics, too, or of no use without more.
+KNOWN = frozenset(
+    {
+        "memory",
+        "memory_percent",
+        "proc.memory.percent",
+        "proc.memory.availableMB",
+        "gpu.count",
+    }
+)
+_PASSED_OVER = re.compile(
+    r"gpu\.process\..*|gpu\.\d+\.(powerPercent|graphicsClock)|disk\..*\.usage(GB|Percent)"
+)
+
+
+def base_name(key: str) -> str:
+    """Return a metric's name without what is put before it; `_` for what is passed over."""
+    name = key.removeprefix("system.").removeprefix("system/")
+    return "_" if _PASSED_OVER.fullmatch(name) else name

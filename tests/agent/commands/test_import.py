@@ -1,0 +1,286 @@
+"""What people already have becomes a run, without a server, too."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from agent.commands import main
+from agent.spool_reader import find_spools
+from tests.agent.importers.traces import kernel, steps_of, write_trace
+
+MOST = 2**26  # bytes
+SMI = """\
+timestamp, index, utilization.gpu [%], memory.used [MiB], name
+2026/08/12 10:00:00.000, 0, 45 %, 1024 MiB, Tesla V100
+2026/08/12 10:00:01.000, 0, 46 %, 1025 MiB, Tesla V100
+2026/08/12 10:0
+"""
+TEN = 1_786_528_800_000_000  # that day, 10:00 UTC
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    monkeypatch.setenv("SEAMARK_MODE", "offline")
+
+
+@pytest.fixture
+def messages(spool_root):
+    """Return a function that reads all messages of all spools."""
+
+    def read():
+        return [
+            message
+            for spool in find_spools(spool_root)
+            for frame in spool.frames_from(1, most_bytes=MOST)
+            for message in msgspec.msgpack.decode(frame.payload)
+        ]
+
+    return read
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "gpu.csv"
+    path.write_text(SMI)
+    return path
+
+
+def of_kind(messages, kind):
+    return [message for message in messages if message["t"] == kind]
+
+
+def paths_of(messages):
+    return {path for each in of_kind(messages, "points") for path in each["paths"]}
+
+
+def values_of(messages):
+    return {each["path"]: each["value"] for each in of_kind(messages, "set")}
+
+
+def test_a_log_becomes_a_run_that_was_when_the_log_was(log, messages, capsys):
+    code = main(
+        [
+            "import",
+            "nvidia-smi",
+            str(log),
+            "--run",
+            "night",
+            "--stage",
+            "train",
+            "--zone",
+            "UTC",
+        ]
+    )
+
+    assert code == 0
+    found = messages()
+    (opened,), (closed,) = of_kind(found, "open"), of_kind(found, "close")
+    assert (opened["run"], opened["stage"], opened["time"]) == ("night", "train", TEN)
+    assert (closed["state"], closed["time"]) == ("finished", TEN + 1_000_000)
+    assert paths_of(found) == {
+        "monitoring/train/gpu/0/utilization_percent",
+        "monitoring/train/gpu/0/memory_used_bytes",
+    }
+    stated = values_of(found)
+    assert stated.pop("monitoring/train/facts/gpu/0/name") == "Tesla V100"
+    ((mark, name),) = stated.items()
+    assert mark.startswith("monitoring/train/imported/")
+    assert name == "gpu.csv"
+    told = capsys.readouterr()
+    assert told.out.startswith(
+        "4 points from 2026-08-12T10:00:00Z to 2026-08-12T10:00:01Z"
+    )
+    assert "gpu.csv, line 4: it has not 5 values" in told.err
+
+
+def test_programs_are_told_what_was_not_understood(log, capsys):
+    main(["import", "nvidia-smi", str(log), "--run", "r", "--zone", "UTC", "--json"])
+
+    found = json.loads(capsys.readouterr().out)
+    assert (found["run"], found["stage"], found["points"]) == ("r", "main", 4)
+    assert found["from"] == "2026-08-12T10:00:00Z"
+    (note,) = found["not_understood"]
+    assert (note["cause"], note["lines"], note["count"]) == (
+        "it has not 5 values",
+        [4],
+        1,
+    )
+
+
+def test_a_file_in_which_nothing_is_understood_makes_no_run(tmp_path, messages, capsys):
+    path = tmp_path / "diary.txt"
+    path.write_text("Dear diary,\ntoday I trained.\n")
+
+    assert main(["import", "nvidia-smi", str(path)]) == 1
+
+    assert messages() == []
+    assert "--columns" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["import"],
+        ["import", "tensorboard", "x"],
+        ["import", "nvidia-smi"],
+        ["import", "nvidia-smi", "FILE", "--zone", "Nowhere/City"],
+        ["import", "nvidia-smi", "FILE", "--start", "yesterday"],
+        ["import", "nvidia-smi", "FILE", "--every", "0"],
+        ["import", "nvidia-smi", "FILE", "--every", "nan"],
+    ],
+)
+def test_what_cannot_be_meant_is_refused(words, log, messages):
+    assert main([str(log) if word == "FILE" else word for word in words]) == 2
+    assert messages() == []
+
+
+def test_what_would_not_be_stored_is_refused(log, monkeypatch):
+    monkeypatch.setenv("SEAMARK_MODE", "disabled")
+
+    assert main(["import", "nvidia-smi", str(log)]) == 2
+
+
+def test_a_file_that_there_is_not_is_refused(capsys):
+    assert main(["import", "trace", "nothing.json", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "not_found"
+
+
+def test_help_of_a_command_of_two_words(capsys):
+    for words in (["help", "import", "trace"], ["import", "trace", "--help"]):
+        with pytest.raises(SystemExit):
+            main(words)
+        assert "seamark import trace" in capsys.readouterr().out
+
+
+def test_a_folder_of_wandb_becomes_a_run(tmp_path, messages, capsys):
+    (tmp_path / "wandb-events.jsonl").write_text(
+        '{"system.gpu.0.gpu": 45, "system.gpu.0.memoryAllocated": 50, "_timestamp": 1700000000}\n'
+    )
+    (tmp_path / "wandb-history.jsonl").write_text(
+        '{"train/loss": 0.5, "_step": 3, "_timestamp": 1700000001}\n'
+    )
+    (tmp_path / "wandb-metadata.json").write_text(
+        '{"gpu_nvidia": [{"name": "Tesla V100", "memoryTotal": "1000"}]}'
+    )
+
+    assert main(["import", "wandb", str(tmp_path), "--run", "r"]) == 0
+
+    found = messages()
+    assert paths_of(found) == {
+        "monitoring/main/gpu/0/utilization_percent",
+        "monitoring/main/gpu/0/memory_used_bytes",
+        "train/loss",
+    }
+    assert values_of(found)["monitoring/main/facts/gpu/0/name"] == "Tesla V100"
+
+
+def test_a_folder_without_wandbs_files_is_refused(tmp_path, capsys):
+    assert main(["import", "wandb", str(tmp_path)]) == 1
+    assert "Export them first" in capsys.readouterr().err
+
+
+def test_a_trace_becomes_steps_facts_and_a_file(tmp_path, messages, capsys):
+    path = write_trace(tmp_path / "w.pt.trace.json.gz", steps_of(6))
+
+    assert main(["import", "trace", str(path), "--run", "r"]) == 0
+
+    found = messages()
+    assert "monitoring/trace/step/data_wait_seconds" in paths_of(found)
+    assert "monitoring/trace/gpu/0/utilization_percent" in paths_of(found)
+    assert values_of(found)["monitoring/trace/facts/loader_workers"] == 0
+    (file,) = of_kind(found, "file")
+    assert file["path"] == "monitoring/trace/traces/w.pt.trace.json.gz"
+    assert file["size"] == path.stat().st_size
+
+
+def test_the_trace_itself_can_stay_where_it_is(tmp_path, messages):
+    path = write_trace(tmp_path / "w.json", steps_of(6))
+
+    assert main(["import", "trace", str(path), "--run", "r", "--no-upload"]) == 0
+
+    assert of_kind(messages(), "file") == []
+
+
+def test_traces_of_ranks_are_ranks_of_one_run(tmp_path, messages):
+    paths = [
+        write_trace(tmp_path / f"{r}.json", steps_of(3), distributedInfo={"rank": r})
+        for r in range(2)
+    ]
+
+    assert main(["import", "trace", *map(str, paths)]) == 0
+
+    opened = of_kind(messages(), "open")
+    assert sorted(each["rank"] for each in opened) == [0, 1]
+    assert len({each["run"] for each in opened}) == 1
+    assert "monitoring/trace/rank-1/step/seconds" in paths_of(messages())
+
+
+def test_times_that_count_from_a_base_are_dates(tmp_path, messages):
+    events = steps_of(2, start=5e9)
+    path = write_trace(tmp_path / "w.json", events, baseTimeNanoseconds=TEN * 1000)
+
+    assert main(["import", "trace", str(path), "--no-upload"]) == 0
+
+    (closed,) = of_kind(messages(), "close")
+    assert closed["time"] == TEN + 5_000_000_000 + 200_000
+
+
+def test_times_without_a_date_end_when_the_file_was_written(tmp_path, messages, capsys):
+    path = write_trace(tmp_path / "w.json", steps_of(2, start=5e9))
+
+    assert main(["import", "trace", str(path), "--no-upload"]) == 0
+
+    (closed,) = of_kind(messages(), "close")
+    assert abs(closed["time"] / 1e6 - path.stat().st_mtime) < 1
+    assert "the file's date is taken" in capsys.readouterr().err
+
+
+def test_of_a_trace_that_is_cut_off_the_beginning_counts(tmp_path, messages, capsys):
+    path = write_trace(tmp_path / "w.json", steps_of(50))
+    path.write_bytes(path.read_bytes()[:-6_000])
+
+    assert main(["import", "trace", str(path), "--no-upload"]) == 0
+
+    assert "it ends too early, or is damaged" in capsys.readouterr().err
+    assert "monitoring/trace/step/seconds" in paths_of(messages())
+
+
+def test_a_trace_without_steps_says_how_to_have_some(tmp_path, capsys):
+    path = write_trace(tmp_path / "w.json", [kernel(0, 10)])
+
+    assert main(["import", "trace", str(path), "--no-upload"]) == 0
+
+    assert "call the profiler's step() after each" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 1000, b"\x1f\x8bnot gzip", b"[" * 10_000]
+)
+@pytest.mark.parametrize("kind", ["nvidia-smi", "trace", "wandb"])
+def test_no_file_can_do_harm(tmp_path, kind, content, capsys):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+
+    assert main(["import", kind, str(path)]) == 1
+    assert "should not happen" not in capsys.readouterr().err
+
+
+def test_a_long_log_is_imported_whole(tmp_path, messages):
+    path = tmp_path / "long.csv"
+    head, row, *_ = SMI.splitlines()
+    with path.open("w") as file:
+        file.write(f"{head}\n")
+        for second in range(60_000):
+            hour, minute = second // 3600, second // 60 % 60
+            time = f"{hour:02}:{minute:02}:{second % 60:02}"
+            file.write(row.replace("10:00:00", time) + "\n")
+
+    assert main(["import", "nvidia-smi", str(path), "--zone", "UTC"]) == 0
+
+    found = messages()
+    count = sum(len(each["steps"]) // 8 for each in of_kind(found, "points"))
+    assert count == 60_000
+    assert of_kind(found, "drop") == []

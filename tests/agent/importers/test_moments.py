@@ -1,0 +1,66 @@
+"""Times of logs, and the zones that they leave out."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+
+from agent.importers.moments import UnknownZone, to_moment, zone_of
+
+NOON = round(datetime(2026, 8, 12, 12, tzinfo=timezone.utc).timestamp() * 1_000_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026/08/12 12:00:00.000",
+        "2026/08/12 12:00:00,000",
+        "2026-08-12T12:00:00Z",
+        "2026-08-12 14:00:00+02:00",
+        "20260812 12:00:00",
+        "20260812   12:00:00",
+    ],
+)
+def test_times_are_understood_as_they_are_written(text):
+    assert to_moment(text, zone_of("UTC")) == NOON
+
+
+@pytest.mark.parametrize(
+    ("zone", "text"),
+    [
+        ("UTC", "2026-08-12 12:00:00"),
+        ("+02:00", "2026-08-12 14:00:00"),
+        ("-0330", "2026-08-12 08:30:00"),
+        ("Europe/Berlin", "2026-08-12 14:00:00"),
+    ],
+)
+def test_a_zone_says_when_it_was(zone, text):
+    try:
+        known = zone_of(zone)
+    except UnknownZone:
+        pytest.skip("this machine has no zones")
+    assert to_moment(text, known) == NOON
+
+
+def test_the_machines_zone_is_the_usual_one():
+    text = datetime.fromtimestamp(NOON / 1e6).strftime("%Y-%m-%d %H:%M:%S")  # noqa: DTZ006
+
+    assert to_moment(text, zone_of(None)) == NOON
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "12:00:00", "2026/13/12 12:00:00", "2026/02/30 12:00:00", "9999/12/31 23:59:59",
+     "1969/01/01 00:00:00", "2026/08/12 25:00:00", "2026/08/12 12:00:00+99:99"],
+)  # fmt: skip
+def test_what_is_no_time_is_none(text):
+    assert to_moment(text, zone_of("UTC")) is None
+
+
+@pytest.mark.parametrize(
+    "zone", ["Nowhere/City", "+99:00", "../../etc/passwd", "\0", "x" * 9_999]
+)
+def test_what_is_no_zone_is_refused(zone):
+    with pytest.raises(UnknownZone):
+        zone_of(zone)

@@ -1,0 +1,173 @@
+"""What W&B leaves beside a run."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from agent.importers.noted import Noted
+from agent.importers.reading import Stated
+from agent.importers.wandb import Machine, read_events, read_history, read_metadata
+
+
+def events(*rows, machine=None):
+    noted = Noted()
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    return list(read_events(lines, noted, machine or Machine())), noted
+
+
+def history(*rows):
+    noted = Noted()
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    return list(read_history(lines, noted, Machine())), noted
+
+
+def test_metrics_of_gpus_have_our_paths():
+    (reading,), noted = events(
+        {
+            "system.gpu.0.gpu": 45,
+            "system.gpu.0.memoryAllocatedBytes": 2**30,
+            "system.gpu.0.powerWatts": 70.5,
+            "system.gpu.1.temp": 41,
+            "system.gpu.0.powerPercent": 30,
+            "system.gpu.process.0.gpu": 45,
+            "_timestamp": 1_700_000_000.5,
+            "_runtime": 15.0,
+            "_wandb": True,
+        }
+    )
+
+    assert reading.moment == 1_700_000_000_500_000
+    assert reading.values == {
+        "gpu/0/utilization_percent": 45.0,
+        "gpu/0/memory_used_bytes": 2.0**30,
+        "gpu/0/power_watts": 70.5,
+        "gpu/1/temperature_celsius": 41.0,
+    }
+    assert not noted.causes
+
+
+def test_shares_become_amounts_where_the_whole_is_known():
+    machine = Machine(cores=8, gpu_bytes={0: 1000.0})
+    row = {"system.gpu.0.memoryAllocated": 25, "system.cpu": 50, "_timestamp": 1}
+
+    assert events(row, machine=machine)[0][0].values == {
+        "gpu/0/memory_used_bytes": 250.0,
+        "job/main_cpu_cores": 4.0,
+    }
+    assert events(row)[0] == []
+
+
+def test_counters_become_rates():
+    readings, _ = events(
+        {"system.network.recv": 100, "system.disk.in": 1, "_timestamp": 10},
+        {"system.network.recv": 400, "system.disk.in": 3, "_timestamp": 20},
+        {"system.network.recv": 0, "system.disk.in": 3, "_timestamp": 30},
+    )
+
+    assert [reading.values for reading in readings] == [
+        {
+            "host/network_receive_bytes_per_second": 30.0,
+            "host/disk_read_bytes_per_second": 2 * 2**20 / 10,
+        },
+        {"host/disk_read_bytes_per_second": 0.0},
+    ]
+
+
+def test_cores_make_the_hosts_use():
+    (reading,), _ = events(
+        {
+            "system.cpu.0.cpu_percent": 10,
+            "system.cpu.1.cpu_percent": 30,
+            "_timestamp": 1,
+        }
+    )
+
+    assert reading.values == {"host/cpu_percent": 20.0}
+
+
+def test_what_has_no_path_here_is_noted_once():
+    row = {"system.tpu": 5, "system.gpu.0.gpu": 5, "_timestamp": 1}
+
+    assert events(row, row)[1].sentences() == ["lines 1, 2: 'tpu' has no path here"]
+
+
+def test_times_may_count_from_the_start_of_the_run():
+    row = {"gpu.0.gpu": 5, "_runtime": 2.5}
+
+    assert events(row)[1].causes["it has no time"] == ([1], 1)
+    assert events(row, machine=Machine(start=10))[0][0].moment == 2_500_010
+
+
+def test_history_keeps_its_names_and_steps():
+    (reading,), noted = history(
+        {
+            "train/loss": 0.5,
+            "nested": {"deep": {"value": 2}},
+            "bad": "NaN",
+            "flag": True,
+            "text": "hello",
+            "picture": {"_type": "image-file", "width": 5},
+            "_step": 7,
+            "_timestamp": 1_700_000_000,
+        }
+    )
+
+    assert (reading.step, reading.is_users) == (7.0, True)
+    assert math.isnan(reading.values.pop("bad"))
+    assert reading.values == {"train/loss": 0.5, "nested/deep/value": 2.0, "flag": 1.0}
+    assert set(noted.causes) == {
+        "the value of 'text' is no number",
+        "the value of 'picture' is no number",
+    }
+
+
+def test_a_cut_last_line_is_noted():
+    readings, noted = history({"loss": 1, "_timestamp": 1}, '{"loss": 2, "_time')
+
+    assert len(readings) == 1
+    assert noted.sentences() == ["line 2: it is no JSON"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[" * 100_000, '{"a":' * 100_000, "1", "null", '"x"', "NaN", '{"_timestamp": 1e400}',
+     '{"_timestamp": -5}', '{"_timestamp": "x"}', '{"a": 1' + "0" * 5_000 + '}',
+     '{"a": 1' + "0" * 400 + ', "_timestamp": 1}', '{"_timestamp": 1, "_step": {}, "": 5}',
+     '{"_timestamp": 1, "gpu.0.gpu": [], "disk.in": "x", "cpu": null}'],
+)  # fmt: skip
+def test_no_line_can_do_harm(line):
+    events(line, line)
+    history(line, line)
+    read_metadata(line, Stated())
+
+
+def test_names_without_end_are_not_kept():
+    rows = [json.dumps({f"name {n}": n, "_timestamp": 1}) for n in range(10_010)]
+
+    readings, noted = history(*rows)
+
+    assert len(readings) == 10_000
+    assert noted.causes["there are more than 10,000 names"][1] == 10
+
+
+def test_metadata_says_what_the_machine_is():
+    stated = Stated()
+    machine = read_metadata(
+        json.dumps(
+            {
+                "host": "trainer",
+                "cpu_count": 4,
+                "cpu_count_logical": 8,
+                "gpu_count": 1,
+                "gpu_nvidia": [{"name": "Tesla V100", "memoryTotal": "34000000000"}],
+            }
+        ),
+        stated,
+    )
+
+    assert (machine.cores, machine.gpu_bytes) == (8, {0: 34e9})
+    assert stated.facts["gpu/0/memory_total_bytes"] == 34_000_000_000
+    assert stated.facts["host_cores"] == 8

@@ -1,0 +1,64 @@
+"""What is imported reaches a real server, and once."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from agent.commands import main
+from tests.builders import make_member, make_project
+from tracker.actions.access import make_token
+from tracker.actor import Scope
+from tracker.models import Run, State
+from tracker.queries.series import read_points
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LOG = """\
+timestamp, index, utilization.gpu [%]
+2026/08/12 10:00:00.000, 0, 45 %
+2026/08/12 10:00:01.000, 0, 46 %
+"""
+
+
+@pytest.fixture
+def command(live_server, monkeypatch, tmp_path):
+    for name in [name for name in os.environ if name.startswith("SEAMARK_")]:
+        monkeypatch.delenv(name)
+    member = make_project(make_member(), "vision").workspace.members.get()
+    monkeypatch.setenv("SEAMARK_CONFIG", str(tmp_path / "none.json"))
+    monkeypatch.setenv("SEAMARK_SPOOL", str(tmp_path / "spool"))
+    monkeypatch.setenv("SEAMARK_URL", live_server.url)
+    monkeypatch.setenv("SEAMARK_TOKEN", make_token(member, "test", Scope.FULL))
+    (tmp_path / "gpu.csv").write_text(LOG)
+    words = ["import", "nvidia-smi", str(tmp_path / "gpu.csv"), "--zone", "UTC"]
+    return [*words, "--project", "vision", "--run", "night", "--json"]
+
+
+def values():
+    path = "monitoring/main/gpu/0/utilization_percent"
+    return read_points(Run.objects.get(), path).values.tolist()
+
+
+def test_a_log_arrives_and_its_run_was_when_the_log_was(command):
+    assert main(command) == 0
+
+    run = Run.objects.get()
+    assert (run.name, run.state) == ("night", State.FINISHED)
+    assert (run.started_at.hour, run.ended_at.second) == (10, 1)
+    assert values() == [45.0, 46.0]
+
+
+def test_the_same_file_is_imported_once_unless_that_is_wanted(command, capsys):
+    assert main(command) == 0
+    capsys.readouterr()
+
+    assert main(command) == 1
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "already_imported"
+    assert values() == [45.0, 46.0]
+
+    assert main([*command, "--again"]) == 0
+    assert len(values()) == 4
+    assert main([*command, "--stage", "another"]) == 0

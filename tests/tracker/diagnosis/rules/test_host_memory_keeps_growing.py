@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import GIB, samples, stage, steps
+from tracker.diagnosis.finding import (
+    AGREEING,
+    CONTRADICTED,
+    Abstention,
+    Finding,
+    Severity,
+)
+from tracker.diagnosis.rules.host_memory_keeps_growing import check
+
+LONG = steps(total=1.0, count=1200)
+
+
+def memory(first, last, *, seconds=1200):
+    return np.linspace(first, last, seconds) * GIB
+
+
+ALARMS = [stage(step_rows=LONG, sampled={"job_memory_bytes": memory(8, 16)})]
+SILENCES = [
+    stage(step_rows=LONG, sampled={"job_memory_bytes": 20.0 * GIB}),
+    # A cache that fills, and is full.
+    stage(
+        step_rows=LONG,
+        sampled={
+            "job_memory_bytes": 20 * GIB * (1 - np.exp(-np.arange(1200) / 100)),
+        },
+    ),
+]
+
+
+def ask(first, last, *, seconds=1200, **more):
+    return check(samples(memory(first, last, seconds=seconds)), **more)
+
+
+@pytest.mark.parametrize(
+    ("last", "is_found"),
+    [
+        pytest.param(12.4, True, id="just more than 1 % a minute"),
+        pytest.param(11.8, False, id="just less"),
+    ],
+)
+def test_judges_near_the_limit(last, is_found):
+    assert (ask(10, last) is not None) == is_found
+
+
+def test_slow_growth_counts_where_the_limit_is_near():
+    finding = ask(28, 30, memory_limit_bytes=31.0 * GIB)
+
+    assert isinstance(finding, Finding)
+    assert finding.severity == Severity.CRITICAL
+    assert "the limit is reached in" in finding.summary
+
+
+def test_ten_minutes_are_the_least():
+    assert isinstance(ask(8, 16, seconds=590), Abstention)
+
+
+def test_small_processes_may_double():
+    assert ask(0.1, 0.3) is None
+
+
+@pytest.mark.parametrize(
+    ("container", "corroboration"),
+    [
+        pytest.param(memory(10, 18), AGREEING, id="the container's use grows along"),
+        pytest.param(memory(10, 10), CONTRADICTED, id="only files are mapped"),
+    ],
+)
+def test_the_container_agrees_or_not(container, corroboration):
+    finding = ask(8, 16, cgroup_memory_used_bytes=samples(container))
+
+    assert isinstance(finding, Finding)
+    assert finding.corroboration == corroboration
+
+
+def test_without_workers_nothing_is_said_of_them():
+    finding = ask(8, 16, loader_workers=0.0)
+
+    assert isinstance(finding, Finding)
+    assert not any("worker" in way.text for way in finding.recommendations)
+
+
+def test_an_open_finding_stays_above_the_lower_limit():
+    assert ask(10, 11.8, already_open=True) is not None
+    assert ask(10, 11.2, already_open=True) is None

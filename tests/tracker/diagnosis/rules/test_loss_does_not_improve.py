@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import SECOND, START, stage
+from tracker.diagnosis.finding import Abstention, Finding, Severity
+from tracker.diagnosis.rules.loss_does_not_improve import check
+from tracker.diagnosis.signals import Tracked
+
+POINTS = 1000
+NOISE = np.random.default_rng(2).normal(0.0, 0.01, POINTS)
+FALLING = 1.0 / np.sqrt(np.arange(10, POINTS + 10))
+FLAT = np.maximum(np.linspace(5.0, -4.0, POINTS), 1.0) + NOISE
+
+
+def loss(values, *, seconds=7200):
+    times = START + np.linspace(0, seconds, len(values)).astype(np.int64) * SECOND
+    return Tracked(np.arange(len(values), dtype=np.float64), times, values)
+
+
+ALARMS = [
+    stage(losses={"train/loss": loss(FLAT)}),
+    stage(losses={"train/loss": loss(np.full(POINTS, 2.3))}),
+]
+SILENCES = [
+    stage(losses={"train/loss": loss(FALLING)}),
+    stage(losses={"train/loss": loss(FLAT, seconds=1800)}),
+    stage(losses={"train/loss": loss(FALLING), "val/loss": loss(FLAT)}),
+]
+
+
+def late(share):
+    """Fell by 1 in all until the third quarter, and by `share` from there on."""
+    return np.repeat([1.0, 0.5, 0.0, -share], POINTS // 4) + 10.0
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds", "is_found"),
+    [
+        pytest.param(late(0.009), 7200, True, id="just flat"),
+        pytest.param(late(0.011), 7200, False, id="just falling"),
+        pytest.param(late(0.0), 3700, True, id="just long enough"),
+        pytest.param(late(0.0), 3500, False, id="just not"),
+        pytest.param(late(-0.5), 7200, True, id="rising"),
+    ],
+)
+def test_judges_near_each_limit(values, seconds, is_found):
+    found = check({"train/loss": loss(values, seconds=seconds)})
+
+    assert (found is not None) == is_found
+
+
+def test_of_several_losses_one_that_falls_is_progress():
+    assert check({"loss/a": loss(FLAT), "loss/b": loss(FALLING)}) is None
+
+
+def test_a_loss_that_never_changes_is_a_fault_of_its_own():
+    finding = check({"loss": loss(np.full(POINTS, 2.3026))})
+
+    assert isinstance(finding, Finding)
+    assert finding.title == "The loss does not change at all"
+    assert finding.severity is Severity.WARNING
+    assert "has not changed from 2.303" in finding.summary
+
+
+def test_few_points_are_not_judged():
+    assert isinstance(check({"loss": loss(np.full(150, 2.3))}), Abstention)
+    assert isinstance(check({"loss": loss(np.full(POINTS, np.nan))}), Abstention)
+
+
+def test_an_open_finding_stays_above_the_limit():
+    assert check({"loss": loss(late(0.015))}, already_open=True) is not None
+    assert check({"loss": loss(late(0.025))}, already_open=True) is None

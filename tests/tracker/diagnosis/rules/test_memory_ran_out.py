@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import GIB, readings, samples, stage
+from tracker.diagnosis.finding import Finding, Severity
+from tracker.diagnosis.rules.memory_ran_out import check
+
+FULL = {
+    "failure_type": "torch.OutOfMemoryError",
+    "out_of_memory_device": "cuda:0",
+    "out_of_memory_requested_bytes": 2.0 * GIB,
+    "out_of_memory_allocated_bytes": 78.0 * GIB,
+    "out_of_memory_reserved_bytes": 79.0 * GIB,
+    "out_of_memory_parameters_bytes": 8.0 * GIB,
+    "out_of_memory_gradients_bytes": 8.0 * GIB,
+    "out_of_memory_optimizer_bytes": 16.0 * GIB,
+    "out_of_memory_activations_bytes": 46.0 * GIB,
+}
+
+ALARMS = [
+    stage(facts={"stage_state": "failed"} | FULL),
+    stage(facts={"stage_state": "failed", "failure_type": "MemoryError"}),
+    stage(facts={"stage_state": "running"}, sampled={"cgroup_oom_kills": 1.0}),
+]
+SILENCES = [
+    stage(facts={"stage_state": "finished"}, sampled={"cgroup_oom_kills": 0.0}),
+    stage(facts={"stage_state": "failed", "failure_type": "ValueError"}),
+]
+
+
+def ask(**more):
+    return check("failed", **(FULL | more))
+
+
+def test_says_what_the_memory_was_full_of():
+    finding = ask()
+
+    assert isinstance(finding, Finding)
+    assert finding.title == "GPU memory ran out"
+    assert finding.summary == (
+        "The memory of cuda:0 was full when 2 GiB more were asked for. It held"
+        " activations 46 GiB (59 %), optimizer 16 GiB (21 %), parameters 8 GiB (10 %),"
+        " gradients 8 GiB (10 %)."
+    )
+
+
+def test_suggests_the_largest_batch_that_fits():
+    finding = ask(batch_size=64.0)
+
+    assert isinstance(finding, Finding)
+    way = next(way for way in finding.recommendations if way.current == "64")
+    # 0.9 · 79 GiB without 32 GiB of fixed memory, at 48 GiB for 64 examples.
+    assert way.suggested == "52"
+
+
+def test_half_the_batch_where_nothing_is_known():
+    finding = check("failed", failure_type="torch.OutOfMemoryError", batch_size=64.0)
+
+    assert isinstance(finding, Finding)
+    assert "not known" in finding.summary
+    way = next(way for way in finding.recommendations if way.current == "64")
+    assert way.suggested == "32"
+
+
+def test_a_large_optimizer_is_cured_first():
+    finding = ask(
+        out_of_memory_optimizer_bytes=60.0 * GIB,
+        out_of_memory_activations_bytes=2.0 * GIB,
+        framework="pytorch",
+    )
+
+    assert isinstance(finding, Finding)
+    assert "optimizer" in finding.recommendations[0].text
+
+
+def test_pieces_that_do_not_fit_are_told():
+    finding = ask(out_of_memory_allocated_bytes=50.0 * GIB, framework="pytorch")
+
+    assert isinstance(finding, Finding)
+    assert "lay unused in pieces" in finding.summary
+    assert "expandable_segments" in finding.recommendations[0].code
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("torch.cuda.OutOfMemoryError", ""),
+        ("jaxlib.XlaRuntimeError", "RESOURCE_EXHAUSTED: Out of memory"),
+        ("tensorflow.python.framework.errors_impl.ResourceExhaustedError", ""),
+    ],
+)
+def test_knows_each_framework_s_way_to_say_it(kind, message):
+    assert check("failed", failure_type=kind, failure_message=message) is not None
+
+
+def test_a_refusal_on_the_cpu_is_the_host_s():
+    finding = ask(out_of_memory_device="cpu")
+
+    assert isinstance(finding, Finding)
+    assert finding.title == "Host memory ran out"
+
+
+@pytest.mark.parametrize(
+    ("state", "severity"),
+    [("failed", Severity.CRITICAL), ("running", Severity.WARNING)],
+)
+def test_a_killed_worker_need_not_end_the_run(state, severity):
+    finding = check(
+        state,
+        cgroup_oom_kills=samples([0.0, 0.0, 1.0]),
+        job_memory_bytes=readings(30 * GIB),
+        memory_limit_bytes=32.0 * GIB,
+    )
+
+    assert isinstance(finding, Finding)
+    assert finding.severity == severity
+    assert "killed 1 process" in finding.summary
+    assert "30 GiB of 32 GiB" in finding.summary
+
+
+def test_a_crash_with_full_memory_is_a_guess():
+    full = samples(np.linspace(10, 31.9, 60) * GIB)
+    limit = 32.0 * GIB
+
+    finding = check("crashed", cgroup_memory_used_bytes=full, memory_limit_bytes=limit)
+    assert isinstance(finding, Finding)
+    assert finding.quality < 0.8
+    assert check("failed", cgroup_memory_used_bytes=full, memory_limit_bytes=limit) is (
+        None
+    )

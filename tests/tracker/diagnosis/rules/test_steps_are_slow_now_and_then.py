@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import stage, steps
+from tracker.diagnosis.finding import Abstention, Finding
+from tracker.diagnosis.rules.steps_are_slow_now_and_then import check
+
+COUNT = 1000
+NOISE = np.random.default_rng(1).normal(0.1, 0.004, COUNT)
+
+
+def every(period, extra, *, count=COUNT):
+    added = np.zeros(count)
+    added[period - 1 :: period] = extra
+    return added
+
+
+ALARMS = [
+    stage(step_rows=steps(total=NOISE + every(50, 0.4), count=COUNT)),
+    stage(
+        step_rows=steps(total=NOISE + every(50, 0.4), count=COUNT),
+        phases={"checkpoint": every(50, 0.4)},
+    ),
+]
+SILENCES = [
+    stage(step_rows=steps(total=NOISE, count=COUNT)),
+    stage(step_rows=steps(total=NOISE + every(50, 0.1), count=COUNT)),
+    stage(step_rows=steps(total=NOISE + every(3, 0.4), count=COUNT)),
+]
+
+
+def ask(extra, **more):
+    return check(NOISE + extra, **more)
+
+
+@pytest.mark.parametrize(
+    ("extra", "is_found"),
+    [
+        pytest.param(every(20, 0.07), True, id="just enough excess"),
+        pytest.param(every(20, 0.05), False, id="just too little"),
+        pytest.param(every(500, 2.0), False, id="two of them"),
+    ],
+)
+def test_judges_near_each_limit(extra, is_found):
+    assert (ask(extra) is not None) == is_found
+
+
+def test_finds_the_period_and_what_the_steps_do():
+    extra = every(50, 0.4)
+    finding = ask(extra, phase_seconds={"forward": NOISE / 2, "save": extra})
+
+    assert isinstance(finding, Finding)
+    assert "about every 50 steps" in finding.summary
+    assert "100 % of what they take longer goes into save." in finding.summary
+    assert finding.recommendations[0].text.startswith("Save seldom")
+
+
+def test_slow_steps_that_wait_for_data_belong_to_the_loader():
+    extra = every(20, 0.4)
+    finding = ask(extra, data_wait_seconds=extra, loader_workers=20.0)
+
+    assert isinstance(finding, Finding)
+    assert "waiting for data" in finding.summary
+    assert "20 workers" in finding.recommendations[1].text
+
+
+def test_irregular_steps_have_no_period():
+    extra = np.zeros(COUNT)
+    extra[np.random.default_rng(3).choice(np.arange(320, COUNT), 20, False)] = 0.5
+    finding = ask(extra)
+
+    assert isinstance(finding, Finding)
+    assert "every" not in finding.summary
+    assert finding.recommendations[0].code == 'with run.phase("log"):'
+
+
+def test_jitter_of_a_shared_machine_is_silent_unless_it_is_regular():
+    often = np.random.default_rng(3).choice(np.arange(320, COUNT), 60, False)
+    jitter = np.zeros(COUNT)
+    jitter[often] = 0.08
+
+    assert ask(jitter) is None
+    assert ask(jitter, phase_seconds={"save": jitter}) is not None
+    assert ask(every(16, 0.08)) is not None
+
+
+def test_larger_batches_are_no_outliers():
+    sizes = np.where(np.arange(COUNT) % 20, 32.0, 128.0)
+
+    assert ask(0.003 * (sizes - 32), step_examples=sizes) is None
+    assert ask(0.003 * (sizes - 32)) is not None
+
+
+def test_few_steps_are_not_judged():
+    assert isinstance(check(np.ones(50)), Abstention)
+
+
+def test_an_open_finding_stays_above_the_limit():
+    assert ask(every(20, 0.05), already_open=True) is not None
+    assert ask(every(20, 0.035), already_open=True) is None

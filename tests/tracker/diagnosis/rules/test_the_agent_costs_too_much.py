@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.tracker.diagnosis.stages import readings, stage
+from tracker.diagnosis.finding import Finding, Severity
+from tracker.diagnosis.rules.the_agent_costs_too_much import check
+
+ALARMS = [stage(sampled={"agent_cpu_share": 0.03, "agent_tick_late_seconds": 0.2})]
+SILENCES = [
+    stage(sampled={"agent_cpu_share": 0.003}),
+    # Late, because the machine is busy.
+    stage(sampled={"agent_cpu_share": 0.003, "agent_tick_late_seconds": 3.0}),
+]
+
+
+@pytest.mark.parametrize(
+    ("used", "severity"),
+    [
+        pytest.param(0.009, None, id="just cheap enough"),
+        pytest.param(0.011, Severity.NOTICE, id="just too much"),
+        pytest.param(0.2, Severity.WARNING, id="far too much"),
+    ],
+)
+def test_severity_grows_with_the_cost(used, severity):
+    finding = check(readings(used))
+
+    assert (finding.severity if finding else None) == severity
+
+
+def test_shows_how_late_ticks_come():
+    finding = check(readings(0.02), agent_tick_late_seconds=readings(0.5))
+
+    assert isinstance(finding, Finding)
+    assert "500 ms late" in finding.summary
+
+
+def test_an_open_finding_stays_above_the_lower_limit():
+    assert check(readings(0.009), already_open=True) is not None
+    assert check(readings(0.007), already_open=True) is None

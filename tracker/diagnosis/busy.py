@@ -1,0 +1,40 @@
+"""What was measured while a GPU worked: an idle card lowers its clocks on purpose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tracker.diagnosis.signals import Array, Samples, Times
+
+# Of the time before a reading; below, the card may have gone to rest meanwhile.
+BUSY_GPU_PERCENT = 30.0
+# What a few readings say may be chance.
+FEWEST_BUSY_READINGS = 3
+# Readings that come seldom are of a moment, not of all the time before them.
+LONGEST_LOOK_BACK = 10_000_000  # microseconds
+
+NEVER_BUSY = "a GPU that is busy"
+
+
+def while_busy(samples: Samples, utilization_percent: Samples) -> Samples:
+    """Return those readings before which the GPU was busy."""
+    busy = means_before(utilization_percent, samples.times) >= BUSY_GPU_PERCENT
+    return replace(samples, times=samples.times[busy], values=samples.values[busy])
+
+
+def means_before(samples: Samples, times: Times) -> Array:
+    """Return the mean of the readings since the time before each; NaN without any."""
+    if not len(times):
+        return np.empty(0)
+    starts = np.concatenate((times[:1] - LONGEST_LOOK_BACK, times[:-1]))
+    starts = np.maximum(starts, times - LONGEST_LOOK_BACK)
+    first = np.searchsorted(samples.times, starts, side="right")
+    last = np.searchsorted(samples.times, times, side="right")
+
+    sums = np.concatenate(([0.0], np.cumsum(samples.values)))
+    counts = last - first
+    means = np.full(len(times), np.nan)
+    np.divide(sums[last] - sums[first], counts, out=means, where=counts > 0)
+    return means

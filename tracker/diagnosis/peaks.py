@@ -1,0 +1,96 @@
+"""What GPUs can compute at the most, as their makers' data sheets say.
+
+Dense products with sums in 32 bits, in 10^12 operations per second. Cards that are not
+here are not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+TERA = 1e12
+
+# Compute capability from which cards have TF32 and bfloat16.
+AMPERE = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """`tf32` of 0: the card has no such mode."""
+
+    half: float  # bfloat16 or float16
+    tf32: float
+    single: float
+
+    def of(self, precision: str) -> float:
+        """Return operations per second with products in this precision."""
+        match precision:
+            case "bfloat16" | "float16":
+                return self.half * TERA
+            case "tf32":
+                return (self.tf32 or self.single) * TERA
+            case _:
+                return self.single * TERA
+
+
+# The first that the driver's name matches; special ones stand before general ones.
+PEAKS = (
+    (r"\bH200 NVL\b|\bH100 NVL\b", Peak(835.0, 417.0, 60.0)),
+    (r"\bGH200\b|\bH200\b", Peak(989.0, 494.0, 67.0)),
+    (r"\bH100 PCIe\b", Peak(756.0, 378.0, 51.0)),
+    (r"\bH100\b", Peak(989.0, 494.0, 67.0)),
+    (r"\bA100\b", Peak(312.0, 156.0, 19.5)),
+    (r"\bA30\b", Peak(165.0, 82.0, 10.3)),
+    (r"\bA40\b", Peak(149.7, 74.8, 37.4)),
+    (r"\bA10\b", Peak(125.0, 62.5, 31.2)),
+    (r"\bRTX A6000\b", Peak(154.8, 77.4, 38.7)),
+    (r"\bRTX 6000 Ada\b", Peak(364.2, 182.1, 91.1)),
+    (r"\bL40S\b", Peak(362.0, 183.0, 91.6)),
+    (r"\bL40\b", Peak(181.0, 90.5, 90.5)),
+    (r"\bL4\b", Peak(121.0, 60.0, 30.3)),
+    (r"\bRTX 4090\b(?! Laptop| D\b)", Peak(165.2, 82.6, 82.6)),
+    (r"\bRTX 3090\b(?! Ti)", Peak(71.0, 35.6, 35.6)),
+    (r"\bV100-SXM2\b", Peak(125.0, 0.0, 15.7)),
+    (r"\bV100-PCIE\b", Peak(112.0, 0.0, 14.0)),
+    (r"\bT4\b", Peak(65.0, 0.0, 8.1)),
+)
+
+
+def peak_of(gpu_name: str | None) -> Peak | None:
+    for pattern, peak in PEAKS:
+        if gpu_name and re.search(pattern, gpu_name):
+            return peak
+    return None
+
+
+def precision_of(
+    autocast: str | None,
+    parameter_types: str | None,
+    matmul_precision: str | None,
+    compute_capability: float | None,
+) -> str | None:
+    """Return the type that products are computed in; None where nobody says.
+
+    `parameter_types` are joined by commas. Nobody says of a model in 32 bits whether
+    it runs under autocast, unless `autocast` does.
+    """
+    if autocast in ("bfloat16", "float16"):
+        return autocast
+    types = {part.strip() for part in (parameter_types or "").split(",")} - {""}
+    halves = [name for name in ("bfloat16", "float16") if name in types]
+    if halves:
+        return halves[0]
+    if autocast != "off" or (types and types != {"float32"}):
+        return None
+    has_tf32 = compute_capability is not None and compute_capability >= AMPERE
+    if has_tf32 and matmul_precision in ("high", "medium"):
+        return "tf32"
+    return "float32"
+
+
+def capability_of(compute_capability: str | None) -> float | None:
+    """Return a compute capability such as 9.0 as a number; None where it is none."""
+    if not re.fullmatch(r"\d{1,2}\.\d", compute_capability or ""):
+        return None
+    return float(compute_capability or "")

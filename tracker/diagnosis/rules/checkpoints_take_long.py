@@ -1,0 +1,146 @@
+"""Saving checkpoints takes long.
+
+## What it looks for
+Phases named `checkpoint`, `save` or alike, between steps or within them, that take 3 %
+and more of the stage. Where the script names none, but the job writes more than 50 MB
+in a second while no GPU works, such seconds are taken for checkpoints.
+
+## Why it matters
+All GPUs of the job stand still until the last byte is written, every time.
+
+## When it is wrong
+A checkpoint is an insurance: saving seldom costs more when a run crashes. Bursts of
+writing may be other files than checkpoints.
+
+Catalogue: T4, checkpoint cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tracker.diagnosis.episodes import find_episodes
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    INFERRED,
+    MEASURED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import gain_of_share
+from tracker.diagnosis.phases import PhaseKind
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.wording import count, duration, percent
+
+SPAN = Span.STAGE
+
+NOTABLE_SHARE = 0.03
+RELEASE_SHARE = 0.02
+LARGE_SHARE = 0.10
+
+BURST_BYTES_PER_SECOND = 50e6
+IDLE_GPU_PERCENT = 10.0
+FEWEST_READINGS = 30
+
+UNKNOWN = 'a phase named "checkpoint" around what is saved'
+
+
+def check(
+    stage_seconds: float,
+    *,
+    spans: Mapping[str, Samples] | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    step_end_seconds: Array | None = None,
+    job_write_bytes_per_second: Samples | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if not stage_seconds > 0:
+        return Abstention(("stage_seconds",))
+    saved = find_episodes(PhaseKind.CHECKPOINT, spans, phase_seconds, step_end_seconds)
+    limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
+    if saved is not None:
+        share = min(1.0, saved.total / stage_seconds)
+        said = (
+            f"{count(len(saved), 'checkpoint', 'checkpoints')} took"
+            f" {duration(saved.total)}, {percent(share)} of the stage:"
+            f" {duration(saved.total / max(1, len(saved)))} each."
+        )
+        signal = "spans" if spans else "phase_seconds"
+        quality = MEASURED
+    elif job_write_bytes_per_second is None or busiest_gpu_percent is None:
+        return Abstention((UNKNOWN,))
+    else:
+        bursts = _bursts(job_write_bytes_per_second, busiest_gpu_percent)
+        if bursts is None:
+            return Abstention((UNKNOWN,))
+        share = bursts
+        said = (
+            f"For {percent(share)} of the time the job wrote more than"
+            f" {BURST_BYTES_PER_SECOND / 1e6:g} MB in a second while no GPU worked, as"
+            " when it saves a checkpoint."
+        )
+        signal = "job_write_bytes_per_second"
+        quality = INFERRED
+    return None if share < limit else _finding(share, said, signal, quality, framework)
+
+
+def _bursts(written: Samples, busiest: Samples) -> float | None:
+    """Return the share of readings that write much while no GPU works."""
+    if len(written.values) < FEWEST_READINGS or not len(busiest.values):
+        return None
+    # The GPU's reading nearest before, within the same tick or the one before.
+    near = np.searchsorted(busiest.times, written.times, side="right") - 1
+    is_idle = (near >= 0) & (busiest.values[np.maximum(near, 0)] < IDLE_GPU_PERCENT)
+    return float(np.mean(is_idle & (written.values >= BURST_BYTES_PER_SECOND)))
+
+
+def _finding(
+    share: float, said: str, signal: str, quality: float, framework: str | None
+) -> Finding:
+    return Finding(
+        severity=Severity.WARNING if share >= LARGE_SHARE else Severity.NOTICE,
+        summary=said,
+        evidence=(
+            Evidence(
+                signal, "saving, share of the stage", share, "share", NOTABLE_SHARE
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Copy the weights, go on training, and write them meanwhile.",
+                code=(
+                    "torch.distributed.checkpoint.async_save(state, checkpoint_id=path)"
+                    if framework == "pytorch"
+                    else ""
+                ),
+            ),
+            Recommendation(
+                "Write to a local disk, and copy from there to where it stays; with"
+                " several processes let each write its own part."
+            ),
+            Recommendation(
+                "Save seldom enough: what a crash costs on average is half of the time"
+                " between two checkpoints."
+            ),
+        ),
+        disproof=(
+            "Train for as long without saving: if as many steps are done, the time"
+            " belongs to something else."
+        ),
+        gain=gain_of_share(share, "Saving checkpoints"),
+        explains=("gpu-utilization-is-low", "steps-are-slow-now-and-then"),
+        quality=quality,
+        margin=margin_above(share, NOTABLE_SHARE),
+        corroboration=AGREEING if quality is INFERRED else ALONE,
+    )

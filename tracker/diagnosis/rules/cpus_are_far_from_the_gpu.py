@@ -1,0 +1,89 @@
+"""The job's CPUs are far from its GPU.
+
+## What it looks for
+A job that is bound to CPUs none of which belongs to the node of the machine that its
+GPU is connected to.
+
+## Why it matters
+Every batch that goes to the GPU, and every command, crosses the link between the
+machine's nodes. Copies are slower, and so is starting small kernels.
+
+## When it is wrong
+A job that may use CPUs of all nodes is not judged: which of them it runs on is not
+known.
+On machines with a single node there is nothing to be far from.
+What a script changes of its CPUs after the run has begun is not seen.
+
+Catalogue: H6, NUMA and affinity.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.cpu_sets import parse_cpus
+from tracker.diagnosis.finding import (
+    ALONE,
+    MEASURED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import percentile
+from tracker.diagnosis.wording import count
+
+SPAN = Span.STAGE
+
+# The job works on the GPU if its busiest readings reach this.
+WORKING_PERCENT = 5.0
+PERCENTILE = 95.0
+
+
+def check(
+    gpu_utilization_percent: Samples, gpu_near_cpus: str, allowed_cpus: str
+) -> Answer:
+    near, allowed = parse_cpus(gpu_near_cpus), parse_cpus(allowed_cpus)
+    if not near or not allowed:
+        return Abstention(("gpu_near_cpus", "allowed_cpus"))
+    works = percentile(gpu_utilization_percent, PERCENTILE) >= WORKING_PERCENT
+    if near & allowed or not works:
+        return None
+
+    return Finding(
+        severity=Severity.WARNING,
+        summary=(
+            f"The job may use {count(len(allowed), 'CPU', 'CPUs')} ({allowed_cpus}),"
+            f" and none of them is near the GPU, which is connected to those of"
+            f" {gpu_near_cpus}."
+        ),
+        evidence=(
+            Evidence(
+                "allowed_cpus",
+                "of them near the GPU",
+                float(len(near & allowed)),
+                "CPUs",
+                1.0,
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Start the job on CPUs near its GPU.",
+                current=allowed_cpus,
+                suggested=gpu_near_cpus,
+                code=f"taskset --cpu-list {gpu_near_cpus} python train.py",
+            ),
+            Recommendation(
+                "Ask the scheduler to give out CPUs and GPUs of the same node.",
+                code="sbatch --gres-flags=enforce-binding",
+            ),
+        ),
+        disproof=(
+            "Bind the job to CPUs near the GPU: if steps and copies take as long as"
+            " before, the way between them costs nothing here."
+        ),
+        quality=MEASURED,
+        corroboration=ALONE,
+    )

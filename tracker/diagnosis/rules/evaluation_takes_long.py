@@ -1,0 +1,180 @@
+"""Evaluation takes much of the time.
+
+## What it looks for
+Phases named `evaluate`, `validate`, `test` or alike, between steps or within them, that
+take 15 % and more of the stage; or 5 % and more, while the GPU works less than half as
+much as in training.
+
+## Why it matters
+An evaluation needs no gradients, so it fits larger batches and needs less time for each
+example than training. One that is as slow as training is seldom looked after.
+
+## When it is wrong
+Some tasks have to be evaluated often, or by generating text, which is slow by nature.
+A stage that only evaluates is not judged.
+
+Catalogue: T5, evaluation cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from tracker.diagnosis.episodes import Episodes, find_episodes, is_during
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.frameworks import no_gradients_line
+from tracker.diagnosis.gain import gain_of_share
+from tracker.diagnosis.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_above, margin_below
+from tracker.diagnosis.wording import count, duration, percent
+
+SPAN = Span.STAGE
+
+LONG_SHARE = 0.15
+LONG_RELEASE_SHARE = 0.12
+LARGE_SHARE = 0.30
+
+# An evaluation at less than this part of training's utilization is badly fed.
+LOW_USE_RATIO = 0.50
+LOW_USE_RELEASE_RATIO = 0.60
+# And is worth a word from this share of the time on.
+NOTABLE_SHARE = 0.05
+
+FEWEST_READINGS = 10
+# Training at less is no measure.
+LEAST_USE_PERCENT = 20.0
+
+
+def check(
+    stage_seconds: float,
+    step_end_seconds: Array,
+    *,
+    stage_name: str | None = None,
+    spans: Mapping[str, Samples] | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    batch_size: float | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if kind_of_phase(stage_name or "") is PhaseKind.EVALUATE or not stage_seconds > 0:
+        return None
+    episodes = find_episodes(PhaseKind.EVALUATE, spans, phase_seconds, step_end_seconds)
+    if episodes is None:
+        return Abstention(('a phase named "evaluate" around the evaluation',))
+
+    share = min(1.0, episodes.total / stage_seconds)
+    ratio = _use_ratio(busiest_gpu_percent, episodes)
+    is_long = share >= (LONG_RELEASE_SHARE if already_open else LONG_SHARE)
+    low = LOW_USE_RELEASE_RATIO if already_open else LOW_USE_RATIO
+    is_badly_fed = ratio is not None and ratio < low and share >= NOTABLE_SHARE
+    if not is_long and not is_badly_fed:
+        return None
+
+    each = episodes.total / max(1, len(episodes))
+    beside = (
+        f" The GPU worked {percent(ratio)} as much as in training."
+        if ratio is not None
+        else ""
+    )
+    return Finding(
+        title="" if is_long else "Evaluation leaves the GPU idle",
+        severity=Severity.WARNING if share >= LARGE_SHARE else Severity.NOTICE,
+        summary=(
+            f"{count(len(episodes), 'evaluation', 'evaluations')} took"
+            f" {duration(episodes.total)}, {percent(share)} of the stage:"
+            f" {duration(each)} each.{beside}"
+        ),
+        evidence=_evidence(share, ratio, is_long=is_long),
+        recommendations=_recommendations(batch_size, framework),
+        disproof=(
+            "Evaluate once on the same data with a batch of four times the size: if it"
+            " takes as long, it cannot be fed better."
+        ),
+        gain=_gain(share, ratio if is_badly_fed else None),
+        explains=("gpu-utilization-is-low",) if is_badly_fed else (),
+        margin=(
+            margin_above(share, LONG_SHARE)
+            if is_long
+            else margin_below(ratio or 0.0, LOW_USE_RATIO)
+        ),
+        corroboration=AGREEING if is_long and is_badly_fed else ALONE,
+    )
+
+
+def _use_ratio(busiest: Samples | None, episodes: Episodes) -> float | None:
+    """Return the GPU's use in evaluations, of that in training; None where unknown."""
+    if busiest is None:
+        return None
+    during = is_during(busiest.times, episodes)
+    inside, outside = busiest.values[during], busiest.values[~during]
+    if min(len(inside), len(outside)) < FEWEST_READINGS:
+        return None
+    training = float(np.median(outside))
+    if training < LEAST_USE_PERCENT:
+        return None
+    return float(np.median(inside)) / training
+
+
+def _gain(share: float, ratio: float | None) -> Gain:
+    if ratio is None:
+        return gain_of_share(share, "Evaluation")
+    return gain_of_share(share * (1.0 - ratio), "Idleness of the GPU in evaluations")
+
+
+def _evidence(
+    share: float, ratio: float | None, *, is_long: bool
+) -> tuple[Evidence, ...]:
+    evidence = [
+        Evidence(
+            "spans",
+            "evaluation, share of the stage",
+            share,
+            "share",
+            LONG_SHARE if is_long else NOTABLE_SHARE,
+        )
+    ]
+    if ratio is not None:
+        evidence.append(
+            Evidence(
+                "busiest_gpu_percent",
+                "median in evaluations, of that in training",
+                ratio,
+                "share",
+                LOW_USE_RATIO,
+            )
+        )
+    return tuple(evidence)
+
+
+def _recommendations(
+    batch_size: float | None, framework: str | None
+) -> tuple[Recommendation, ...]:
+    return (
+        Recommendation(
+            "Evaluate with larger batches: without gradients more examples fit.",
+            current=f"{batch_size:g} in training" if batch_size else "",
+            suggested=f"{4 * batch_size:g}" if batch_size else "four times as large",
+        ),
+        Recommendation(
+            "Keep no graph for gradients while you evaluate.",
+            code=no_gradients_line(framework),
+        ),
+        Recommendation(
+            "Evaluate less often, or on a part of the data, and on all of it at the end."
+        ),
+    )

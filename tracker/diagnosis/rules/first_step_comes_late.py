@@ -1,0 +1,178 @@
+"""The first step comes late.
+
+## What it looks for
+A minute or more, and 5 % or more of the stage, before the first step is over. While a
+stage runs nobody knows how long it will, and five minutes are asked for. What a usual
+step takes is left out of the first one's time.
+
+## Why it matters
+It is paid again at every start: of every experiment, after every crash, on every
+machine of a job.
+
+## When it is wrong
+What happens before `agent.init()` is not seen. The first run on a machine downloads and
+compiles what later ones find in caches. Parts are told apart only where the script
+names them as phases.
+
+Catalogue: T1, long initialization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.frameworks import phase_line
+from tracker.diagnosis.gain import gain_of_share
+from tracker.diagnosis.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.wording import duration, percent
+
+SPAN = Span.STAGE
+
+LONG_SECONDS = 60.0
+LONG_SECONDS_WHILE_RUNNING = 300.0
+LONG_SHARE = 0.05
+LARGE_SHARE = 0.20
+
+FEWEST_STEPS = 3
+# A first step that takes so many usual ones compiles, or waits for the first batch.
+LONG_FIRST_STEP = 5.0
+# Parts below this share of the start are not named.
+SMALLEST_PART = 0.10
+
+NAMES = {
+    PhaseKind.IMPORT: "imports",
+    PhaseKind.LOAD_DATA: "looking through the data",
+    PhaseKind.LOAD_MODEL: "loading the model",
+    PhaseKind.COMPILE: "compiling",
+    PhaseKind.EVALUATE: "an evaluation",
+    PhaseKind.CHECKPOINT: "a checkpoint",
+}
+FIRST_STEP = "the first step itself"
+UNKNOWN = "what no phase names"
+
+ADVICE = {
+    "imports": "Import what is needed when it is needed, from a local disk.",
+    "looking through the data": (
+        "Keep the list of files and their sizes in one file, instead of asking the file"
+        " system for each."
+    ),
+    "loading the model": (
+        "Keep the weights on a local disk, in a format that is mapped instead of read."
+    ),
+    "compiling": "Keep the compiler's cache between runs.",
+    "an evaluation": "Leave out the evaluation before the first step.",
+    FIRST_STEP: (
+        "The first step compiles, chooses algorithms and starts loader workers: keep"
+        " the compiler's cache, and make the dataset cheap to construct."
+    ),
+    UNKNOWN: "Name the parts of the start, so that the run knows where its time goes.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    seconds: float
+    parts: dict[str, float]
+
+
+def check(
+    step_seconds: Array,
+    step_end_seconds: Array,
+    job_cpu_cores: Samples,
+    stage_seconds: float,
+    *,
+    spans: Mapping[str, Samples] | None = None,
+    stage_state: str | None = None,
+) -> Answer:
+    if len(step_seconds) < FEWEST_STEPS:
+        return None
+    start = _measure(step_seconds, step_end_seconds, job_cpu_cores, spans or {})
+    share = start.seconds / max(stage_seconds, start.seconds, 1e-9)
+    is_running = stage_state == "running"
+    limit = LONG_SECONDS_WHILE_RUNNING if is_running else LONG_SECONDS
+    if start.seconds < limit or share < LONG_SHARE:
+        return None
+
+    named = {
+        name: seconds
+        for name, seconds in start.parts.items()
+        if seconds >= SMALLEST_PART * start.seconds
+    }
+    return Finding(
+        severity=Severity.WARNING if share >= LARGE_SHARE else Severity.NOTICE,
+        summary=(
+            f"{duration(start.seconds)} pass before the first step is over,"
+            f" {percent(share)} of the stage: {_listed(named)}."
+        ),
+        evidence=(
+            Evidence(
+                "step_end_seconds",
+                "time from the first reading to the first step's end",
+                start.seconds,
+                "s",
+                limit,
+            ),
+            Evidence(
+                "stage_seconds",
+                "time before the first step's end, share of the stage",
+                share,
+                "share",
+                LONG_SHARE,
+            ),
+        ),
+        recommendations=tuple(
+            Recommendation(
+                ADVICE.get(name, f"Shorten {name}."),
+                code=phase_line("load_model") if name == UNKNOWN else "",
+            )
+            for name in sorted(named, key=lambda name: -named[name])
+        ),
+        disproof=(
+            "Start the same stage again on the same machine: if its first step comes at"
+            " once, caches were cold and nothing else."
+        ),
+        gain=gain_of_share(share, "The start"),
+        margin=margin_above(share, LONG_SHARE),
+    )
+
+
+def _measure(
+    step_seconds: Array,
+    step_end_seconds: Array,
+    job_cpu_cores: Samples,
+    spans: Mapping[str, Samples],
+) -> _Start:
+    """Return what passed before the first step's end, without a usual step."""
+    first_end = float(step_end_seconds[0])
+    first, usual = float(step_seconds[0]), float(np.median(step_seconds[1:]))
+    began = min(first_end - first, float(job_cpu_cores.times[0]) / 1e6)
+    seconds = max(0.0, first_end - began - usual)
+
+    parts: dict[str, float] = {}
+    for phase, span in spans.items():
+        kind = kind_of_phase(phase)
+        name = (NAMES.get(kind) if kind else None) or f'"{phase}"'
+        before = span.values[span.times / 1e6 <= first_end]
+        parts[name] = parts.get(name, 0.0) + float(before.sum())
+    if first >= LONG_FIRST_STEP * usual:
+        parts[FIRST_STEP] = first - usual
+    parts[UNKNOWN] = max(0.0, seconds - sum(parts.values()))
+    return _Start(seconds, parts)
+
+
+def _listed(parts: dict[str, float]) -> str:
+    largest = sorted(parts.items(), key=lambda part: -part[1])
+    return ", ".join(f"{name} {duration(seconds)}" for name, seconds in largest)

@@ -1,0 +1,292 @@
+"""Neither the GPU nor the CPU has enough to do.
+
+## What it looks for
+A GPU that is busy less than half of the time and cores that are used to less than
+40 %, in steps that do not wait for data. What could hold them up is gone through one by
+one: storage, the CPU quota, other jobs, one busy thread, copies, communication, logging.
+
+## Why it matters
+When nothing is busy, everything waits: for one thread, for another machine, for a lock.
+A faster GPU or more cores would wait as well.
+
+## When it is wrong
+A service with little to answer is idle for good reason; stages with phases of requests
+are left out. A very small model leaves a GPU idle whatever is done.
+
+Catalogue: C2, GPU low and CPU low.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.frameworks import compile_line
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.gpu_work import takes_part, typical_or_none
+from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_below, typical
+from tracker.diagnosis.waiting import NOTABLE_SHARE, measure_waiting
+from tracker.diagnosis.wording import cores, percent
+
+IDLE_GPU_PERCENT = 50.0
+IDLE_GPU_RELEASE_PERCENT = 55.0
+IDLE_CPU_SHARE = 0.40
+IDLE_CPU_RELEASE_SHARE = 0.45
+
+# From these on something is suspected to hold the others up.
+STORAGE_PRESSURE_SHARE = 0.20
+THROTTLED_SHARE = 0.10
+CORE_WAIT_SHARE = 0.10
+BUSY_THREAD_CORES = 0.80
+COPY_SHARE = 0.05
+COMMUNICATION_SHARE = 0.10
+LOGGING_SHARE = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class _Suspect:
+    """One thing that may hold the work up; `value` is None where nobody knows."""
+
+    name: str
+    signal: str
+    statistic: str
+    value: float | None
+    unit: str
+    limit: float
+    cure: str
+    code: str = ""
+
+    @property
+    def is_guilty(self) -> bool:
+        return self.value is not None and self.value >= self.limit
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    gpu_utilization_percent: Samples,
+    job_cpu_cores: Samples,
+    effective_cores: float,
+    *,
+    busiest_gpu_percent: Samples | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    io_pressure_share: Samples | None = None,
+    cgroup_throttled_share: Samples | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
+    job_main_thread_cpu_cores: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if not effective_cores > 0:
+        return Abstention(("effective_cores",))
+    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    phases = phase_seconds or {}
+    serves = seconds_of_kind(phases, PhaseKind.REQUEST) is not None
+    if waiting is None or waiting.share >= NOTABLE_SHARE or serves:
+        return None
+
+    busy = typical(gpu_utilization_percent)
+    cpu_share = typical(job_cpu_cores) / effective_cores
+    gpu_limit = IDLE_GPU_RELEASE_PERCENT if already_open else IDLE_GPU_PERCENT
+    cpu_limit = IDLE_CPU_RELEASE_SHARE if already_open else IDLE_CPU_SHARE
+    if not takes_part(gpu_utilization_percent) or not (
+        busy < gpu_limit and cpu_share < cpu_limit
+    ):
+        return None
+
+    suspects = (
+        _Suspect(
+            "the data",
+            "data_wait_seconds",
+            "share of step time",
+            waiting.share,
+            "share",
+            NOTABLE_SHARE,
+            "",
+        ),
+        *_of_the_machine(
+            io_pressure_share,
+            cgroup_throttled_share,
+            job_main_thread_core_wait_share,
+            job_main_thread_cpu_cores,
+            framework,
+        ),
+        *_of_the_loop(step_seconds, phases),
+    )
+    return Finding(
+        severity=Severity.WARNING,
+        summary=_summary(busy, typical(job_cpu_cores), effective_cores, suspects),
+        evidence=(
+            Evidence("gpu_utilization_percent", "median", busy, "%", IDLE_GPU_PERCENT),
+            Evidence(
+                "job_cpu_cores",
+                "median, share of the job's cores",
+                cpu_share,
+                "share",
+                IDLE_CPU_SHARE,
+            ),
+            *(
+                Evidence(s.signal, s.statistic, s.value, s.unit, s.limit)
+                for s in suspects
+                if s.value is not None
+            ),
+        ),
+        recommendations=_recommendations(suspects),
+        disproof=(
+            "Look at the main thread's stack ten times over a minute: if it computes"
+            " each time in another place, nothing holds it up."
+        ),
+        gain=expected_gain(
+            waiting.step_seconds,
+            (Floor(waiting.step_seconds * busy / 100, "the GPU's own work"),),
+        ),
+        explains=("gpu-utilization-is-low",),
+        comes_after=("data-wait-dominates",),
+        quality=min(gpu_utilization_percent.quality, job_cpu_cores.quality),
+        margin=min(
+            margin_below(busy, IDLE_GPU_PERCENT),
+            margin_below(cpu_share, IDLE_CPU_SHARE),
+        ),
+        corroboration=AGREEING,
+    )
+
+
+def _of_the_machine(
+    io_pressure_share: Samples | None,
+    cgroup_throttled_share: Samples | None,
+    job_main_thread_core_wait_share: Samples | None,
+    job_main_thread_cpu_cores: Samples | None,
+    framework: str | None,
+) -> tuple[_Suspect, ...]:
+    return (
+        _Suspect(
+            "storage",
+            "io_pressure_share",
+            "median",
+            typical_or_none(io_pressure_share),
+            "share",
+            STORAGE_PRESSURE_SHARE,
+            "See what the job reads or writes within a step, and do it ahead of need.",
+        ),
+        _Suspect(
+            "the CPU quota",
+            "cgroup_throttled_share",
+            "median",
+            typical_or_none(cgroup_throttled_share),
+            "share",
+            THROTTLED_SHARE,
+            "Raise the container's CPU quota, or use fewer threads.",
+        ),
+        _Suspect(
+            "a lack of free cores",
+            "job_main_thread_core_wait_share",
+            "median",
+            typical_or_none(job_main_thread_core_wait_share),
+            "share",
+            CORE_WAIT_SHARE,
+            "Leave a core to the main thread: fewer workers, or fewer other jobs.",
+        ),
+        _Suspect(
+            "the main thread, which works all the time",
+            "job_main_thread_cpu_cores",
+            "median",
+            typical_or_none(job_main_thread_cpu_cores),
+            "cores",
+            BUSY_THREAD_CORES,
+            "Take work from the main thread: compile the model, use larger batches.",
+            compile_line(framework),
+        ),
+    )
+
+
+def _of_the_loop(
+    step_seconds: Array, phases: Mapping[str, Array]
+) -> tuple[_Suspect, ...]:
+    def share(kind: PhaseKind) -> float | None:
+        seconds = seconds_of_kind(phases, kind)
+        return None if seconds is None else float(seconds.sum() / step_seconds.sum())
+
+    return (
+        _Suspect(
+            "copies to the GPU",
+            "phase_seconds",
+            "copies, share of step time",
+            share(PhaseKind.COPY),
+            "share",
+            COPY_SHARE,
+            "Copy from pinned memory, and without waiting for the copy.",
+        ),
+        _Suspect(
+            "communication",
+            "phase_seconds",
+            "communication, share of step time",
+            share(PhaseKind.COMMUNICATE),
+            "share",
+            COMMUNICATION_SHARE,
+            "Let communication go on while the GPU computes, and make it rarer.",
+        ),
+        _Suspect(
+            "logging",
+            "phase_seconds",
+            "logging, share of step time",
+            share(PhaseKind.LOG),
+            "share",
+            LOGGING_SHARE,
+            "Log every few steps instead of in each.",
+        ),
+    )
+
+
+def _summary(
+    busy: float, used: float, effective_cores: float, suspects: tuple[_Suspect, ...]
+) -> str:
+    guilty = [suspect.name for suspect in suspects if suspect.is_guilty]
+    cleared = [
+        suspect.name
+        for suspect in suspects
+        if suspect.value is not None and not suspect.is_guilty
+    ]
+    said = (
+        f"Suspected: {_listed(guilty)}."
+        if guilty
+        else f"It is not {_listed(cleared, last='or')}."
+    )
+    return (
+        f"The GPU was busy {busy:.0f} % of the time and the job used {cores(used)} of"
+        f" {effective_cores:g} ({percent(used / effective_cores)}). {said}"
+    )
+
+
+def _listed(names: list[str], *, last: str = "and") -> str:
+    *first, end = names
+    return f"{', '.join(first)} {last} {end}" if first else end
+
+
+def _recommendations(suspects: tuple[_Suspect, ...]) -> tuple[Recommendation, ...]:
+    cures = tuple(
+        Recommendation(suspect.cure, code=suspect.code)
+        for suspect in suspects
+        if suspect.is_guilty
+    )
+    return cures or (
+        Recommendation(
+            "Find what the main thread waits for: a lock, an answer over the network,"
+            " another process. A sampling profiler shows where it stands.",
+            code="py-spy dump --pid <process>",
+        ),
+        Recommendation(
+            "If the model is small, try a larger batch; or train it on the CPU, which"
+            " may be enough."
+        ),
+    )

@@ -1,0 +1,137 @@
+"""The GPU's clocks are low, and nothing limits them.
+
+## What it looks for
+A busy GPU whose processors run below 80 % of their highest clock although neither
+power, heat, the supply nor idleness holds them down.
+
+## Why it matters
+Somebody has locked the clocks, or the card is stuck in a low performance state. Work
+that is limited by computing takes longer by the same factor.
+
+## When it is wrong
+Clocks may be locked on purpose, for measurements that repeat.
+Very light work does not raise the clocks; only time in which the GPU was busy counts.
+Laptops hardly ever reach the highest clock that the driver names.
+
+Catalogue: H4, clocks stuck.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.busy import NEVER_BUSY
+from tracker.diagnosis.clocks import clock_gain, clock_while_busy, measure_limit
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import margin_below
+from tracker.diagnosis.wording import percent
+
+LOW_CLOCK_SHARE = 0.80
+LOW_CLOCK_RELEASE_SHARE = 0.85
+# Limited for longer than this, the clocks are low for that reason.
+MOST_LIMITED_SHARE = 0.05
+# Clocks that somebody set hold all the time.
+SET_SHARE = 0.50
+
+
+def check(
+    gpu_utilization_percent: Samples,
+    gpu_sm_clock_mhz: Samples,
+    gpu_sm_clock_max_mhz: float,
+    gpu_limited_power_share: Samples,
+    gpu_limited_thermal_software_share: Samples,
+    *,
+    gpu_limited_thermal_hardware_share: Samples | None = None,
+    gpu_limited_power_brake_share: Samples | None = None,
+    gpu_limited_hardware_slowdown_share: Samples | None = None,
+    gpu_limited_low_utilization_share: Samples | None = None,
+    gpu_limited_sync_boost_share: Samples | None = None,
+    gpu_limited_board_share: Samples | None = None,
+    gpu_limited_reliability_share: Samples | None = None,
+    gpu_limited_application_clocks_share: Samples | None = None,
+    already_open: bool = False,
+) -> Answer:
+    busy = gpu_utilization_percent
+    clock = clock_while_busy(gpu_sm_clock_mhz, busy)
+    limited = measure_limit(
+        busy,
+        gpu_limited_power_share,
+        gpu_limited_thermal_software_share,
+        gpu_limited_thermal_hardware_share,
+        gpu_limited_power_brake_share,
+        gpu_limited_hardware_slowdown_share,
+        gpu_limited_low_utilization_share,
+        gpu_limited_sync_boost_share,
+        gpu_limited_board_share,
+        gpu_limited_reliability_share,
+    )
+    if not gpu_sm_clock_max_mhz > 0:
+        return Abstention(("gpu_sm_clock_max_mhz",))
+    if clock is None or limited is None:
+        return Abstention((NEVER_BUSY,))
+
+    share = clock / gpu_sm_clock_max_mhz
+    limit = LOW_CLOCK_RELEASE_SHARE if already_open else LOW_CLOCK_SHARE
+    if share >= limit or limited.share > MOST_LIMITED_SHARE:
+        return None
+
+    chosen = measure_limit(busy, gpu_limited_application_clocks_share)
+    is_set = chosen is not None and chosen.share >= SET_SHARE
+    full = f"{gpu_sm_clock_max_mhz:.0f} MHz"
+    return Finding(
+        title="Somebody has set lower clocks for the GPU" if is_set else "",
+        severity=Severity.WARNING,
+        summary=(
+            f"While it was busy, the GPU ran at {clock:.0f} MHz of {full}"
+            f" ({percent(share)}), and neither power nor heat limited it."
+            + (" The driver says that its clocks were set." if is_set else "")
+        ),
+        evidence=(
+            Evidence(
+                "gpu_sm_clock_mhz",
+                "median while busy",
+                clock,
+                "MHz",
+                LOW_CLOCK_SHARE * gpu_sm_clock_max_mhz,
+            ),
+            Evidence(
+                "gpu_limited_power_share",
+                "share of busy time limited, for any reason",
+                limited.share,
+                "share",
+                MOST_LIMITED_SHARE,
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Free the clocks, unless they were set for a measurement.",
+                current=f"{clock:.0f} MHz",
+                suggested=full,
+                code="nvidia-smi --reset-gpu-clocks && nvidia-smi"
+                " --reset-applications-clocks",
+            ),
+            Recommendation(
+                "If nothing was set, turn on persistence mode, and restart the machine"
+                " if the clocks stay low.",
+                code="nvidia-smi --persistence-mode=1",
+            ),
+        ),
+        disproof=(
+            "Run a large matrix product for a minute: if the clock rises to its"
+            " highest, the work did not ask for more."
+        ),
+        gain=clock_gain(busy, clock_mhz=clock, full_mhz=gpu_sm_clock_max_mhz),
+        explains=("gpu-differs-from-its-peers",),
+        quality=min(SAMPLED, gpu_sm_clock_mhz.quality),
+        margin=margin_below(share, LOW_CLOCK_SHARE),
+        corroboration=AGREEING if is_set else ALONE,
+    )

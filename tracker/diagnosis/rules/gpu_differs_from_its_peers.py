@@ -1,0 +1,200 @@
+"""One GPU differs from its peers.
+
+## What it looks for
+Among at least three busy GPUs of one model with about the same load: one that is more
+than 15 °C warmer than the others, runs at clocks 5 % lower, or draws 15 % more or
+less power.
+
+## Why it matters
+Cards that do the same work should look the same. The one that does not is badly
+cooled, badly supplied or about to fail, and in synchronous training all wait for it.
+
+## When it is wrong
+Ranks that do different work load their cards differently: cards are compared only
+where their utilization is about the same.
+The position in the case explains some degrees.
+Silicon differs; some per cent of power between two cards are normal.
+
+Catalogue: H8, outlier among peers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.busy import BUSY_GPU_PERCENT, while_busy
+from tracker.diagnosis.clocks import clock_gain
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.signals import Fact, Samples
+from tracker.diagnosis.statistics import margin_above, typical
+
+FEWEST_PEERS = 3
+SAME_LOAD_PERCENT = 15.0
+
+WARMER_CELSIUS = 15.0
+WARMER_RELEASE_CELSIUS = 12.0
+SLOWER_SHARE = 0.05
+SLOWER_RELEASE_SHARE = 0.03
+POWER_SHARE = 0.15
+POWER_RELEASE_SHARE = 0.12
+
+NO_PEERS = "three busy GPUs of the same model"
+
+Signals = Mapping[str, Samples | Fact]
+
+
+@dataclass(frozen=True, slots=True)
+class _Card:
+    gpu: int
+    busy_percent: float
+    medians: Mapping[str, float]  # while busy
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """`excess` is 1 at the limit."""
+
+    signal: str
+    value: float
+    of_peers: float
+    unit: str
+    excess: float
+    text: str
+
+
+def check(gpus: Mapping[int, Signals], *, already_open: bool = False) -> Answer:
+    groups = [g for g in _groups(gpus) if len(g) >= FEWEST_PEERS]
+    if not groups:
+        return Abstention((NO_PEERS,))
+
+    found = [
+        (card, differences)
+        for cards in groups
+        for card in cards
+        if (differences := _differences(card, cards, already_open=already_open))
+    ]
+    if not found:
+        return None
+    card, differences = max(found, key=lambda pair: sum(d.excess for d in pair[1]))
+    return _finding(card, differences, gpus[card.gpu])
+
+
+def _groups(gpus: Mapping[int, Signals]) -> list[list[_Card]]:
+    """Return cards of one model whose load is about the same."""
+    by_name: dict[str, list[_Card]] = {}
+    for gpu, signals in sorted(gpus.items()):
+        name, busy = signals.get("gpu_name"), signals.get("gpu_utilization_percent")
+        if not isinstance(name, str) or not isinstance(busy, Samples):
+            continue
+        if not typical(busy) >= BUSY_GPU_PERCENT:
+            continue
+        medians = {
+            signal: typical(while_busy(samples, busy))
+            for signal in ("gpu_temperature_celsius", "gpu_sm_clock_mhz")
+            if isinstance(samples := signals.get(signal), Samples)
+        }
+        power = signals.get("gpu_power_mean_watts", signals.get("gpu_power_watts"))
+        if isinstance(power, Samples):
+            medians["gpu_power_watts"] = typical(while_busy(power, busy))
+        known = {name: value for name, value in medians.items() if value > 0}
+        by_name.setdefault(name, []).append(_Card(gpu, typical(busy), known))
+    return [_same_load(cards) for cards in by_name.values()]
+
+
+def _same_load(cards: list[_Card]) -> list[_Card]:
+    usual = float(np.median([card.busy_percent for card in cards]))
+    return [c for c in cards if abs(c.busy_percent - usual) <= SAME_LOAD_PERCENT]
+
+
+def _differences(
+    card: _Card, cards: list[_Card], *, already_open: bool
+) -> list[_Difference]:
+    peers = {
+        signal: float(np.median(others))
+        for signal in card.medians
+        if len(others := [c.medians[signal] for c in cards if signal in c.medians])
+        >= FEWEST_PEERS
+    }
+    found = []
+    if (signal := "gpu_temperature_celsius") in peers:
+        value, usual = card.medians[signal], peers[signal]
+        limit = WARMER_RELEASE_CELSIUS if already_open else WARMER_CELSIUS
+        text = f"{value - usual:.0f} °C warmer"
+        found.append(
+            _Difference(signal, value, usual, "°C", (value - usual) / limit, text)
+        )
+    if (signal := "gpu_sm_clock_mhz") in peers:
+        value, usual = card.medians[signal], peers[signal]
+        lacks = 1.0 - value / usual
+        limit = SLOWER_RELEASE_SHARE if already_open else SLOWER_SHARE
+        text = f"{lacks * 100:.0f} % lower in its clock"
+        found.append(_Difference(signal, value, usual, "MHz", lacks / limit, text))
+    if (signal := "gpu_power_watts") in peers:
+        value, usual = card.medians[signal], peers[signal]
+        apart = value / usual - 1.0
+        limit = POWER_RELEASE_SHARE if already_open else POWER_SHARE
+        text = f"{abs(apart) * 100:.0f} % {'above' if apart > 0 else 'below'} in power"
+        found.append(_Difference(signal, value, usual, "W", abs(apart) / limit, text))
+    return [difference for difference in found if difference.excess >= 1.0]
+
+
+def _finding(card: _Card, differences: list[_Difference], signals: Signals) -> Finding:
+    how = ", ".join(difference.text for difference in differences)
+    clock = next((d for d in differences if d.signal == "gpu_sm_clock_mhz"), None)
+    busy = signals["gpu_utilization_percent"]
+    worst = max(differences, key=lambda difference: difference.excess)
+    return Finding(
+        title=f"GPU {card.gpu} differs from its peers",
+        severity=Severity.WARNING if clock or len(differences) > 1 else Severity.NOTICE,
+        summary=(
+            f"GPU {card.gpu} does the same work as the others of its model and is {how}"
+            " than them."
+            if worst.signal == "gpu_temperature_celsius" and len(differences) == 1
+            else f"Against others of its model with the same work, GPU {card.gpu} is"
+            f" {how}."
+        ),
+        evidence=tuple(
+            Evidence(
+                d.signal,
+                f"median of GPU {card.gpu}, against peers'",
+                d.value,
+                d.unit,
+                d.of_peers,
+            )
+            for d in differences
+        ),
+        recommendations=(
+            Recommendation(
+                f"Look at GPU {card.gpu} itself: fan and heat sink, power cables, and"
+                " clocks that were set."
+            ),
+            Recommendation(
+                "Swap it with another card: if the difference moves along, it is the"
+                " card's, otherwise the slot's."
+            ),
+        ),
+        disproof=(
+            "Exchange which rank works on which card: if the difference follows the"
+            " rank, it is the work and not the card."
+        ),
+        # All ranks wait for the slowest card.
+        gain=clock_gain(busy, clock_mhz=clock.value, full_mhz=clock.of_peers)
+        if clock and isinstance(busy, Samples)
+        else None,
+        quality=SAMPLED,
+        margin=margin_above(worst.excess, 1.0),
+        corroboration=AGREEING if len(differences) > 1 else ALONE,
+    )

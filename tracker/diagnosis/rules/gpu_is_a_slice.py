@@ -1,0 +1,78 @@
+"""The GPU is a slice of a card, so that less can be measured.
+
+## What it looks for
+A card that is cut into slices (MIG), or one that a virtual machine has a share of
+(vGPU).
+
+## Why it matters
+It is no fault. It says why other rules cannot answer: drivers switch off what would
+tell the tenants of a card about each other, and what remains belongs partly to all of
+them.
+
+## When it is wrong
+That a card is shared between virtual machines is read from its name.
+
+Catalogue: H13, limits of MIG and vGPU.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    INFERRED,
+    MEASURED,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.rule import Span
+
+SPAN = Span.STAGE
+
+ON = 1.0
+
+# Profiles of virtual GPUs end in their memory and a letter: `A40-48Q`, `A100-3-20C`.
+VIRTUAL = re.compile(r"^GRID |-(\d+-)?\d+[ABCQ](ME)?$", re.IGNORECASE)
+
+
+def check(gpu_name: str, *, gpu_is_mig_on: float | None = None) -> Answer:
+    is_slice = gpu_is_mig_on == ON
+    if not is_slice and not VIRTUAL.search(gpu_name):
+        return None
+    return Finding(
+        title="" if is_slice else "The GPU is shared between virtual machines",
+        severity=Severity.NOTICE,
+        summary=_MIG if is_slice else _VGPU,
+        evidence=(
+            Evidence("gpu_is_mig_on", "cut into slices", ON if is_slice else 0.0, ""),
+        ),
+        recommendations=(
+            Recommendation(
+                "To find out why a job is slow, run it for some minutes on a whole card"
+                " of the same model.",
+            ),
+            Recommendation(
+                "Name the phases of a step: their times are measured everywhere.",
+                code='with run.phase("forward"):',
+            ),
+        ),
+        disproof="The driver shows the card as a whole one: nvidia-smi -L.",
+        quality=MEASURED if is_slice else INFERRED,
+        corroboration=AGREEING,
+    )
+
+
+_MIG = (
+    "The card is cut into slices (MIG). Its driver does not say how busy a slice is, so"
+    " rules about a busy or an idle GPU, its clocks, its neighbours and its batch size"
+    " stay unanswered. Temperature, power and clocks are those of the whole card."
+)
+_VGPU = (
+    "By its name, the GPU is a share of a card that several virtual machines use."
+    " Clocks, power, temperature, the PCIe link and errors may be missing or belong to"
+    " the whole card, and rules that need them stay unanswered."
+)

@@ -1,0 +1,151 @@
+"""The power supply or the card itself brakes the GPU.
+
+## What it looks for
+Time in which a signal from outside, from the power supply or the rack, forced the
+clocks down, or in which the card did so itself for a reason that is not heat.
+
+## Why it matters
+Both halve the clocks or worse, and neither belongs to normal work: a supply that
+cannot deliver, a cable that is not seated, or a rack above its budget.
+
+## When it is wrong
+A data centre can use the brake on purpose, for a moment, when its supply switches
+over. Drivers that count no times show a flag at the moment; one such moment is
+ignored.
+
+Catalogue: H3, hardware slowdown and power brake.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.busy import NEVER_BUSY
+from tracker.diagnosis.clocks import (
+    Limited,
+    clock_gain,
+    clock_while_busy,
+    measure_limit,
+)
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.wording import small_percent
+
+SPAN = Span.STAGE
+
+# Any brake is one too many; less than this is the counter's grain.
+BRAKE_SHARE = 0.0005
+SLOWDOWN_SHARE = 0.005
+SLOWDOWN_RELEASE_SHARE = 0.003
+# Counters and flags do not see quite the same: heat has to leave this part unexplained.
+UNEXPLAINED_PART = 0.50
+CRITICAL_SHARE = 0.05
+
+
+def check(
+    gpu_utilization_percent: Samples,
+    gpu_limited_power_brake_share: Samples,
+    *,
+    gpu_limited_hardware_slowdown_share: Samples | None = None,
+    gpu_limited_thermal_hardware_share: Samples | None = None,
+    gpu_sm_clock_mhz: Samples | None = None,
+    gpu_sm_clock_max_mhz: float | None = None,
+    already_open: bool = False,
+) -> Answer:
+    busy = gpu_utilization_percent
+    brake = measure_limit(busy, gpu_limited_power_brake_share)
+    slowdown = measure_limit(busy, gpu_limited_hardware_slowdown_share)
+    heat = measure_limit(busy, gpu_limited_thermal_hardware_share)
+    if brake is None:
+        return Abstention((NEVER_BUSY,))
+
+    # The flag of a slowdown is raised for heat, too, which is another fault.
+    unexplained = (slowdown.share if slowdown else 0.0) - (heat.share if heat else 0.0)
+    least = SLOWDOWN_RELEASE_SHARE if already_open else SLOWDOWN_SHARE
+    is_braked = brake.share >= BRAKE_SHARE and not brake.is_chance
+    is_slowed = (
+        slowdown is not None
+        and not slowdown.is_chance
+        and unexplained >= max(least, UNEXPLAINED_PART * slowdown.share)
+    )
+    if not is_braked and not is_slowed:
+        return None
+
+    cause = brake if is_braked or slowdown is None else slowdown
+    share = max(brake.share, unexplained)
+    return Finding(
+        title="" if is_braked else "The card slows itself down, and not for heat",
+        severity=Severity.CRITICAL if share >= CRITICAL_SHARE else Severity.WARNING,
+        summary=(
+            f"In {small_percent(share)} of the time in which it was busy, the GPU was"
+            f" slowed {_by_whom(is_braked=is_braked)}. Healthy machines never do that."
+        ),
+        evidence=_evidence(brake, unexplained if slowdown else None),
+        recommendations=_RECOMMENDATIONS,
+        disproof=(
+            "Run the same job on another machine or in another slot: if that GPU is"
+            " slowed likewise, the supply of this one is not the reason."
+        ),
+        gain=clock_gain(
+            busy,
+            clock_mhz=clock_while_busy(gpu_sm_clock_mhz, busy),
+            full_mhz=gpu_sm_clock_max_mhz,
+            limited_share=share,
+        ),
+        explains=("gpu-clocks-are-low", "gpu-differs-from-its-peers"),
+        quality=cause.quality,
+        margin=margin_above(share, BRAKE_SHARE if is_braked else SLOWDOWN_SHARE),
+        corroboration=AGREEING if is_braked and is_slowed else ALONE,
+    )
+
+
+def _by_whom(*, is_braked: bool) -> str:
+    if is_braked:
+        return "by a signal from outside, from its supply or the rack"
+    return "by itself, and not because it was too warm"
+
+
+def _evidence(brake: Limited, unexplained: float | None) -> tuple[Evidence, ...]:
+    found = Evidence(
+        "gpu_limited_power_brake_share",
+        "share of busy time",
+        brake.share,
+        "share",
+        BRAKE_SHARE,
+    )
+    if unexplained is None:
+        return (found,)
+    return (
+        found,
+        Evidence(
+            "gpu_limited_hardware_slowdown_share",
+            "share of busy time, without heat",
+            max(0.0, unexplained),
+            "share",
+            SLOWDOWN_SHARE,
+        ),
+    )
+
+
+_RECOMMENDATIONS = (
+    Recommendation(
+        "Check the power cables of the card, and whether the supply is strong enough"
+        " for all cards at full load."
+    ),
+    Recommendation(
+        "Ask whoever runs the rack whether it was above its power budget at the time."
+    ),
+    Recommendation(
+        "Until it is repaired, lower the power limit so far that the brake stays off.",
+        code="nvidia-smi --power-limit=<watts>",
+    ),
+)

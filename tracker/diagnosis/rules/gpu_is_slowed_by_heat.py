@@ -1,0 +1,156 @@
+"""Heat slows the GPU.
+
+## What it looks for
+The share of a GPU's busy time in which its clocks were lowered because it was too
+warm, by the driver or by the card itself: 1 % and more where the driver counts the
+time, 5 % and more where it only shows a flag at the moment.
+
+## Why it matters
+The card does the same work at lower clocks. In a job of several GPUs the warmest one
+sets the pace of all.
+
+## When it is wrong
+A temperature alone is never a fault; only the driver's own reason counts.
+A card that heats up for a moment when a run begins is warm-up, and left out.
+Full clocks may be out of reach for another reason, such as the power limit; then less
+is gained than the bound says.
+
+Catalogue: H1, thermal throttling.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.busy import NEVER_BUSY
+from tracker.diagnosis.clocks import (
+    Limited,
+    clock_gain,
+    clock_while_limited,
+    measure_limit,
+)
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import highest, margin_above
+from tracker.diagnosis.wording import small_percent
+
+COUNTED_SHARE = 0.01
+COUNTED_RELEASE_SHARE = 0.005
+# Of flags that were seen at a moment, not counted.
+FLAGGED_SHARE = 0.05
+FLAGGED_RELEASE_SHARE = 0.03
+CRITICAL_SHARE = 0.05
+FLAGGED_CRITICAL_SHARE = 0.20
+
+# This close to where the card slows down, its temperature agrees with the reason.
+NEAR_CELSIUS = 5.0
+
+
+def check(
+    gpu_utilization_percent: Samples,
+    gpu_limited_thermal_software_share: Samples,
+    *,
+    gpu_limited_thermal_hardware_share: Samples | None = None,
+    gpu_sm_clock_mhz: Samples | None = None,
+    gpu_sm_clock_max_mhz: float | None = None,
+    gpu_temperature_celsius: Samples | None = None,
+    gpu_temperature_slowdown_celsius: float | None = None,
+    already_open: bool = False,
+) -> Answer:
+    limited = measure_limit(
+        gpu_utilization_percent,
+        gpu_limited_thermal_software_share,
+        gpu_limited_thermal_hardware_share,
+    )
+    if limited is None:
+        return Abstention((NEVER_BUSY,))
+    if limited.is_chance or limited.share < _limit(limited, already_open=already_open):
+        return None
+
+    clock = clock_while_limited(
+        gpu_sm_clock_mhz, gpu_utilization_percent, gpu_limited_thermal_software_share
+    )
+    hottest = highest(gpu_temperature_celsius) if gpu_temperature_celsius else None
+    limit = _limit(limited, already_open=False)
+    critical = CRITICAL_SHARE if limited.is_counted else FLAGGED_CRITICAL_SHARE
+    is_hot = (
+        hottest is not None
+        and gpu_temperature_slowdown_celsius is not None
+        and hottest >= gpu_temperature_slowdown_celsius - NEAR_CELSIUS
+    )
+    at = f" It reached {hottest:.0f} °C." if hottest is not None else ""
+    return Finding(
+        severity=(Severity.CRITICAL if limited.share >= critical else Severity.WARNING),
+        summary=(
+            f"In {small_percent(limited.share)} of the time in which it was busy, the"
+            f" GPU ran at lower clocks because it was too warm.{at}"
+        ),
+        evidence=_evidence(limited, limit, hottest, gpu_temperature_slowdown_celsius)
+        + _clocks(clock, gpu_sm_clock_max_mhz),
+        recommendations=_RECOMMENDATIONS,
+        disproof=(
+            "Lower the power limit by a tenth for some minutes: if clocks and step"
+            " times stay the same while the card gets cooler, heat was not the limit."
+        ),
+        gain=clock_gain(
+            gpu_utilization_percent,
+            clock_mhz=clock,
+            full_mhz=gpu_sm_clock_max_mhz,
+            limited_share=limited.share,
+        ),
+        explains=("gpu-differs-from-its-peers", "gpu-clocks-are-low"),
+        quality=limited.quality,
+        margin=margin_above(limited.share, limit),
+        corroboration=AGREEING if is_hot else ALONE,
+    )
+
+
+def _limit(limited: Limited, *, already_open: bool) -> float:
+    if limited.is_counted:
+        return COUNTED_RELEASE_SHARE if already_open else COUNTED_SHARE
+    return FLAGGED_RELEASE_SHARE if already_open else FLAGGED_SHARE
+
+
+def _evidence(
+    limited: Limited, limit: float, hottest: float | None, slowdown: float | None
+) -> tuple[Evidence, ...]:
+    share = Evidence(
+        "gpu_limited_thermal_software_share",
+        "share of busy time, by driver and card",
+        limited.share,
+        "share",
+        limit,
+    )
+    if hottest is None:
+        return (share,)
+    return (
+        share,
+        Evidence("gpu_temperature_celsius", "highest", hottest, "°C", slowdown),
+    )
+
+
+def _clocks(clock: float | None, full: float | None) -> tuple[Evidence, ...]:
+    if clock is None:
+        return ()
+    return (Evidence("gpu_sm_clock_mhz", "mean while too warm", clock, "MHz", full),)
+
+
+_RECOMMENDATIONS = (
+    Recommendation(
+        "Look at the air around the card: fans that run, filters without dust, free"
+        " slots beside it, the temperature of the room."
+    ),
+    Recommendation(
+        "Until then, lower the power limit a little: clocks that hold are faster than"
+        " clocks that jump.",
+        code="nvidia-smi --power-limit=<watts>",
+    ),
+    Recommendation("Tell whoever runs the machine which GPU it is."),
+)

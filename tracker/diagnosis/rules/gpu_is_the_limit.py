@@ -1,0 +1,210 @@
+"""The GPU itself is the limit.
+
+## What it looks for
+Steps that hardly wait for data or for other GPUs, on a GPU that works hard: 70 % of its
+processors have work, or, without that counter, it is busy for 90 % of the time and
+draws power to match.
+
+## Why it matters
+This is no fault. It says that the input and the host are fast enough, and that only
+less or faster arithmetic makes training faster.
+
+## When it is wrong
+Kernels that wait for each other, or for memory, count as work. How much of its peak the
+GPU reaches is known only where the run tells how many operations an example takes.
+
+Catalogue: C11, healthy and compute bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tracker.diagnosis.achieved import Achieved, measure_achieved
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gpu_work import power_ratios, typical_or_none
+from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_towards, typical
+from tracker.diagnosis.waiting import measure_waiting
+from tracker.diagnosis.wording import percent
+
+LONGEST_WAIT_SHARE = 0.05
+LONGEST_COMMUNICATION_SHARE = 0.10
+
+GOOD_SM_PERCENT = 70.0
+GOOD_SM_RELEASE_PERCENT = 65.0
+BUSY_PERCENT = 90.0
+BUSY_RELEASE_PERCENT = 85.0
+HARD_POWER_RATIO = 0.70
+HARD_POWER_RELEASE_RATIO = 0.65
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    busy: float
+    sm: float | None
+    power: float | None  # ratio
+
+    def is_hard(self, *, already_open: bool) -> bool:
+        if self.sm is not None:
+            enter, leave = GOOD_SM_PERCENT, GOOD_SM_RELEASE_PERCENT
+            return self.sm >= (leave if already_open else enter)
+        if already_open:
+            return (
+                self.busy >= BUSY_RELEASE_PERCENT
+                and (self.power or 0.0) >= HARD_POWER_RELEASE_RATIO
+            )
+        return self.busy >= BUSY_PERCENT and (self.power or 0.0) >= HARD_POWER_RATIO
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    gpu_utilization_percent: Samples,
+    *,
+    gpu_sm_active_percent: Samples | None = None,
+    gpu_power_watts: Samples | None = None,
+    gpu_power_mean_watts: Samples | None = None,
+    gpu_power_limit_watts: Samples | None = None,
+    gpu_power_limit_at_start_watts: float | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    gpu_name: str | None = None,
+    gpu_compute_capability: str | None = None,
+    model_flops_per_example: float | None = None,
+    step_examples: Array | None = None,
+    batch_size: float | None = None,
+    torch_autocast: str | None = None,
+    model_types: str | None = None,
+    torch_matmul_precision: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    power = power_ratios(
+        gpu_power_watts,
+        gpu_power_mean_watts,
+        gpu_power_limit_watts,
+        gpu_power_limit_at_start_watts,
+    )
+    work = _Work(
+        busy=typical(gpu_utilization_percent),
+        sm=typical_or_none(gpu_sm_active_percent),
+        power=typical_or_none(power),
+    )
+    if work.sm is None and work.power is None:
+        return Abstention(("gpu_sm_active_percent", "gpu_power_watts"))
+
+    waiting = measure_waiting(step_seconds, data_wait_seconds)
+    if waiting is None or waiting.share >= LONGEST_WAIT_SHARE:
+        return None
+    talking = seconds_of_kind(phase_seconds or {}, PhaseKind.COMMUNICATE)
+    if talking is not None and (
+        talking.sum() >= LONGEST_COMMUNICATION_SHARE * step_seconds.sum()
+    ):
+        return None
+    if not work.is_hard(already_open=already_open):
+        return None
+
+    achieved = measure_achieved(
+        step_seconds,
+        model_flops_per_example,
+        gpu_name,
+        step_examples=step_examples,
+        batch_size=batch_size,
+        torch_autocast=torch_autocast,
+        model_types=model_types,
+        torch_matmul_precision=torch_matmul_precision,
+        gpu_compute_capability=gpu_compute_capability,
+    )
+    return _finding(
+        work,
+        waiting.share,
+        achieved,
+        quality=(gpu_sm_active_percent or gpu_utilization_percent).quality,
+    )
+
+
+def _finding(
+    work: _Work, wait_share: float, achieved: Achieved | None, *, quality: float
+) -> Finding:
+    how = (
+        f"{work.sm:.0f} % of its processors have work"
+        if work.sm is not None
+        else f"it is busy {work.busy:.0f} % of the time and draws power to match"
+    )
+    reached = f" It reaches {achieved.in_words()}." if achieved else ""
+    return Finding(
+        severity=Severity.NOTICE,
+        summary=(
+            f"The GPU works hard: {how}, and {percent(wait_share)} of the time goes"
+            f" into waiting for data. Input and host are not the limit.{reached}"
+        ),
+        evidence=_evidence(work, wait_share, achieved),
+        recommendations=(
+            Recommendation(
+                "Nothing has to be done. To be faster still: compute in 16 bits if you"
+                " do not, move less memory, or take more GPUs."
+            ),
+        ),
+        disproof=(
+            "Train for a minute on one batch, repeated: if steps get shorter, something"
+            " else than the GPU is the limit."
+        ),
+        quality=quality,
+        margin=(
+            margin_towards(work.sm, GOOD_SM_PERCENT, 100.0)
+            if work.sm is not None
+            else margin_towards(work.power or 0.0, HARD_POWER_RATIO, 1.0)
+        ),
+        corroboration=(
+            AGREEING if work.sm is None or work.busy >= BUSY_PERCENT else ALONE
+        ),
+    )
+
+
+def _evidence(
+    work: _Work, wait_share: float, achieved: Achieved | None
+) -> tuple[Evidence, ...]:
+    evidence = [
+        Evidence("gpu_utilization_percent", "median", work.busy, "%", BUSY_PERCENT),
+        Evidence(
+            "data_wait_seconds",
+            "share of step time",
+            wait_share,
+            "share",
+            LONGEST_WAIT_SHARE,
+        ),
+    ]
+    if work.sm is not None:
+        evidence.append(
+            Evidence("gpu_sm_active_percent", "median", work.sm, "%", GOOD_SM_PERCENT)
+        )
+    if work.power is not None:
+        evidence.append(
+            Evidence(
+                "gpu_power_watts",
+                "median, from rest (0) to the limit (1)",
+                work.power,
+                "share",
+                HARD_POWER_RATIO,
+            )
+        )
+    if achieved is not None:
+        evidence.append(
+            Evidence(
+                "model_flops_per_example",
+                "operations per second, share of the peak",
+                achieved.share,
+                "share",
+            )
+        )
+    return tuple(evidence)

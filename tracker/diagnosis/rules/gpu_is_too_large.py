@@ -1,0 +1,145 @@
+"""The work does not need so large a GPU.
+
+## What it looks for
+At least three runs of a project in a row, this one among them, in which no GPU was
+busy more than 20 % of the time, 95 of 100 readings long, nor filled beyond 25 % of
+its memory.
+
+## Why it matters
+A smaller card, a slice of one, or a card that several jobs share does the same work
+for less, and leaves the large one to those who need it.
+
+## When it is wrong
+Work that waits for data uses little of a GPU, too: look at those findings first.
+Only runs of the same stage, on GPUs with as much memory, that lasted five minutes and
+more are compared. A project of many kinds of work may have been small only lately.
+
+Catalogue: H11, wrong-sized GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    SAMPLED,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Fact, Samples
+from tracker.diagnosis.statistics import highest, margin_below, percentile
+from tracker.diagnosis.wording import percent
+
+SPAN = Span.STAGE
+
+LITTLE_PERCENT = 20.0
+LITTLE_RELEASE_PERCENT = 25.0
+LITTLE_MEMORY_SHARE = 0.25
+PERCENTILE = 95.0
+
+FEWEST_EARLIER_RUNS = 2
+FEWEST_SECONDS = 300.0
+# A card that does nothing at all is not too large, but not used.
+LEAST_PERCENT = 1.0
+
+Signals = Mapping[str, Samples | Fact]
+
+
+def check(
+    gpus: Mapping[int, Signals],
+    earlier_runs: float,
+    *,
+    earlier_runs_gpu_p95_percent: float | None = None,
+    earlier_runs_gpu_memory_share: float | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if earlier_runs < FEWEST_EARLIER_RUNS:
+        return Abstention((f"{FEWEST_EARLIER_RUNS} earlier runs to compare with",))
+    uses = [use for signals in gpus.values() if (use := _use(signals)) is not None]
+    if not uses:
+        return Abstention((TOO_SHORT,))
+
+    if earlier_runs_gpu_p95_percent is None or earlier_runs_gpu_memory_share is None:
+        return Abstention(("earlier_runs_gpu_p95_percent",))
+
+    busiest = max(*(busy for busy, _ in uses), earlier_runs_gpu_p95_percent)
+    fullest = max(*(share for _, share in uses), earlier_runs_gpu_memory_share)
+    limit = LITTLE_RELEASE_PERCENT if already_open else LITTLE_PERCENT
+    own_busiest = max(busy for busy, _ in uses)
+    if (
+        busiest >= limit
+        or fullest >= LITTLE_MEMORY_SHARE
+        or own_busiest < LEAST_PERCENT
+    ):
+        return None
+
+    runs = f"{earlier_runs + 1:g} runs"
+    return Finding(
+        severity=Severity.NOTICE,
+        summary=(
+            f"In the last {runs} no GPU was busy more than {busiest:.0f} % of the time"
+            f" nor filled beyond {percent(fullest)} of its memory."
+        ),
+        evidence=(
+            Evidence(
+                "gpu_utilization_percent",
+                f"{PERCENTILE:g}th percentile, highest of {runs}",
+                busiest,
+                "%",
+                LITTLE_PERCENT,
+            ),
+            Evidence(
+                "gpu_memory_used_bytes",
+                f"highest of {runs}, share of the GPU's memory",
+                fullest,
+                "share",
+                LITTLE_MEMORY_SHARE,
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Take a smaller card or a slice of one, or let several jobs share it."
+            ),
+            Recommendation(
+                "Before that, try a larger batch: perhaps the card can do more for you."
+            ),
+        ),
+        disproof=(
+            "Run once on a smaller card: if it takes longer by more than the card is"
+            " cheaper, the large one is the right one."
+        ),
+        comes_after=(
+            "data-wait-dominates",
+            "preprocessing-is-cpu-bound",
+            "too-few-loader-workers",
+        ),
+        quality=SAMPLED,
+        margin=min(
+            margin_below(busiest, LITTLE_PERCENT),
+            margin_below(fullest, LITTLE_MEMORY_SHARE),
+        ),
+        corroboration=AGREEING,
+    )
+
+
+def _use(signals: Signals) -> tuple[float, float] | None:
+    """Return how busy and how full a GPU was; None where it was not watched for long."""
+    busy, used = (
+        signals.get("gpu_utilization_percent"),
+        signals.get("gpu_memory_used_bytes"),
+    )
+    total = signals.get("gpu_memory_total_bytes")
+    if not isinstance(busy, Samples) or not isinstance(used, Samples):
+        return None
+    if not isinstance(total, float) or not total > 0 or not len(used.values):
+        return None
+    if not len(busy.times) or busy.times[-1] - busy.times[0] < FEWEST_SECONDS * 1e6:
+        return None
+    return percentile(busy, PERCENTILE), highest(used) / total

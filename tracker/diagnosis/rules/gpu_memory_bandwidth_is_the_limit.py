@@ -1,0 +1,230 @@
+"""The bandwidth of the GPU's memory is the limit.
+
+## What it looks for
+A GPU whose memory is in use for 60 % and more of its bandwidth, while its tensor cores
+work less than 30 % of the time. On cards without these counters: a memory controller
+that is busy for 60 % of the time at less than 80 % of the card's power.
+
+## Why it matters
+The processors wait for numbers, so that faster arithmetic changes nothing. Moving less
+does: smaller types, and fewer passes over the same tensors.
+
+## When it is wrong
+The memory controller's time is a coarse measure, and counts slow accesses as busy ones.
+Some work cannot move less: embeddings, optimizers of large models, decoding of text in
+small batches. Only there, a larger batch moves less for each example.
+
+Catalogue: C5, memory-bandwidth bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    COARSE,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.frameworks import (
+    compile_line,
+    fused_optimizer_line,
+    mixed_precision_line,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.gpu_work import power_ratios, typical_or_none
+from tracker.diagnosis.peaks import precision_of
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import average, margin_towards, typical
+
+BUSY_MEMORY_PERCENT = 60.0
+BUSY_MEMORY_RELEASE_PERCENT = 55.0
+LOW_TENSOR_PERCENT = 30.0
+LOW_POWER_RATIO = 0.80
+
+# Half as many bytes: what 16 bits instead of 32 save.
+SAVED_BY_HALF = 0.50
+HALVES = ("bfloat16", "float16")
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    percent: float
+    evidence: tuple[Evidence, ...]
+    quality: float
+    corroboration: float
+
+
+def check(
+    gpu_utilization_percent: Samples,
+    *,
+    gpu_dram_active_percent: Samples | None = None,
+    gpu_tensor_active_percent: Samples | None = None,
+    gpu_memory_utilization_percent: Samples | None = None,
+    gpu_power_watts: Samples | None = None,
+    gpu_power_mean_watts: Samples | None = None,
+    gpu_power_limit_watts: Samples | None = None,
+    gpu_power_limit_at_start_watts: float | None = None,
+    step_seconds: Array | None = None,
+    torch_autocast: str | None = None,
+    model_types: str | None = None,
+    model_is_compiled: float | None = None,
+    optimizer_is_fused: float | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    power = power_ratios(
+        gpu_power_watts,
+        gpu_power_mean_watts,
+        gpu_power_limit_watts,
+        gpu_power_limit_at_start_watts,
+    )
+    limit = BUSY_MEMORY_RELEASE_PERCENT if already_open else BUSY_MEMORY_PERCENT
+    if gpu_dram_active_percent is not None:
+        memory = _by_counters(gpu_dram_active_percent, gpu_tensor_active_percent, limit)
+    elif gpu_memory_utilization_percent is not None and power is not None:
+        memory = _by_driver(gpu_memory_utilization_percent, power, limit)
+    else:
+        return Abstention(("gpu_dram_active_percent",))
+    if memory is None:
+        return None
+
+    precision = precision_of(torch_autocast, model_types, None, None)
+    is_half = precision in HALVES
+    busy = typical(gpu_utilization_percent)
+    return Finding(
+        severity=Severity.NOTICE if is_half else Severity.WARNING,
+        summary=(
+            f"The GPU's memory was busy {memory.percent:.0f} % of the time: its"
+            " processors wait for what it moves."
+        ),
+        evidence=(
+            *memory.evidence,
+            Evidence("gpu_utilization_percent", "median", busy, "%"),
+        ),
+        recommendations=_recommendations(
+            framework,
+            is_half=is_half,
+            is_compiled=bool(model_is_compiled),
+            is_fused=bool(optimizer_is_fused),
+        ),
+        disproof=(
+            "Train some hundred steps with the GPU's clock lowered by a fifth: if they"
+            " take as long as now, its memory is the limit; if longer, it is not."
+        ),
+        gain=None if is_half else _gain(step_seconds, memory),
+        explains=("gpu-reaches-little-of-its-peak",),
+        comes_after=("data-wait-dominates",),
+        quality=memory.quality,
+        margin=margin_towards(memory.percent, BUSY_MEMORY_PERCENT, 100.0),
+        corroboration=memory.corroboration,
+    )
+
+
+def _by_counters(
+    dram: Samples, tensor_percent: Samples | None, limit: float
+) -> _Memory | None:
+    percent = typical(dram)
+    tensor = typical_or_none(tensor_percent)
+    if percent < limit or (tensor is not None and tensor >= LOW_TENSOR_PERCENT):
+        return None
+    evidence = [
+        Evidence("gpu_dram_active_percent", "median", percent, "%", BUSY_MEMORY_PERCENT)
+    ]
+    if tensor is not None:
+        evidence.append(
+            Evidence(
+                "gpu_tensor_active_percent", "median", tensor, "%", LOW_TENSOR_PERCENT
+            )
+        )
+    return _Memory(
+        percent,
+        tuple(evidence),
+        dram.quality,
+        ALONE if tensor is None else AGREEING,
+    )
+
+
+def _by_driver(controller: Samples, power: Samples, limit: float) -> _Memory | None:
+    percent = typical(controller)
+    ratio = typical(power)
+    if percent < limit or ratio >= LOW_POWER_RATIO:
+        return None
+    return _Memory(
+        percent,
+        (
+            Evidence(
+                "gpu_memory_utilization_percent",
+                "median",
+                percent,
+                "%",
+                BUSY_MEMORY_PERCENT,
+            ),
+            Evidence(
+                "gpu_power_watts",
+                "median, from rest (0) to the limit (1)",
+                ratio,
+                "share",
+                LOW_POWER_RATIO,
+            ),
+        ),
+        # Time of the controller, at a low resolution.
+        min(COARSE, controller.quality),
+        AGREEING,
+    )
+
+
+def _gain(step_seconds: Array | None, memory: _Memory) -> Gain | None:
+    if step_seconds is None:
+        return None
+    mean = average(step_seconds)
+    if not mean > 0:
+        return None
+    saved = SAVED_BY_HALF * min(1.0, memory.percent / 100)
+    return expected_gain(
+        mean, (Floor(mean * (1.0 - saved), "half as many bytes to move"),)
+    )
+
+
+def _recommendations(
+    framework: str | None, *, is_half: bool, is_compiled: bool, is_fused: bool
+) -> tuple[Recommendation, ...]:
+    recommendations = []
+    if not is_half:
+        recommendations.append(
+            Recommendation(
+                "Compute in 16 bits, which moves half as much.",
+                suggested="bfloat16",
+                code=mixed_precision_line(framework, "bfloat16"),
+            )
+        )
+    if not is_compiled:
+        recommendations.append(
+            Recommendation(
+                "Compile the model, so that a tensor is read once for several"
+                " operations.",
+                code=compile_line(framework),
+            )
+        )
+    if not is_fused:
+        recommendations.append(
+            Recommendation(
+                "Update the parameters in one pass: use a fused optimizer.",
+                code=fused_optimizer_line(framework),
+            )
+        )
+    recommendations.append(
+        Recommendation(
+            "Use attention that keeps its scores on the chip, and for convolutions the"
+            " layout with channels last. A larger batch helps only where the weights"
+            " are most of what is moved."
+        )
+    )
+    return tuple(recommendations)

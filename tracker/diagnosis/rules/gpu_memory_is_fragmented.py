@@ -1,0 +1,135 @@
+"""GPU memory is in pieces that do not fit.
+
+## What it looks for
+An allocator that holds half as much again as its tensors needed at their highest, and
+30 % and more of the card, and that had to give memory back to get some.
+
+## Why it matters
+What lies between the pieces is lost: the run ends with an out-of-memory error although
+there is room, and each time memory is given back the GPU has to stand still.
+
+## When it is wrong
+What a large step needed once is held, and may be needed again: an evaluation with
+larger batches looks the same if the script resets the peak.
+Where the peak is not known, what was allocated at the moments of reading stands for
+it, and the finding is less sure.
+
+Catalogue: M3, fragmentation.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    COARSE,
+    MEASURED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import highest, margin_above, typical
+from tracker.diagnosis.wording import count, size
+
+SPAN = Span.STAGE
+
+HELD_FACTOR = 1.5
+HELD_RELEASE_FACTOR = 1.4
+CRITICAL_FACTOR = 2.0
+HELD_SHARE = 0.30
+FEWEST_RETRIES = 1
+
+# In pieces that cannot be given back: the pieces are the reason.
+SPLIT_SHARE = 0.10
+
+
+def check(
+    gpu_allocator_reserved_bytes: Samples,
+    gpu_allocator_allocated_bytes: Samples,
+    gpu_allocator_retries: Samples,
+    gpu_memory_total_bytes: float,
+    *,
+    gpu_allocator_peak_bytes: Samples | None = None,
+    gpu_allocator_inactive_split_bytes: Samples | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if not gpu_memory_total_bytes > 0:
+        return Abstention(("gpu_memory_total_bytes",))
+    held = typical(gpu_allocator_reserved_bytes)
+    peak = highest(gpu_allocator_peak_bytes or gpu_allocator_allocated_bytes)
+    if not peak > 0:
+        return None
+
+    factor = held / peak
+    retries = highest(gpu_allocator_retries)
+    if (
+        factor < (HELD_RELEASE_FACTOR if already_open else HELD_FACTOR)
+        or held < HELD_SHARE * gpu_memory_total_bytes
+        or not retries >= FEWEST_RETRIES
+    ):
+        return None
+
+    split = (
+        typical(gpu_allocator_inactive_split_bytes)
+        if gpu_allocator_inactive_split_bytes
+        else 0.0
+    )
+    return Finding(
+        severity=Severity.CRITICAL if factor >= CRITICAL_FACTOR else Severity.WARNING,
+        summary=(
+            f"The allocator holds {size(held)}, and tensors never needed more than"
+            f" {size(peak)} of it. It had to give memory back"
+            f" {count(retries, 'time', 'times')} to get what it was asked for."
+        ),
+        evidence=(
+            Evidence(
+                "gpu_allocator_reserved_bytes",
+                "held, as a factor of what tensors needed",
+                factor,
+                "",
+                HELD_FACTOR,
+            ),
+            Evidence(
+                "gpu_allocator_reserved_bytes",
+                "share of the GPU's memory",
+                held / gpu_memory_total_bytes,
+                "share",
+                HELD_SHARE,
+            ),
+            Evidence(
+                "gpu_allocator_retries", "highest", retries, "times", FEWEST_RETRIES
+            ),
+            Evidence("gpu_allocator_inactive_split_bytes", "median", split, "B"),
+        ),
+        recommendations=_RECOMMENDATIONS,
+        disproof=(
+            "Run with pieces that can grow: if as much is held and as often given back,"
+            " the pieces are not the reason."
+        ),
+        explains=("gpu-memory-is-nearly-full",),
+        quality=gpu_allocator_reserved_bytes.quality
+        * (MEASURED if gpu_allocator_peak_bytes else COARSE),
+        margin=margin_above(factor, HELD_FACTOR),
+        corroboration=AGREEING if split >= SPLIT_SHARE * held else ALONE,
+    )
+
+
+_RECOMMENDATIONS = (
+    Recommendation(
+        "Let the allocator grow its pieces; it has to be set before the script starts.",
+        code='PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True" python train.py',
+    ),
+    Recommendation(
+        "Give batches few different shapes: pad them to multiples, or sort them by"
+        " length.",
+        code="DataLoader(dataset, batch_sampler=by_length, drop_last=True)",
+    ),
+    Recommendation(
+        "Do the largest step first, so that its pieces are there for all others."
+    ),
+)

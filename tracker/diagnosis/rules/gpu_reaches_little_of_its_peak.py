@@ -1,0 +1,122 @@
+"""The GPU reaches little of its peak.
+
+## What it looks for
+The operations of the model, times the examples trained on, over the time it took: less
+than 30 % of what the GPU can compute in the type that the run uses.
+
+## Why it matters
+It is the one number that no kind of busyness can flatter. Dense training reaches 30 to
+60 % when it is done well.
+
+## When it is wrong
+It is as right as the number of operations that the run was told. Activations that are
+computed again count once. Where the run does not say in which type it computes, the
+peak of 32 bits is taken, so that the true share is smaller. Networks with little dense
+arithmetic cannot reach much. Cards whose data sheet is not known are not judged.
+
+Catalogue: C13, low MFU.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.achieved import Achieved, measure_achieved
+from tracker.diagnosis.finding import (
+    COARSE,
+    MEASURED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gpu_work import takes_part
+from tracker.diagnosis.peaks import peak_of
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_below
+from tracker.diagnosis.wording import percent
+
+LOW_SHARE = 0.30
+LOW_RELEASE_SHARE = 0.33
+
+# More than all there is: the number of operations is not that of an example.
+MOST_SHARE = 1.0
+
+# One process feeds several GPUs; which of them did how much is not known.
+SHARING = ("DataParallel",)
+
+
+def check(
+    step_seconds: Array,
+    gpu_utilization_percent: Samples,
+    gpu_name: str,
+    model_flops_per_example: float,
+    *,
+    step_examples: Array | None = None,
+    batch_size: float | None = None,
+    torch_autocast: str | None = None,
+    model_types: str | None = None,
+    torch_matmul_precision: str | None = None,
+    gpu_compute_capability: str | None = None,
+    model_wrapper: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if peak_of(gpu_name) is None:
+        return Abstention((f"the peak of a {gpu_name}",))
+    if model_wrapper in SHARING:
+        return Abstention(("a process for each GPU",))
+    achieved = measure_achieved(
+        step_seconds,
+        model_flops_per_example,
+        gpu_name,
+        step_examples=step_examples,
+        batch_size=batch_size,
+        torch_autocast=torch_autocast,
+        model_types=model_types,
+        torch_matmul_precision=torch_matmul_precision,
+        gpu_compute_capability=gpu_compute_capability,
+    )
+    if achieved is None:
+        return Abstention(("step_examples", "batch_size"))
+    if achieved.is_precision_known and achieved.share > MOST_SHARE:
+        return Abstention(("operations per example that the GPU can compute",))
+    limit = LOW_RELEASE_SHARE if already_open else LOW_SHARE
+    if achieved.share >= limit or not takes_part(gpu_utilization_percent):
+        return None
+    return _finding(achieved)
+
+
+def _finding(achieved: Achieved) -> Finding:
+    return Finding(
+        severity=Severity.NOTICE,
+        summary=(
+            f"Training reaches {percent(achieved.share)} of what the GPU can compute:"
+            f" {achieved.in_words()}."
+        ),
+        evidence=(
+            Evidence(
+                "model_flops_per_example",
+                "operations per second, share of the peak",
+                achieved.share,
+                "share",
+                LOW_SHARE,
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Look at the other findings first: most name what keeps the GPU from"
+                " its peak."
+            ),
+            Recommendation(
+                "Compile the model, use sizes that are multiples of 64 (layers, heads,"
+                " vocabulary), and fused attention and optimizers."
+            ),
+        ),
+        disproof=(
+            "Count the operations of one step with a profiler: if there are several"
+            " times as many, the number that the run was told is wrong."
+        ),
+        comes_after=("data-wait-dominates",),
+        quality=MEASURED if achieved.is_precision_known else COARSE,
+        margin=margin_below(achieved.share, LOW_SHARE),
+    )

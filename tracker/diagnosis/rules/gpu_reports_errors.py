@@ -1,0 +1,243 @@
+"""The GPU reports errors.
+
+## What it looks for
+Errors of the driver (XID), memory that could not be corrected, rows of memory that
+wait to be replaced or could not be, errors on NVLink, and a card that was lost.
+
+## Why it matters
+What a damaged card computes may be wrong without anybody noticing. Results of such a
+run are not to be trusted before the cause is known.
+
+## When it is wrong
+Some errors are the program's: a kernel that writes where it must not is reported in
+the same way as a broken card. The number says which it mostly is.
+Errors of memory are counted since the driver was loaded, so that those from before
+the run are told apart, and weigh less.
+That no error is reported means little where nobody listens: containers may not let
+the driver's messages through.
+
+Catalogue: H7, errors.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import highest
+from tracker.diagnosis.wording import count
+from tracker.diagnosis.xid import Origin, meaning_of, origin_of
+
+SPAN = Span.STAGE
+
+# NVLink repeats what arrives damaged; a few of these in a stage are its daily work.
+FEWEST_LINK_ERRORS = 10
+
+LISTENS = "measured"
+LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    text: str
+    evidence: Evidence
+    severity: Severity
+    is_damage: bool  # of the card, not of a program
+
+
+def check(
+    gpu_memory_total_bytes: float,
+    *,
+    gpu_xid: Samples | None = None,
+    driver_errors_probe: str | None = None,
+    gpu_state: str | None = None,
+    gpu_ecc_uncorrected: Samples | None = None,
+    gpu_remapped_rows_pending: Samples | None = None,
+    gpu_remapped_rows_failed: Samples | None = None,
+    gpu_retired_pages_pending: Samples | None = None,
+    gpu_nvlink_errors: Samples | None = None,
+) -> Answer:
+    del gpu_memory_total_bytes  # it only says that there is a card
+    counters = (
+        gpu_ecc_uncorrected,
+        gpu_remapped_rows_pending,
+        gpu_remapped_rows_failed,
+        gpu_retired_pages_pending,
+        gpu_nvlink_errors,
+    )
+    troubles = [
+        *_of_driver(gpu_xid),
+        *_of_memory(gpu_ecc_uncorrected),
+        *_of_rows(
+            gpu_remapped_rows_failed,
+            gpu_remapped_rows_pending,
+            gpu_retired_pages_pending,
+        ),
+        *_of_links(gpu_nvlink_errors),
+    ]
+    is_lost = (gpu_state or "").startswith(LOST)
+    if not troubles and not is_lost:
+        listens = driver_errors_probe == LISTENS
+        is_watched = listens or any(counter is not None for counter in counters)
+        return None if is_watched else Abstention(("gpu_xid", "gpu_ecc_uncorrected"))
+    return _finding(troubles, gpu_state if is_lost else None)
+
+
+def _of_driver(xid: Samples | None) -> list[_Trouble]:
+    numbers = Counter(int(value) for value in xid.values) if xid is not None else {}
+    found = []
+    for number, times in sorted(numbers.items()):
+        origin = origin_of(number)
+        if number <= 0 or origin is Origin.AFTERMATH:
+            continue
+        often = count(times, "time", "times")
+        found.append(
+            _Trouble(
+                f"The driver reported error {number} {often}: {meaning_of(number)}.",
+                Evidence("gpu_xid", f"error {number}", float(times), "times"),
+                Severity.WARNING if origin is Origin.PROGRAM else Severity.CRITICAL,
+                is_damage=origin is not Origin.PROGRAM,
+            )
+        )
+    return found
+
+
+def _of_memory(uncorrected: Samples | None) -> list[_Trouble]:
+    if uncorrected is None or not len(uncorrected.values):
+        return []
+    last = float(uncorrected.values[-1])
+    new = last - float(uncorrected.values[0])
+    if not last > 0:
+        return []
+    if new > 0:
+        text = f"{count(new, 'error', 'errors')} of memory could not be corrected."
+    else:
+        text = (
+            f"{count(last, 'error', 'errors')} of memory could not be corrected since"
+            " the driver was loaded, though before this stage."
+        )
+    return [
+        _Trouble(
+            text,
+            Evidence(
+                "gpu_ecc_uncorrected",
+                "in this stage" if new > 0 else "before this stage",
+                new if new > 0 else last,
+                "errors",
+                0.0,
+            ),
+            Severity.CRITICAL if new > 0 else Severity.WARNING,
+            is_damage=True,
+        )
+    ]
+
+
+def _of_rows(
+    failed: Samples | None, pending: Samples | None, pages: Samples | None
+) -> list[_Trouble]:
+    found = []
+    if failed is not None and highest(failed) > 0:
+        found.append(
+            _Trouble(
+                "Rows of memory could not be replaced: the card has to be.",
+                Evidence("gpu_remapped_rows_failed", "highest", highest(failed), ""),
+                Severity.CRITICAL,
+                is_damage=True,
+            )
+        )
+    waiting = (
+        ("gpu_remapped_rows_pending", pending, "Rows"),
+        ("gpu_retired_pages_pending", pages, "Pages"),
+    )
+    for signal, samples, what in waiting:
+        if samples is not None and highest(samples) > 0:
+            found.append(
+                _Trouble(
+                    f"{what} of memory wait to be replaced when the card is reset.",
+                    Evidence(signal, "highest", highest(samples), ""),
+                    Severity.WARNING,
+                    is_damage=True,
+                )
+            )
+    return found
+
+
+def _of_links(errors: Samples | None) -> list[_Trouble]:
+    if errors is None or not len(errors.values):
+        return []
+    new = float(errors.values[-1] - errors.values[0])
+    if not new >= FEWEST_LINK_ERRORS:
+        return []
+    return [
+        _Trouble(
+            f"{new:g} errors on NVLink had to be repaired by sending again.",
+            Evidence(
+                "gpu_nvlink_errors", "in this stage", new, "errors", FEWEST_LINK_ERRORS
+            ),
+            Severity.WARNING,
+            is_damage=True,
+        )
+    ]
+
+
+def _finding(troubles: list[_Trouble], lost: str | None) -> Finding:
+    is_critical = lost is not None or any(
+        trouble.severity is Severity.CRITICAL for trouble in troubles
+    )
+    is_damage = lost is not None or any(trouble.is_damage for trouble in troubles)
+    gone = [f"The driver lost the card ({lost})."] if lost is not None else []
+    return Finding(
+        title="" if is_damage else "Code that ran on the GPU failed",
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=" ".join(
+            [
+                *gone,
+                *(trouble.text for trouble in troubles),
+                *(["Do not trust results of this run yet."] if is_damage else []),
+            ]
+        ),
+        evidence=tuple(trouble.evidence for trouble in troubles)
+        or (Evidence("gpu_state", "cards lost", 1.0, "cards", 0.0),),
+        recommendations=_OF_CARD if is_damage else _OF_PROGRAM,
+        disproof=(
+            "Run the same job on another card: if the same errors come, the program is"
+            " the reason and not the card."
+        ),
+        corroboration=AGREEING,
+    )
+
+
+_OF_CARD = (
+    Recommendation(
+        "Repeat the run on another card, and compare the results before using any."
+    ),
+    Recommendation(
+        "Take the card out of use, reset it when nobody works on it, and let it be"
+        " tested.",
+        code="nvidia-smi --query --display=ECC,ROW_REMAPPER,PAGE_RETIREMENT",
+    ),
+    Recommendation("Tell whoever runs the machine which card and which error it was."),
+)
+_OF_PROGRAM = (
+    Recommendation(
+        "Find the kernel: run again with launches that wait, so that the traceback"
+        " shows the call that failed. That run is slow.",
+        code="CUDA_LAUNCH_BLOCKING=1 python train.py",
+    ),
+    Recommendation(
+        "Look for indices beyond the end, such as labels or tokens that the model has"
+        " no row for.",
+        code="compute-sanitizer python train.py",
+    ),
+)

@@ -1,0 +1,148 @@
+"""The GPU is idle part of the time.
+
+## What it looks for
+A GPU that works, but whose utilization stays below 70 % in 95 of 100 readings, or
+falls below 10 % again and again between readings of 70 % and more.
+
+## Why it matters
+This is a symptom: something else keeps the GPU from working. Where another rule found
+what, that is shown as the cause, and this below it.
+
+## When it is wrong
+Utilization says how often any kernel ran, not how much of the GPU it used.
+Readings that are more than 5 seconds apart cannot tell on from off, and are judged by
+their height alone. A GPU that hardly ever works takes no part in the stage: rules about
+idle GPUs speak of it.
+
+Catalogue: C1, low or fluctuating GPU utilization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.frameworks import phase_line
+from tracker.diagnosis.gpu_work import takes_part
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.signals.signal import LOADER
+from tracker.diagnosis.statistics import average, margin_below, percentile
+
+IDLE_PERCENT = 30.0
+LOW_PERCENT = 70.0
+LOW_RELEASE_PERCENT = 75.0
+# On and off: 5 of 100 readings are below, and others high.
+OFF_PERCENT = 10.0
+OFF_RELEASE_PERCENT = 15.0
+# With a higher mean the gaps are not worth anybody's time.
+FULL_MEAN_PERCENT = 90.0
+
+FEWEST_READINGS = 10
+LONGEST_INTERVAL_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    low: float  # 5th percentile
+    mean: float
+    high: float  # 95th percentile
+    is_dense: bool
+
+
+def check(
+    gpu_utilization_percent: Samples,
+    *,
+    data_wait_seconds: Array | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    already_open: bool = False,
+) -> Answer:
+    readings = gpu_utilization_percent
+    if len(readings.values) < FEWEST_READINGS:
+        return Abstention((TOO_SHORT,))
+    if not takes_part(readings):
+        return None
+
+    use = _measure(readings)
+    low = LOW_RELEASE_PERCENT if already_open else LOW_PERCENT
+    off = OFF_RELEASE_PERCENT if already_open else OFF_PERCENT
+    if use.high < low:
+        title = "The GPU is used little"
+        how = f"in 95 of 100 readings it was busy {use.high:.0f} % of the time or less"
+        margin = margin_below(use.high, LOW_PERCENT)
+    elif use.is_dense and use.low < off and use.mean < FULL_MEAN_PERCENT:
+        title = "The GPU is used on and off"
+        how = f"it swings between {use.low:.0f} % and {use.high:.0f} %"
+        margin = margin_below(use.low, OFF_PERCENT)
+    else:
+        return None
+
+    return Finding(
+        title=title,
+        severity=(Severity.WARNING if use.mean < IDLE_PERCENT else Severity.NOTICE),
+        summary=f"The GPU was busy {use.mean:.0f} % of the time on average: {how}.",
+        evidence=(
+            Evidence(
+                "gpu_utilization_percent", "95th percentile", use.high, "%", LOW_PERCENT
+            ),
+            Evidence(
+                "gpu_utilization_percent", "5th percentile", use.low, "%", OFF_PERCENT
+            ),
+            Evidence("gpu_utilization_percent", "mean", use.mean, "%"),
+        ),
+        recommendations=_what_to_log(data_wait_seconds, phase_seconds),
+        disproof=(
+            "Read the GPU's hardware counters over the same minutes: if its processors"
+            " were busy all the time, the driver's number is wrong."
+        ),
+        quality=readings.quality,
+        margin=margin,
+    )
+
+
+def _measure(readings: Samples) -> _Use:
+    apart = float(np.median(np.diff(readings.times))) / 1e6
+    return _Use(
+        low=percentile(readings, 5),
+        mean=average(readings.values),
+        high=percentile(readings, 95),
+        is_dense=apart <= LONGEST_INTERVAL_SECONDS,
+    )
+
+
+def _what_to_log(
+    data_wait_seconds: Array | None, phase_seconds: Mapping[str, Array] | None
+) -> tuple[Recommendation, ...]:
+    wanted = []
+    if data_wait_seconds is None:
+        wanted.append(
+            Recommendation(
+                "Let the run see your batches, so that it knows whether steps wait for"
+                " data.",
+                code=LOADER,
+            )
+        )
+    if phase_seconds is None:
+        wanted.append(
+            Recommendation(
+                "Name the phases of a step, so that the run knows where its time goes.",
+                code=phase_line("forward"),
+            )
+        )
+    return (
+        *wanted,
+        Recommendation(
+            "Cure the cause that is named with this finding. If none is, compare where"
+            " a step's time goes with when the GPU is idle."
+        ),
+    )

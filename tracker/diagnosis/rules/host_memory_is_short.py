@@ -1,0 +1,236 @@
+"""Host memory is short.
+
+## What it looks for
+Tasks that wait for memory in 10 % and more of the time; memory that has to be read
+back from swap, more than 1 MB a second; a limit that is reached to 95 % without page
+cache; and shared memory (`/dev/shm`) that is 90 % full.
+
+## Why it matters
+Near the limit the kernel searches for memory instead of letting the job work, and then
+kills a process, often a loader worker. Full shared memory ends loader workers with a
+bus error.
+
+## When it is wrong
+Page cache fills all memory there is and is given back at once: it does not count, and
+neither does it that the container's limit is met while cache can be dropped.
+Swap is of the whole host: others may be those who need it.
+Which process needs how much is not measured; the growth of all together is.
+
+Catalogue: M4, host memory pressure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import average, highest, margin_above
+from tracker.diagnosis.wording import count, percent, size
+
+PRESSURE_SHARE = 0.10
+PRESSURE_RELEASE_SHARE = 0.07
+CRITICAL_PRESSURE_SHARE = 0.30
+SWAP_BYTES_PER_SECOND = 1_000_000
+FULL_SHARE = 0.95
+FULL_RELEASE_SHARE = 0.92
+SHARED_FULL_SHARE = 0.90
+SHARED_RELEASE_SHARE = 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class _Sign:
+    text: str
+    evidence: Evidence
+    quality: float
+    is_full: bool = False
+    is_of_shared_memory: bool = False
+
+    @property
+    def excess(self) -> float:
+        limit = self.evidence.limit
+        return self.evidence.value / limit if limit else 1.0
+
+
+def check(
+    job_memory_bytes: Samples,
+    *,
+    memory_pressure_share: Samples | None = None,
+    host_swap_in_bytes_per_second: Samples | None = None,
+    cgroup_memory_used_bytes: Samples | None = None,
+    cgroup_page_cache_bytes: Samples | None = None,
+    cgroup_memory_limit_hits: Samples | None = None,
+    cgroup_oom_kills: Samples | None = None,
+    memory_limit_bytes: float | None = None,
+    shared_memory_used_share: Samples | None = None,
+    shared_memory_total_bytes: float | None = None,
+    loader_workers: float | None = None,
+    already_open: bool = False,
+) -> Answer:
+    signs = [
+        sign
+        for sign in (
+            _pressure(memory_pressure_share, already_open=already_open),
+            _swap(host_swap_in_bytes_per_second),
+            _limit(
+                cgroup_memory_used_bytes,
+                cgroup_page_cache_bytes,
+                memory_limit_bytes,
+                already_open=already_open,
+            ),
+            _shared(
+                shared_memory_used_share,
+                shared_memory_total_bytes,
+                already_open=already_open,
+            ),
+        )
+        if sign
+    ]
+    if not signs:
+        return None
+
+    worst = max(signs, key=lambda sign: sign.excess)
+    kills = highest(cgroup_oom_kills) if cgroup_oom_kills else 0.0
+    hits = highest(cgroup_memory_limit_hits) if cgroup_memory_limit_hits else 0.0
+    is_critical = kills > 0 or any(
+        sign.evidence.signal == "memory_pressure_share"
+        and sign.evidence.value >= CRITICAL_PRESSURE_SHARE
+        for sign in signs
+    )
+    parts = [sign.text for sign in signs]
+    if kills > 0:
+        parts.append(f"The kernel killed {count(kills, 'process', 'processes')}.")
+    return Finding(
+        title=(
+            "Shared memory is full"
+            if all(sign.is_of_shared_memory for sign in signs)
+            else ""
+        ),
+        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        summary=" ".join(parts),
+        evidence=(
+            *(sign.evidence for sign in signs),
+            Evidence("job_memory_bytes", "highest", highest(job_memory_bytes), "B"),
+        ),
+        recommendations=_recommendations(signs, loader_workers),
+        disproof=(
+            "Run with half the loader workers: if pressure and use stay, they are not"
+            " what needs the memory."
+        ),
+        quality=worst.quality,
+        # Full is full: what lies beyond the limit is worse, not surer.
+        margin=max(
+            0.8 if any(sign.is_full for sign in signs) else 0.5,
+            margin_above(worst.excess, 1.0),
+        ),
+        corroboration=AGREEING if len(signs) > 1 or hits > 0 else ALONE,
+    )
+
+
+def _pressure(pressure: Samples | None, *, already_open: bool) -> _Sign | None:
+    mean = average(pressure.values) if pressure else 0.0
+    limit = PRESSURE_RELEASE_SHARE if already_open else PRESSURE_SHARE
+    if pressure is None or not mean >= limit:
+        return None
+    return _Sign(
+        f"In {percent(mean)} of the time a task waited for memory.",
+        Evidence("memory_pressure_share", "mean", mean, "share", PRESSURE_SHARE),
+        pressure.quality,
+    )
+
+
+def _swap(swap: Samples | None) -> _Sign | None:
+    mean = average(swap.values) if swap else 0.0
+    if swap is None or not mean > SWAP_BYTES_PER_SECOND:
+        return None
+    return _Sign(
+        f"{size(mean)} a second had to be read back from swap.",
+        Evidence(
+            "host_swap_in_bytes_per_second", "mean", mean, "B/s", SWAP_BYTES_PER_SECOND
+        ),
+        swap.quality,
+    )
+
+
+def _limit(
+    used: Samples | None,
+    cache: Samples | None,
+    limit_bytes: float | None,
+    *,
+    already_open: bool,
+) -> _Sign | None:
+    if used is None or limit_bytes is None or not limit_bytes > 0:
+        return None
+    # Some of the cache that is used all the time counts as use, and can go all the same.
+    most = highest(used) - (average(cache.values) if cache else 0.0)
+    share = most / limit_bytes
+    if not share >= (FULL_RELEASE_SHARE if already_open else FULL_SHARE):
+        return None
+    return _Sign(
+        f"{size(most)} of the {size(limit_bytes)} that the job may use are in use,"
+        " without page cache.",
+        Evidence(
+            "cgroup_memory_used_bytes",
+            "highest without page cache, share of the limit",
+            share,
+            "share",
+            FULL_SHARE,
+        ),
+        used.quality,
+        is_full=True,
+    )
+
+
+def _shared(
+    used_share: Samples | None, total: float | None, *, already_open: bool
+) -> _Sign | None:
+    most = highest(used_share) if used_share else 0.0
+    limit = SHARED_RELEASE_SHARE if already_open else SHARED_FULL_SHARE
+    if used_share is None or not most >= limit:
+        return None
+    of = f" of {size(total)}" if total else ""
+    return _Sign(
+        f"Shared memory was {percent(most)} full{of}.",
+        Evidence(
+            "shared_memory_used_share", "highest", most, "share", SHARED_FULL_SHARE
+        ),
+        used_share.quality,
+        is_full=True,
+        is_of_shared_memory=True,
+    )
+
+
+def _recommendations(
+    signs: list[_Sign], loader_workers: float | None
+) -> tuple[Recommendation, ...]:
+    fewer = Recommendation(
+        "Take fewer loader workers, or let each be fewer batches ahead: every one of"
+        " them holds its own.",
+        current=f"{loader_workers:g} workers" if loader_workers else "",
+        suggested=f"{loader_workers // 2:g} workers" if loader_workers else "",
+        code="DataLoader(dataset, num_workers=…, prefetch_factor=1)",
+    )
+    shared = Recommendation(
+        "Give the container more shared memory.",
+        code="docker run --shm-size=16g",
+    )
+    others = (
+        Recommendation(
+            "Read the data from memory-mapped files instead of loading all of it into"
+            " each process.",
+            code='numpy.load(path, mmap_mode="r")',
+        ),
+        Recommendation("Ask for more memory for the job, if it needs what it takes."),
+    )
+    if all(sign.is_of_shared_memory for sign in signs):
+        return (shared, fewer)
+    is_shared = any(sign.is_of_shared_memory for sign in signs)
+    return (fewer, *((shared,) if is_shared else ()), *others)

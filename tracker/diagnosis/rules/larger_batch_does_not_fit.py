@@ -1,0 +1,168 @@
+"""A larger batch would help and does not fit.
+
+## What it looks for
+A GPU that is not fully used, in steps that do not wait for data, while its memory is
+85 % full: what a larger batch would cure, if there were room for one.
+
+## Why it matters
+The usual advice, a larger batch, ends with an out-of-memory error. Room has to be made
+first, and some ways to make room cost more than the larger batch gains.
+
+## When it is wrong
+Adding up the gradients of several batches gives the results of a large one, but keeps
+the GPU no busier than before.
+A GPU may be idle for another reason: launches, synchronisation, communication.
+Frameworks that reserve memory in advance are not judged.
+
+Catalogue: M9, larger batch wanted and memory full.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.frameworks import RESERVING, memory_line
+from tracker.diagnosis.gpu_memory import OFF, measure_need
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_below, percentile, typical
+from tracker.diagnosis.waiting import measure_waiting
+from tracker.diagnosis.wording import percent, size
+
+FULL_SHARE = 0.85
+FULL_RELEASE_SHARE = 0.80
+BUSY_GPU_PERCENT = 70.0
+BUSY_GPU_RELEASE_PERCENT = 75.0
+BUSY_SM_PERCENT = 60.0
+IDLE_GPU_PERCENT = 5.0
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    gpu_utilization_percent: Samples,
+    gpu_memory_used_bytes: Samples,
+    gpu_memory_total_bytes: float,
+    *,
+    gpu_allocator_peak_bytes: Samples | None = None,
+    gpu_allocator_reserved_bytes: Samples | None = None,
+    gpu_sm_active_percent: Samples | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    batch_size: float | None = None,
+    framework: str | None = None,
+    torch_autocast: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if framework in RESERVING:
+        return Abstention((f"memory in use as {framework} itself counts it",))
+    if not gpu_memory_total_bytes > 0:
+        return Abstention(("gpu_memory_total_bytes",))
+    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
+    if waiting is None or waiting.is_notable(already_open=False):
+        return Abstention(("steps that do not wait for data",))
+
+    need = measure_need(
+        gpu_memory_used_bytes,
+        gpu_memory_total_bytes,
+        peak_bytes=gpu_allocator_peak_bytes,
+        reserved_bytes=gpu_allocator_reserved_bytes,
+    )
+    busy = typical(gpu_utilization_percent)
+    active = typical(gpu_sm_active_percent) if gpu_sm_active_percent else None
+    limit = BUSY_GPU_RELEASE_PERCENT if already_open else BUSY_GPU_PERCENT
+    is_idle = busy < limit or (active is not None and active < BUSY_SM_PERCENT)
+    takes_part = percentile(gpu_utilization_percent, 95) >= IDLE_GPU_PERCENT
+    full = FULL_RELEASE_SHARE if already_open else FULL_SHARE
+    if not takes_part or not is_idle or not need.share >= full:
+        return None
+
+    is_half_empty = active is not None and active < BUSY_SM_PERCENT
+    return Finding(
+        severity=Severity.NOTICE,
+        summary=(
+            f"The GPU was busy {busy:.0f} % of the time"
+            + (f", with {active:.0f} % of its processors" if active is not None else "")
+            + f", and {size(need.needed_bytes)} of {size(need.total_bytes)} of its"
+            f" memory ({percent(need.share)}) are needed already: a larger batch would"
+            " not fit."
+        ),
+        evidence=(
+            Evidence(
+                need.signal,
+                "highest, share of the GPU's memory",
+                need.share,
+                "share",
+                FULL_SHARE,
+            ),
+            Evidence("gpu_utilization_percent", "median", busy, "%", BUSY_GPU_PERCENT),
+            *(
+                (
+                    Evidence(
+                        "gpu_sm_active_percent", "median", active, "%", BUSY_SM_PERCENT
+                    ),
+                )
+                if active is not None
+                else ()
+            ),
+        ),
+        recommendations=_recommendations(batch_size, framework, torch_autocast),
+        disproof=(
+            "Train some hundred steps with half the batch: if examples per second stay"
+            " the same, the batch is not what the GPU lacks."
+        ),
+        comes_after=("data-wait-dominates", "too-few-loader-workers"),
+        quality=min(SAMPLED, need.quality),
+        margin=max(
+            margin_below(busy, BUSY_GPU_PERCENT),
+            margin_below(active, BUSY_SM_PERCENT) if active is not None else 0.5,
+        ),
+        corroboration=AGREEING if is_half_empty else ALONE,
+    )
+
+
+def _recommendations(
+    batch_size: float | None, framework: str | None, autocast: str | None
+) -> tuple[Recommendation, ...]:
+    is_16_bit = autocast is not None and autocast != OFF
+    twice = {
+        "current": f"{batch_size:g}" if batch_size else "",
+        "suggested": f"{batch_size * 2:g}" if batch_size else "",
+    }
+    first = Recommendation(
+        "Compute in 16 bits: activations take half, so that about twice the batch fits,"
+        " and the work itself is faster.",
+        code=memory_line(framework) if framework != "jax" else "",
+        **twice,
+    )
+    return (
+        *(() if is_16_bit else (first,)),
+        Recommendation(
+            "If it is the large batch's results you want, add up the gradients of"
+            " several small ones. By itself that is not faster."
+        ),
+        Recommendation(
+            "Recompute activations instead of keeping them: steps take 20 to 40 %"
+            " longer, which the larger batch has to gain first.",
+            code=(
+                "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)"
+                if framework == "pytorch"
+                else ""
+            ),
+        ),
+        Recommendation(
+            "Share parameters and the optimizer's state among several GPUs.",
+            code=(
+                "torch.distributed.fsdp.fully_shard(model)"
+                if framework == "pytorch"
+                else ""
+            ),
+        ),
+    )

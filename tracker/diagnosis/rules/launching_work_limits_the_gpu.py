@@ -1,0 +1,250 @@
+"""The GPU waits for the program to give it work.
+
+## What it looks for
+A main thread that computes all the time, at 80 % of a core and more, beside a GPU with
+gaps: fewer than half of its processors have work, or, on cards that do not count them,
+it is busy for less than 85 % of the time. Steps that wait for data are left out.
+
+## Why it matters
+Python tells the GPU what to do, one small kernel after the other. Where a kernel is
+done before the next one is launched, the GPU is as fast as Python is.
+
+## When it is wrong
+A thread that waits for a result of the GPU looks as busy as one that computes. While it
+waits, the GPU works: such a GPU has no gaps in its utilization. Work of the training
+process besides launching, such as augmentation in the main thread, looks the same.
+
+Catalogue: C8, launch and Python overhead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    CONTRADICTED,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.frameworks import (
+    batch_size_line,
+    compile_line,
+    fused_optimizer_line,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.gpu_work import takes_part, typical_or_none
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import margin_below, margin_towards, typical
+from tracker.diagnosis.waiting import NOTABLE_SHARE, measure_waiting
+
+BUSY_THREAD_CORES = 0.80
+BUSY_THREAD_RELEASE_CORES = 0.70
+
+LOW_SM_PERCENT = 50.0
+LOW_SM_RELEASE_PERCENT = 55.0
+GAPS_BELOW_PERCENT = 85.0
+GAPS_BELOW_RELEASE_PERCENT = 90.0
+# A GPU without any gap is not waiting for launches.
+NO_GAPS_PERCENT = 95.0
+
+# Time of a step that no named phase explains.
+NOTABLE_RESIDUAL_SHARE = 0.10
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    thread: float  # cores
+    busy: float
+    sm: float | None
+    residual: float | None
+
+    def has_gaps(self, *, already_open: bool) -> bool:
+        if self.sm is not None:
+            return self.sm < (
+                LOW_SM_RELEASE_PERCENT if already_open else LOW_SM_PERCENT
+            )
+        enter, leave = GAPS_BELOW_PERCENT, GAPS_BELOW_RELEASE_PERCENT
+        return self.busy < (leave if already_open else enter)
+
+    @property
+    def margin(self) -> float:
+        thread = margin_towards(self.thread, BUSY_THREAD_CORES, 1.0)
+        if self.sm is not None:
+            return min(thread, margin_below(self.sm, LOW_SM_PERCENT))
+        return min(thread, margin_below(self.busy, GAPS_BELOW_PERCENT))
+
+    @property
+    def corroboration(self) -> float:
+        if self.busy >= NO_GAPS_PERCENT:
+            return CONTRADICTED
+        both = self.sm is not None and self.busy < GAPS_BELOW_PERCENT
+        outside = (self.residual or 0.0) >= NOTABLE_RESIDUAL_SHARE
+        return AGREEING if both or outside else ALONE
+
+
+def check(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    gpu_utilization_percent: Samples,
+    job_main_thread_cpu_cores: Samples,
+    *,
+    gpu_sm_active_percent: Samples | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    model_is_compiled: float | None = None,
+    optimizer_is_fused: float | None = None,
+    batch_size: float | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    waiting = measure_waiting(step_seconds, data_wait_seconds)
+    if waiting is None or waiting.share >= NOTABLE_SHARE:
+        return None
+    if not takes_part(gpu_utilization_percent):
+        return None
+
+    work = _Work(
+        thread=typical(job_main_thread_cpu_cores),
+        busy=typical(gpu_utilization_percent),
+        sm=typical_or_none(gpu_sm_active_percent),
+        residual=_residual(step_seconds, data_wait_seconds, phase_seconds),
+    )
+    limit = BUSY_THREAD_RELEASE_CORES if already_open else BUSY_THREAD_CORES
+    if work.thread < limit or not work.has_gaps(already_open=already_open):
+        return None
+    return Finding(
+        severity=Severity.WARNING,
+        summary=(
+            f"The main thread computed for {100 * min(1.0, work.thread):.0f} % of the"
+            f" time, and the GPU was busy for {work.busy:.0f} %"
+            + ("" if work.sm is None else f", on {work.sm:.0f} % of its processors")
+            + ": it waits for its next kernel."
+        ),
+        evidence=_evidence(work, waiting.share),
+        recommendations=_recommendations(
+            model_is_compiled, optimizer_is_fused, batch_size, framework
+        ),
+        disproof=(
+            "Train some hundred steps with twice the batch: if they take twice as long,"
+            " the GPU and not the launching of kernels is the limit."
+        ),
+        gain=_gain(waiting.step_seconds, work),
+        explains=(
+            "gpu-and-cpu-are-both-idle",
+            "gpu-is-busy-with-little-work",
+            "gpu-utilization-is-low",
+            "gpu-reaches-little-of-its-peak",
+        ),
+        comes_after=("data-wait-dominates",),
+        quality=min(gpu_utilization_percent.quality, job_main_thread_cpu_cores.quality),
+        margin=work.margin,
+        corroboration=work.corroboration,
+    )
+
+
+def _residual(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    phase_seconds: Mapping[str, Array] | None,
+) -> float | None:
+    """Return the share of time in no phase, None where phases were not named."""
+    if not phase_seconds:
+        return None
+    named = np.sum([*phase_seconds.values()], axis=0) + data_wait_seconds
+    return max(0.0, 1.0 - float(named.sum() / step_seconds.sum()))
+
+
+def _gain(step_seconds: float, work: _Work) -> Gain | None:
+    if work.busy >= NO_GAPS_PERCENT:
+        # How much of a busy time is gaps between processors nobody knows.
+        return None
+    return expected_gain(
+        step_seconds, (Floor(step_seconds * work.busy / 100, "the GPU's own work"),)
+    )
+
+
+def _evidence(work: _Work, wait_share: float) -> tuple[Evidence, ...]:
+    evidence = [
+        Evidence(
+            "job_main_thread_cpu_cores",
+            "median",
+            work.thread,
+            "cores",
+            BUSY_THREAD_CORES,
+        ),
+        Evidence(
+            "gpu_utilization_percent", "median", work.busy, "%", GAPS_BELOW_PERCENT
+        ),
+        Evidence(
+            "data_wait_seconds",
+            "share of step time",
+            wait_share,
+            "share",
+            NOTABLE_SHARE,
+        ),
+    ]
+    if work.sm is not None:
+        evidence.append(
+            Evidence("gpu_sm_active_percent", "median", work.sm, "%", LOW_SM_PERCENT)
+        )
+    if work.residual is not None:
+        evidence.append(
+            Evidence(
+                "phase_seconds",
+                "step time in no phase, share",
+                work.residual,
+                "share",
+                NOTABLE_RESIDUAL_SHARE,
+            )
+        )
+    return tuple(evidence)
+
+
+def _recommendations(
+    model_is_compiled: float | None,
+    optimizer_is_fused: float | None,
+    batch_size: float | None,
+    framework: str | None,
+) -> tuple[Recommendation, ...]:
+    recommendations = []
+    if model_is_compiled:
+        recommendations.append(
+            Recommendation(
+                "The model is compiled already: capture its step into a CUDA graph, so"
+                " that one launch starts all of it.",
+                code=compile_line(framework),
+            )
+        )
+    else:
+        recommendations.append(
+            Recommendation(
+                "Compile the model, so that one launch starts many kernels. Keep the"
+                " shapes of batches the same: each new one is compiled again.",
+                code=compile_line(framework),
+            )
+        )
+    if not optimizer_is_fused and framework in (None, "pytorch"):
+        recommendations.append(
+            Recommendation(
+                "Update all parameters in one kernel instead of several for each.",
+                code=fused_optimizer_line(framework),
+            )
+        )
+    double = f"{2 * batch_size:g}" if batch_size else "2 * batch_size"
+    recommendations.append(
+        Recommendation(
+            "Try a larger batch: as many kernels as now do more work.",
+            current=f"{batch_size:g}" if batch_size else "",
+            suggested=double if batch_size else "twice as large",
+            code=batch_size_line(framework, double),
+        )
+    )
+    return tuple(recommendations)

@@ -1,0 +1,116 @@
+"""Logging interrupts training.
+
+## What it looks for
+Phases of a step named `log`, `metrics`, `print` or alike, that take 3 % and more of the
+time. Logging counts only while no GPU works: what is queued on it goes on meanwhile.
+
+## Why it matters
+A number can be printed only after the GPU has computed it. The program stops until
+then, and the GPU has nothing to do until the program has caught up.
+
+## When it is wrong
+Only phases that the script names are seen. Where the program has to wait for the GPU
+anyway, it waits in the phase of logging for what another phase queued.
+
+Catalogue: C10, synchronization points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tracker.diagnosis.finding import (
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import gain_of_share
+from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
+from tracker.diagnosis.signals import Array, Samples
+from tracker.diagnosis.statistics import average, margin_above
+from tracker.diagnosis.waiting import measure_waiting
+from tracker.diagnosis.wording import duration, percent
+
+NOTABLE_SHARE = 0.03
+RELEASE_SHARE = 0.02
+LARGE_SHARE = 0.10
+
+# Logging in so many of the steps is logging in each.
+OFTEN_SHARE = 0.50
+# Often enough to watch a run.
+SUGGESTED_STEPS = 50
+
+
+def check(
+    step_seconds: Array,
+    phase_seconds: Mapping[str, Array],
+    *,
+    busiest_gpu_percent: Samples | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    logging = seconds_of_kind(phase_seconds, PhaseKind.LOG)
+    if logging is None:
+        return Abstention(('a phase named "log" around what is logged and printed',))
+    # What the GPU does meanwhile is not lost, as with waiting for data.
+    interruption = measure_waiting(step_seconds, logging, busiest_gpu_percent)
+    if interruption is None:
+        return None
+    share = interruption.exposed_share
+    if share < (RELEASE_SHARE if already_open else NOTABLE_SHARE):
+        return None
+
+    often = average((logging > 0).astype(float))
+    return Finding(
+        severity=Severity.WARNING if share >= LARGE_SHARE else Severity.NOTICE,
+        summary=(
+            f"{percent(share)} of the time goes into logging:"
+            f" {duration(interruption.seconds)} of a"
+            f" {duration(interruption.step_seconds)} step on average, in"
+            f" {percent(often)} of the steps."
+        ),
+        evidence=(
+            Evidence(
+                "phase_seconds",
+                "logging, share of step time",
+                interruption.share,
+                "share",
+                NOTABLE_SHARE,
+            ),
+            Evidence(
+                "phase_seconds", "logging, share of steps with it", often, "share"
+            ),
+        ),
+        recommendations=_recommendations(often, framework),
+        disproof=(
+            "Train some hundred steps without logging: if they take as long as now, the"
+            " time belongs to something else."
+        ),
+        gain=gain_of_share(share, "Logging"),
+        explains=("gpu-utilization-is-low", "gpu-and-cpu-are-both-idle"),
+        comes_after=("data-wait-dominates",),
+        margin=margin_above(share, NOTABLE_SHARE),
+    )
+
+
+def _recommendations(often: float, framework: str | None) -> tuple[Recommendation, ...]:
+    keep = Recommendation(
+        "Add losses up on the GPU, and fetch the sum when you log: every fetch waits"
+        " for the GPU.",
+        code="total += loss.detach()" if framework == "pytorch" else "",
+    )
+    if often < OFTEN_SHARE:
+        cheaper = "Make what is logged cheaper: fewer pictures and histograms, smaller."
+        return (keep, Recommendation(cheaper))
+    return (
+        Recommendation(
+            f"Log every {SUGGESTED_STEPS} steps instead of in each.",
+            current="every step",
+            suggested=f"every {SUGGESTED_STEPS} steps",
+            code=f"if step % {SUGGESTED_STEPS} == 0:",
+        ),
+        keep,
+    )

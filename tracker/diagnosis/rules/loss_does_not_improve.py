@@ -1,0 +1,162 @@
+"""The loss does not improve any more.
+
+## What it looks for
+A training loss, in 20 blocks of its points, that from the third quarter to the last
+falls by less than 1 % of what it has fallen in all, over half an hour and more; or one
+that does not change at all.
+
+## Why it matters
+GPUs work on for nothing. Often the learning rate is too high or too low, or a part of
+the weights is not trained at all.
+
+## When it is wrong
+Training that is nearly done improves slowly, and other metrics may still. Some losses,
+as those of adversarial training, are not meant to fall. Losses are recognized by their
+names, and those of evaluations are left out where there are others.
+
+Catalogue: T7, no progress of the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    COARSE,
+    MEASURED,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array, Tracked
+from tracker.diagnosis.statistics import margin_below
+from tracker.diagnosis.wording import duration, percent
+
+SPAN = Span.STAGE
+
+FLAT_SHARE = 0.01
+FLAT_RELEASE_SHARE = 0.02
+# The last quarter against the one before, so of half of the run.
+FLAT_SECONDS = 1800.0
+
+FEWEST_POINTS = 200
+BLOCKS = 20
+# Where it never fell: of its own height.
+NEVER_FELL_SHARE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    path: str
+    seconds: float  # of the half that is looked at
+    first: float
+    before: float  # third quarter
+    last: float  # last quarter
+    is_constant: bool
+
+    @property
+    def fallen(self) -> float:
+        """Return the fall from the third quarter to the last, of all that it fell."""
+        whole = max(self.first - self.before, NEVER_FELL_SHARE * abs(self.before))
+        return (self.before - self.last) / whole if whole > 0 else 0.0
+
+
+def check(losses: Mapping[str, Tracked], *, already_open: bool = False) -> Answer:
+    training = {
+        path: series
+        for path, series in losses.items()
+        if kind_of_phase(path) is not PhaseKind.EVALUATE
+    }
+    courses = [_course(path, s) for path, s in (training or losses).items()]
+    known = [course for course in courses if course is not None]
+    if not known:
+        return Abstention((f"a loss of {FEWEST_POINTS} points", TOO_SHORT))
+
+    limit = FLAT_RELEASE_SHARE if already_open else FLAT_SHARE
+    # Of several losses one that falls is progress.
+    if any(not _is_flat(course, limit) for course in known):
+        return None
+    return _finding(known[0])
+
+
+def _is_flat(course: _Course, limit: float) -> bool:
+    if course.seconds < FLAT_SECONDS:
+        return False
+    # One that rises is no better: nothing is gained either.
+    return course.is_constant or course.fallen < limit
+
+
+def _course(path: str, series: Tracked) -> _Course | None:
+    good = np.isfinite(series.values) & np.isfinite(series.steps)
+    order = np.argsort(series.steps[good], kind="stable")
+    values: Array = series.values[good][order]
+    times = series.times[good][order]
+    if len(values) < FEWEST_POINTS:
+        return None
+
+    levels = np.array([np.median(part) for part in np.array_split(values, BLOCKS)])
+    quarter = BLOCKS // 4
+    half = values[len(values) // 2 :]
+    return _Course(
+        path,
+        seconds=float(times.max() - times[len(times) // 2]) / 1e6,
+        first=float(levels[0]),
+        before=float(np.median(levels[-2 * quarter : -quarter])),
+        last=float(np.median(levels[-quarter:])),
+        is_constant=not np.ptp(half) > 0,
+    )
+
+
+def _finding(course: _Course) -> Finding:
+    how = (
+        f"has not changed from {course.last:.4g}"
+        if course.is_constant
+        else f"went from {course.before:.4g} to {course.last:.4g}"
+    )
+    return Finding(
+        title="The loss does not change at all" if course.is_constant else "",
+        severity=Severity.WARNING if course.is_constant else Severity.NOTICE,
+        summary=(
+            f"Over {duration(course.seconds)} {course.path} {how}:"
+            f" {percent(max(0.0, course.fallen))} of what it fell before."
+        ),
+        evidence=(
+            Evidence(
+                "losses",
+                f"fall of {course.path}, of all that it fell before",
+                course.fallen,
+                "share",
+                FLAT_SHARE,
+            ),
+            Evidence("losses", "time looked at", course.seconds, "s", FLAT_SECONDS),
+        ),
+        recommendations=(
+            Recommendation(
+                "Stop the run, or lower the learning rate and see whether the loss falls"
+                " again."
+            ),
+            Recommendation(
+                "If it never fell, look whether gradients reach all weights, whether the"
+                " optimizer has them, and whether labels belong to their inputs."
+            ),
+        ),
+        disproof=(
+            "Go on from here with a tenth of the learning rate for a few hundred steps:"
+            " if the loss falls, there was progress left."
+        ),
+        quality=MEASURED if course.is_constant else COARSE,
+        margin=(
+            1.0
+            if course.is_constant
+            else margin_below(max(0.0, course.fallen), FLAT_SHARE)
+        ),
+    )

@@ -1,0 +1,146 @@
+"""The loss is not a number any more.
+
+## What it looks for
+A loss that is NaN or infinite at its newest points, and was a number before or never
+was one. A single point that is followed by numbers is a skipped step.
+
+## Why it matters
+Weights that have become NaN stay so: every further hour is lost.
+
+## When it is wrong
+Some losses are infinite by nature where a batch has no example of a class. Losses are
+recognized by their names.
+
+Catalogue: T7, divergence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Tracked
+from tracker.diagnosis.wording import count
+
+SPAN = Span.STAGE
+
+# At the end, so many points in a row; or all, of a series with fewer.
+FEWEST_IN_A_ROW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    path: str
+    since: float  # step
+    points: int
+    last_number: float | None
+
+
+def check(
+    losses: Mapping[str, Tracked],
+    *,
+    torch_autocast: str | None = None,
+    framework: str | None = None,
+    stage_state: str | None = None,
+) -> Answer:
+    found = [_broken(path, series) for path, series in losses.items()]
+    broken = [one for one in found if one is not None]
+    if not broken:
+        return None
+
+    first = min(broken, key=lambda one: one.since)
+    before = (
+        f" It was {first.last_number:.4g} before."
+        if first.last_number is not None
+        else " It never was one."
+    )
+    others = (
+        f" The same is true of {count(len(broken) - 1, 'other loss', 'other losses')}."
+        if len(broken) > 1
+        else ""
+    )
+    return Finding(
+        severity=Severity.CRITICAL,
+        summary=(
+            f"{first.path} is NaN or infinite since step {first.since:g}, at"
+            f" {count(first.points, 'point', 'points')} in a row.{before}{others}"
+        ),
+        evidence=(
+            Evidence(
+                "losses",
+                f"points of {first.path} in a row that are no numbers",
+                float(first.points),
+                "points",
+                float(FEWEST_IN_A_ROW),
+            ),
+            Evidence("losses", "first step without a number", first.since, "step"),
+        ),
+        recommendations=_recommendations(torch_autocast, framework, stage_state),
+        disproof=(
+            "Look at the weights: if all of them are numbers, only the loss is computed"
+            " wrongly."
+        ),
+        corroboration=AGREEING if first.points >= FEWEST_IN_A_ROW else ALONE,
+    )
+
+
+def _broken(path: str, series: Tracked) -> _Broken | None:
+    order = np.argsort(series.steps, kind="stable")
+    steps, is_number = series.steps[order], np.isfinite(series.values[order])
+    numbers = np.flatnonzero(is_number)
+    begin = int(numbers[-1]) + 1 if len(numbers) else 0
+    points = len(steps) - begin
+    if not points or (len(numbers) and points < FEWEST_IN_A_ROW):
+        return None
+    if not np.isfinite(steps[begin]):
+        return None
+    last = float(series.values[order][numbers[-1]]) if len(numbers) else None
+    return _Broken(path, float(steps[begin]), points, last)
+
+
+def _recommendations(
+    torch_autocast: str | None, framework: str | None, stage_state: str | None
+) -> tuple[Recommendation, ...]:
+    recommendations = [
+        Recommendation(
+            "Go back to the last checkpoint before that step, with a lower learning"
+            " rate, a longer warm-up, or clipped gradients.",
+            code=(
+                "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)"
+                if framework == "pytorch"
+                else ""
+            ),
+        )
+    ]
+    if stage_state == "running":
+        recommendations.insert(
+            0, Recommendation("Stop the run: it will not come back by itself.")
+        )
+    if torch_autocast == "float16":
+        recommendations.append(
+            Recommendation(
+                "In float16 large numbers overflow: scale the loss, or use bfloat16.",
+                current="float16",
+                suggested="bfloat16",
+                code='with torch.autocast("cuda", dtype=torch.bfloat16):',
+            )
+        )
+    recommendations.append(
+        Recommendation(
+            "Look at the batch of that step: an empty one, a division by 0, or the"
+            " logarithm of 0 starts it."
+        )
+    )
+    return tuple(recommendations)

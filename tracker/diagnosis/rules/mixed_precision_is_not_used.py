@@ -1,0 +1,229 @@
+"""Tensor cores are there and are not used.
+
+## What it looks for
+A GPU of compute capability 7.0 or more that works hard in 32 bits: its processors have
+work for more than 40 % of the time, its tensor cores for less than 3 %. Without these
+counters: a run that says it computes in 32 bits, on a GPU that is busy.
+
+## Why it matters
+Tensor cores multiply matrices many times faster, in 16 bits, and half as many bytes
+have to be moved. For most networks the result is as good.
+
+## When it is wrong
+Work without matrix products (trees, sparse and graph networks, simulations) has no use
+for tensor cores. Where precision matters, leave it. A GPU that is idle for half of the
+time is not judged: faster arithmetic would make it wait longer.
+
+Catalogue: C6, mixed precision not used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    COARSE,
+    CONTRADICTED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.frameworks import mixed_precision_line
+from tracker.diagnosis.gain import gain_of_share
+from tracker.diagnosis.gpu_work import typical_or_none
+from tracker.diagnosis.peaks import AMPERE, capability_of, peak_of, precision_of
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import margin_below, typical
+
+LEAST_CAPABILITY = 7.0
+BUSY_GPU_PERCENT = 50.0
+
+LOW_TENSOR_PERCENT = 3.0
+LOW_TENSOR_RELEASE_PERCENT = 5.0
+BUSY_SM_PERCENT = 40.0
+# With less arithmetic of this kind, something else keeps the processors busy.
+LEAST_FP32_PERCENT = 10.0
+
+# Of work that waits for memory, 16 bits save half.
+BUSY_MEMORY_PERCENT = 60.0
+FACTOR_OF_MEMORY = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Counters:
+    """Medians in percent; None where the card does not count."""
+
+    sm: float | None
+    tensor: float | None
+    fp32: float | None
+    dram: float | None
+
+    def show_no_tensor_cores(self, *, already_open: bool) -> bool:
+        limit = LOW_TENSOR_RELEASE_PERCENT if already_open else LOW_TENSOR_PERCENT
+        if self.sm is None or self.tensor is None:
+            return False
+        is_other_work = self.fp32 is not None and self.fp32 < LEAST_FP32_PERCENT
+        return self.tensor < limit and self.sm > BUSY_SM_PERCENT and not is_other_work
+
+
+def check(
+    gpu_compute_capability: str,
+    gpu_utilization_percent: Samples,
+    *,
+    gpu_sm_active_percent: Samples | None = None,
+    gpu_tensor_active_percent: Samples | None = None,
+    gpu_fp32_active_percent: Samples | None = None,
+    gpu_dram_active_percent: Samples | None = None,
+    gpu_name: str | None = None,
+    torch_autocast: str | None = None,
+    model_types: str | None = None,
+    torch_matmul_precision: str | None = None,
+    framework: str | None = None,
+    already_open: bool = False,
+) -> Answer:
+    capability = capability_of(gpu_compute_capability)
+    if capability is None:
+        return Abstention(("gpu_compute_capability",))
+    if capability < LEAST_CAPABILITY:
+        return None
+    busy = typical(gpu_utilization_percent)
+    if not busy >= BUSY_GPU_PERCENT:
+        return None
+
+    precision = precision_of(
+        torch_autocast, model_types, torch_matmul_precision, capability
+    )
+    counters = _Counters(
+        sm=typical_or_none(gpu_sm_active_percent),
+        tensor=typical_or_none(gpu_tensor_active_percent),
+        fp32=typical_or_none(gpu_fp32_active_percent),
+        dram=typical_or_none(gpu_dram_active_percent),
+    )
+    if counters.tensor is None and precision is None:
+        return Abstention(("gpu_tensor_active_percent", "torch_autocast"))
+    is_counted = counters.show_no_tensor_cores(already_open=already_open)
+    is_said = precision in ("float32", "tf32")
+    is_half = precision is not None and not is_said
+    if is_half or not (is_counted or is_said):
+        # 16 bits without tensor cores are a matter of shapes, not of precision.
+        return None
+
+    return Finding(
+        title="" if is_counted else "Training computes in 32 bits",
+        severity=Severity.WARNING,
+        summary=_summary(counters, precision, is_counted=is_counted),
+        evidence=_evidence(counters, busy),
+        recommendations=_recommendations(precision, capability, framework),
+        disproof=(
+            "Train some hundred steps in 16 bits: if they take as long as now, the work"
+            " has no matrix products that matter."
+        ),
+        gain=_gain(counters, gpu_name, precision, busy) if is_counted else None,
+        explains=("gpu-reaches-little-of-its-peak",),
+        comes_after=(
+            "data-wait-dominates",
+            "launching-work-limits-the-gpu",
+            "gpu-and-cpu-are-both-idle",
+        ),
+        quality=(
+            gpu_tensor_active_percent.quality
+            if is_counted and gpu_tensor_active_percent
+            else COARSE
+        ),
+        margin=(
+            margin_below(counters.tensor or 0.0, LOW_TENSOR_PERCENT)
+            if is_counted
+            else 1.0
+        ),
+        corroboration=_corroboration(counters, is_counted=is_counted, is_said=is_said),
+    )
+
+
+def _corroboration(counters: _Counters, *, is_counted: bool, is_said: bool) -> float:
+    if is_counted and is_said:
+        return AGREEING
+    # Convolutions may use tensor cores in TF32 without being asked to.
+    uses_them = counters.tensor is not None and counters.tensor >= LOW_TENSOR_PERCENT
+    return CONTRADICTED if is_said and uses_them else ALONE
+
+
+def _summary(counters: _Counters, precision: str | None, *, is_counted: bool) -> str:
+    said = {
+        "float32": " The run says that it computes in float32.",
+        "tf32": " The run says that it computes in TF32.",
+    }.get(precision or "", "")
+    if not is_counted:
+        return f"The GPU has tensor cores for 16 bits.{said}"
+    return (
+        f"The GPU's processors had work for {counters.sm:.0f} % of the time, and its"
+        f" tensor cores for {counters.tensor:.1f} %.{said}"
+    )
+
+
+def _evidence(counters: _Counters, busy: float) -> tuple[Evidence, ...]:
+    rows = (
+        ("gpu_tensor_active_percent", counters.tensor, LOW_TENSOR_PERCENT),
+        ("gpu_sm_active_percent", counters.sm, BUSY_SM_PERCENT),
+        ("gpu_fp32_active_percent", counters.fp32, LEAST_FP32_PERCENT),
+        ("gpu_utilization_percent", busy, BUSY_GPU_PERCENT),
+    )
+    return tuple(
+        Evidence(signal, "median", value, "%", limit)
+        for signal, value, limit in rows
+        if value is not None
+    )
+
+
+def _gain(
+    counters: _Counters, gpu_name: str | None, precision: str | None, busy: float
+) -> Gain | None:
+    peak = peak_of(gpu_name)
+    if counters.fp32 is None or not counters.sm or peak is None:
+        return None
+    if counters.dram is not None and counters.dram >= BUSY_MEMORY_PERCENT:
+        factor = FACTOR_OF_MEMORY
+    else:
+        factor = peak.of("float16") / peak.of(precision or "float32")
+    eligible = min(1.0, counters.fp32 / counters.sm) * busy / 100
+    return gain_of_share(
+        eligible * (1.0 - 1.0 / max(1.0, factor)),
+        f"What 16 bits would save of 32-bit arithmetic, at {factor:.1f} times the speed,",
+    )
+
+
+def _recommendations(
+    precision: str | None, capability: float, framework: str | None
+) -> tuple[Recommendation, ...]:
+    half = "bfloat16" if capability >= AMPERE else "float16"
+    scaled = (
+        ""
+        if half == "bfloat16"
+        else " Scale the loss, and watch that its scale does not fall again and again."
+    )
+    recommendations = [
+        Recommendation(
+            f"Compute in mixed precision: products in {half}, weights and sums in 32"
+            f" bits.{scaled} Compare the loss at equal steps afterwards.",
+            current=precision or "32 bits",
+            suggested=half,
+            code=mixed_precision_line(framework, half),
+        )
+    ]
+    if capability >= AMPERE and precision != "tf32" and framework == "pytorch":
+        recommendations.insert(
+            0,
+            Recommendation(
+                "As a first step let products of 32-bit numbers use TF32: one line, and"
+                " no change to the model.",
+                current="highest",
+                suggested="high",
+                code='torch.set_float32_matmul_precision("high")',
+            ),
+        )
+    return tuple(recommendations)

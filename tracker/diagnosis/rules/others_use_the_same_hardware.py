@@ -1,0 +1,246 @@
+"""Others use the same GPU or the same cores.
+
+## What it looks for
+Processes that are not the job's and take 10 % and more of the time or the memory of a
+GPU it works on; a virtual machine whose host takes its cores away; and others who use
+30 % and more of the machine's cores while the job has to wait for one.
+
+## Why it matters
+Measurements of a run that shares its hardware are not its own: it is slower than it
+could be, differently every time, and may run out of memory by somebody else's doing.
+
+## When it is wrong
+Sharing may be intended, as with MPS or several small jobs on a card.
+Which processes are the job's cannot be told in every container; nothing is said then.
+Of several processes that train together, each sees the others as strangers on the
+CPU, so their cores are not judged.
+Others on cores of their own do no harm: use alone is no fault without waiting, which a
+CPU quota causes, too.
+
+Catalogue: H9, neighbour on the GPU or the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tracker.diagnosis.contention import is_crowded
+from tracker.diagnosis.finding import (
+    ALONE,
+    COARSE,
+    SAMPLED,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.signals import Fact, Samples
+from tracker.diagnosis.statistics import average, margin_above, typical
+from tracker.diagnosis.wording import cores, percent, size
+
+OTHERS_GPU_PERCENT = 10.0
+OTHERS_GPU_RELEASE_PERCENT = 7.0
+OTHERS_MEMORY_SHARE = 0.10
+OTHERS_CPU_SHARE = 0.30
+OTHERS_CPU_RELEASE_SHARE = 0.20
+STOLEN_PERCENT = 30.0
+STOLEN_RELEASE_PERCENT = 20.0
+
+# The job has to feel others on the CPU: this share of time without a core.
+WAITING_SHARE = 0.05
+# Stopped by its own quota as often as this, it waits for that.
+THROTTLED_SHARE = 0.05
+
+Signals = Mapping[str, Samples | Fact]
+
+
+@dataclass(frozen=True, slots=True)
+class _Neighbour:
+    text: str
+    evidence: tuple[Evidence, ...]
+    excess: float  # 1 at the limit
+    quality: float
+    is_on_gpu: bool
+
+
+def check(
+    job_cpu_cores: Samples,
+    *,
+    gpus: Mapping[int, Signals] | None = None,
+    host_cpu_percent: Samples | None = None,
+    host_cores: float | None = None,
+    host_cpu_steal_percent: Samples | None = None,
+    job_main_thread_core_wait_share: Samples | None = None,
+    worker_core_wait_share: Samples | None = None,
+    cgroup_throttled_share: Samples | None = None,
+    world_size: float | None = None,
+    already_open: bool = False,
+) -> Answer:
+    found = [
+        neighbour
+        for gpu, signals in sorted((gpus or {}).items())
+        if (neighbour := _on_gpu(gpu, signals, already_open=already_open))
+    ]
+    stolen = _stolen(host_cpu_steal_percent, already_open=already_open)
+    found += [stolen] if stolen else []
+
+    waits = [
+        average(samples.values)
+        for samples in (job_main_thread_core_wait_share, worker_core_wait_share)
+        if samples is not None
+    ]
+    is_throttled = (
+        cgroup_throttled_share is not None
+        and average(cgroup_throttled_share.values) >= THROTTLED_SHARE
+    )
+    is_waiting = (
+        max(waits) >= WAITING_SHARE
+        if waits
+        else is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
+    )
+    # Other ranks are the same job, and not in its process tree.
+    if is_waiting and not is_throttled and (world_size or 1) <= 1:
+        others = _on_cpu(
+            job_cpu_cores, host_cpu_percent, host_cores, already_open=already_open
+        )
+        found += [others] if others else []
+    return _finding(found) if found else None
+
+
+def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbour | None:
+    def median(name: str) -> float | None:
+        samples = signals.get(name)
+        return typical(samples) if isinstance(samples, Samples) else None
+
+    processes, own = median("gpu_job_processes"), median("gpu_job_sm_percent")
+    if not (processes or own):
+        # What others do on a card that the job does not use is their affair.
+        return None
+    others = median("gpu_other_sm_percent") or 0.0
+    held = median("gpu_other_memory_bytes") or 0.0
+    total = signals.get("gpu_memory_total_bytes")
+    share = held / total if isinstance(total, float) and total > 0 else 0.0
+    limit = OTHERS_GPU_RELEASE_PERCENT if already_open else OTHERS_GPU_PERCENT
+    excess = max(others / limit, share / OTHERS_MEMORY_SHARE)
+    if not excess >= 1.0:
+        return None
+    return _Neighbour(
+        _of_gpu(gpu, others, held, share),
+        (
+            Evidence(
+                "gpu_other_sm_percent",
+                f"median of GPU {gpu}",
+                others,
+                "%",
+                OTHERS_GPU_PERCENT,
+            ),
+            Evidence(
+                "gpu_other_memory_bytes",
+                f"share of the memory of GPU {gpu}",
+                share,
+                "share",
+                OTHERS_MEMORY_SHARE,
+            ),
+        ),
+        excess,
+        SAMPLED,
+        is_on_gpu=True,
+    )
+
+
+def _of_gpu(gpu: int, percent_busy: float, held: float, share: float) -> str:
+    time = f"take {percent_busy:.0f} % of the time"
+    memory = f"hold {size(held)} of the memory ({percent(share)})"
+    parts = [*([time] if percent_busy > 0 else []), *([memory] if held > 0 else [])]
+    return f"Other processes {' and '.join(parts)} of GPU {gpu}."
+
+
+def _stolen(steal: Samples | None, *, already_open: bool) -> _Neighbour | None:
+    mean = average(steal.values) if steal is not None else 0.0
+    limit = STOLEN_RELEASE_PERCENT if already_open else STOLEN_PERCENT
+    if not mean >= limit:
+        return None
+    return _Neighbour(
+        f"The host of this virtual machine takes away {mean:.0f} % of its cores' time.",
+        (Evidence("host_cpu_steal_percent", "mean", mean, "%", STOLEN_PERCENT),),
+        mean / limit,
+        COARSE,
+        is_on_gpu=False,
+    )
+
+
+def _on_cpu(
+    job_cpu_cores: Samples,
+    host_cpu_percent: Samples | None,
+    host_cores: float | None,
+    *,
+    already_open: bool,
+) -> _Neighbour | None:
+    if host_cpu_percent is None or host_cores is None or not host_cores > 0:
+        return None
+    used = typical(host_cpu_percent) / 100 * host_cores - typical(job_cpu_cores)
+    share = used / host_cores
+    limit = OTHERS_CPU_RELEASE_SHARE if already_open else OTHERS_CPU_SHARE
+    if not share >= limit:
+        return None
+    return _Neighbour(
+        f"Others use {cores(used)} of the machine's {host_cores:g}, and the job has to"
+        " wait for one.",
+        (
+            Evidence(
+                "host_cpu_percent",
+                "share of all cores that others use",
+                share,
+                "share",
+                OTHERS_CPU_SHARE,
+            ),
+        ),
+        share / limit,
+        COARSE,
+        is_on_gpu=False,
+    )
+
+
+def _finding(found: list[_Neighbour]) -> Finding:
+    worst = max(found, key=lambda neighbour: neighbour.excess)
+    return Finding(
+        title="" if len(found) > 1 else _title(worst),
+        severity=Severity.WARNING,
+        summary=" ".join(neighbour.text for neighbour in found),
+        evidence=tuple(e for neighbour in found for e in neighbour.evidence),
+        recommendations=(
+            Recommendation(
+                "Look who it is, and agree on who uses what when.",
+                code=(
+                    "nvidia-smi --query-compute-apps=pid,name,used_memory --format=csv"
+                    if worst.is_on_gpu
+                    else "top -o %CPU"
+                ),
+            ),
+            Recommendation(
+                "Ask the scheduler for whole cards and cores of your own, and let jobs"
+                " see no others.",
+                code="CUDA_VISIBLE_DEVICES=<number of a free card>"
+                if worst.is_on_gpu
+                else "",
+            ),
+            Recommendation("Do not compare this run's times with those of others."),
+        ),
+        disproof=(
+            "Run when nobody else does: if it takes as long, others are not what slows"
+            " it."
+        ),
+        quality=max(neighbour.quality for neighbour in found),
+        margin=margin_above(worst.excess, 1.0),
+        corroboration=ALONE,
+    )
+
+
+def _title(neighbour: _Neighbour) -> str:
+    return (
+        "Others use the same GPU"
+        if neighbour.is_on_gpu
+        else "Others use the same cores"
+    )

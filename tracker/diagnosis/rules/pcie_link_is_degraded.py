@@ -1,0 +1,198 @@
+"""The GPU's PCIe link is slower than it could be.
+
+## What it looks for
+A busy GPU whose link runs with fewer lanes, or at a lower generation, than card and
+slot can do together, for a minute and more; or packets that have to be sent again and
+again.
+
+## Why it matters
+All batches, and between cards without NVLink all gradients, go over this link. Half
+the lanes are half the speed, and packets that are sent again point at the slot, the
+riser or the cable.
+
+## When it is wrong
+Links slow down while nothing crosses them, to save power: only readings of busy
+moments count, and nearly all of them have to agree.
+Work that sends little to the card loses nothing by it.
+
+Catalogue: H5, PCIe link degraded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.busy import NEVER_BUSY, while_busy
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Samples
+
+SPAN = Span.STAGE
+
+# The link is read every 30 seconds.
+FEWEST_READINGS = 3
+FEWEST_SECONDS = 60.0
+# Of the busy readings.
+LOW_SHARE = 0.80
+LOW_RELEASE_SHARE = 0.50
+
+FEWEST_REPLAYS = 10
+REPLAYS_PER_MINUTE = 1.0
+# One accident is none: they have to come at several times.
+FEWEST_RISES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Shortfall:
+    """`low_share` of the busy readings were below what the link can do."""
+
+    signal: str
+    unit: str
+    usual: float
+    most: float
+    low_share: float
+    quality: float
+
+    @property
+    def text(self) -> str:
+        if self.unit == "lanes":
+            return f"with {self.usual:.0f} of {self.most:.0f} lanes"
+        return f"at generation {self.usual:.0f} of {self.most:.0f}"
+
+    @property
+    def speed(self) -> float:
+        """What is left of the link's speed: a generation doubles it."""
+        if self.unit == "lanes":
+            return self.usual / self.most
+        return float(2.0 ** (self.usual - self.most))
+
+
+def check(
+    gpu_utilization_percent: Samples,
+    gpu_pcie_width: Samples,
+    gpu_pcie_width_max: float,
+    *,
+    gpu_pcie_generation: Samples | None = None,
+    gpu_pcie_generation_max: float | None = None,
+    gpu_pcie_replays: Samples | None = None,
+    already_open: bool = False,
+) -> Answer:
+    busy = while_busy(gpu_pcie_width, gpu_utilization_percent)
+    replays = _replays_per_minute(gpu_pcie_replays)
+    if _seconds(busy) < FEWEST_SECONDS or len(busy.values) < FEWEST_READINGS:
+        return Abstention((NEVER_BUSY,)) if replays is None else _finding((), replays)
+
+    least = LOW_RELEASE_SHARE if already_open else LOW_SHARE
+    measured = [("gpu_pcie_width", "lanes", busy, gpu_pcie_width_max)]
+    if gpu_pcie_generation is not None and gpu_pcie_generation_max is not None:
+        generation = while_busy(gpu_pcie_generation, gpu_utilization_percent)
+        measured.append(
+            ("gpu_pcie_generation", "generation", generation, gpu_pcie_generation_max)
+        )
+    short = tuple(
+        found
+        for signal, unit, readings, most in measured
+        if (found := _shortfall(signal, unit, readings, most)).low_share >= least
+    )
+    return _finding(short, replays) if short or replays is not None else None
+
+
+def _shortfall(signal: str, unit: str, busy: Samples, most: float) -> _Shortfall:
+    known = busy.values[busy.values > 0]
+    low = float(np.mean(known < most)) if len(known) >= FEWEST_READINGS else 0.0
+    usual = float(np.median(known)) if len(known) else most
+    # The median of many low readings and few full ones is low.
+    return _Shortfall(
+        signal, unit, usual, most, low if usual < most else 0.0, busy.quality
+    )
+
+
+def _seconds(samples: Samples) -> float:
+    times = samples.times
+    return float(times[-1] - times[0]) / 1e6 if len(times) else 0.0
+
+
+def _replays_per_minute(replays: Samples | None) -> float | None:
+    """Return the rate where packets are sent again all the time, else None."""
+    if replays is None or len(replays.values) <= FEWEST_RISES:
+        return None
+    seconds = _seconds(replays)
+    grown = float(replays.values[-1] - replays.values[0])
+    rises = int(np.sum(np.diff(replays.values) > 0))
+    if not seconds > 0 or grown < FEWEST_REPLAYS or rises < FEWEST_RISES:
+        return None
+    rate = grown / seconds * 60
+    return rate if rate >= REPLAYS_PER_MINUTE else None
+
+
+def _finding(short: tuple[_Shortfall, ...], replays: float | None) -> Finding:
+    parts = []
+    if short:
+        speed = float(np.prod([found.speed for found in short]))
+        how = " and ".join(found.text for found in short)
+        parts.append(
+            f"While the GPU was busy, its link ran {how}: it carries"
+            f" {speed * 100:.0f} % of what it could."
+        )
+    if replays is not None:
+        parts.append(f"{replays:.3g} packets a minute had to be sent again.")
+    return Finding(
+        title="" if short else "PCIe packets have to be sent again",
+        severity=Severity.WARNING,
+        summary=" ".join(parts),
+        evidence=(
+            *(
+                Evidence(f.signal, "median while busy", f.usual, f.unit, f.most)
+                for f in short
+            ),
+            *(
+                (
+                    Evidence(
+                        "gpu_pcie_replays",
+                        "sent again per minute",
+                        replays,
+                        "packets",
+                        REPLAYS_PER_MINUTE,
+                    ),
+                )
+                if replays is not None
+                else ()
+            ),
+        ),
+        recommendations=_RECOMMENDATIONS,
+        disproof=(
+            "Measure a large copy to the card: if it reaches the link's full speed,"
+            " the reading is of a link at rest."
+        ),
+        quality=min((f.quality for f in short), default=1.0),
+        margin=max((f.low_share for f in short), default=0.9),
+        corroboration=AGREEING if short and replays is not None else ALONE,
+    )
+
+
+_RECOMMENDATIONS = (
+    Recommendation(
+        "Seat the card and its riser anew, and clean the contacts.",
+    ),
+    Recommendation(
+        "Check that the slot is wired for all lanes, that no other card shares them,"
+        " and that the firmware does not limit the generation.",
+        code="nvidia-smi --query-gpu=pcie.link.gen.max,pcie.link.gen.current,"
+        "pcie.link.width.max,pcie.link.width.current --format=csv",
+    ),
+    Recommendation(
+        "How much time it costs is seen in copies to the GPU: time them as a phase.",
+        code='with run.phase("copy"):',
+    ),
+)

@@ -1,0 +1,132 @@
+"""Driver, CUDA and GPU do not fit each other.
+
+## What it looks for
+A driver that is older than the CUDA needs that PyTorch was built for, or older than
+that CUDA itself; a GPU that this CUDA does not know yet, or no longer; and a PyTorch
+without CUDA on a machine that has a GPU.
+
+## Why it matters
+Some of these end in an error, which at least is seen. Others run quietly on the CPU,
+compile their code anew at each start, or leave out what newer drivers are faster
+with.
+
+## When it is wrong
+The table is NVIDIA's, as it was when this version was made; what is newer than the
+table is not judged.
+A build may hold code for more cards than its CUDA did by default, and the package for
+forward compatibility lets an old driver run a newer CUDA.
+Precision and other switches that cost speed are looked at by the rules about
+computing.
+
+Catalogue: H10, old or mismatched software.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tracker.diagnosis.finding import (
+    MEASURED,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Fact, Samples
+from tracker.diagnosis.software import (
+    AS_OF,
+    Mismatch,
+    compare_card,
+    compare_driver,
+    oldest_driver,
+    version_of,
+)
+
+SPAN = Span.STAGE
+
+
+# Major versions before this had no table of their own.
+OLDEST_CUDA = 10
+
+WITHOUT_CUDA = "+cpu"
+
+
+def check(
+    gpus: Mapping[int, Mapping[str, Samples | Fact]],
+    gpu_driver: str,
+    *,
+    gpu_driver_cuda: str | None = None,
+    torch_version: str | None = None,
+    torch_cuda: str | None = None,
+) -> Answer:
+    driver, cuda = version_of(gpu_driver), version_of(torch_cuda)
+    if not driver:
+        return Abstention(("gpu_driver",))
+    if not cuda:
+        if (torch_version or "").endswith(WITHOUT_CUDA):
+            return _finding((_NO_CUDA,), driver, cuda)
+        return Abstention(("torch_cuda",))
+    if cuda[0] < OLDEST_CUDA or oldest_driver(cuda) is None:
+        return Abstention((f"a table of drivers that knows CUDA {torch_cuda}",))
+
+    # Cards of one model say the same.
+    capabilities = {
+        version_of(capability)
+        for signals in gpus.values()
+        if isinstance(capability := signals.get("gpu_compute_capability"), str)
+    }
+    found = [
+        compare_driver(gpu_driver, cuda, version_of(gpu_driver_cuda)),
+        *(compare_card(capability, cuda) for capability in sorted(capabilities)),
+    ]
+    mismatches = tuple(mismatch for mismatch in found if mismatch)
+    return _finding(mismatches, driver, cuda) if mismatches else None
+
+
+def _finding(
+    mismatches: tuple[Mismatch, ...], driver: tuple[int, ...], cuda: tuple[int, ...]
+) -> Finding:
+    is_fatal = any(mismatch.is_fatal for mismatch in mismatches)
+    needed = oldest_driver(cuda) if cuda else None
+    return Finding(
+        title="PyTorch was built without CUDA" if mismatches == (_NO_CUDA,) else "",
+        severity=Severity.WARNING if is_fatal else Severity.NOTICE,
+        summary=" ".join(mismatch.text for mismatch in mismatches),
+        evidence=(
+            Evidence(
+                "gpu_driver",
+                "branch of the driver",
+                float(driver[0]),
+                "",
+                float(needed[0]) if needed else None,
+            ),
+            *(
+                (Evidence("torch_cuda", "major version", float(cuda[0]), ""),)
+                if cuda
+                else ()
+            ),
+        ),
+        recommendations=tuple(
+            Recommendation(mismatch.cure, code=_CODE) for mismatch in mismatches
+        ),
+        disproof=(
+            f"NVIDIA's tables of today say otherwise than those of {AS_OF}, which this"
+            " was read from."
+        ),
+        quality=MEASURED if is_fatal else SAMPLED,
+    )
+
+
+_CODE = (
+    'python -c "import torch; print(torch.version.cuda, torch.cuda.get_arch_list())"'
+)
+_NO_CUDA = Mismatch(
+    "The machine has a GPU with its driver, and the installed PyTorch cannot use it: it"
+    " was built without CUDA.",
+    "Install the build of PyTorch for the driver's CUDA.",
+    is_fatal=True,
+)

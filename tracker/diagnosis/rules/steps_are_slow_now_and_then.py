@@ -1,0 +1,242 @@
+"""Some steps take much longer than the others.
+
+## What it looks for
+Steps beyond the median by five times the median deviation and by 30 %, whose excess
+adds up to 3 % of all time. Whether they come regularly is told by autocorrelation, and
+what they spend their time on by their phases. Where neither is found, they have to take
+twice as long as the median.
+
+## Why it matters
+Whatever a few steps do besides training, all GPUs of the job wait for it.
+
+## When it is wrong
+Batches of different sizes take different times: where the number of examples explains
+a slow step, it counts as usual. Warm-up is left out. Slow steps that wait for data are
+about the loader.
+
+Catalogue: T2, step outliers with period.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.frameworks import phase_line
+from tracker.diagnosis.gain import gain_of_share
+from tracker.diagnosis.outliers import Outliers, find_outliers, period_of
+from tracker.diagnosis.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.steady import warm_up_steps
+from tracker.diagnosis.wording import count, duration, percent
+
+SPAN = Span.STAGE
+
+NOTABLE_SHARE = 0.03
+RELEASE_SHARE = 0.02
+LARGE_SHARE = 0.10
+
+FEWEST_STEPS = 100
+FEWEST_OUTLIERS = 3
+# More slow steps than this are no outliers: there are two kinds of steps.
+MOST_OUTLIERS_SHARE = 0.10
+
+# Without a period or a cause, slow steps take so many times the median: less is the
+# jitter of a machine that is shared.
+LEAST_FACTOR = 2.0
+
+# What fills so much of the excess is what slow steps do.
+CAUSE_SHARE = 0.60
+# The number of examples explains times that follow it so closely.
+SIZE_CORRELATION = 0.80
+
+DATA = "waiting for data"
+
+
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    name: str  # "" where nothing fills most of the excess
+    share: float
+    advice: Recommendation
+
+
+def check(
+    step_seconds: Array,
+    *,
+    data_wait_seconds: Array | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    step_examples: Array | None = None,
+    loader_workers: float | None = None,
+    already_open: bool = False,
+) -> Answer:
+    if len(step_seconds) < FEWEST_STEPS:
+        return Abstention((TOO_SHORT,))
+    dropped, _ = warm_up_steps(step_seconds)
+    seconds = _without_size(step_seconds[dropped:], _after(step_examples, dropped))
+    outliers = find_outliers(seconds)
+    if outliers is None or not _is_notable(outliers, len(seconds), already_open):
+        return None
+
+    named = {name: values[dropped:] for name, values in (phase_seconds or {}).items()}
+    wait = _after(data_wait_seconds, dropped)
+    if wait is not None:
+        named[DATA] = wait
+    cause = _cause(outliers, named)
+    period = period_of(outliers.rows, len(seconds))
+    is_jitter = _usual_excess(outliers) < (LEAST_FACTOR - 1.0) * outliers.median
+    if is_jitter and not cause.name and period is None:
+        return None
+    return _finding(outliers, len(seconds), cause, period, loader_workers)
+
+
+def _after(values: Array | None, dropped: int) -> Array | None:
+    return None if values is None else values[dropped:]
+
+
+def _without_size(seconds: Array, examples: Array | None) -> Array:
+    """Return times as if all batches were of one size, where size explains them."""
+    if examples is None or not np.ptp(examples) > 0 or not np.ptp(seconds) > 0:
+        return seconds
+    if not np.corrcoef(examples, seconds)[0, 1] >= SIZE_CORRELATION:
+        return seconds
+    slope, _ = np.polyfit(examples, seconds, 1)
+    level: Array = seconds - slope * (examples - np.median(examples))
+    return np.maximum(level, 0.0)
+
+
+def _is_notable(outliers: Outliers, steps: int, already_open: bool) -> bool:
+    limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
+    few = FEWEST_OUTLIERS <= len(outliers.rows) <= MOST_OUTLIERS_SHARE * steps
+    return few and outliers.share >= limit
+
+
+def _usual_excess(outliers: Outliers) -> float:
+    return float(np.median(outliers.excess))
+
+
+def _cause(outliers: Outliers, named: Mapping[str, Array]) -> _Cause:
+    """Return which phase takes the time that slow steps take longer."""
+    excess = float(outliers.excess.sum())
+    shares = {
+        name: float((values[outliers.rows] - np.median(values)).sum()) / excess
+        for name, values in named.items()
+    }
+    name = max(shares, key=lambda name: shares[name], default="")
+    if not name or shares[name] < CAUSE_SHARE:
+        return _Cause(
+            "",
+            0.0,
+            Recommendation(
+                "Name what the loop does besides training, so that the run knows which"
+                " part of it the slow steps are.",
+                code=phase_line("log"),
+            ),
+        )
+    return _Cause(name, min(1.0, shares[name]), _advice(name))
+
+
+def _advice(name: str) -> Recommendation:
+    if name == DATA:
+        return Recommendation(
+            "Let the loader be further ahead, so that one slow batch makes no step wait."
+        )
+    match kind_of_phase(name):
+        case PhaseKind.CHECKPOINT:
+            text = "Save seldom, or copy the weights and write them beside training."
+        case PhaseKind.EVALUATE:
+            text = "Evaluate seldom, on fewer examples, and with larger batches."
+        case PhaseKind.LOG:
+            text = "Log seldom, and less at a time."
+        case PhaseKind.COMMUNICATE:
+            text = "Find the process that the others wait for in these steps."
+        case _:
+            text = f'Look at what "{name}" does in these steps and not in others.'
+    return Recommendation(text)
+
+
+def _finding(
+    outliers: Outliers,
+    steps: int,
+    cause: _Cause,
+    period: int | None,
+    loader_workers: float | None,
+) -> Finding:
+    longer = _usual_excess(outliers) + outliers.median
+    regular = f", about every {period} steps" if period else ""
+    mostly = (
+        f" {percent(cause.share)} of what they take longer goes into {cause.name}."
+        if cause.name
+        else ""
+    )
+    recommendations = [cause.advice]
+    if period and cause.name == DATA and loader_workers and period == loader_workers:
+        recommendations.append(
+            Recommendation(
+                f"The loader has {loader_workers:g} workers, and every"
+                f" {loader_workers:g}th step is slow: their batches arrive together."
+                " Give them more to prefetch."
+            )
+        )
+    return Finding(
+        severity=(
+            Severity.WARNING if outliers.share >= LARGE_SHARE else Severity.NOTICE
+        ),
+        summary=(
+            f"{count(len(outliers.rows), 'step', 'steps')} of {steps:,} took"
+            f" {duration(longer)} instead of {duration(outliers.median)}{regular}:"
+            f" {percent(outliers.share)} of all time.{mostly}"
+        ),
+        evidence=_evidence(outliers, cause, period),
+        recommendations=tuple(recommendations),
+        disproof=(
+            "Train some hundred steps with nothing but training in the loop: if as many"
+            " are slow, the cause lies outside of the script."
+        ),
+        gain=gain_of_share(outliers.share, "What slow steps take longer"),
+        explains=("gpu-utilization-is-low",) if cause.name != DATA else (),
+        margin=margin_above(outliers.share, NOTABLE_SHARE),
+        corroboration=AGREEING if cause.name or period else ALONE,
+    )
+
+
+def _evidence(
+    outliers: Outliers, cause: _Cause, period: int | None
+) -> tuple[Evidence, ...]:
+    evidence = [
+        Evidence(
+            "step_seconds",
+            "excess of slow steps, share of all time",
+            outliers.share,
+            "share",
+            NOTABLE_SHARE,
+        ),
+        Evidence("step_seconds", "median", outliers.median, "s"),
+    ]
+    if cause.name:
+        evidence.append(
+            Evidence(
+                "data_wait_seconds" if cause.name == DATA else "phase_seconds",
+                f"{cause.name}, share of that excess",
+                cause.share,
+                "share",
+                CAUSE_SHARE,
+            )
+        )
+    if period:
+        evidence.append(Evidence("step_seconds", "period", float(period), "steps"))
+    return tuple(evidence)

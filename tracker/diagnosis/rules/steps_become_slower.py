@@ -1,0 +1,272 @@
+"""Steps become slower over the run.
+
+## What it looks for
+Step times, as medians of up to 40 blocks after warm-up, that rise by 5 % and more from
+the first to the last, by the median slope between all pairs of blocks. Most later
+blocks have to be slower than earlier ones, more clearly than chance would make them
+in one of a hundred runs.
+
+## Why it matters
+Training does the same in each step. What grows costs more with every hour, and often
+ends the run: memory fills, or clocks fall.
+
+## When it is wrong
+Work may grow on purpose: longer sequences, larger batches, layers that are unfrozen.
+Where the number of examples in a batch grows, time for each example is looked at.
+Step times that wander slowly to and fro can rise for a while.
+
+Catalogue: T3, slow-down during the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    TOO_SHORT,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gain import Floor, expected_gain
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array, Fact, Samples
+from tracker.diagnosis.statistics import average, margin_above
+from tracker.diagnosis.steady import warm_up_steps
+from tracker.diagnosis.trend import Trend, trend_of
+from tracker.diagnosis.wording import duration, percent
+
+SPAN = Span.STAGE
+
+NOTABLE_CHANGE = 0.05
+RELEASE_CHANGE = 0.03
+LARGE_CHANGE = 0.20
+
+LARGEST_CHANCE = 0.01
+# Of all pairs of blocks, so many more rise than fall.
+LEAST_TAU = 0.50
+# Pairs on the same side of a jump fall as often as they rise.
+LEAST_TAU_OF_A_JUMP = 0.25
+
+# What changed by so much from the first third to the last goes along with it.
+CLOCK_CHANGE = -0.03
+GROWTH_CHANGE = 0.10
+SWAP_BYTES_PER_SECOND = 1e6
+# A part of the step that grew by so much of what the step grew.
+PART_SHARE = 0.60
+
+FEWEST_READINGS = 9
+WAITING = "waiting for data"
+
+
+@dataclass(frozen=True, slots=True)
+class _Companion:
+    """Something that changed along with the step time."""
+
+    signal: str
+    words: str
+    change: float
+    advice: str
+
+
+def check(
+    step_seconds: Array,
+    *,
+    data_wait_seconds: Array | None = None,
+    phase_seconds: Mapping[str, Array] | None = None,
+    step_examples: Array | None = None,
+    gpus: Mapping[int, Mapping[str, Samples | Fact]] | None = None,
+    job_memory_bytes: Samples | None = None,
+    host_swap_in_bytes_per_second: Samples | None = None,
+    cgroup_throttled_share: Samples | None = None,
+    already_open: bool = False,
+) -> Answer:
+    dropped = warm_up_steps(step_seconds)[0] if len(step_seconds) else 0
+    seconds = step_seconds[dropped:]
+    if step_examples is not None:
+        # The usual batch is the unit: one of twice the size may take twice as long.
+        sizes = step_examples[dropped:]
+        seconds = seconds * np.median(sizes) / sizes if len(sizes) else seconds
+    trend = trend_of(seconds)
+    if trend is None:
+        return Abstention((TOO_SHORT,))
+
+    limit = RELEASE_CHANGE if already_open else NOTABLE_CHANGE
+    least_tau = LEAST_TAU if trend.jump is None else LEAST_TAU_OF_A_JUMP
+    is_clear = trend.chance < LARGEST_CHANCE and trend.tau >= least_tau
+    if trend.change < limit or not is_clear:
+        return None
+
+    parts = dict(phase_seconds or {})
+    if data_wait_seconds is not None:
+        parts[WAITING] = data_wait_seconds
+    part = _grown_part(trend, {n: v[dropped:] for n, v in parts.items()})
+    companions = (
+        *_of_gpus(gpus or {}),
+        *_of_the_machine(
+            job_memory_bytes, host_swap_in_bytes_per_second, cgroup_throttled_share
+        ),
+    )
+    return _finding(trend, average(seconds), dropped, part, companions)
+
+
+def _grown_part(trend: Trend, parts: Mapping[str, Array]) -> str:
+    """Return the part of a step that took most of what it grew, or nothing."""
+    rise = trend.last - trend.first
+    for name, values in parts.items():
+        early, late = _thirds(values)
+        if late - early >= PART_SHARE * rise:
+            return name
+    return ""
+
+
+def _of_gpus(
+    gpus: Mapping[int, Mapping[str, Samples | Fact]],
+) -> tuple[_Companion, ...]:
+    found: dict[str, _Companion] = {}
+    for signals in gpus.values():
+        clock = _change(signals.get("gpu_sm_clock_mhz"))
+        memory = _change(signals.get("gpu_memory_used_bytes"))
+        if clock is not None and clock <= CLOCK_CHANGE:
+            found["gpu_sm_clock_mhz"] = _Companion(
+                "gpu_sm_clock_mhz",
+                f"the GPU's clock fell by {percent(-clock)}",
+                clock,
+                "See why the GPU lowers its clock: heat and power have rules of their"
+                " own.",
+            )
+        if memory is not None and memory >= GROWTH_CHANGE:
+            found["gpu_memory_used_bytes"] = _Companion(
+                "gpu_memory_used_bytes",
+                f"GPU memory in use grew by {percent(memory)}",
+                memory,
+                "Look for tensors that are kept with their graph: losses added up,"
+                " outputs in lists.",
+            )
+    return tuple(found.values())
+
+
+def _of_the_machine(
+    memory: Samples | None, swap: Samples | None, throttled: Samples | None
+) -> tuple[_Companion, ...]:
+    found = []
+    grown = _change(memory)
+    if grown is not None and grown >= GROWTH_CHANGE:
+        found.append(
+            _Companion(
+                "job_memory_bytes",
+                f"the job's memory grew by {percent(grown)}",
+                grown,
+                "Look for lists that grow with every step: logs, metrics, caches.",
+            )
+        )
+    rate = _late(swap)
+    if rate is not None and rate >= SWAP_BYTES_PER_SECOND:
+        found.append(
+            _Companion(
+                "host_swap_in_bytes_per_second",
+                "the machine reads memory back from swap",
+                rate,
+                "Free memory of the machine, or use fewer loader workers.",
+            )
+        )
+    share = _late(throttled)
+    if share is not None and share >= GROWTH_CHANGE:
+        found.append(
+            _Companion(
+                "cgroup_throttled_share",
+                f"the CPU quota stops the job in {percent(share)} of the periods",
+                share,
+                "Raise the container's CPU quota, or use fewer threads.",
+            )
+        )
+    return tuple(found)
+
+
+def _change(samples: Samples | Fact | None) -> float | None:
+    """Return the change from the first third to the last, of the first."""
+    if not isinstance(samples, Samples) or len(samples.values) < FEWEST_READINGS:
+        return None
+    early, late = _thirds(samples.values)
+    return late / early - 1.0 if early > 0 else None
+
+
+def _late(samples: Samples | None) -> float | None:
+    if samples is None or len(samples.values) < FEWEST_READINGS:
+        return None
+    return _thirds(samples.values)[1]
+
+
+def _thirds(values: Array) -> tuple[float, float]:
+    third = max(1, len(values) // 3)
+    return float(np.median(values[:third])), float(np.median(values[-third:]))
+
+
+def _finding(
+    trend: Trend,
+    mean_seconds: float,
+    dropped: int,
+    part: str,
+    companions: tuple[_Companion, ...],
+) -> Finding:
+    how = (
+        f" at once, at about the {dropped + trend.jump:,}th step"
+        if trend.jump is not None
+        else ""
+    )
+    along = [companion.words for companion in companions]
+    where = f" Most of it is {part}." if part else ""
+    beside = f" Meanwhile {'; '.join(along)}." if along else ""
+    return Finding(
+        severity=Severity.WARNING if trend.change >= LARGE_CHANGE else Severity.NOTICE,
+        summary=(
+            f"Steps took {duration(trend.first)} at first and {duration(trend.last)} at"
+            f" last, {percent(trend.change)} more{how}.{where}{beside}"
+        ),
+        evidence=(
+            Evidence(
+                "step_seconds",
+                "change by the median slope of blocks",
+                trend.change,
+                "share",
+                NOTABLE_CHANGE,
+            ),
+            Evidence(
+                "step_seconds",
+                "chance of such a trend by accident",
+                trend.chance,
+                "share",
+                LARGEST_CHANCE,
+            ),
+            *(
+                Evidence(c.signal, "last third against the first", c.change, _unit(c))
+                for c in companions
+            ),
+        ),
+        recommendations=tuple(Recommendation(c.advice) for c in companions)
+        or (
+            Recommendation(
+                "Compare a profile of the first minutes with one of the last: what"
+                " takes longer is what grows."
+            ),
+        ),
+        disproof=(
+            "Start again from the last checkpoint: if steps are as slow at once, the"
+            " work itself has grown."
+        ),
+        gain=expected_gain(mean_seconds, (Floor(trend.first, "the pace at first"),)),
+        margin=margin_above(trend.change, NOTABLE_CHANGE),
+        corroboration=AGREEING if companions or part else ALONE,
+    )
+
+
+def _unit(companion: _Companion) -> str:
+    return "B/s" if companion.signal.endswith("bytes_per_second") else "share"

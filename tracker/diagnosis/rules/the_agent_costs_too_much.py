@@ -1,0 +1,111 @@
+"""The agent itself costs too much.
+
+## What it looks for
+The CPU time of the agent's own threads, from 1 % of a core on.
+
+## Why it matters
+Measuring must not change what is measured. In a training loop that waits for its
+Python thread, each moment of the agent's is taken from it.
+
+## When it is wrong
+Much of it can be asked for: values that are logged at every step of a fast loop, or
+large histograms.
+Ticks that come late say that the machine is busy rather than that the agent is; they
+are shown, and raise nothing by themselves.
+
+Catalogue: P9, our own overhead.
+"""
+
+from __future__ import annotations
+
+from tracker.diagnosis.finding import (
+    ALONE,
+    Answer,
+    Evidence,
+    Finding,
+    Gain,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.statistics import average, margin_above, percentile
+from tracker.diagnosis.wording import duration, small_percent
+
+MOST_CORES = 0.01
+MOST_RELEASE_CORES = 0.008
+CRITICAL_CORES = 0.10
+PERCENTILE = 95.0
+
+
+def check(
+    agent_cpu_share: Samples,
+    *,
+    agent_tick_late_seconds: Samples | None = None,
+    already_open: bool = False,
+) -> Answer:
+    used = average(agent_cpu_share.values)
+    if not used >= (MOST_RELEASE_CORES if already_open else MOST_CORES):
+        return None
+    late = (
+        percentile(agent_tick_late_seconds, PERCENTILE)
+        if (agent_tick_late_seconds is not None)
+        else None
+    )
+    return Finding(
+        severity=Severity.WARNING if used >= CRITICAL_CORES else Severity.NOTICE,
+        summary=(
+            f"The agent's threads take {small_percent(used)} of a core."
+            + (
+                f" Its ticks come up to {duration(late)} late."
+                if late is not None and late > 0
+                else ""
+            )
+        ),
+        evidence=(
+            Evidence("agent_cpu_share", "mean", used, "cores", MOST_CORES),
+            *(
+                (
+                    Evidence(
+                        "agent_tick_late_seconds",
+                        f"{PERCENTILE:g}th percentile",
+                        late,
+                        "s",
+                    ),
+                )
+                if late is not None
+                else ()
+            ),
+        ),
+        recommendations=(
+            Recommendation(
+                "Log less often where steps are short.",
+                code="if step % 10 == 0: run.log(metrics)",
+            ),
+            Recommendation(
+                "Measure the hardware less often.",
+                suggested="every 5 seconds",
+                code="SEAMARK_SAMPLE_SECONDS=5 python train.py",
+            ),
+        ),
+        disproof=(
+            "Run some minutes without the agent: if steps are as fast as before, it"
+            " costs cores that nobody needs."
+        ),
+        gain=_gain(used),
+        quality=agent_cpu_share.quality,
+        margin=margin_above(used, MOST_CORES),
+        corroboration=ALONE,
+    )
+
+
+def _gain(used: float) -> Gain:
+    """At the most, all of it is taken from the thread that trains."""
+    share = min(0.5, used)
+    return Gain(
+        bound=1.0 / (1.0 - share),
+        likely=1.0 / (1.0 - share / 2),
+        basis=(
+            f"At the most, the training thread loses the {small_percent(share)} of a core"
+            " that the agent takes; mostly other cores are free."
+        ),
+    )

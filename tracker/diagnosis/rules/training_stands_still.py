@@ -1,0 +1,259 @@
+"""Training stands still.
+
+## What it looks for
+A stage that runs and whose hardware is still read, but that has made no step for ten
+times as long as its slow steps take, five minutes at the least, and twice as long as
+its longest phase between steps. What the GPUs and the CPU do meanwhile tells apart what
+it hangs in: in communication, in storage, or in a lock.
+
+## Why it matters
+It will not end by itself, and holds its GPUs until somebody looks.
+
+## When it is wrong
+A script that does something long after its last step, or a notebook left open, makes no
+steps either: finish the run there. A GPU or a CPU that works as usual is taken for an
+evaluation without a name, and nothing is said.
+
+Catalogue: T7, hang.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    SAMPLED,
+    Abstention,
+    Answer,
+    Evidence,
+    Finding,
+    Recommendation,
+    Severity,
+)
+from tracker.diagnosis.gpu_work import power_ratios, typical_or_none
+from tracker.diagnosis.rule import Span
+from tracker.diagnosis.signals import Array, Fact, Samples
+from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.wording import cores, duration
+
+SPAN = Span.STAGE
+
+SLOW_STEPS = 10.0  # of the 99th percentile
+FEWEST_SECONDS = 300.0
+LONGEST_SPANS = 2.0
+
+# Longer, and nothing is known of what the process does now.
+SILENT_SECONDS = 90.0
+
+IDLE_GPU_PERCENT = 10.0
+SPINNING_GPU_PERCENT = 90.0
+LOW_POWER_RATIO = 0.45
+IDLE_CPU_CORES = 0.20
+STORAGE_PRESSURE_SHARE = 0.50
+BLOCKED_WORKERS = 1.0
+
+MICROSECONDS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Hang:
+    title: str
+    how: str
+    advice: Recommendation
+    corroboration: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Since:
+    """Medians since the last step; None where nothing is read."""
+
+    cpu: float
+    gpu: float | None  # the busiest
+    power: float | None  # ratio of the GPU that works hardest
+    blocked: float | None  # loader workers
+    storage: float | None  # pressure
+
+
+def check(
+    step_seconds: Array,
+    step_end_seconds: Array,
+    job_cpu_cores: Samples,
+    stage_state: str,
+    *,
+    silent_seconds: float | None = None,
+    spans: Mapping[str, Samples] | None = None,
+    busiest_gpu_percent: Samples | None = None,
+    gpus: Mapping[int, Mapping[str, Samples | Fact]] | None = None,
+    workers_blocked: Samples | None = None,
+    io_full_pressure_share: Samples | None = None,
+    world_size: float | None = None,
+) -> Answer:
+    if stage_state != "running":
+        return None
+    if silent_seconds is not None and silent_seconds >= SILENT_SECONDS:
+        return Abstention(("readings of the last minute",))
+
+    last = float(step_end_seconds[-1])
+    waited = float(job_cpu_cores.times[-1]) / MICROSECONDS - last
+    longest = max((float(s.values.max()) for s in (spans or {}).values()), default=0.0)
+    limit = max(
+        SLOW_STEPS * float(np.percentile(step_seconds, 99)),
+        FEWEST_SECONDS,
+        LONGEST_SPANS * longest,
+    )
+    if waited < limit:
+        return None
+    since = _Since(
+        cpu=_after(job_cpu_cores, last) or 0.0,
+        gpu=_after(busiest_gpu_percent, last),
+        power=_power(gpus or {}, last),
+        blocked=_after(workers_blocked, last),
+        storage=_after(io_full_pressure_share, last),
+    )
+    hang = _what_hangs(since, world_size)
+    return None if hang is None else _finding(hang, since, waited, limit)
+
+
+def _after(samples: Samples | None, seconds: float) -> float | None:
+    """Return the median of the readings after a time."""
+    if samples is None:
+        return None
+    rows = samples.times > seconds * MICROSECONDS
+    return typical_or_none(Samples(samples.times[rows], samples.values[rows]))
+
+
+def _power(
+    gpus: Mapping[int, Mapping[str, Samples | Fact]], last: float
+) -> float | None:
+    def samples(value: Samples | Fact | None) -> Samples | None:
+        return value if isinstance(value, Samples) else None
+
+    ratios = []
+    for signals in gpus.values():
+        at_start = signals.get("gpu_power_limit_at_start_watts")
+        ratio = power_ratios(
+            samples(signals.get("gpu_power_watts")),
+            samples(signals.get("gpu_power_mean_watts")),
+            samples(signals.get("gpu_power_limit_watts")),
+            at_start if isinstance(at_start, int | float) else None,
+        )
+        ratios.append(_after(ratio, last))
+    known = [ratio for ratio in ratios if ratio is not None]
+    return max(known, default=None)
+
+
+def _what_hangs(since: _Since, world_size: float | None) -> _Hang | None:
+    if since.gpu is not None and since.gpu >= SPINNING_GPU_PERCENT:
+        return _communication(since, world_size)
+    if since.gpu is not None and since.gpu >= IDLE_GPU_PERCENT:
+        return None
+    if (since.storage or 0.0) >= STORAGE_PRESSURE_SHARE or (
+        (since.blocked or 0.0) >= BLOCKED_WORKERS
+    ):
+        return _Hang(
+            "Training waits for storage that does not answer",
+            "processes wait for storage and nothing else runs",
+            Recommendation(
+                "Look at the file system that the data or the checkpoints lie on: a"
+                " server that is gone, a quota that is used up, a full disk.",
+                code="df -h; dmesg | tail",
+            ),
+            ALONE if since.blocked is None or since.storage is None else AGREEING,
+        )
+    if since.cpu < IDLE_CPU_CORES:
+        return _Hang(
+            "",
+            "neither the GPU nor the CPU does anything"
+            if since.gpu is not None
+            else "the CPU does nothing",
+            Recommendation(
+                "See where each thread stands: most often two processes wait for each"
+                " other, or for a message that never comes. If training is over,"
+                " finish the run.",
+                code="py-spy dump --pid <process>",
+            ),
+            ALONE if since.gpu is None else AGREEING,
+        )
+    return None
+
+
+def _communication(since: _Since, world_size: float | None) -> _Hang | None:
+    """A kernel that waits for other GPUs counts as busy, but draws little."""
+    is_low = since.power is not None and since.power < LOW_POWER_RATIO
+    if not is_low:
+        return None
+    alone = world_size is not None and world_size <= 1
+    return _Hang(
+        "GPUs wait for each other and none goes on",
+        "the GPUs are busy without drawing the power that work needs, as when each waits"
+        " for a message of another",
+        Recommendation(
+            "Find the process that did not come to the last exchange: it has failed, or"
+            " took another branch. Let exchanges give up after a while.",
+            code=(
+                "torch.distributed.init_process_group(timeout=timedelta(minutes=10))"
+            ),
+        ),
+        ALONE if alone else AGREEING,
+    )
+
+
+def _finding(hang: _Hang, since: _Since, waited: float, limit: float) -> Finding:
+    return Finding(
+        title=hang.title,
+        severity=Severity.CRITICAL,
+        summary=(
+            f"No step has been made for {duration(waited)}, and {hang.how}: the job"
+            f" uses {cores(since.cpu)}."
+        ),
+        evidence=_evidence(since, waited, limit),
+        recommendations=(
+            hang.advice,
+            Recommendation(
+                "If nothing moves, end the processes and start from the last checkpoint."
+            ),
+        ),
+        disproof="Wait for as long again: if a step comes, it was slow and did not hang.",
+        quality=SAMPLED,
+        margin=margin_above(waited, limit),
+        corroboration=hang.corroboration,
+    )
+
+
+def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...]:
+    rows = (
+        ("step_end_seconds", "time since the last step", waited, "s", limit),
+        ("job_cpu_cores", "median since", since.cpu, "cores", IDLE_CPU_CORES),
+        ("busiest_gpu_percent", "median since", since.gpu, "%", IDLE_GPU_PERCENT),
+        (
+            "gpus",
+            "power since, from rest (0) to the limit (1)",
+            since.power,
+            "share",
+            LOW_POWER_RATIO,
+        ),
+        (
+            "workers_blocked",
+            "median since",
+            since.blocked,
+            "processes",
+            BLOCKED_WORKERS,
+        ),
+        (
+            "io_full_pressure_share",
+            "median since",
+            since.storage,
+            "share",
+            STORAGE_PRESSURE_SHARE,
+        ),
+    )
+    return tuple(
+        Evidence(signal, statistic, value, unit, line)
+        for signal, statistic, value, unit, line in rows
+        if value is not None
+    )

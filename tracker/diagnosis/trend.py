@@ -1,0 +1,91 @@
+"""Whether step times drift, told block by block so that single steps do not matter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracker.diagnosis.signals import Array
+
+MOST_BLOCKS = 40
+FEWEST_BLOCKS = 8
+FEWEST_STEPS = 20  # of a block
+
+# A rise of which one pair of neighbours has this part is a jump, not a drift.
+JUMP_SHARE = 0.70
+FEWEST_BEFORE_AND_AFTER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """`change` is the rise from the first block to the last, of the first one's level.
+
+    `chance` is how likely as clear a trend would be if the blocks came in any order.
+    """
+
+    first: float
+    last: float
+    change: float
+    tau: float  # 1: every later block is higher
+    chance: float
+    jump: int | None  # where all changed at once: the first step after it
+
+
+def trend_of(values: Array) -> Trend | None:
+    """Return None where there are too few steps to tell."""
+    count = min(MOST_BLOCKS, len(values) // FEWEST_STEPS)
+    if count < FEWEST_BLOCKS:
+        return None
+
+    blocks = np.array_split(values, count)
+    levels = np.array([np.median(block) for block in blocks])
+    jump = _jump(levels)
+    if jump is None:
+        slope = median_slope(np.arange(count, dtype=np.float64), levels)
+        rise = slope * (count - 1)
+        first = float(np.median(levels)) - rise / 2
+    else:
+        first = float(np.median(levels[:jump]))
+        rise = float(np.median(levels[jump:])) - first
+    if not first > 0:
+        return None
+    tau, chance = _kendall(levels)
+    return Trend(
+        first=first,
+        last=first + rise,
+        change=rise / first,
+        tau=tau,
+        chance=chance,
+        jump=None if jump is None else sum(len(block) for block in blocks[:jump]),
+    )
+
+
+def median_slope(x: Array, y: Array) -> float:
+    """Return the median of the slopes between all pairs: outliers do not turn it."""
+    first, second = np.triu_indices(len(x), k=1)
+    apart = x[second] - x[first]
+    slopes = (y[second] - y[first])[apart > 0] / apart[apart > 0]
+    return float(np.median(slopes)) if len(slopes) else 0.0
+
+
+def _kendall(levels: Array) -> tuple[float, float]:
+    """Return Kendall's tau against time, and its two-sided chance by Mann and Kendall."""
+    count = len(levels)
+    first, second = np.triu_indices(count, k=1)
+    score = float(np.sign(levels[second] - levels[first]).sum())
+    deviation = math.sqrt(count * (count - 1) * (2 * count + 5) / 18)
+    z = max(0.0, abs(score) - 1.0) / deviation
+    return score / len(first), math.erfc(z / math.sqrt(2))
+
+
+def _jump(levels: Array) -> int | None:
+    """Return the block from which the level is higher at once; None if bit by bit."""
+    some = max(FEWEST_BEFORE_AND_AFTER, len(levels) // 4)
+    rise = float(np.median(levels[-some:]) - np.median(levels[:some]))
+    inner = np.diff(levels)[FEWEST_BEFORE_AND_AFTER - 1 : 1 - FEWEST_BEFORE_AND_AFTER]
+    place = int(np.argmax(inner))
+    if not rise > 0 or inner[place] < JUMP_SHARE * rise:
+        return None
+    return place + FEWEST_BEFORE_AND_AFTER
