@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracker.diagnosis.measurements import EXAMPLES, Measurements, Window, clean
+from tracker.diagnosis.measurements import Measurements, Window, clean
+
+
+EXAMPLES = "step_examples"
 
 
 @dataclass(frozen=True, slots=True)
