@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from tracker.diagnosis.measurements import Measurements, Window, clean
 
-
 EXAMPLES = "step_examples"
 
 
@@ -32,7 +31,7 @@ def throughput_of(
 
     examples = within.steps.columns.get(EXAMPLES)
     batch_size = within.facts.get("batch_size")
-    if examples is not None:
+    if examples is not None and bool((examples > 0).all()):
         shown: float | None = float(examples.sum()) / total
     elif isinstance(batch_size, int | float) and batch_size > 0:
         shown = batch_size * count / total
