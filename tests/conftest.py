@@ -86,6 +86,14 @@ def _forgotten_overviews(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracker.series.store._overviews", Memory(2**20))
 
 
+@pytest.fixture(autouse=True)
+def _forgotten_recoveries(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What one test's ladders taught is not true in the next.
+    from tracker.queries import recoveries
+
+    monkeypatch.setattr(recoveries, "_kept", recoveries._Kept())
+
+
 @pytest.fixture(scope="session")
 def browser_type_launch_args(
     browser_type_launch_args: dict[str, object],

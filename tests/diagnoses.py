@@ -38,6 +38,7 @@ def finding(rule: str, **fields: Any) -> FindingView:
             "is_open": True,
             "is_primary": False,
             "explained_by": "",
+            "comes_after": None,
             "since": NOW,
             "since_step": None,
             "window": Window(0, 1),

@@ -78,6 +78,8 @@ def addresses(page: Page, url: str) -> dict[str, str]:
         "ladders": f"{PROJECT}ladders/",
         "trash": f"{PROJECT}trash",
         "project-settings": f"{PROJECT}settings",
+        "rule-settings": f"{PROJECT}settings/rules",
+        "gpu-hours": f"{PROJECT}gpu-hours",
         "ladder": ladder,
         "rule": "/docs/rules/data-wait-dominates",
         "tokens": "/settings/tokens",

@@ -13,11 +13,16 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from tracker.actions.alerts import raise_alerts
+from tracker.actions.stage_figures import Figures, figures_of
 from tracker.actions.states import SILENCE
 from tracker.diagnosis.engine import Diagnosis as Outcome
 from tracker.diagnosis.engine import Key, diagnose
 from tracker.diagnosis.judgement import Judgement, label_of
+from tracker.diagnosis.limits import rules_under
 from tracker.models import Diagnosis, Finding, Run, Stage, State, Work, WorkKind
+from tracker.queries.recoveries import recoveries
+from tracker.queries.rule_settings import settings_of
+from tracker.queries.rules_version import rules_version
 from tracker.queries.signals import read_measurements
 
 # Live runs that are diagnosed each time it is asked for: so many cost a small part of a
@@ -65,17 +70,21 @@ def runs_to_diagnose() -> list[UUID]:
 def diagnose_run(run_id: UUID) -> None:
     """Diagnose each stage of a run; doing it twice is doing it once."""
     stages = Stage.objects.filter(run_id=run_id, run__trashed_at=None)
-    for stage in stages.select_related("run").order_by("id"):
+    for stage in stages.select_related("run__project").order_by("id"):
         diagnose_stage(stage)
 
 
 def diagnose_stage(stage: Stage) -> None:
     has_ended = stage.state != State.RUNNING
+    measurements = read_measurements(stage)
     outcome = diagnose(
-        read_measurements(stage),
+        measurements,
+        rules=rules_under(settings_of(stage.run.project)),
         open_findings=_open_findings(stage),
         has_ended=has_ended,
+        recoveries=recoveries(),
     )
+    figures = figures_of(stage, measurements, outcome.window)
 
     now = timezone.now()
     with transaction.atomic():
@@ -83,7 +92,7 @@ def diagnose_stage(stage: Stage) -> None:
         locked = Stage.objects.select_for_update(no_key=True).filter(pk=stage.pk)
         if locked.first() is None:
             return  # deleted meanwhile
-        _store_outcome(stage, outcome, now, is_final=has_ended)
+        _store_outcome(stage, outcome, figures, now, is_final=has_ended)
         _store_findings(stage, outcome.findings, now)
         raise_alerts(stage, outcome.findings, now)
 
@@ -94,7 +103,7 @@ def _open_findings(stage: Stage) -> set[Key]:
 
 
 def _store_outcome(
-    stage: Stage, outcome: Outcome, now: datetime, *, is_final: bool
+    stage: Stage, outcome: Outcome, figures: Figures, now: datetime, *, is_final: bool
 ) -> None:
     window = outcome.window
     Diagnosis.objects.update_or_create(
@@ -111,6 +120,8 @@ def _store_outcome(
                 rule: list(lacks) for rule, lacks in outcome.unanswered.items()
             },
             "failed": list(outcome.failed),
+            "rules_version": rules_version(stage.run.project),
+            **figures,
         },
     )
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from tracker.diagnosis.chain import arrange
 from tracker.diagnosis.finding import (
@@ -28,6 +29,7 @@ from tracker.diagnosis.finding import (
     Answer,
     Finding,
 )
+from tracker.diagnosis.gain import Recovery, with_recovery
 from tracker.diagnosis.judgement import (
     SECONDS_TO_CONFIRM,
     SILENT_BELOW,
@@ -39,6 +41,7 @@ from tracker.diagnosis.judgement import (
 from tracker.diagnosis.measurements import Measurements, Window, clean
 from tracker.diagnosis.rule import Rule, Span
 from tracker.diagnosis.rules import RULES
+from tracker.diagnosis.sampling import Sampling
 from tracker.diagnosis.steady import SteadyPart, find_steady_part
 from tracker.diagnosis.windows import divide
 
@@ -75,6 +78,7 @@ class _Question:
 
     whole: Measurements
     parts: tuple[Measurements, ...]
+    windows: tuple[Window, ...]  # of the parts
     window: Window
     reliability: float
     is_short: bool
@@ -94,14 +98,16 @@ def diagnose(
     rules: Iterable[Rule] = RULES,
     open_findings: Collection[Key] = (),
     has_ended: bool = True,
+    recoveries: Mapping[str, Recovery] = MappingProxyType({}),
 ) -> Diagnosis:
+    """Ask the rules; `recoveries` are what fixes of their findings recovered so far."""
     measurements = clean(measurements)
     steady = find_steady_part(measurements)
     windows = divide(measurements, steady, has_ended=has_ended) if steady else ()
     judged = Window(windows[0].start, windows[-1].end) if windows else None
 
     notes = _Notes()
-    stage = _Stage(measurements, steady, judged, windows)
+    stage = _Stage(measurements, steady, judged, windows, recoveries)
     for rule in rules:
         _note_answer(rule, stage, open_findings, notes)
 
@@ -124,10 +130,13 @@ class _Stage:
         steady: SteadyPart | None,
         judged: Window | None,
         windows: tuple[Window, ...],
+        recoveries: Mapping[str, Recovery],
     ) -> None:
+        self.recoveries = recoveries
         self.measurements = measurements
         self.steady = steady
         self.judged = judged
+        self.windows = windows
         self.span = measurements.span()
         self.whole = measurements.within(judged) if judged else measurements
         self.parts = tuple(measurements.within(window) for window in windows)
@@ -139,6 +148,7 @@ class _Stage:
                 return None
             whole, window = self.measurements, self.span
             parts: tuple[Measurements, ...] = (whole,)
+            windows: tuple[Window, ...] = (window,)
             reliability = 1.0
         else:
             if self.steady is None or self.judged is None:
@@ -146,6 +156,7 @@ class _Stage:
             if not self.steady.is_long_enough:
                 return None
             whole, window, parts = self.whole, self.judged, self.parts
+            windows = self.windows
             reliability = 1.0 if self.steady.is_steady else UNSTEADY
 
         # Of several traces of one run, the time between them was not seen.
@@ -153,7 +164,7 @@ class _Stage:
         is_short = len(whole.steps) < STEPS_TO_CONFIRM and (
             is_traced or window.seconds < SECONDS_TO_CONFIRM
         )
-        return _Question(whole, parts, window, reliability, is_short)
+        return _Question(whole, parts, windows, window, reliability, is_short)
 
 
 def _note_answer(
@@ -232,18 +243,21 @@ def _judge(
     question = stage.question(rule)
     if missing or question is None:
         return Abstention(missing or _lacks_of_short_stage(rule, stage))
+    sampling = Sampling(stage.measurements, rule, gpu)
 
     scope = "" if gpu is None else f"gpu/{gpu}"
     is_open = (rule.name, scope) in open_findings
+    if lacks := sampling.too_slow or sampling.holes(question.window):
+        return Abstention(lacks)
     whole = _ask(rule, question.whole, gpu, already_open=is_open)
     if isinstance(whole, Abstention):
         return whole
 
     answers = [
         _ask(rule, part, gpu, already_open=is_open)
-        for part in question.parts
+        for part, window in zip(question.parts, question.windows, strict=True)
         # A single part is the whole, and asking again would say the same.
-        if len(question.parts) > 1
+        if len(question.parts) > 1 and not sampling.holes(window)
     ]
     # Parts that cannot be judged count neither for nor against.
     judged = [a for a in answers if not isinstance(a, Abstention)] or [whole]
@@ -253,6 +267,8 @@ def _judge(
         return None
 
     finding = whole or found[-1]
+    learned = with_recovery(finding.gain, stage.recoveries.get(rule.name))
+    finding = replace(finding, gain=learned, quality=finding.quality * sampling.quality)
     persistence = share * question.reliability
     confidence = confidence_of(finding, persistence, is_short=question.is_short)
     if confidence < SILENT_BELOW:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from tracker.diagnosis.finding import Gain
-from tracker.diagnosis.wording import duration, percent
+from tracker.diagnosis.wording import count, duration, percent
 
 # The part of the recoverable time that fixes recover. A prior from one public pair
-# of runs before and after a fix, to be learned from this server's own pairs.
+# of runs before and after a fix; pairs of this server move it.
 USUAL_RECOVERY = 0.5
+# The prior counts as much as so many pairs.
+PRIOR_PAIRS = 4
+
+# However it is worded.
+USUAL = re.compile(r" ?Fixes usually recover \d+ % of [^.]*\.")
+# What a rule says whose gain follows the prior, where its words are from here.
+USUAL_SENTENCE = f"Fixes usually recover {percent(USUAL_RECOVERY)} of the difference."
 
 # A step without any work of its own would promise a gain without bound.
 LARGEST_BOUND = 100.0
@@ -35,10 +45,72 @@ def expected_gain(step_seconds: float, floors: tuple[Floor, ...]) -> Gain:
         basis=(
             f"A step takes {duration(step_seconds)} and cannot take less than"
             f" {duration(min(lowest, step_seconds))} because of {binding.limit}."
-            f" Fixes usually recover {percent(USUAL_RECOVERY)} of the difference."
+            f" {USUAL_SENTENCE}"
         ),
         next_limit=binding.limit,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A fix that was made: shares of the time before it, as promised and as saved."""
+
+    rule: str
+    promised: float
+    saved: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """The part of the recoverable time to expect; `observed` is the mean of the pairs."""
+
+    expected: float
+    observed: float
+    pairs: int
+
+
+def learn_recoveries(pairs: Iterable[Pair]) -> dict[str, Recovery]:
+    """Return what fixes of each rule's findings recovered, held towards the prior."""
+    recovered: dict[str, list[float]] = {}
+    for pair in pairs:
+        if not (pair.promised > 0 and math.isfinite(pair.saved)):
+            continue
+        part = min(1.0, max(0.0, pair.saved / pair.promised))
+        recovered.setdefault(pair.rule, []).append(part)
+    return {
+        rule: Recovery(
+            (PRIOR_PAIRS * USUAL_RECOVERY + sum(parts)) / (PRIOR_PAIRS + len(parts)),
+            sum(parts) / len(parts),
+            len(parts),
+        )
+        for rule, parts in recovered.items()
+    }
+
+
+def with_recovery(gain: Gain | None, recovery: Recovery | None) -> Gain | None:
+    """Have the likely gain follow what was learned, if it follows the prior."""
+    if gain is None or recovery is None or not _follows_prior(gain):
+        return gain
+    share = 1.0 - 1.0 / gain.bound
+    fixes = count(recovery.pairs, "earlier fix", "earlier fixes")
+    sentence = (
+        f"{fixes} on this server recovered {percent(recovery.observed)} of the"
+        f" difference on average; {percent(recovery.expected)} is expected here."
+    )
+    said = USUAL.sub("", gain.basis).strip()
+    return replace(
+        gain,
+        likely=1.0 / (1.0 - recovery.expected * share),
+        basis=f"{said} {sentence}".strip(),
+    )
+
+
+def _follows_prior(gain: Gain) -> bool:
+    """Whether the likely gain is what the prior makes of the bound."""
+    if not gain.bound > 1.0:
+        return False
+    usual = 1.0 / (1.0 - USUAL_RECOVERY * (1.0 - 1.0 / gain.bound))
+    return math.isclose(gain.likely, usual, rel_tol=1e-6)
 
 
 def gain_of_share(

@@ -2,7 +2,8 @@
 
 The parameters of `check` are the signals it needs; those with a default are
 optional. `already_open` is no signal: it is true while the rule's finding is open,
-when lower limits hold. A module may set `SPAN`.
+when lower limits hold. A module may set `SPAN`, and `NEEDS_INTERVAL_SECONDS`: how far
+apart the readings that it needs may be at most, which is one of its limits, too.
 """
 
 from __future__ import annotations
@@ -62,6 +63,10 @@ GROUPS = {
 }
 
 
+# Constants that are no limits, wherever they come from.
+UNITS = {"KIB", "MIB", "GIB", "TIB", "KIBI", "MEBI", "GIBI", "MICROSECONDS", "SECOND"}
+
+
 class Span(Enum):
     """How much of a stage a rule looks at."""
 
@@ -83,6 +88,8 @@ class Rule:
     explanation: str = field(repr=False)  # Markdown
     # Named constants of the module: the limits.
     limits: Mapping[str, float] = field(repr=False)
+    # Readings that are farther apart say nothing to it: it looks at how they fluctuate.
+    needs_interval_seconds: float | None = None
 
     @classmethod
     def from_module(cls, module: ModuleType) -> Rule:
@@ -109,6 +116,7 @@ class Rule:
             hears_state=ALREADY_OPEN in parameters,
             span=getattr(module, "SPAN", Span.STEADY),
             explanation=explanation.strip(),
+            needs_interval_seconds=getattr(module, "NEEDS_INTERVAL_SECONDS", None),
             limits=_limits(module),
         )
 
@@ -156,12 +164,19 @@ class Rule:
             return self.check(**wanted)
 
 
+def constant_of(limit: str) -> str:
+    """Return the name of the constant that a limit is."""
+    return limit.upper().replace(" ", "_")
+
+
 def _limits(module: ModuleType) -> dict[str, float]:
     return {
         name.lower().replace("_", " "): value
         for name, value in vars(module).items()
         if name.isupper()
         and isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and name not in UNITS
         # Words for how good a measurement is come from there, and are no limits.
         and not hasattr(finding, name)
     }

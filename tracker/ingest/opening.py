@@ -26,11 +26,13 @@ MARK_LENGTH = 8
 FAITHFUL = re.compile(r"[A-Za-z0-9 _-]+")
 
 
-def open_spool(workspace: Workspace, spool_id: UUID, opening: Open) -> None:
+def open_spool(
+    workspace: Workspace, spool_id: UUID, opening: Open, *, user_id: int
+) -> None:
     if opening.workspace not in (None, workspace.slug):
         raise NotFound("workspace")
     project = find_or_make_project(workspace, opening.project)
-    run = _find_or_make_run(project, opening.run)
+    run = _find_or_make_run(project, opening.run, user_id)
     stage = _find_or_make_stage(run, opening.stage or "main")
     Spool.objects.bulk_create(
         [
@@ -82,8 +84,9 @@ def from_microseconds(time: int) -> datetime:
     return EPOCH + timedelta(microseconds=time)
 
 
-def _find_or_make_run(project: Project, name: str) -> Run:
-    Run.objects.bulk_create([Run(project=project, name=name)], ignore_conflicts=True)
+def _find_or_make_run(project: Project, name: str, user_id: int) -> Run:
+    made = Run(project=project, name=name, made_by_id=user_id)
+    Run.objects.bulk_create([made], ignore_conflicts=True)
     run = Run.objects.get(project=project, name=name)
     if run.trashed_at is not None:
         raise NotFound("run")

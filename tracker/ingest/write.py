@@ -150,7 +150,7 @@ def _opened_spool(actor: Actor, spool_id: UUID, batch: Batch) -> LockedSpool:
     workspace = writable_workspace(actor)
     if batch.opening is None:
         raise OutOfOrder(1)
-    open_spool(workspace, spool_id, batch.opening)
+    open_spool(workspace, spool_id, batch.opening, user_id=actor.user_id)
     spool = lock_spool(actor, spool_id)
     if spool is None:
         raise NotFound("spool")  # another workspace has that id

@@ -25,6 +25,15 @@ class Diagnosis(models.Model):
     healthy = models.JSONField(default=list)  # names of rules that saw no fault
     unanswered = models.JSONField(default=dict)  # rule name → signals it lacked
     failed = models.JSONField(default=list)  # names of rules that broke
+    # Of the rules and their limits, as tracker.queries.rules_version says; "": an older
+    # version of the tracker did not say.
+    rules_version = models.CharField(max_length=40, default="")
+    # Seconds by tracker.diagnosis.uses.Use, with the number of GPUs and their energy;
+    # None: the stage has no beginning or no end yet.
+    ledger = models.JSONField(null=True)
+    # In the steady window, whole steps; None: not measured.
+    steps_per_second = models.FloatField(null=True)
+    examples_per_second = models.FloatField(null=True)
 
 
 class Finding(models.Model):

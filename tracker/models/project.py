@@ -42,6 +42,14 @@ class Project(models.Model):
     # Runs silent for longer go to the trash; None keeps them for ever.
     retention_days = models.PositiveIntegerField(null=True)
 
+    # What an hour of one GPU costs, in a currency that people name; None: not known.
+    gpu_hour_price = models.FloatField(null=True)
+    currency = models.CharField(max_length=8, default="")
+
+    # What differs from the rules' own settings: name of a rule → whether it is off, and
+    # its limits by name.
+    rule_settings = models.JSONField(default=dict)
+
     objects = ProjectQuerySet.as_manager()
 
     class Meta:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import ClassVar, Self
 
+from django.conf import settings
 from django.db import models
 
 from tracker.actor import Actor
@@ -38,6 +39,14 @@ class RunQuerySet(models.QuerySet["Run"]):
 class Run(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="runs")
+    # Whose token or session it was made with.
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_index=False,
+    )
     # Chosen by the user; every script that uses it joins the same run.
     name = models.CharField(max_length=255)
     state = models.CharField(

@@ -22,7 +22,9 @@ from tracker.diagnosis.judgement import Judgement, Label, label_of
 from tracker.diagnosis.measurements import Window
 from tracker.diagnosis.rules import RULES
 from tracker.diagnosis.signals import SIGNALS
+from tracker.diagnosis.uses import Ledger
 from tracker.models import Diagnosis, Finding, Run
+from tracker.queries.ledgers import ledger_from
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TITLES = {rule.name: rule.title for rule in RULES}
@@ -106,6 +108,8 @@ class FindingView:
     is_open: bool
     is_primary: bool
     explained_by: str
+    # What has to be cured before the cure of this one helps; None: nothing.
+    comes_after: RuleLabel | None
     since: datetime
     since_step: float | None
     window: Window
@@ -139,6 +143,9 @@ class StageDiagnosis:
     unanswered: list[UnansweredRule]
     not_applicable: list[RuleLabel]
     failed: list[RuleLabel]
+    ledger: Ledger | None = None
+    steps_per_second: float | None = None
+    rules_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +217,9 @@ def _stage_diagnosis(diagnosis: Diagnosis, findings: list[Finding]) -> StageDiag
         unanswered=unanswered,
         not_applicable=not_applicable,
         failed=_labels(diagnosis.failed),
+        ledger=ledger_from(diagnosis.ledger),
+        steps_per_second=diagnosis.steps_per_second,
+        rules_version=diagnosis.rules_version,
     )
 
 
@@ -268,6 +278,7 @@ def _view(
         is_open=finding.is_open,
         is_primary=finding.is_primary,
         explained_by=finding.explained_by,
+        comes_after=(_label(judgement.comes_after) if judgement.comes_after else None),
         since=EPOCH + timedelta(microseconds=finding.body["since"]),
         since_step=finding.body["since_step"],
         window=judgement.window,
@@ -330,4 +341,8 @@ def _within_sentence(text: str) -> str:
 
 
 def _labels(names: Iterable[str]) -> list[RuleLabel]:
-    return [RuleLabel(name, TITLES.get(name, name)) for name in names]
+    return [_label(name) for name in names]
+
+
+def _label(name: str) -> RuleLabel:
+    return RuleLabel(name, TITLES.get(name, name))

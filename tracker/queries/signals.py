@@ -35,6 +35,7 @@ from tracker.queries.losses import read_losses
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.ranks import read_ranks
 from tracker.queries.series import read_many_points
+from tracker.queries.thinned import Thinned, read_thinned
 from tracker.series.points import Points
 
 GPU = re.compile(r"(?:facts/)?gpu/(\d{1,4})/")
@@ -44,6 +45,9 @@ SERIES = AttributeKind.FLOAT_SERIES
 
 # Where a line of readings, after its path, says how good they are.
 QUALITY = 2
+
+# The windows of a stage that runs are the newest five minutes.
+LIVE_SECONDS = 360.0
 
 # Names of phases are made up by scripts.
 MOST_PHASES = 64
@@ -55,7 +59,9 @@ def read_measurements(
     sampled: Collection[str] | None = None,
     also_per_step: Callable[[str], bool] = lambda _: False,
 ) -> Measurements:
-    """Read the signals of the stage's first process, whole, and all ranks' steps.
+    """Read the signals of the stage's first process, and all ranks' steps.
+
+    Steps are read whole, long series of readings thinned.
 
     `sampled` names the sampled signals to read, None meaning all there is. Series for
     whose paths `also_per_step` is true become columns of that name, gaps as NaN.
@@ -72,12 +78,13 @@ def read_measurements(
     extra = [path for path in rows if also_per_step(path)]
     names = SIGNALS.keys() if sampled is None else set(sampled)
     phases = _phase_paths(rows) if is_all else {}
-    wanted = _series_of_rules(names, gpus) + extra + [*phases]
-    points = _read_series(stage.run, prefix, rows, wanted)
+    per_step = [signal.path for signal in _of_kind(Kind.PER_STEP)]
+    points = _read_series(stage.run, prefix, rows, per_step + extra + [*phases])
+    readings = _read_readings(stage, prefix, rows, _sampled_paths(names, gpus))
 
     qualities = _qualities(rows.get(READINGS))
     steps, spans = _steps(points, extra, phases)
-    signals = {gpu: _gpu_signals(gpu, points, rows, qualities) for gpu in gpus}
+    signals = {gpu: _gpu_signals(gpu, readings, rows, qualities) for gpu in gpus}
     facts = _facts(rows)
     if is_all:
         facts |= _facts_of_stage(stage)
@@ -86,9 +93,9 @@ def read_measurements(
     return Measurements(
         steps=steps,
         samples={
-            signal.name: _samples(points[signal.path], qualities.get(signal.path))
+            signal.name: _readings(readings[signal.path], qualities.get(signal.path))
             for signal in _of_kind(Kind.SAMPLED)
-            if signal.path in points
+            if signal.path in readings
         },
         facts=facts,
         gpus=signals,
@@ -184,11 +191,10 @@ def _gpu_numbers(paths: Iterable[str]) -> list[int]:
     return sorted({int(match[1]) for match in found if match})
 
 
-def _series_of_rules(names: Collection[str], gpus: list[int]) -> list[str]:
+def _sampled_paths(names: Collection[str], gpus: list[int]) -> list[str]:
     sampled = [s for s in _of_kind(Kind.SAMPLED) if s.name in names]
     per_gpu = [s for s in _per_gpu(Kind.SAMPLED) if s.name in names]
     return [
-        *(signal.path for signal in _of_kind(Kind.PER_STEP)),
         *(signal.path for signal in sampled),
         *(_gpu_path(signal, gpu) for signal in per_gpu for gpu in gpus),
     ]
@@ -200,6 +206,18 @@ def _read_series(
     there = [path for path in wanted if path in rows and rows[path].kind == SERIES]
     points = read_many_points(run, [prefix + path for path in there])
     return {path: points[prefix + path] for path in there}
+
+
+def _read_readings(
+    stage: Stage, prefix: str, rows: dict[str, AttributeRow], wanted: list[str]
+) -> dict[str, Thinned]:
+    """Read what was sampled, thinned where there is much; of late all, while it runs."""
+    there = [path for path in wanted if path in rows and rows[path].kind == SERIES]
+    whole_seconds = LIVE_SECONDS if stage.state == State.RUNNING else 0.0
+    found = read_thinned(
+        stage.run, [prefix + path for path in there], whole_seconds=whole_seconds
+    )
+    return {path: found[prefix + path] for path in there if prefix + path in found}
 
 
 def _phase_paths(rows: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -241,9 +259,19 @@ def _steps(
     return replace(aligned, phases=inside), spans
 
 
-def _samples(points: Points, quality: float | None = None) -> Samples:
+def _samples(points: Points, quality: float) -> Samples:
     points = points.sorted_by_time()
-    return Samples(points.times, points.values, quality or USUAL_QUALITY)
+    return Samples(points.times, points.values, quality)
+
+
+def _readings(thinned: Thinned, quality: float | None = None) -> Samples:
+    points = thinned.points.sorted_by_time()
+    return Samples(
+        points.times,
+        points.values,
+        quality or USUAL_QUALITY,
+        thinned.interval_seconds,
+    )
 
 
 def _qualities(readings: AttributeRow | None) -> dict[str, float]:
@@ -283,16 +311,16 @@ def _fact(signal: Signal, row: AttributeRow | None) -> Fact | None:
 
 def _gpu_signals(
     gpu: int,
-    points: dict[str, Points],
+    readings: dict[str, Thinned],
     rows: dict[str, AttributeRow],
     qualities: dict[str, float],
 ) -> dict[str, Samples | Fact]:
     signals: dict[str, Samples | Fact] = {
-        signal.name: _samples(
-            points[_gpu_path(signal, gpu)], qualities.get(signal.path)
+        signal.name: _readings(
+            readings[_gpu_path(signal, gpu)], qualities.get(signal.path)
         )
         for signal in _per_gpu(Kind.SAMPLED)
-        if _gpu_path(signal, gpu) in points
+        if _gpu_path(signal, gpu) in readings
     }
     for signal in _per_gpu(Kind.FACT):
         fact = _fact(signal, rows.get(_gpu_path(signal, gpu)))

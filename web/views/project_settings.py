@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from tracker.access import may_own, owned_project, readable_project
+from tracker.actions.prices import set_price
 from tracker.actions.trash import (
     LONGEST_RETENTION_DAYS,
     SHORTEST_RETENTION_DAYS,
@@ -19,7 +20,8 @@ from tracker.errors import InvalidInput
 from tracker.queries.trash import TRASH_DAYS, expired_count
 from web.session import PageRequest, signed_in
 
-FIELD = "retention_days"
+FIELD, PRICE = "retention_days", "gpu_hour_price"
+MOST_PRICE_CHARACTERS = 40
 MOST_DIGITS = 9
 
 
@@ -34,9 +36,16 @@ def project_settings(
         return _page(request, found, "" if days is None else str(days))
 
     found = owned_project(request.actor, workspace, project)
-    typed = request.POST.get(FIELD, "").strip()
+    days = found.retention_days
+    typed = "" if days is None else str(days)
     try:
-        set_retention(found, _days(typed))
+        if PRICE in request.POST:
+            set_price(
+                found, _price(request.POST[PRICE]), request.POST.get("currency", "")
+            )
+        else:
+            typed = request.POST.get(FIELD, "").strip()
+            set_retention(found, _days(typed))
     except InvalidInput as refusal:
         return _page(request, found, typed, error=refusal)
     address = reverse("project-settings", args=[workspace, project])
@@ -51,6 +60,20 @@ def _days(typed: str) -> int | None:
     return int(typed)
 
 
+def _plain(price: float | None) -> str:
+    return "" if price is None else f"{price:g}"
+
+
+def _price(typed: str) -> float | None:
+    typed = typed.strip().replace(",", ".")
+    if not typed:
+        return None
+    try:
+        return float(typed[:MOST_PRICE_CHARACTERS])
+    except ValueError as error:
+        raise InvalidInput(PRICE, "must be a number, or empty") from error
+
+
 # Any: a row of the projects table, which pages do not import.
 def _page(
     request: PageRequest, project: Any, typed: str, *, error: InvalidInput | None = None
@@ -60,6 +83,8 @@ def _page(
         "tab": "settings",
         "may_own": may_own(request.actor, project),
         "typed": typed,
+        "price": request.POST.get(PRICE, _plain(project.gpu_hour_price)),
+        "currency": request.POST.get("currency", project.currency),
         "error": error,
         "is_saved": "saved" in request.GET and error is None,
         "expired_count": 0 if error else expired_count(project),

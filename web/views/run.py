@@ -16,7 +16,9 @@ from tracker.diagnosis.judgement import Label
 from tracker.queries.breakdown import stage_breakdown
 from tracker.queries.diagnoses import FindingView, StageDiagnosis, diagnoses_of
 from tracker.queries.key_values import KeyValues, key_values
+from tracker.queries.ledgers import run_ledger
 from tracker.queries.namespaces import PARAMS
+from tracker.queries.rules_version import rules_version
 from tracker.queries.run import StageRow
 from web.session import PageRequest, signed_in
 from web.step_figures import StepFigures
@@ -91,12 +93,17 @@ def together(findings: Sequence[FindingView]) -> list[FindingView]:
 def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
     frame = run_frame(request, run_id, "overview")
     run = frame["run"]
+    diagnoses, version = diagnoses_of(run), rules_version(run.project)
     context = {
         **frame,
         "sections": [
             replace(section, steps=_steps(run, section))
-            for section in sections(frame["overview"].stages, diagnoses_of(run))
+            for section in sections(frame["overview"].stages, diagnoses)
         ],
+        "is_outdated": any(
+            each.is_final and each.rules_version != version for each in diagnoses
+        ),
+        "ledger": run_ledger((each.ledger for each in diagnoses), run.project),
         **_values(key_values(run)),
     }
     template = "run/overview_body.html" if request.htmx else "run/overview.html"

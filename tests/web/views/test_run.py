@@ -172,7 +172,7 @@ def test_a_page_costs_the_same_few_statements_however_long_the_run(
     run = make_sample_run(project)
     client = client_of(member)
 
-    with django_assert_max_num_queries(23):
+    with django_assert_max_num_queries(29):
         assert client.get(f"/runs/{run.id}/{tab}").status_code == 200
 
 

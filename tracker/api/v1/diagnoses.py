@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -12,6 +14,7 @@ from tracker.access import readable_run
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.diagnosis.finding import Evidence, Gain
+from tracker.diagnosis.uses import Ledger
 from tracker.queries.diagnoses import (
     FindingView,
     RuleLabel,
@@ -19,6 +22,11 @@ from tracker.queries.diagnoses import (
     UnansweredRule,
     diagnoses_of,
 )
+from tracker.queries.ledgers import LedgerView, run_ledger
+from tracker.queries.rules_version import rules_version
+from tracker.queries.worth import Worth, worth_of
+
+GPU_SECONDS, SECONDS = "GPU-seconds", "seconds"
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 
@@ -49,6 +57,18 @@ class RecommendationOut(Schema):
     code: str
 
 
+class SavedOut(Schema):
+    """What is likely saved: of each 1000 steps, and of the run's GPU time so far.
+
+    Null is what is not known; money without a price of the project.
+    """
+
+    seconds_of_1000_steps: float | str | None
+    gpu_seconds: float | str | None
+    money: float | str | None
+    currency: str
+
+
 class GainOut(Schema):
     """Factors of throughput: 1.5 is half as fast again."""
 
@@ -56,16 +76,22 @@ class GainOut(Schema):
     likely: float | str
     basis: str
     next_limit: str
+    saves: SavedOut | None
 
 
 class FindingOut(RuleOut):
-    """`symptoms` are findings that this one explains."""
+    """`symptoms` are findings that this one explains.
+
+    `comes_after` is the rule whose finding has to be cured before the cure of this one
+    helps; null: none.
+    """
 
     scope: str
     summary: str
     severity: str
     confidence: float
     is_primary: bool
+    comes_after: str | None
     since: datetime
     changed_at: datetime
     cleared_at: datetime | None
@@ -75,6 +101,25 @@ class FindingOut(RuleOut):
     disproof: str
     gain: GainOut | None
     symptoms: list[FindingOut]
+
+
+class LedgerOut(Schema):
+    """What time was used for: on every GPU that was held, or without any of the stages.
+
+    The seconds add up to all there was. Energy is null where a GPU did not tell.
+    """
+
+    gpus: int
+    unit: str
+    seconds: dict[str, float | str]
+    energy_joules: float | str | None
+
+
+class PricedLedgerOut(LedgerOut):
+    """What it cost is null without a price of the project."""
+
+    money: float | str | None
+    currency: str
 
 
 class StageDiagnosisOut(Schema):
@@ -89,36 +134,90 @@ class StageDiagnosisOut(Schema):
     unanswered: list[UnansweredOut]
     not_applicable: list[RuleOut]
     failed: list[RuleOut]
+    ledger: LedgerOut | None
+    rules_version: str
 
 
 class DiagnosisOut(Schema):
+    """`rules_version` is that of now: stages with another were diagnosed with others.
+
+    `ledger` adds up the stages: those that held GPUs, or without any all of them."""
+
     stages: list[StageDiagnosisOut]
+    ledger: PricedLedgerOut | None
+    rules_version: str
 
 
 @router.get("/runs/{uuid:run_id}/diagnosis", response=DiagnosisOut)
 def read_diagnosis(request: ApiRequest, run_id: UUID) -> HttpResponse:
     """The newest diagnosis of each stage; one that was never diagnosed is absent."""
     run = readable_run(request.auth, run_id)
-    return json_response({"stages": [_stage(stage) for stage in diagnoses_of(run)]})
+    diagnoses = diagnoses_of(run)
+    ledger = run_ledger((each.ledger for each in diagnoses), run.project)
+    return json_response(
+        {
+            "stages": [_stage(each, run.project) for each in diagnoses],
+            "ledger": _priced(ledger),
+            "rules_version": rules_version(run.project),
+        }
+    )
 
 
-def _stage(diagnosis: StageDiagnosis) -> dict[str, object]:
+# Any: a row of the projects table, which endpoints do not import.
+def _stage(diagnosis: StageDiagnosis, project: Any) -> dict[str, object]:
+    def worth(gain: Gain | None) -> Worth | None:
+        return worth_of(
+            gain,
+            diagnosis.ledger,
+            diagnosis.steps_per_second,
+            project.gpu_hour_price,
+            project.currency,
+        )
+
     return {
         "stage": diagnosis.stage,
         "state": diagnosis.state,
         "diagnosed_at": diagnosis.diagnosed_at,
         "is_final": diagnosis.is_final,
         "step_count": diagnosis.step_count,
-        "findings": [_finding(finding) for finding in diagnosis.findings],
-        "cleared": [_finding(finding) for finding in diagnosis.cleared],
+        "findings": [_finding(each, worth) for each in diagnosis.findings],
+        "cleared": [_finding(each, worth) for each in diagnosis.cleared],
         "healthy": [_label(rule) for rule in diagnosis.healthy],
         "unanswered": [_unanswered(rule) for rule in diagnosis.unanswered],
         "not_applicable": [_label(rule) for rule in diagnosis.not_applicable],
         "failed": [_label(rule) for rule in diagnosis.failed],
+        "ledger": _ledger(diagnosis.ledger),
+        "rules_version": diagnosis.rules_version,
     }
 
 
-def _finding(finding: FindingView) -> dict[str, object]:
+def _ledger(ledger: Ledger | None) -> dict[str, object] | None:
+    if ledger is None:
+        return None
+    return {
+        "gpus": ledger.gpus,
+        "unit": GPU_SECONDS if ledger.gpus else SECONDS,
+        "seconds": {use.value: number(each) for use, each in ledger.seconds.items()},
+        "energy_joules": number(ledger.energy_joules),
+    }
+
+
+def _priced(ledger: LedgerView | None) -> dict[str, object] | None:
+    if ledger is None:
+        return None
+    return {
+        "gpus": ledger.gpus,
+        "unit": GPU_SECONDS if ledger.gpus else SECONDS,
+        "seconds": {part.use: number(part.seconds) for part in ledger.parts},
+        "energy_joules": number(ledger.energy_joules),
+        "money": number(ledger.money),
+        "currency": ledger.currency,
+    }
+
+
+def _finding(
+    finding: FindingView, worth: Callable[[Gain | None], Worth | None]
+) -> dict[str, object]:
     return {
         "rule": finding.rule,
         "title": finding.title,
@@ -127,6 +226,7 @@ def _finding(finding: FindingView) -> dict[str, object]:
         "severity": finding.severity,
         "confidence": finding.confidence,
         "is_primary": finding.is_primary,
+        "comes_after": finding.comes_after.name if finding.comes_after else None,
         "since": finding.since,
         "changed_at": finding.changed_at,
         "cleared_at": finding.cleared_at,
@@ -142,8 +242,8 @@ def _finding(finding: FindingView) -> dict[str, object]:
             for recommendation in finding.recommendations
         ],
         "disproof": finding.disproof,
-        "gain": _gain(finding.gain),
-        "symptoms": [_finding(symptom) for symptom in finding.symptoms],
+        "gain": _gain(finding.gain, worth(finding.gain)),
+        "symptoms": [_finding(symptom, worth) for symptom in finding.symptoms],
     }
 
 
@@ -157,7 +257,7 @@ def _evidence(evidence: Evidence) -> dict[str, object]:
     }
 
 
-def _gain(gain: Gain | None) -> dict[str, object] | None:
+def _gain(gain: Gain | None, saved: Worth | None) -> dict[str, object] | None:
     if gain is None:
         return None
     return {
@@ -165,6 +265,18 @@ def _gain(gain: Gain | None) -> dict[str, object] | None:
         "likely": number(gain.likely),
         "basis": gain.basis,
         "next_limit": gain.next_limit,
+        "saves": _saved(saved),
+    }
+
+
+def _saved(worth: Worth | None) -> dict[str, object] | None:
+    if worth is None:
+        return None
+    return {
+        "seconds_of_1000_steps": number(worth.seconds),
+        "gpu_seconds": number(worth.gpu_seconds),
+        "money": number(worth.money),
+        "currency": worth.currency,
     }
 
 

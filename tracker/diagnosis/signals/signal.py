@@ -53,11 +53,15 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """Readings of one probe in order of time; `quality` as the agent describes it."""
+    """Readings of one probe in order of time; `quality` as the agent describes it.
+
+    `interval_seconds` is how far apart they were read, where some are left out here.
+    """
 
     times: Times
     values: Array
     quality: float = USUAL_QUALITY
+    interval_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

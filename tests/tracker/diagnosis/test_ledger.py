@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import SECOND, START, samples, stage, steps
+from tracker.diagnosis.ledger import keep_ledger
+from tracker.diagnosis.measurements import Measurements, Window
+from tracker.diagnosis.signals import Samples
+from tracker.diagnosis.uses import Ledger, Use
+
+# Ten steps a second for half a minute.
+LOOP = steps(total=0.1, waiting=0.04, count=300)
+
+
+def window(seconds: float, *, before: float = 0.0) -> Window:
+    return Window(START - int(before * SECOND), START + int(seconds * SECOND))
+
+
+def known(ledger: Ledger) -> dict[str, float]:
+    return {
+        str(use): round(value, 2)
+        for use, value in ledger.seconds.items()
+        if round(value, 2)
+    }
+
+
+def span(end: float, seconds: float) -> Samples:
+    times = np.array([START + int(end * SECOND)])
+    return Samples(times, np.array([seconds]))
+
+
+def test_time_of_a_stage_without_gpus_is_its_own():
+    ledger = keep_ledger(stage(step_rows=LOOP), window(30))
+
+    assert ledger.gpus == 0
+    assert known(ledger) == {"useful": 18, "data_wait": 12}
+
+
+def test_time_is_counted_on_every_gpu():
+    ledger = keep_ledger(stage(step_rows=LOOP, gpus=4, gpu_percent=10.0), window(30))
+
+    assert ledger.gpus == 4
+    assert known(ledger) == {"useful": 4 * 18, "data_wait": 4 * 12}
+
+
+def test_machines_have_as_many_gpus_each():
+    loop = stage(step_rows=LOOP, gpus=4, gpu_percent=10.0)
+    ledger = keep_ledger(loop, window(30), machines=2)
+
+    assert ledger.gpus == 8
+    assert ledger.total == pytest.approx(8 * 30)
+
+
+def test_waiting_that_the_gpu_does_not_see_costs_nothing():
+    ledger = keep_ledger(stage(step_rows=LOOP, gpus=1, gpu_percent=90.0), window(30))
+
+    assert known(ledger) == {"useful": 27, "data_wait": 3}
+
+
+def test_phases_of_steps_count_as_what_they_are_named():
+    phases = {"forward": 0.02, "h2d": 0.01, "all_reduce": 0.02, "evaluate": 0.005}
+    ledger = keep_ledger(stage(step_rows=LOOP, phases=phases), window(30))
+
+    assert known(ledger) == {
+        "useful": 7.5,
+        "data_wait": 12,
+        "copy": 3,
+        "communication": 6,
+        "evaluation": 1.5,
+    }
+
+
+def test_parts_that_are_longer_than_the_step_are_scaled():
+    phases = {"h2d": 0.1, "all_reduce": 0.1}
+    ledger = keep_ledger(stage(step_rows=LOOP, phases=phases), window(30))
+
+    assert ledger.total == pytest.approx(30)
+    assert ledger.seconds[Use.USEFUL] == 0
+
+
+def test_what_lies_around_the_steps_is_told_apart():
+    halves = np.concatenate([np.full(150, 0.1), [10.1], np.full(149, 0.1)])
+    ends = START + (np.cumsum(halves) * SECOND).astype(np.int64)
+    loop = replace(LOOP, times=ends)
+    readings = {"job_cpu_cores": np.concatenate([np.full(45, 1.0), np.full(15, 0.0)])}
+    ledger = keep_ledger(stage(step_rows=loop, sampled=readings), window(60, before=5))
+
+    assert known(ledger) == {
+        "useful": 18,
+        "data_wait": 12,
+        "initialisation": 5,
+        "boundary": 10,
+        # The last five of the twenty after the loop were work of some kind.
+        "idle": 15,
+        "unknown": 5,
+    }
+
+
+def test_phases_outside_of_steps_are_taken_out_of_the_gap():
+    spans = {"evaluate": span(40, 8), "save": span(45, 5), "plot": span(46, 1)}
+    ledger = keep_ledger(stage(step_rows=LOOP, spans=spans), window(50))
+
+    assert known(ledger) == {
+        "useful": 18,
+        "data_wait": 12,
+        "evaluation": 8,
+        "checkpoint": 5,
+        "boundary": 1,
+        "unknown": 6,
+    }
+
+
+def test_steps_of_an_evaluation_are_evaluation():
+    spans = {"evaluate": span(30, 10)}
+    ledger = keep_ledger(stage(step_rows=LOOP, spans=spans), window(30))
+
+    assert known(ledger) == {"useful": 12, "data_wait": 8, "evaluation": 10}
+
+
+def test_phases_that_overlap_count_once():
+    spans = {"evaluate": span(40, 8), "checkpoint": span(41, 6)}
+    ledger = keep_ledger(stage(step_rows=LOOP, spans=spans), window(41))
+
+    assert ledger.total == pytest.approx(41)
+    assert ledger.seconds[Use.EVALUATION] + ledger.seconds[Use.CHECKPOINT] == (
+        pytest.approx(9)
+    )
+
+
+def test_a_gpu_that_does_nothing_while_others_work_is_idle():
+    loop = stage(step_rows=LOOP, gpus=2, gpu_percent=95.0)
+    unused = {**loop.gpus[1], "gpu_utilization_percent": samples(np.zeros(30))}
+    ledger = keep_ledger(replace(loop, gpus={0: loop.gpus[0], 1: unused}), window(30))
+
+    assert ledger.seconds[Use.IDLE] == pytest.approx(30)
+
+
+def test_without_steps_readings_of_the_gpu_tell():
+    busy = np.concatenate([np.full(40, 80.0), np.zeros(20)])
+    ledger = keep_ledger(
+        stage(step_rows=steps(count=0), gpus=1, gpu_percent=busy), window(60)
+    )
+
+    assert known(ledger) == {"useful": 40, "idle": 20}
+
+
+def test_without_any_reading_nothing_is_guessed():
+    ledger = keep_ledger(Measurements(), window(60))
+
+    assert known(ledger) == {"unknown": 60}
+
+
+def test_time_that_nobody_measured_is_unknown():
+    ticks = np.concatenate([np.arange(1, 31), np.arange(630, 661)])
+    readings = Samples(START + ticks * SECOND, np.full(len(ticks), 1.0))
+    later = replace(LOOP, times=LOOP.times + 630 * SECOND)
+    both = replace(
+        LOOP,
+        numbers=np.arange(600.0),
+        times=np.concatenate([LOOP.times, later.times]),
+        columns={name: np.tile(c, 2) for name, c in LOOP.columns.items()},
+    )
+    loop = Measurements(both, samples={"job_cpu_cores": readings}, gpu_count=0)
+
+    ledger = keep_ledger(loop, window(660))
+
+    assert known(ledger) == {"useful": 36, "data_wait": 24, "unknown": 600}
+
+
+def test_what_came_after_the_last_checkpoint_of_a_failure_is_lost():
+    spans = {"checkpoint": span(20, 1)}
+    loop = stage(step_rows=LOOP, gpus=2, gpu_percent=50.0, spans=spans)
+
+    ledger = keep_ledger(loop, window(30), has_failed=True)
+
+    assert ledger.seconds[Use.LOST] == pytest.approx(20)
+    assert ledger.total == pytest.approx(60)
+
+
+def test_a_failure_without_a_known_checkpoint_loses_nothing_that_is_known():
+    ledger = keep_ledger(stage(step_rows=LOOP), window(30), has_failed=True)
+
+    assert ledger.seconds[Use.LOST] == 0
+
+
+def test_energy_is_known_if_every_gpu_tells():
+    counted = np.arange(0.0, 3000.0, 100.0)
+    loop = stage(step_rows=LOOP, gpus=2, gpu={"gpu_energy_joules": counted})
+    one = {0: loop.gpus[0], 1: {}}
+
+    assert keep_ledger(loop, window(30)).energy_joules == pytest.approx(5800)
+    assert keep_ledger(replace(loop, gpus=one), window(30)).energy_joules is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_add_up_to_all_of_it_whatever_was_measured(seed):
+    random = np.random.default_rng(seed)
+    count = int(random.integers(0, 60))
+    loop = steps(total=random.gamma(2, 0.2, count), waiting=0.1, count=count)
+    spans = {
+        name: Samples(
+            np.sort(START + random.integers(0, 60, 5) * SECOND), random.gamma(2, 3, 5)
+        )
+        for name in ("evaluate", "save", "odd")
+    }
+    measured = stage(
+        step_rows=loop, gpus=int(random.integers(0, 3)), spans=spans,
+        phases={"copy": random.gamma(2, 0.2, count)},
+    )  # fmt: skip
+    within = window(float(random.integers(0, 50)), before=float(random.integers(0, 9)))
+    ledger = keep_ledger(measured, within, has_failed=bool(seed % 2))
+
+    assert ledger.total == pytest.approx(within.seconds * max(1, ledger.gpus))
+    assert min(ledger.seconds.values()) >= 0

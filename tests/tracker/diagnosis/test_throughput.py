@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.tracker.diagnosis.stages import SECOND, START, stage, steps, with_facts
+from tracker.diagnosis.measurements import Measurements, Window
+from tracker.diagnosis.throughput import throughput_of
+
+LOOP = stage(step_rows=steps(total=0.1, count=300))
+WHOLE = Window(START, START + 30 * SECOND)
+
+
+def test_counts_steps_per_second_of_steps():
+    speed = throughput_of(LOOP, WHOLE)
+
+    assert speed is not None
+    assert speed.steps == pytest.approx(10)
+    assert speed.examples is None
+
+
+def test_counts_examples_by_the_batches_or_as_the_loader_says():
+    counted = replace(
+        LOOP,
+        steps=replace(
+            LOOP.steps,
+            columns={**LOOP.steps.columns, "step_examples": np.full(300, 8.0)},
+        ),
+    )
+    told = with_facts(LOOP, batch_size=16.0)
+
+    by_batch, by_loader = throughput_of(counted, WHOLE), throughput_of(told, WHOLE)
+
+    assert by_batch is not None
+    assert by_batch.examples == pytest.approx(80)
+    assert by_loader is not None
+    assert by_loader.examples == pytest.approx(160)
+
+
+def test_is_unknown_without_steps_or_a_window():
+    assert throughput_of(Measurements(), WHOLE) is None
+    assert throughput_of(LOOP, None) is None

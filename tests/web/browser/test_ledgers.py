@@ -1,0 +1,41 @@
+"""The pages of GPU hours and of rules, in a browser."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.builders import make_project
+from tests.web.browser.accessibility import violations
+from tests.web.sample_run import make_sample_run
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PROJECT = "/w/ada-workspace/vision/"
+
+
+@pytest.fixture
+def run(ada):
+    return make_sample_run(make_project(ada), has_gpu=True)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["gpu-hours?days=all", "settings", "settings/rules?saved=data-wait-dominates"],
+)
+def test_nothing_stands_in_the_way_of_assistive_technology(visit, ada, run, path):
+    page = visit(PROJECT + path, ada)
+
+    assert violations(page) == []
+    assert page.locator("h1").count() == 1
+
+
+def test_a_limit_is_changed_and_taken_back_by_keyboard(visit, ada, run):
+    page = visit(PROJECT + "settings/rules", ada)
+    page.locator("summary", has_text="Training waits for data").press("Enter")
+    field = page.get_by_label("notable share").first
+    field.fill("0.3")
+    field.press("Enter")
+
+    expect(page.get_by_role("status")).to_contain_text("Saved")
+    expect(page.get_by_text("1 rule differs here")).to_be_visible()
+    page.get_by_role("button", name="Reset").press("Enter")
+    expect(page.get_by_text("differs here")).to_have_count(0)

@@ -1,0 +1,40 @@
+import math
+
+import pytest
+
+from web.templatetags.ledger import gpu_time, kilowatt_hours, money, place, tenths
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_of_gpus", "text"),
+    [
+        (None, True, "–"),
+        (math.nan, True, "–"),
+        (90, True, "1 min 30 s × GPU"),
+        (90, False, "1 min 30 s"),
+        (45_000, True, "12.5 GPU-h"),
+        (0, True, "0 ms × GPU"),
+    ],
+)
+def test_gpu_time(seconds, is_of_gpus, text):
+    assert gpu_time(seconds, is_of_gpus) == text
+
+
+def test_money_and_energy():
+    assert money(None, "EUR") == "–"
+    assert money(2, "EUR") == "2.00 EUR"
+    assert money(12_345.6, "EUR").replace("\u202f", "") == "12346 EUR"
+    assert kilowatt_hours(2.3456) == "2.35 kWh"
+    assert kilowatt_hours(None) == "–"
+
+
+def test_places_are_written_as_svg_reads_them():
+    assert place(0.12345) == "0.1234" or place(0.12345) == "0.1235"
+
+
+def test_shares_keep_the_digit_that_makes_them_add_up():
+    assert [tenths(share) for share in (0.377, 0.615, 0.008)] == [
+        "37.7 %",
+        "61.5 %",
+        "0.8 %",
+    ]

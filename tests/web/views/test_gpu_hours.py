@@ -1,0 +1,143 @@
+"""Where GPU hours go: a run's, a project's, and what they cost."""
+
+import pytest
+
+from tests.builders import make_project, make_run
+from tests.web.sample_run import make_sample_run
+from tracker.models import Finding, Member, Role, User
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def project(member):
+    return make_project(member)
+
+
+@pytest.fixture
+def owner(client_of, member):
+    return client_of(member)
+
+
+def address(project, page):
+    return f"/w/{project.workspace.slug}/{project.slug}/{page}"
+
+
+def text_of(client, path):
+    response = client.get(path)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_a_run_says_where_its_gpu_time_went(project, owner):
+    run = make_sample_run(project, has_gpu=True)
+
+    text = text_of(owner, f"/runs/{run.id}/")
+
+    assert "Where GPU time went" in text
+    assert "waiting for data" in text
+    assert "use--data_wait" in text
+    assert "GPU-h" in text or "× GPU" in text
+
+
+def test_a_run_without_a_gpu_says_so(project, owner):
+    text = text_of(owner, f"/runs/{make_sample_run(project).id}/")
+
+    assert "Where time went" in text
+    assert "all, without a GPU" in text
+
+
+def test_a_run_that_nobody_diagnosed_shows_no_ledger(project, owner):
+    assert "ledger" not in text_of(owner, f"/runs/{make_run(project).id}/").replace(
+        "ledger.css", ""
+    )
+
+
+def test_a_project_says_who_used_its_gpus_for_what(project, owner):
+    make_sample_run(project, has_gpu=True)
+
+    text = text_of(owner, address(project, "gpu-hours?days=all"))
+
+    assert ">ada</bdi>" in text
+    assert "between epochs" in text or "waiting for data" in text
+    assert "With a price of a GPU-hour" in text
+
+
+def test_a_project_without_gpu_time_says_what_would_appear(project, owner):
+    make_sample_run(project)
+
+    assert "No GPU time is known" in text_of(owner, address(project, "gpu-hours"))
+
+
+def test_old_runs_are_left_out_unless_asked_for(project, owner):
+    make_sample_run(project, has_gpu=True)
+
+    assert "No GPU time is known" in text_of(
+        owner, address(project, "gpu-hours?days=7")
+    )
+    assert ">ada</bdi>" in text_of(owner, address(project, "gpu-hours?days=all"))
+
+
+def test_money_is_shown_with_a_price(project, owner):
+    run = make_sample_run(project, has_gpu=True)
+    settings = address(project, "settings")
+
+    saved = owner.post(settings, {"gpu_hour_price": "30", "currency": "EUR"})
+
+    assert saved.status_code == 302
+    # Two GPUs for two minutes.
+    assert "2.00 EUR" in text_of(owner, f"/runs/{run.id}/")
+    assert "2.00 EUR" in text_of(owner, address(project, "gpu-hours?days=all"))
+    assert (
+        owner.post(settings, {"gpu_hour_price": "", "currency": ""}).status_code == 302
+    )
+    assert "EUR" not in text_of(owner, f"/runs/{run.id}/")
+
+
+@pytest.mark.parametrize(
+    ("price", "currency"),
+    [("much", "EUR"), ("nan", "EUR"), ("-1", "EUR"), ("2", ""), ("2", "x" * 9)],
+)
+def test_a_price_that_is_none_is_refused_and_kept_in_the_form(
+    project, owner, price, currency
+):
+    response = owner.post(
+        address(project, "settings"), {"gpu_hour_price": price, "currency": currency}
+    )
+
+    project.refresh_from_db()
+    assert response.status_code == 400
+    assert f'value="{price}"' in response.content.decode()
+    assert project.gpu_hour_price is None
+
+
+def test_who_does_not_own_the_project_sees_no_form(project, owner, client_of):
+    editor = User.objects.create(username="eve")
+    made = Member.objects.create(
+        workspace=project.workspace, user=editor, role=Role.EDITOR
+    )
+    client = client_of(made)
+
+    assert "No price of a GPU-hour is known" in text_of(
+        client, address(project, "settings")
+    )
+    refused = client.post(
+        address(project, "settings"), {"gpu_hour_price": "1", "currency": "EUR"}
+    )
+    assert refused.status_code == 403
+
+
+def test_strangers_see_nothing(project, client_of, stranger):
+    assert client_of(stranger).get(address(project, "gpu-hours")).status_code == 404
+
+
+def test_a_finding_says_what_has_to_be_cured_first(project, owner):
+    run = make_sample_run(project)
+    finding = Finding.objects.filter(run=run, is_primary=True).get()
+    finding.body["judgement"]["comes_after"] = "gpu-memory-is-nearly-full"
+    finding.save()
+
+    text = text_of(owner, f"/runs/{run.id}/")
+
+    assert "Next, after: <a" in text
+    assert "GPU memory is nearly full</a>" in text

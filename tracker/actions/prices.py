@@ -1,0 +1,31 @@
+"""What a project says an hour of a GPU costs."""
+
+from __future__ import annotations
+
+import math
+
+from tracker.errors import InvalidInput
+from tracker.models import Project
+
+HIGHEST_PRICE = 1e9
+CURRENCY_LENGTH = 8
+
+
+def set_price(project: Project, price: float | None, currency: str) -> None:
+    """Note the price of a GPU-hour and its currency; None: it is not known."""
+    if price is not None and not (math.isfinite(price) and 0 <= price <= HIGHEST_PRICE):
+        raise InvalidInput(
+            "gpu_hour_price", f"must be a number from 0 to {HIGHEST_PRICE:g}, or empty"
+        )
+    currency = currency.strip()
+    if price is not None and not _is_currency(currency):
+        raise InvalidInput(
+            "currency", f"must be 1 to {CURRENCY_LENGTH} characters, such as EUR"
+        )
+    project.gpu_hour_price = price
+    project.currency = "" if price is None else currency
+    project.save(update_fields=["gpu_hour_price", "currency"])
+
+
+def _is_currency(text: str) -> bool:
+    return 1 <= len(text) <= CURRENCY_LENGTH and text.isprintable()

@@ -1,0 +1,215 @@
+"""Where GPU time went: of a stage, of a run, of a project and each of its members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Case, Count, F, FloatField, Q, Sum, Value, When
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce
+
+from tracker.diagnosis.uses import Ledger, Use, added_up, shares
+from tracker.models import Diagnosis, Project
+
+HOUR = 3_600.0
+JOULES_OF_A_KILOWATT_HOUR = 3.6e6
+MOST_RUNS = 20
+MOST_MEMBERS = 100
+
+LABELS = {
+    Use.USEFUL: "useful work",
+    Use.DATA_WAIT: "waiting for data",
+    Use.COMMUNICATION: "communication",
+    Use.COPY: "copying to the GPU",
+    Use.BOUNDARY: "between epochs and loops",
+    Use.EVALUATION: "evaluation",
+    Use.CHECKPOINT: "checkpoints",
+    Use.INITIALISATION: "initialisation",
+    Use.IDLE: "held but idle",
+    Use.LOST: "lost after the last checkpoint",
+    Use.UNKNOWN: "not measured",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerPart:
+    use: str
+    label: str
+    seconds: float
+    share: float  # shares of a ledger add up to exactly 1
+    before: float  # the shares of the parts before it
+    money: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerView:
+    """Time by use; `is_of_gpus` is false where seconds are those of stages without GPU.
+
+    Money is None without a price of the project, energy where it was not measured.
+    """
+
+    parts: tuple[LedgerPart, ...]
+    seconds: float
+    gpus: int
+    money: float | None
+    currency: str
+    energy_joules: float | None
+
+    @property
+    def is_of_gpus(self) -> bool:
+        return self.gpus > 0
+
+    @property
+    def hours(self) -> float:
+        return self.seconds / HOUR
+
+    @property
+    def kilowatt_hours(self) -> float | None:
+        if self.energy_joules is None:
+            return None
+        return self.energy_joules / JOULES_OF_A_KILOWATT_HOUR
+
+    @property
+    def useful_share(self) -> float:
+        return self.share_of.get(Use.USEFUL, 0.0)
+
+    @property
+    def largest_waste(self) -> LedgerPart | None:
+        rest = [part for part in self.parts if part.use in _wasted()]
+        return max(rest, key=lambda part: part.seconds, default=None)
+
+    @property
+    def share_of(self) -> dict[str, float]:
+        return {part.use: part.share for part in self.parts}
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLedger:
+    name: str  # "" for runs that nobody is known to have made
+    run_count: int
+    ledger: LedgerView
+
+
+@dataclass(frozen=True, slots=True)
+class RunLedger:
+    run_id: UUID
+    name: str
+    ledger: LedgerView
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectLedger:
+    """`total` is None where no stage that held a GPU was diagnosed."""
+
+    total: LedgerView | None
+    members: list[MemberLedger]
+    wasteful: list[RunLedger]  # those that spent most on other than useful work
+
+
+def ledger_from(row: Mapping[str, Any] | None) -> Ledger | None:
+    """Return what a diagnosis kept; None: nothing."""
+    if not row:
+        return None
+    seconds = {use: float(row.get(use.value) or 0.0) for use in Use}
+    energy = row.get("energy_joules")
+    return Ledger(
+        int(row.get("gpus") or 0), seconds, None if energy is None else float(energy)
+    )
+
+
+def view_of(ledger: Ledger | None, project: Project) -> LedgerView | None:
+    if ledger is None or not ledger.total > 0:
+        return None
+    price = project.gpu_hour_price if ledger.gpus else None
+    parts, before = [], 0.0
+    for use, share in shares(ledger.seconds).items():
+        seconds = ledger.seconds[use]
+        money = None if price is None else price * seconds / HOUR
+        parts.append(LedgerPart(use.value, LABELS[use], seconds, share, before, money))
+        before += share
+    return LedgerView(
+        parts=tuple(part for part in parts if part.seconds > 0),
+        seconds=ledger.total,
+        gpus=ledger.gpus,
+        money=None if price is None else price * ledger.total / HOUR,
+        currency=project.currency,
+        energy_joules=ledger.energy_joules,
+    )
+
+
+def run_ledger(stages: Iterable[Ledger | None], project: Project) -> LedgerView | None:
+    """Add up a run's stages: those that held GPUs, or without any all of them."""
+    known = [ledger for ledger in stages if ledger is not None]
+    held = [ledger for ledger in known if ledger.gpus]
+    return view_of(added_up(held or known), project)
+
+
+def project_ledger(project: Project, *, since: datetime | None = None) -> ProjectLedger:
+    """Add up what runs of a project held GPUs for; of those that began since then."""
+    kept = _of_project(project, since)
+    members = [
+        MemberLedger(row["name"], row["runs"], view)
+        for row in _summed(
+            kept.values(name=Coalesce(F("run__made_by__username"), Value(""))),
+            runs=Count("run", distinct=True),
+        ).order_by("-total", "name")[:MOST_MEMBERS]
+        if (view := view_of(_ledger_of(row), project)) is not None
+    ]
+    runs = _summed(kept.values("run_id", name=F("run__name")))
+    wasteful = [
+        RunLedger(row["run_id"], row["name"], view)
+        for row in runs.order_by("-wasted", "run_id")[:MOST_RUNS]
+        if (view := view_of(_ledger_of(row), project)) is not None
+    ]
+    whole = kept.aggregate(**_sums())
+    return ProjectLedger(view_of(_ledger_of(whole), project), members, wasteful)
+
+
+# Any: querysets and rows of sums.
+def _of_project(project: Project, since: datetime | None) -> Any:
+    kept = Diagnosis.objects.filter(
+        run__project=project, run__trashed_at=None, ledger__isnull=False
+    ).annotate(gpus=_number("gpus"))
+    if since is not None:
+        kept = kept.filter(Q(run__started_at__gte=since) | Q(run__started_at=None))
+    return kept.filter(gpus__gt=0).order_by()
+
+
+def _number(key: str) -> Cast:
+    return Cast(KT(f"ledger__{key}"), FloatField())
+
+
+def _seconds(use: Use) -> Coalesce:
+    return Coalesce(_number(use.value), Value(0.0))
+
+
+def _sums() -> dict[str, Any]:
+    sums: dict[str, Any] = {use.value: Sum(_seconds(use)) for use in Use}
+    # Where one stage did not tell, the sum would be less than all.
+    is_told = When(ledger__energy_joules=None, then=Value(None))
+    energy = Case(is_told, default=_number("energy_joules"), output_field=FloatField())
+    return {**sums, "energy_joules": Sum(energy)}
+
+
+def _summed(rows: Any, **more: Any) -> Any:
+    wasted = sum((_seconds(use) for use in _wasted()), Value(0.0))
+    total = sum((_seconds(use) for use in Use), Value(0.0))
+    return rows.annotate(
+        **_sums(),
+        wasted=Sum(wasted, output_field=FloatField()),
+        total=Sum(total, output_field=FloatField()),
+        **more,
+    )
+
+
+def _wasted() -> Sequence[Use]:
+    return [use for use in Use if use not in (Use.USEFUL, Use.UNKNOWN)]
+
+
+def _ledger_of(row: Mapping[str, Any]) -> Ledger | None:
+    # How many GPUs differs from run to run; that there were some is what counts.
+    return ledger_from({**row, "gpus": 1})

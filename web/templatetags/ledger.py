@@ -1,0 +1,84 @@
+"""Time, money and energy of a waste ledger as people read them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from django import template
+
+from tracker.diagnosis.finding import Gain
+from tracker.queries.diagnoses import StageDiagnosis
+from tracker.queries.worth import Worth, worth_of
+from web.templatetags.format import UNKNOWN, duration, number
+
+register = template.Library()
+
+HOUR = 3_600
+CENT_DIGITS = 2
+# Beyond this, nobody counts cents.
+WHOLE_FROM = 1_000
+SIGNIFICANT_DIGITS = 3
+
+
+@register.filter
+def place(share: float) -> str:
+    """Show a share as SVG reads it, whatever the language of the page."""
+    return f"{share:.4f}"
+
+
+@register.filter
+def tenths(share: float) -> str:
+    """Show a share to a tenth of a percent, so that those of a ledger add up to 100."""
+    return f"{share * 100:.1f} %"
+
+
+@register.filter
+def gpu_time(seconds: float | None, is_of_gpus: bool) -> str:
+    """Show GPU-seconds as hours from an hour on: 12.5 GPU-h."""
+    if seconds is None or not math.isfinite(seconds):
+        return UNKNOWN
+    if not is_of_gpus:
+        return duration(seconds)
+    if seconds < HOUR:
+        return f"{duration(seconds)} × GPU"
+    return f"{number(_rounded(seconds / HOUR))} GPU-h"
+
+
+@register.filter
+def money(amount: float | None, currency: str) -> str:
+    if amount is None or not math.isfinite(amount):
+        return UNKNOWN
+    if abs(amount) >= WHOLE_FROM:
+        return f"{number(round(amount))} {currency}".rstrip()
+    return f"{amount:.{CENT_DIGITS}f} {currency}".rstrip()
+
+
+@register.filter
+def kilowatt_hours(amount: float | None) -> str:
+    if amount is None or not math.isfinite(amount):
+        return UNKNOWN
+    return f"{number(_rounded(amount))} kWh"
+
+
+# Any: a row of the projects table, which pages do not import.
+@register.simple_tag
+def worth(gain: Gain | None, diagnosis: StageDiagnosis, project: Any) -> Worth | None:
+    """Return what a likely fix saves; None where nothing is promised."""
+    return worth_of(
+        gain,
+        diagnosis.ledger,
+        diagnosis.steps_per_second,
+        project.gpu_hour_price,
+        project.currency,
+    )
+
+
+@register.filter
+def typed(value: float) -> str:
+    """Write a number as a field takes it, with all of its digits."""
+    return f"{value:d}" if isinstance(value, int) else f"{value:.15g}"
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
