@@ -71,7 +71,7 @@ QUANTITIES = (
         "Q16",
         "what it costs",
         (),
-        ("decisions/0024-waste-ledger.md",),
+        ("how-to/see-where-gpu-time-goes.md",),
     ),
 )
 
@@ -149,7 +149,7 @@ ADVICE = (
         "K37",
         "look at the whole way from data to inference",
         ("P1", "P2", "P3"),
-        ("decisions/0024-waste-ledger.md",),
+        ("how-to/see-where-gpu-time-goes.md",),
     ),
 )
 
