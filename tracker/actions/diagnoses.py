@@ -27,7 +27,7 @@ from tracker.queries.signals import read_measurements
 
 # Live runs that are diagnosed each time it is asked for: so many cost a small part of a
 # worker's processor.
-LIVE_AT_ONCE = 150
+LIVE_AT_ONCE = 60
 
 # A finding that comes and goes for days must not fill its row.
 LONGEST_HISTORY = 100

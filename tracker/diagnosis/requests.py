@@ -13,16 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.measurements import MICROSECONDS
 from tracker.diagnosis.phases import PhaseKind, kind_of_phase
 from tracker.diagnosis.signals import Array, Samples, Times
 
 FEWEST_REQUESTS = 10
 
-# Clocks of phases within each other may differ by this.
-CLOCK_MICROSECONDS = 2_000
-
-PARTS = (PhaseKind.QUEUE, PhaseKind.LOAD_MODEL, PhaseKind.COMPUTE)
 
 NO_PARTS = (
     'the parts of a request: with run.phase("queue"): and with run.phase("compute"):'
@@ -38,8 +33,6 @@ class Requests:
     parts: Mapping[PhaseKind, Array]
     # How often each model was loaded, by the name of its phase.
     loads: Mapping[str, int]
-    # When the first request began, about; in microseconds since 1970.
-    first_began: int
 
     @property
     def count(self) -> int:
@@ -68,51 +61,25 @@ def measure_requests(spans: Mapping[str, Samples]) -> Requests | None:
         return None
 
     seconds = handled.values.copy()
-    found = {kind: _joined(spans, kind) for kind in PARTS}
-    began = _first_began(handled, found)
     parts: dict[PhaseKind, Array] = {}
-    for kind, part in found.items():
+    for kind in (PhaseKind.QUEUE, PhaseKind.LOAD_MODEL, PhaseKind.COMPUTE):
+        part = _joined(spans, kind)
         if not len(part.times):
             continue
         parts[kind] = part.values
-        # What ended before the first request began is the start of the service.
-        counted = _after(part, began)
-        owner = np.searchsorted(handled.times, counted.times)
+        owner = np.searchsorted(handled.times, part.times)
         # What ends after the last request belongs to one that goes on.
         inside = owner < len(seconds)
-        np.add.at(seconds, owner[inside], counted.values[inside])
+        if kind is PhaseKind.LOAD_MODEL:
+            # Most services load before the first request, and none says when it began.
+            inside &= owner > 0
+        np.add.at(seconds, owner[inside], part.values[inside])
     loads = {
         name: len(span.values)
         for name, span in spans.items()
         if kind_of_phase(name) is PhaseKind.LOAD_MODEL
     }
-    return Requests(handled.times, seconds, parts, loads, began)
-
-
-def _first_began(handled: Samples, parts: Mapping[PhaseKind, Samples]) -> int:
-    """Return about when the first request began, in microseconds.
-
-    Between its parts lies no more than its own time, so a part that ended longer before
-    was over when the request came.
-    """
-    end = int(handled.times[0])
-    inside = [
-        (int(time), float(seconds))
-        for part in parts.values()
-        for time, seconds in zip(part.times, part.values, strict=True)
-        if time <= end
-    ]
-    began = end - handled.values[0] * MICROSECONDS
-    for time, seconds in sorted(inside, reverse=True):
-        if time < began - CLOCK_MICROSECONDS:
-            break
-        began -= seconds * MICROSECONDS
-    return int(began)
-
-
-def _after(part: Samples, began: int) -> Samples:
-    is_after = part.times >= began
-    return Samples(part.times[is_after], part.values[is_after])
+    return Requests(handled.times, seconds, parts, loads)
 
 
 def _joined(spans: Mapping[str, Samples], kind: PhaseKind) -> Samples:

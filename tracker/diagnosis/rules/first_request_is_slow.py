@@ -9,6 +9,8 @@ often, just when many wait.
 
 ## When it is wrong
 A first request that is larger than the others takes longer for its own sake.
+A model that is loaded within the first request is not told from one that was loaded
+before it, and not counted.
 Loads that fail are not seen: a phase does not say whether it ended with an exception.
 With requests that overlap, the first one's time is an estimate.
 
@@ -32,19 +34,16 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Severity,
 )
-from tracker.diagnosis.phases import PhaseKind, of_kind
-from tracker.diagnosis.requests import Requests, measure_requests
+from tracker.diagnosis.requests import measure_requests
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_above
-from tracker.diagnosis.wording import duration, percent
+from tracker.diagnosis.wording import duration
 
 SPAN = Span.STAGE
 
 SLOW_FACTOR = 5.0
 SLOW_SECONDS = 1.0  # longer than usual
-# Of the first request: loading is named as the cause above.
-LOADING_SHARE = 0.50
 
 
 def check(requests: Mapping[str, Samples]) -> Answer:
@@ -55,17 +54,11 @@ def check(requests: Mapping[str, Samples]) -> Answer:
     if first < SLOW_FACTOR * usual or first - usual < SLOW_SECONDS or not usual > 0:
         return None
 
-    loading = _loading_within(requests, found) / first
-    why = (
-        f" {percent(loading)} of it is loading the model."
-        if loading >= LOADING_SHARE
-        else ""
-    )
     return Finding(
         severity=Severity.NOTICE,
         summary=(
             f"The first request took {duration(first)}, {first / usual:.3g} times as"
-            f" long as usual ({duration(usual)}).{why}"
+            f" long as usual ({duration(usual)})."
         ),
         evidence=(
             Evidence(
@@ -99,14 +92,4 @@ def check(requests: Mapping[str, Samples]) -> Answer:
         quality=MEASURED,
         margin=margin_above(first / usual, SLOW_FACTOR),
         corroboration=ALONE,
-    )
-
-
-def _loading_within(requests: Mapping[str, Samples], found: Requests) -> float:
-    """Return the seconds of loading that the first request waited for."""
-    loads = of_kind(requests, PhaseKind.LOAD_MODEL).values()
-    first, last = found.first_began, found.times[0]
-    return sum(
-        float(load.values[(load.times >= first) & (load.times <= last)].sum())
-        for load in loads
     )
