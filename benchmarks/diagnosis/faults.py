@@ -6,7 +6,8 @@ that a recording is labelled before the rule that it is for exists.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from benchmarks.diagnosis.healthy import HEALTHY_JOBS
 from benchmarks.diagnosis.job import Job
@@ -30,6 +31,20 @@ class Case:
     @property
     def is_healthy(self) -> bool:
         return not self.expects
+
+    def job_of(self, seed: int) -> Job:
+        return self.job.varied(seed)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedCase(Case):
+    """A fault's job with the fault cured, and the same in everything else."""
+
+    fault: Case = field(default_factory=lambda: Case("", ""))
+    change: Mapping[str, object] = field(default_factory=dict)
+
+    def job_of(self, seed: int) -> Job:
+        return replace(self.fault.job.varied(seed), **self.change)
 
 
 FAULTS = (
@@ -271,12 +286,46 @@ HEALTHY = tuple(
     for name, told, is_light, job in HEALTHY_JOBS
 )
 
+# What a reader of the finding would do, by the name of the fault.
+FIXES: dict[str, dict[str, object]] = {
+    "no-workers": {"workers": 1},
+    "one-worker": {"workers": 2},
+    "waiting-data-set": {"workers": 1},
+    "waiting-source": {"workers": 6},
+    "costly-preparation": {"prepare_cpu": 0.010},
+    "quota": {"quota_cores": 0.0, "workers": 2},
+    "storage-throughput": {"cold": "never"},
+    "small-files": {"cold": "never", "files": 50},
+    "remote-storage": {"remote": 0.0},
+    "bursts": {"prefetch": 8},
+    "epochs-restart-workers": {"restarts_workers": False},
+    "stalls": {"stall_every": 0},
+    "growing-steps": {"growth": 0.0},
+    "checkpoint-stalls": {"checkpoint_every": 600},
+    "long-evaluation": {"evaluate": 0.1},
+    "synchronising-log": {"log": 0.0},
+    "straggler": {"slow_rank_factor": 1.0},
+    "neighbours": {"neighbours": 0},
+}
+
+FIXED = tuple(
+    FixedCase(
+        f"{fault.name}-fixed",
+        f"{fault.name}, cured",
+        is_light=fault.is_light,
+        fault=fault,
+        change=FIXES[fault.name],
+    )
+    for fault in FAULTS
+    if fault.name in FIXES
+)
+
 CASES = FAULTS + HEALTHY
 
 
 def find_case(name: str) -> Case:
     """Return the case of that name."""
-    for case in CASES:
+    for case in CASES + FIXED:
         if case.name == name:
             return case
     raise SystemExit(f"there is no {name!r}; there are {[c.name for c in CASES]}")

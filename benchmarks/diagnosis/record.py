@@ -79,11 +79,16 @@ def tell(case: Case, seed: int) -> None:
 
 def record(case: Case, seed: int) -> int:
     """Run the job, keep its spools, and return how many bytes they take."""
+    return write_recording(run_job(case, seed))
+
+
+def run_job(case: Case, seed: int) -> Recording:
     with ExitStack() as stack:
+        wanted = case.job_of(seed)
         folder = stack.enter_context(tempfile.TemporaryDirectory())
-        given = stack.enter_context(cpu_quota(case.job.quota_cores))
-        given += stack.enter_context(remote_folder(case.job.varied(seed)))
-        stack.enter_context(neighbours(case.job.neighbours))
+        given = stack.enter_context(cpu_quota(wanted.quota_cores))
+        given += stack.enter_context(remote_folder(wanted))
+        stack.enter_context(neighbours(wanted.neighbours))
         job = subprocess.Popen(
             [
                 *(sys.executable, "-m", "benchmarks.diagnosis.trainer"),
@@ -93,7 +98,7 @@ def record(case: Case, seed: int) -> int:
                 **os.environ,
                 "SEAMARK_SPOOL": folder,
                 "SEAMARK_MODE": "offline",
-                "SEAMARK_SAMPLE_SECONDS": f"{case.job.sample_seconds:g}",
+                "SEAMARK_SAMPLE_SECONDS": f"{wanted.sample_seconds:g}",
             },
             stderr=subprocess.PIPE,
             text=True,
@@ -108,14 +113,13 @@ def record(case: Case, seed: int) -> int:
             ]
             for spool in find_spools(Path(folder))
         ]
-    recording = Recording(
+    return Recording(
         case=case.name,
         seed=seed,
         recorded_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
         cores=len(CORES),
         spools=spools,
     )
-    return write_recording(recording)
 
 
 def come_first() -> None:

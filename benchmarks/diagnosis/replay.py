@@ -7,6 +7,9 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 from uuid import uuid4
 
@@ -25,7 +28,7 @@ django.setup()
 from django.core.management import call_command  # noqa: E402
 
 from benchmarks.diagnosis.faults import find_case  # noqa: E402
-from benchmarks.diagnosis.recordings import read_recording  # noqa: E402
+from benchmarks.diagnosis.recordings import Recording, read_recording  # noqa: E402
 from benchmarks.diagnosis.verdicts import Found, Replayed  # noqa: E402
 from tests.builders import actor_of, make_member  # noqa: E402
 from tracker.actions.diagnoses import diagnose_run  # noqa: E402
@@ -46,14 +49,7 @@ def prepare() -> None:
 
 def replay(path: Path) -> Replayed:
     recording = read_recording(path)
-    # A workspace for each: all recordings of a case have one name.
-    actor = actor_of(make_member(f"{recording.case}-{recording.seed}"))
-    before = set(Run.objects.values_list("id", flat=True))
-    for body in recording.bodies():
-        store_batch(actor, uuid4(), body)
-    run = Run.objects.exclude(id__in=before).get()
-    diagnose_run(run.id)
-
+    run = ingest(recording)
     stage = Stage.objects.filter(run=run).order_by("id").last()
     measured = read_measurements(stage)
     unanswered = Diagnosis.objects.get(stage=stage).unanswered
@@ -71,6 +67,49 @@ def replay(path: Path) -> Replayed:
             for rule in failed.failed
         ),
         unanswered=tuple(NUMBERS[rule] for rule in unanswered if rule in NUMBERS),
+    )
+
+
+def ingest(recording: Recording) -> Run:
+    """Store and diagnose a recording as a run of its own."""
+    # A workspace for each: all recordings of a case have one name.
+    actor = actor_of(make_member(f"{recording.case}-{recording.seed}"))
+    before = set(Run.objects.values_list("id", flat=True))
+    for body in recording.bodies():
+        store_batch(actor, uuid4(), body)
+    run = Run.objects.exclude(id__in=before).get()
+    diagnose_run(run.id)
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a run's finding promised, and how fast the run was from end to end."""
+
+    rule: str
+    likely: float
+    bound: float
+    steps_per_second: float
+
+
+def promise_of(run: Run, numbers: Collection[str]) -> Promise:
+    """Return the promise of the primary finding, or of the first of these numbers."""
+    findings = sorted(
+        Finding.objects.filter(run=run, is_open=True),
+        key=lambda f: (f.is_primary, f.confidence),
+        reverse=True,
+    )
+    wanted = [f for f in findings if NUMBERS.get(f.rule) in numbers]
+    judgement = wanted[0].body["judgement"] if wanted else None
+    gain = judgement["finding"]["gain"] if judgement else None
+    stage = Stage.objects.filter(run=run).order_by("id").last()
+    times = read_measurements(stage).steps.times
+    seconds = (times[-1] - times[0]) / 1e6 if len(times) > 1 else nan
+    return Promise(
+        rule=NUMBERS.get(wanted[0].rule, "") if wanted else "",
+        likely=gain["likely"] if gain else nan,
+        bound=gain["bound"] if gain else nan,
+        steps_per_second=(len(times) - 1) / seconds,
     )
 
 

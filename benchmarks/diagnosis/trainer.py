@@ -46,7 +46,7 @@ def main() -> None:
         (options.group / "cgroup.procs").write_text(str(os.getpid()))
     if options.data:
         os.environ["SEAMARK_DATASET"] = str(options.data)
-    job = find_case(options.name).job.varied(options.seed)
+    job = find_case(options.name).job_of(options.seed)
     if options.seconds:
         job = replace(job, seconds=options.seconds)
 

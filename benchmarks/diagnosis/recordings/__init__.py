@@ -47,11 +47,13 @@ def exists(case: str, seed: int) -> bool:
     return path_of(case, seed).exists()
 
 
-def write_recording(recording: Recording) -> int:
+def write_recording(recording: Recording, folder: Path = HERE) -> int:
     """Keep a recording, and return its bytes."""
     packed = msgspec.msgpack.encode(recording)
     content = zstandard.ZstdCompressor(level=_LEVEL).compress(packed)
-    path_of(recording.case, recording.seed).write_bytes(content)
+    folder.mkdir(exist_ok=True)
+    path = folder / path_of(recording.case, recording.seed).name
+    path.write_bytes(content)
     return len(content)
 
 
