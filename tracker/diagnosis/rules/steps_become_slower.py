@@ -40,7 +40,7 @@ from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Fact, Samples
 from tracker.diagnosis.statistics import average, margin_above
-from tracker.diagnosis.steady import warm_up_steps
+from tracker.diagnosis.steady import FEWEST_WARM_UP_STEPS, warm_up_steps
 from tracker.diagnosis.trend import Trend, trend_of
 from tracker.diagnosis.wording import duration, percent
 
@@ -89,7 +89,7 @@ def check(
     cgroup_throttled_share: Samples | None = None,
     already_open: bool = False,
 ) -> Answer:
-    dropped = warm_up_steps(step_seconds)[0] if len(step_seconds) else 0
+    dropped = _warm_up(step_seconds)
     seconds = step_seconds[dropped:]
     if step_examples is not None:
         # The usual batch is the unit: one of twice the size may take twice as long.
@@ -116,6 +116,14 @@ def check(
         ),
     )
     return _finding(trend, average(seconds), dropped, part, companions)
+
+
+def _warm_up(step_seconds: Array) -> int:
+    if not len(step_seconds):
+        return 0
+    dropped, is_steady = warm_up_steps(step_seconds)
+    # Steps that grow all the time are never steady: their growth is no warm-up.
+    return dropped if is_steady else min(dropped, FEWEST_WARM_UP_STEPS)
 
 
 def _grown_part(trend: Trend, parts: Mapping[str, Array]) -> str:
