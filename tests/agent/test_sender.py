@@ -206,6 +206,7 @@ def test_a_server_that_accepts_and_never_answers_delays_the_end_by_little(monkey
     listener = socket.create_server(("127.0.0.1", 0))
     monkeypatch.setenv("SEAMARK_URL", f"http://127.0.0.1:{listener.getsockname()[1]}")
     monkeypatch.setenv("SEAMARK_TOKEN", TOKEN)
+    before = set(threading.enumerate())
     run = agent.init("r", monitor=False)
     run["a"].append(1.0)
     began = time.monotonic()
@@ -216,15 +217,21 @@ def test_a_server_that_accepts_and_never_answers_delays_the_end_by_little(monkey
     # Its request ends with the connection, and with it the daemon thread.
     listener.close()
     wait_until(
-        lambda: not any(t.name == "seamark-sender" for t in threading.enumerate())
+        lambda: (
+            not any(
+                thread.name == "seamark-sender"
+                for thread in set(threading.enumerate()) - before
+            )
+        )
     )
 
 
 def test_no_thread_is_left_behind(tracker):
+    before = set(threading.enumerate())
     for number in range(10):
         agent.init(f"r{number}").finish()
 
-    names = [thread.name for thread in threading.enumerate()]
+    names = [thread.name for thread in set(threading.enumerate()) - before]
     assert not [name for name in names if name.startswith("seamark")]
 
 

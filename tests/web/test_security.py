@@ -9,12 +9,14 @@ from django.apps import apps
 from django.conf import settings
 from django.test import Client
 from django.urls import get_resolver, reverse
+from django.utils import timezone
 
 from tests.builders import make_project, make_run, write_series
 from tracker.actions.access import make_sign_in_link, make_token
+from tracker.actions.channels import add_channel
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actor import Scope
-from tracker.models import Token
+from tracker.models import Finding, Stage, Token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -138,6 +140,22 @@ def test_nothing_changes_without_the_pages_own_token(path, headers, member):
     assert browser.session.get("_auth_user_id") == str(member.user.pk)
 
 
+def make_finding(run) -> int:
+    stage = Stage.objects.create(run=run, name="evaluate")
+    return Finding.objects.create(
+        run=run,
+        stage=stage,
+        rule="data-wait-dominates",
+        is_open=False,
+        severity="warning",
+        confidence=0.8,
+        title="Training waits for data",
+        body={},
+        opened_at=timezone.now(),
+        changed_at=timezone.now(),
+    ).id
+
+
 @pytest.fixture
 def addresses(member):
     """Every page's address, of things that exist, by the page's name."""
@@ -150,6 +168,10 @@ def addresses(member):
         "project": project.slug,
         "run_id": run.id,
         "ladder_id": create_ladder(project, "steps", [WantedRung(str(run.id))]).id,
+        "finding_id": make_finding(run),
+        "channel_id": add_channel(
+            project, "webhook", "https://chat.example.com/hook", "warning"
+        ).id,
         "token_id": Token.objects.get(name="laptop").id,
         "rule": "data-wait-dominates",
         "secret": make_sign_in_link(member.user),

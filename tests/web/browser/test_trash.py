@@ -82,7 +82,8 @@ def test_retention_is_set_and_said_back(visit, ada, project, run):
     page = visit("/w/ada-workspace/vision/settings", ada)
 
     page.get_by_label("Days of silence").fill("90")
-    page.get_by_role("button", name="Save").click()
+    kept = page.get_by_role("region", name="How long runs are kept")
+    kept.get_by_role("button", name="Save").click()
 
     expect(page.get_by_role("status")).to_contain_text("Saved.")
     expect(page.get_by_label("Days of silence")).to_have_value("90")
