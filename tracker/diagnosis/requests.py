@@ -64,15 +64,15 @@ def measure_requests(spans: Mapping[str, Samples]) -> Requests | None:
     parts: dict[PhaseKind, Array] = {}
     for kind in (PhaseKind.QUEUE, PhaseKind.LOAD_MODEL, PhaseKind.COMPUTE):
         part = _joined(spans, kind)
+        if kind is PhaseKind.LOAD_MODEL:
+            # Most services load before the first request, and none says when it began.
+            part = _after(part, int(handled.times[0]))
         if not len(part.times):
             continue
         parts[kind] = part.values
         owner = np.searchsorted(handled.times, part.times)
         # What ends after the last request belongs to one that goes on.
         inside = owner < len(seconds)
-        if kind is PhaseKind.LOAD_MODEL:
-            # Most services load before the first request, and none says when it began.
-            inside &= owner > 0
         np.add.at(seconds, owner[inside], part.values[inside])
     loads = {
         name: len(span.values)
@@ -80,6 +80,11 @@ def measure_requests(spans: Mapping[str, Samples]) -> Requests | None:
         if kind_of_phase(name) is PhaseKind.LOAD_MODEL
     }
     return Requests(handled.times, seconds, parts, loads)
+
+
+def _after(part: Samples, moment: int) -> Samples:
+    is_after = part.times > moment
+    return Samples(part.times[is_after], part.values[is_after])
 
 
 def _joined(spans: Mapping[str, Samples], kind: PhaseKind) -> Samples:
