@@ -88,12 +88,13 @@ def check(
         return None
 
     loads = sum(found.loads.values())
+    counted = max(1, found.times_of(PhaseKind.LOAD_MODEL))
     seconds = share * float(found.seconds.sum())
     return Finding(
         severity=Severity.CRITICAL if share >= CRITICAL_SHARE else Severity.WARNING,
         summary=(
             f"{loads} loads of a model for {found.count} requests, each"
-            f" {duration(seconds / loads)}: {percent(share)} of the requests' time."
+            f" {duration(seconds / counted)}: {percent(share)} of the requests' time."
         ),
         evidence=(
             Evidence(
