@@ -123,6 +123,15 @@ class FindingView:
     # Other GPUs of which the rule says the same.
     also_on: tuple[str, ...] = ()
 
+    @property
+    def all_symptoms(self) -> list[FindingView]:
+        """Return what it explains, and what that explains in turn."""
+        return [
+            found
+            for symptom in self.symptoms
+            for found in (symptom, *symptom.all_symptoms)
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class StageDiagnosis:

@@ -73,7 +73,7 @@ class StageSection:
 
 def is_sure(finding: FindingView) -> bool:
     """Whether it, or what it explains, is more than possible."""
-    labels = {finding.label, *(symptom.label for symptom in finding.symptoms)}
+    labels = {finding.label, *(symptom.label for symptom in finding.all_symptoms)}
     return labels != {Label.POSSIBLE}
 
 

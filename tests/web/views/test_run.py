@@ -215,6 +215,13 @@ def test_what_is_only_possible_is_folded_and_hides_no_health(project, page):
     assert text.index('id="possible-1"') < text.index("Too few processes load")
 
 
+def test_a_cause_is_shown_with_what_its_symptoms_explain(project, page):
+    text = page(make_sample_run(project))
+
+    assert "Explains 2 other findings" in text or "Explains 3 other findings" in text
+    assert "Training waits for data" in text
+
+
 def test_a_rule_speaks_once_for_all_gpus():
     found = [
         finding("gpu-is-the-limit", scope="gpu/0"),
