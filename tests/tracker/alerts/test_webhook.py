@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -69,6 +70,45 @@ def test_a_receiver_that_hangs_is_left(monkeypatch):
         port = server.getsockname()[1]
         with pytest.raises(NotDelivered, match="did not answer"):
             post(f"http://127.0.0.1:{port}/", "secret", MESSAGE, HOME)
+
+
+@pytest.mark.parametrize("hosts", [HOME, ["127.0.0.2"]])
+def test_a_receiver_that_trickles_is_left_in_time(monkeypatch, hosts):
+    """Each byte comes soon, and the last one never."""
+    monkeypatch.setattr(webhook, "SECONDS", 0.3)
+    monkeypatch.setattr(webhook, "is_public", lambda address: True)
+    has_left = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def trickle() -> None:
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+                while not has_left.wait(0.02):
+                    connection.sendall(b"x")
+
+        thread = threading.Thread(target=trickle, daemon=True)
+        thread.start()
+        with pytest.raises(NotDelivered, match="did not answer"):
+            post(f"http://127.0.0.1:{port}/", "secret", MESSAGE, hosts)
+        has_left.set()
+        thread.join()
+
+
+def test_a_host_of_which_one_address_is_dead_is_reached(monkeypatch):
+    with web_server() as receiver:
+        port = int(receiver.url.rsplit(":", 1)[1].split("/")[0])
+        addresses = [(2, 1, 6, "", (ip, port)) for ip in ("127.0.0.9", "127.0.0.1")]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
+        post(f"http://two.example:{port}/hook", "secret", MESSAGE, ["two.example"])
+
+    assert len(receiver.got) == 1
+
+
+def test_a_name_that_no_host_can_have_is_a_clear_refusal():
+    with pytest.raises(NotDelivered, match="cannot be reached"):
+        post(f"http://{'a' * 70}.example/", "secret", MESSAGE, [])
 
 
 def test_one_that_answers_nonsense_is_no_receiver():
