@@ -1,0 +1,107 @@
+"""The agent as people install it: a small wheel, on every Python that it promises."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.agent.conftest import REPOSITORY
+
+VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+# Of now, before a test has a home of its own.
+PYENV = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+MOST_BYTES = 500_000
+
+SCRIPT = """
+import logging, sys, warnings
+warnings.simplefilter("error")
+
+import agent
+assert "site-packages" in agent.__file__, agent.__file__
+
+run = agent.init("r", project="p", stage="train")
+for step in range(100):
+    with run.phase("forward"):
+        run.log({"loss": 1 / (step + 1), "note": f"step {step}"}, step=step)
+run["seen"] = ".".join(map(str, sys.version_info[:2]))
+run.finish()
+"""
+
+
+def python_of(version: str) -> str | None:
+    """Return a program that is this Python, if there is one here."""
+    if version == ".".join(map(str, sys.version_info[:2])):
+        return sys.executable
+    named = f"python{version}"
+    places = [*sorted(PYENV.glob(f"versions/{version}.*/bin/{named}")), named]
+    for place in places:
+        program = shutil.which(place)
+        # A shim of pyenv is there for every version, and fails for most.
+        if program and not subprocess.run([program, "-c", ""], check=False).returncode:
+            return program
+    return None
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", str(REPOSITORY)]
+    subprocess.run([*command, "-w", str(folder)], check=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def test_the_wheel_is_small_typed_and_holds_the_agent_alone(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+
+    assert wheel.stat().st_size < MOST_BYTES
+    assert "agent/py.typed" in names
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"agent", "seamark"}
+
+
+def test_every_python_that_is_tried_is_one_that_is_promised():
+    text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+
+    assert re.search(rf'requires-python = ">={VERSIONS[0]}"', text)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_it_installs_and_logs(version, wheel, tracker, tmp_path):
+    python = python_of(version)
+    if python is None:
+        pytest.skip(f"there is no Python {version} here")
+
+    folder = tmp_path / "environment"
+    subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "install"]
+    subprocess.run([*pip, "-q", "--only-binary", ":all:", wheel], check=True)
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONPATH"
+    }
+    ran = subprocess.run(
+        [folder / "bin/python", "-c", SCRIPT],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = subprocess.run(
+        [folder / "bin/seamark", "--version"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert tracker.values("loss") == [1 / (step + 1) for step in range(100)]
+    assert said.returncode == 0, said.stderr
