@@ -56,7 +56,8 @@ BUSY_LINK_SHARE = 0.30
 BUSY_GPU_PERCENT = 70.0
 LITTLE_WORK_PERCENT = 40.0
 LITTLE_POWER_SHARE = 0.50
-# One direction of one link, of the slowest generation that has counters.
+# One direction of one link of NVLink 2 to 4, as NVIDIA says of V100, A100 and H100; of
+# NVLink 5 it is twice as much, so that its links seem busier than they are.
 NVLINK_BYTES_PER_SECOND = 25e9
 
 UNKNOWN = 'the time of communication: with run.phase("communicate"):'
