@@ -37,7 +37,7 @@ from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import highest, margin_above
 from tracker.diagnosis.storage import measure_storage_wait
-from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import count, percent, size
 
 SPAN = Span.STAGE
@@ -85,8 +85,10 @@ def check(
     framework: str | None = None,
     already_open: bool = False,
 ) -> Answer:
-    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-    if waiting is None or not waiting.is_notable(already_open=already_open):
+    waiting = measure_notable_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+    )
+    if waiting is None:
         return None
     used = highest(cgroup_memory_used_bytes or job_memory_bytes)
     free = memory_limit_bytes - used
@@ -181,7 +183,7 @@ def _finding(waiting: Waiting, use: _Use, free: float, limit: float) -> Finding:
         evidence=(
             Evidence("job_memory_bytes", "free, of the limit", free, "B", use.needed),
             Evidence("memory_limit_bytes", "that the job may use", limit, "B"),
-            Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+            waiting.evidence(),
         ),
         recommendations=(use.recommendation,),
         disproof=(

@@ -34,18 +34,16 @@ from tracker.diagnosis.finding import (
     Evidence,
     Finding,
     Recommendation,
-    Severity,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import in_memory_line, shards_line
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average, highest, typical
+from tracker.diagnosis.statistics import average, highest, typical, typical_or_none
 from tracker.diagnosis.storage import (
     WAITING_SIGNALS,
     StorageWait,
     measure_storage_wait,
 )
-from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import duration, percent, size
 
 # Of the loading processes, and of time.
@@ -97,8 +95,10 @@ def check(
     framework: str | None = None,
     already_open: bool = False,
 ) -> Answer:
-    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-    if waiting is None or not waiting.is_notable(already_open=already_open):
+    waiting = measure_notable_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+    )
+    if waiting is None:
         return None
     is_elsewhere = data_is_on_network or (
         data_is_on_network is None
@@ -134,8 +134,8 @@ def check(
         bytes_per_second=rate,
         best=max(own_best, best_read_bytes_per_second or 0.0),
         is_best_of_earlier_runs=best_read_bytes_per_second is not None,
-        seconds_of_a_read=_typical(host_disk_read_seconds),
-        queue=_typical(host_disk_queue),
+        seconds_of_a_read=typical_or_none(host_disk_read_seconds),
+        queue=typical_or_none(host_disk_queue),
     )
     if reading.share < SHARE_OF_BEST_RATE:
         return None
@@ -153,10 +153,6 @@ def _writes_more(read: Samples, written: Samples | None) -> bool:
     return written is not None and typical(written) > typical(read)
 
 
-def _typical(samples: Samples | None) -> float | None:
-    return typical(samples) if samples is not None and len(samples.values) else None
-
-
 def _finding(
     waiting: Waiting,
     storage: StorageWait,
@@ -164,12 +160,11 @@ def _finding(
     loader_workers: float | None,
     framework: str | None,
 ) -> Finding:
-    is_critical = waiting.exposed_share >= CRITICAL_SHARE
     # A single reader is slow on any disk: more of them are tried first.
     is_single = loader_workers == 0
     symptoms = ("preprocessing-is-cpu-bound", "batches-come-in-bursts")
     return Finding(
-        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        severity=waiting.severity(CRITICAL_SHARE),
         summary=(
             f"The job reads {size(reading.bytes_per_second)} a second,"
             f" {percent(reading.share)} of the best rate that"
@@ -182,10 +177,7 @@ def _finding(
             "Copy a part of the data into /dev/shm and train on that: if steps wait as"
             " long as now, storage is not what they wait for."
         ),
-        gain=expected_gain(
-            waiting.step_seconds,
-            (Floor(waiting.compute_seconds, "the training step's own work"),),
-        ),
+        gain=waiting.gain_without(),
         explains=(
             *(() if is_single else ("too-few-loader-workers",)),
             *symptoms,
@@ -229,7 +221,7 @@ def _evidence(
             SHARE_OF_BEST_RATE * reading.best,
         ),
         *storage.evidence(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE),
-        Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+        waiting.evidence(),
     ]
     if reading.seconds_of_a_read is not None:
         found.append(

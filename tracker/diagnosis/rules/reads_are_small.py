@@ -30,7 +30,6 @@ from tracker.diagnosis.finding import (
     Finding,
     Gain,
     Recommendation,
-    Severity,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import shards_line
@@ -41,7 +40,7 @@ from tracker.diagnosis.storage import (
     StorageWait,
     measure_storage_wait,
 )
-from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import percent, size
 
 LARGEST_REQUEST_BYTES = 65_536.0
@@ -97,8 +96,10 @@ def check(
     framework: str | None = None,
     already_open: bool = False,
 ) -> Answer:
-    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-    if waiting is None or not waiting.is_notable(already_open=already_open):
+    waiting = measure_notable_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+    )
+    if waiting is None:
         return None
     if data_is_on_network or _is_cached(
         job_read_bytes_per_second, job_requested_bytes_per_second
@@ -190,10 +191,9 @@ def _small(reads: _Reads) -> bool:
 def _finding(
     waiting: Waiting, storage: StorageWait, reads: _Reads, framework: str | None
 ) -> Finding:
-    is_critical = waiting.exposed_share >= CRITICAL_SHARE
     known = min(storage.quality, reads.quality)
     return Finding(
-        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        severity=waiting.severity(CRITICAL_SHARE),
         summary=(
             f"{reads.per_second:.0f} reads a second of {size(reads.bytes_each)} each make"
             f" {size(reads.bytes_per_second)} a second{_of_best(reads)}, and"
@@ -237,7 +237,7 @@ def _of_best(reads: _Reads) -> str:
 
 
 def _gain(waiting: Waiting, reads: _Reads) -> Gain:
-    floors = [Floor(waiting.compute_seconds, "the training step's own work")]
+    floors = [waiting.own_work]
     if reads.best:
         floors.append(
             Floor(
@@ -261,7 +261,7 @@ def _evidence(
             LARGEST_REQUEST_BYTES,
         ),
         *storage.evidence(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE),
-        Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+        waiting.evidence(),
     ]
     if reads.per_example is not None:
         found.append(
