@@ -21,51 +21,29 @@ MOST_PARTS = 64
 LONGEST_NAMES = 400
 
 
-class _Entry:
-    """One time that a phase was entered, until it is left."""
-
-    __slots__ = ("around", "is_open", "name", "parts", "seconds_of_others", "steps")
-
-    def __init__(self, name: str, steps: Steps, around: _Entry | None) -> None:
-        self.name = name
-        self.steps = steps
-        self.around = around
-        self.is_open = True
-        self.seconds_of_others = 0.0
-        self.parts: dict[str, float] | None = None
-
-    def add_part(self, name: str, seconds: float) -> None:
-        if self.parts is None:
-            self.parts = {}
-        if name in self.parts:
-            self.parts[name] += seconds
-        elif len(self.parts) < MOST_PARTS and len(name + self.name) <= LONGEST_NAMES:
-            self.parts[name] = seconds
-
-
-# Of a thread or of a coroutine: each knows which phase it is in itself, and what
-# others do meanwhile is no part of that.
-_innermost: ContextVar[_Entry | None] = ContextVar("innermost phase", default=None)
-
-
 class Phase:
     """A timed part of a step, as a context manager."""
 
+    # Until it is entered, and again when it is left.
+    span: Span | None = None
+    is_open = False
+    around: Phase | None = None
+    _began = 0.0
+    _seconds_of_others = 0.0
+    _parts: dict[str, float] | None = None
+
     def __init__(self, steps: Steps, name: str) -> None:
         self.name = name
-        self.span: Span | None = None
-        self._steps = steps
-        self._entry: _Entry | None = None
-        self._began = 0.0
+        self.steps = steps
 
     def __enter__(self) -> None:
-        if self._entry is not None:
-            # Entered again before it was left: only the last time counts.
-            self._entry.is_open = False
-        self._entry = _Entry(self.name, self._steps, _open_one(_innermost.get()))
-        _innermost.set(self._entry)
-        self.span = None
-        self._steps.opened(self)
+        # Entered again before it was left, only the last time counts.
+        if not self.is_open:
+            around = _innermost.get()
+            self.around = around if around is None else _open_one(around)
+            self.is_open = True
+            _innermost.set(self)
+        self.steps.opened(self)
         self._began = time.perf_counter()
 
     def __exit__(
@@ -75,25 +53,50 @@ class Phase:
         traceback: TracebackType | None,
     ) -> None:
         seconds = time.perf_counter() - self._began
-        entry, self._entry = self._entry, None
-        if entry is None:
+        if not self.is_open:
             return
-        entry.is_open = False
-        around = _open_one(entry.around)
-        if _innermost.get() is entry:
+        around, parts = self.around, self._parts
+        if around is not None:
+            around = _open_one(around)
+        own = seconds
+        if self._seconds_of_others:
+            # More than all where others ran beside each other.
+            own = max(0.0, seconds - self._seconds_of_others)
+        self.is_open = False
+        # What is left leads nowhere: phases that are entered again make no circles.
+        self.around = None
+        if _innermost.get() is self:
             _innermost.set(around)
-        own = max(0.0, seconds - entry.seconds_of_others)
-        if around is not None and around.steps is self._steps:
-            around.seconds_of_others += seconds
-            if not self._steps.is_paused:
-                around.add_part(self.name, own)
-                for name, spent in (entry.parts or {}).items():
-                    around.add_part(name, spent)
-        self._steps.closed(self, own, entry.parts or {})
+        if around is not None and around.steps is self.steps:
+            around.hold(self.name, seconds, own, parts)
+        self.steps.closed(self, own, parts)
+        self.span = None
+        if self._seconds_of_others:
+            self._seconds_of_others = 0.0
+            self._parts = None
+
+    def hold(
+        self, name: str, seconds: float, own: float, parts: dict[str, float] | None
+    ) -> None:
+        """Another phase took so long within this one."""
+        self._seconds_of_others += seconds
+        if self.steps.is_paused:
+            return
+        held = self._parts = self._parts or {}
+        for part, spent in ((name, own), *(parts or {}).items()):
+            if part in held:
+                held[part] += spent
+            elif len(held) < MOST_PARTS and len(part + self.name) <= LONGEST_NAMES:
+                held[part] = spent
 
 
-def _open_one(entry: _Entry | None) -> _Entry | None:
+# Of a thread or of a coroutine: each knows which phase it is in itself, and what
+# others do meanwhile is no part of that.
+_innermost: ContextVar[Phase | None] = ContextVar("innermost phase", default=None)
+
+
+def _open_one(phase: Phase | None) -> Phase | None:
     """Return the innermost phase that is still open: some are left out of order."""
-    while entry is not None and not entry.is_open:
-        entry = entry.around
-    return entry
+    while phase is not None and not phase.is_open:
+        phase = phase.around
+    return phase

@@ -133,24 +133,29 @@ class Steps:
             except Exception:  # noqa: BLE001 - foreign code
                 self._give_up()
 
-    def closed(self, phase: Phase, own: float, parts: Mapping[str, float]) -> None:
+    def closed(
+        self, phase: Phase, own: float, parts: Mapping[str, float] | None
+    ) -> None:
         """A phase has ended: its own time, and that of the phases within it."""
-        if phase.span is not None or self._is_asking_phases:
+        if phase.span is not None or (
+            self._torch is not None and self._is_asking_phases
+        ):
             self._close_for_framework(phase)
         if self._is_paused:
             return
         name = phase.name
         if self._loop_thread == threading.get_ident():
             self._phases[name] = self._phases.get(name, 0.0) + own
-            for part, spent in parts.items():
-                pair = name, part
-                self._nested[pair] = self._nested.get(pair, 0.0) + spent
+            if parts:
+                for part, spent in parts.items():
+                    pair = name, part
+                    self._nested[pair] = self._nested.get(pair, 0.0) + spent
         elif self._loop_thread is None:
             # Without a loop each phase is counted by itself.
             count = self._phase_counts.get(name, 0)
             self._phase_counts[name] = count + 1
             measured = {f"phase/{name}_seconds": own}
-            for part, spent in parts.items():
+            for part, spent in (parts or {}).items():
                 measured[f"nested/{name}/{part}_seconds"] = spent
             self._put(measured, float(count))
 
