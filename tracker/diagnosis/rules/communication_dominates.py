@@ -206,11 +206,15 @@ def _by_links(gpus: Gpus) -> Answer:
     if use < BUSY_LINK_SHARE or busy < BUSY_GPU_PERCENT or not does_little:
         # Links at rest prove nothing: ranks may meet over a network.
         return Abstention((UNKNOWN,))
+    return _finding_of_links(gpu, use=use, busy=busy, power=power / limit)
+
+
+def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Finding:
     return Finding(
         severity=Severity.NOTICE,
         summary=(
             f"The links of GPU {gpu} carry data in both directions at {percent(use)} of"
-            f" their rate or more, while it draws {percent(power / limit)} of its power:"
+            f" their rate or more, while it draws {percent(power)} of its power:"
             " it seems to communicate more than it computes."
         ),
         evidence=(
@@ -224,7 +228,7 @@ def _by_links(gpus: Gpus) -> Answer:
             Evidence(
                 "gpu_power_mean_watts",
                 "median, share of its limit",
-                power / limit,
+                power,
                 "share",
                 LITTLE_POWER_SHARE,
             ),

@@ -36,7 +36,7 @@ from tracker.diagnosis.loading import Loading, measure_loading
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import highest, margin_above
-from tracker.diagnosis.storage import measure_storage_wait
+from tracker.diagnosis.storage import WaitLimits, measure_storage_wait
 from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import count, percent, size
 
@@ -49,6 +49,7 @@ ROOM_FOR_WORKERS = 2.0
 # From here loading waits for storage: of the loading processes, and of time.
 BLOCKED_SHARE = 0.20
 PRESSURE_SHARE = 0.20
+WAIT_LIMITS = WaitLimits(BLOCKED_SHARE, BLOCKED_SHARE, PRESSURE_SHARE, PRESSURE_SHARE)
 # Of one core, by workers of which more could help.
 BUSY_WORKER_CORES = 0.80
 
@@ -110,7 +111,7 @@ def check(
         job_main_cpu_cores=job_main_cpu_cores,
     )
     use = None
-    if storage and storage.exceeds(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE):
+    if storage and storage.exceeds(WAIT_LIMITS, already_open=already_open):
         data = _bytes_of_epoch(
             step_seconds,
             step_end_seconds,

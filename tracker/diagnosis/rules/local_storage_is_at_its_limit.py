@@ -41,6 +41,7 @@ from tracker.diagnosis.statistics import average, highest, typical, typical_or_n
 from tracker.diagnosis.storage import (
     WAITING_SIGNALS,
     StorageWait,
+    WaitLimits,
     measure_storage_wait,
 )
 from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
@@ -51,6 +52,9 @@ BLOCKED_SHARE = 0.30
 BLOCKED_RELEASE_SHARE = 0.20
 PRESSURE_SHARE = 0.20
 PRESSURE_RELEASE_SHARE = 0.14
+WAIT_LIMITS = WaitLimits(
+    BLOCKED_SHARE, BLOCKED_RELEASE_SHARE, PRESSURE_SHARE, PRESSURE_RELEASE_SHARE
+)
 
 SHARE_OF_BEST_RATE = 0.80
 # What is read so slowly is no load for any disk: the limit is another one.
@@ -123,10 +127,7 @@ def check(
     )
     if storage is None:
         return Abstention(WAITING_SIGNALS)
-    if not storage.exceeds(
-        blocked=BLOCKED_RELEASE_SHARE if already_open else BLOCKED_SHARE,
-        pressure=PRESSURE_RELEASE_SHARE if already_open else PRESSURE_SHARE,
-    ):
+    if not storage.exceeds(WAIT_LIMITS, already_open=already_open):
         return None
 
     own_best = highest(job_read_bytes_per_second)
@@ -189,7 +190,7 @@ def _finding(
             if reading.is_best_of_earlier_runs
             else min(storage.quality, COARSE)
         ),
-        margin=storage.margin(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE),
+        margin=storage.margin(WAIT_LIMITS),
         corroboration=_corroboration(storage, is_single=is_single),
     )
 
@@ -203,10 +204,7 @@ def _whose(reading: _Reading) -> str:
 def _corroboration(storage: StorageWait, *, is_single: bool) -> float:
     if is_single:
         return CONTRADICTED
-    agree = (storage.blocked_share or 0.0) >= BLOCKED_SHARE and (
-        storage.pressure_share or 0.0
-    ) >= PRESSURE_SHARE
-    return AGREEING if agree else ALONE
+    return AGREEING if storage.agrees(WAIT_LIMITS) else ALONE
 
 
 def _evidence(
@@ -220,7 +218,7 @@ def _evidence(
             "B/s",
             SHARE_OF_BEST_RATE * reading.best,
         ),
-        *storage.evidence(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE),
+        *storage.evidence(WAIT_LIMITS),
         waiting.evidence(),
     ]
     if reading.seconds_of_a_read is not None:

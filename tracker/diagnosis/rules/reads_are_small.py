@@ -38,6 +38,7 @@ from tracker.diagnosis.statistics import average, highest, margin_below
 from tracker.diagnosis.storage import (
     WAITING_SIGNALS,
     StorageWait,
+    WaitLimits,
     measure_storage_wait,
 )
 from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
@@ -54,6 +55,9 @@ BLOCKED_SHARE = 0.30
 BLOCKED_RELEASE_SHARE = 0.20
 PRESSURE_SHARE = 0.20
 PRESSURE_RELEASE_SHARE = 0.14
+WAIT_LIMITS = WaitLimits(
+    BLOCKED_SHARE, BLOCKED_RELEASE_SHARE, PRESSURE_SHARE, PRESSURE_RELEASE_SHARE
+)
 
 # A job that asks for so many times more than disks deliver has its data in memory.
 CACHED_REQUESTS_OF_READS = 5.0
@@ -130,10 +134,7 @@ def check(
     if storage is None:
         return Abstention(WAITING_SIGNALS)
 
-    waits = storage.exceeds(
-        blocked=BLOCKED_RELEASE_SHARE if already_open else BLOCKED_SHARE,
-        pressure=PRESSURE_RELEASE_SHARE if already_open else PRESSURE_SHARE,
-    )
+    waits = storage.exceeds(WAIT_LIMITS, already_open=already_open)
     return (
         _finding(waiting, storage, reads, framework)
         if waits and _small(reads)
@@ -260,7 +261,7 @@ def _evidence(
             "B",
             LARGEST_REQUEST_BYTES,
         ),
-        *storage.evidence(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE),
+        *storage.evidence(WAIT_LIMITS),
         waiting.evidence(),
     ]
     if reads.per_example is not None:

@@ -39,6 +39,7 @@ from tracker.diagnosis.statistics import average, margin_above, typical
 from tracker.diagnosis.storage import (
     WAITING_SIGNALS,
     StorageWait,
+    WaitLimits,
     correlation,
     measure_storage_wait,
 )
@@ -50,6 +51,9 @@ BLOCKED_SHARE = 0.20
 BLOCKED_RELEASE_SHARE = 0.14
 PRESSURE_SHARE = 0.20
 PRESSURE_RELEASE_SHARE = 0.14
+WAIT_LIMITS = WaitLimits(
+    BLOCKED_SHARE, BLOCKED_RELEASE_SHARE, PRESSURE_SHARE, PRESSURE_RELEASE_SHARE
+)
 # Of what the job reads with what the network brings.
 LEAST_CORRELATION = 0.80
 LEAST_NETWORK_BYTES_PER_SECOND = 1_000_000.0
@@ -133,8 +137,7 @@ def check(
         lacks = ("data_is_on_network",) if remote is None else WAITING_SIGNALS
         return Abstention(lacks)
     waits = remote.storage is not None and remote.storage.exceeds(
-        blocked=BLOCKED_RELEASE_SHARE if already_open else BLOCKED_SHARE,
-        pressure=PRESSURE_RELEASE_SHARE if already_open else PRESSURE_SHARE,
+        WAIT_LIMITS, already_open=already_open
     )
     if not waits and not remote.moves_with_network:
         return None
@@ -221,7 +224,7 @@ def _evidence(waiting: Waiting, remote: _Remote) -> tuple[Evidence, ...]:
     if remote.signal.endswith("_is_on_network"):
         found.append(Evidence(remote.signal, "1 is yes", 1.0, "0 or 1"))
     if remote.storage is not None:
-        found += remote.storage.evidence(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE)
+        found += remote.storage.evidence(WAIT_LIMITS)
     if remote.received is not None:
         found.append(
             Evidence(
