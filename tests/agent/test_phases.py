@@ -126,6 +126,28 @@ def test_phases_that_end_in_another_order_than_they_began_are_left_behind(tracke
     assert not [path for path in tracker.paths() if "/nested/" in path]
 
 
+def test_a_phase_that_is_used_again_out_of_order_leads_in_no_circle(tracker, run):
+    one, other = run.phase("one"), run.phase("other")
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    one.__enter__()
+    other.__exit__(None, None, None)
+    one.__exit__(None, None, None)
+    spend(run, "after")
+    run.finish()
+
+    assert len(tracker.values(f"{STEP}/phase/one_seconds")) == 2
+    assert len(tracker.values(f"{STEP}/phase/after_seconds")) == 1
+
+
+def test_a_phase_that_is_left_without_being_entered_is_none(tracker, run):
+    run.phase("request").__exit__(None, None, None)
+    run.finish()
+
+    assert tracker.paths() == set()
+
+
 def test_a_phase_that_is_entered_twice_counts_once(tracker, run):
     phase = run.phase("request")
     phase.__enter__()
