@@ -126,9 +126,7 @@ def check(
     if effective_cores is None or not effective_cores > 0 or job_cpu_cores is None:
         if loader_workers == 0:
             return _nobody_else_loads(waiting, framework)
-        has_cores = effective_cores is not None and effective_cores > 0
-        missing = {"job_cpu_cores": job_cpu_cores, "effective_cores": has_cores or None}
-        return Abstention(tuple(n for n, found in missing.items() if found is None))
+        return _missing(job_cpu_cores, effective_cores)
 
     loading = measure_loading(
         waiting,
@@ -164,6 +162,14 @@ def check(
     if not is_short or gain.bound < SMALLEST_BOUND:
         return None
     return _finding(shortage, gain, framework)
+
+
+def _missing(
+    job_cpu_cores: Samples | None, effective_cores: float | None
+) -> Abstention:
+    has_cores = effective_cores is not None and effective_cores > 0
+    missing = {"job_cpu_cores": job_cpu_cores, "effective_cores": has_cores or None}
+    return Abstention(tuple(n for n, found in missing.items() if found is None))
 
 
 def _best_count(
