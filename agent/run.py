@@ -21,10 +21,11 @@ from agent.kinds import LARGEST_RUN
 from agent.loader import Loader
 from agent.notices import Notices
 from agent.path import clean_path
+from agent.phases import Phase
 from agent.post_mortem import examine
 from agent.recorder import Recorder
 from agent.settings import Mode, Settings
-from agent.steps import Phase, Steps
+from agent.steps import Steps
 from agent.tags import Tags
 
 if TYPE_CHECKING:

@@ -231,12 +231,11 @@ class SeriesRecorder:
         try:
             step = None if step is None else to_step(step)
             moment = _moment(time)
-            if self._records.append(path, value, step, moment):
-                return
-            self.claim(path)
-            number = to_number(value)
+            number = self._number_of(path, value, step, moment)
         except AgentError as error:
             self.refuse(error, path)
+            return
+        if number is None:
             return
         layout = self._rows.put_points({path: number}, step, moment)
         if layout is not None:
@@ -261,12 +260,11 @@ class SeriesRecorder:
         for path, value in leaves:
             try:
                 cleaned = clean_path(path)
-                if self._records.append(cleaned, value, step, moment):
-                    continue
-                self.claim(cleaned)
-                number = to_number(value)
+                number = self._number_of(cleaned, value, step, moment)
             except AgentError as error:
                 self.refuse(error, path)
+                continue
+            if number is None:
                 continue
             if cleaned in points:
                 # By two of its names; a row has each path once.
@@ -279,6 +277,15 @@ class SeriesRecorder:
         is_whole = len(points) == len(leaves)
         if layout and is_whole and _are_keys([path for path, _ in leaves], data):
             self.layouts.remember(tuple(data), layout)
+
+    def _number_of(
+        self, path: str, value: object, step: float | None, moment: int
+    ) -> float | None:
+        """Return the value as a number; None where it is a record, which it logs."""
+        if self._records.append(path, value, step, moment):
+            return None
+        self.claim(path)
+        return to_number(value)
 
     def _count_lost(self) -> None:
         self.buffer.count_dropped(1)

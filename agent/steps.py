@@ -8,15 +8,15 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from agent.background import importing
-from agent.device_times import DeviceTimes, Span
+from agent.device_times import DeviceTimes
 from agent.recorder import Recorder
 
 if TYPE_CHECKING:
     from agent.frameworks.torch_loop import TorchLoop
+    from agent.phases import Phase
 
 logger = logging.getLogger(__name__)
 
@@ -37,8 +37,9 @@ class Steps:
         self._steps = 0
         self._loop_thread: int | None = None
         self._phases: dict[str, float] = {}
+        # By the name of the phase around and of the one in it.
+        self._nested: dict[tuple[str, str], float] = {}
         self._phase_counts: dict[str, int] = {}
-        self._open = _OpenPhases()
         self._paths: dict[str, str] = {}
         self._stated: dict[str, object] = {}
         self._torch: TorchLoop | None = None
@@ -51,12 +52,18 @@ class Steps:
         """Whether a loop is being timed."""
         return self._loop_thread is not None
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether nothing of what steps and phases take is logged just now."""
+        return self._is_paused
+
     def begin(self) -> bool:
         """Start timing a loop; False within another one, whose step it is part of."""
         if self._loop_thread is not None or self._is_paused:
             return False
         self._loop_thread = threading.get_ident()
         self._phases.clear()
+        self._nested.clear()
         self._look_at_framework()
         return True
 
@@ -78,6 +85,10 @@ class Steps:
         for name, spent in self._phases.items():
             measured[f"phase/{name}_seconds"] = spent
         self._phases.clear()
+        if self._nested:
+            for (around, part), spent in self._nested.items():
+                measured[f"nested/{around}/{part}_seconds"] = spent
+            self._nested.clear()
         moment = time.time_ns() // 1_000
         self._put(measured, float(self._steps), moment)
         if self._device is not None:
@@ -114,7 +125,6 @@ class Steps:
 
     def opened(self, phase: Phase) -> None:
         """A phase begins, perhaps within another."""
-        self._open.phases.append(phase)
         if self._is_paused:
             return
         if self._device is not None and self._loop_thread == threading.get_ident():
@@ -123,24 +133,31 @@ class Steps:
             except Exception:  # noqa: BLE001 - foreign code
                 self._give_up()
 
-    def closed(self, phase: Phase, seconds: float) -> None:
-        """A phase has ended; its time counts for no phase around it."""
-        if phase.span is not None or self._is_asking_phases:
+    def closed(
+        self, phase: Phase, own: float, parts: Mapping[str, float] | None
+    ) -> None:
+        """A phase has ended: its own time, and that of the phases within it."""
+        if phase.span is not None or (
+            self._torch is not None and self._is_asking_phases
+        ):
             self._close_for_framework(phase)
-        if phase in self._open.phases:
-            self._open.phases.remove(phase)
-        if self._open.phases:
-            self._open.phases[-1].seconds_of_others += seconds
         if self._is_paused:
             return
-        own = max(0.0, seconds - phase.seconds_of_others)
+        name = phase.name
         if self._loop_thread == threading.get_ident():
-            self._phases[phase.name] = self._phases.get(phase.name, 0.0) + own
+            self._phases[name] = self._phases.get(name, 0.0) + own
+            if parts:
+                for part, spent in parts.items():
+                    pair = name, part
+                    self._nested[pair] = self._nested.get(pair, 0.0) + spent
         elif self._loop_thread is None:
             # Without a loop each phase is counted by itself.
-            count = self._phase_counts.get(phase.name, 0)
-            self._phase_counts[phase.name] = count + 1
-            self._put({f"phase/{phase.name}_seconds": own}, float(count))
+            count = self._phase_counts.get(name, 0)
+            self._phase_counts[name] = count + 1
+            measured = {f"phase/{name}_seconds": own}
+            for part, spent in (parts or {}).items():
+                measured[f"nested/{name}/{part}_seconds"] = spent
+            self._put(measured, float(count))
 
     def _put(
         self, measured: Mapping[str, float], step: float, moment: int | None = None
@@ -214,38 +231,6 @@ class Steps:
         logger.debug("the framework cannot be asked", exc_info=True)
         self._torch = self._device = None
         self._has_failed = True
-
-
-class _OpenPhases(threading.local):
-    """The phases a thread is in: what others do meanwhile is no part of them."""
-
-    def __init__(self) -> None:
-        self.phases: list[Phase] = []
-
-
-class Phase:
-    """A timed part of a step, as a context manager."""
-
-    def __init__(self, steps: Steps, name: str) -> None:
-        self.name = name
-        self.seconds_of_others = 0.0
-        self.span: Span | None = None
-        self._steps = steps
-        self._began = 0.0
-
-    def __enter__(self) -> None:
-        self.seconds_of_others = 0.0
-        self.span = None
-        self._steps.opened(self)
-        self._began = time.perf_counter()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._steps.closed(self, time.perf_counter() - self._began)
 
 
 class StepClock:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from agent.frameworks.quiet import quiet
+from agent.phases import Phase
 from agent.run import Run
-from agent.steps import Phase, StepClock
+from agent.steps import StepClock
 
 if "lightning" in sys.modules or "pytorch_lightning" not in sys.modules:
     from lightning.pytorch.profilers import Profiler

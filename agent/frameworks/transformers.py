@@ -16,8 +16,9 @@ from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
 from agent.frameworks.torch import model_facts
 from agent.loader import loader_facts
+from agent.phases import Phase
 from agent.run import Run
-from agent.steps import Phase, StepClock
+from agent.steps import StepClock
 
 
 class SeamarkCallback(TrainerCallback):

@@ -243,10 +243,11 @@ FAULTS = (
     ),
     Case(
         "cold-first-request",
-        "a service whose first request takes 20 times as long",
+        "a service that loads its model in the first request, which takes 20 times as"
+        " long besides",
         "I4",
         ("I6",),
-        Job(kind="serve", first_request_factor=20.0),
+        Job(kind="serve", first_request_factor=20.0, loads_in_first_request=True),
         is_light=True,
     ),
     Case(

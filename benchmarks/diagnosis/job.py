@@ -65,6 +65,7 @@ class Job:
     # Serving: per request.
     load_model: float = 1.0
     loads_per_request: bool = False
+    loads_in_first_request: bool = False  # instead of before it
     first_request_factor: float = 1.0
 
     # What record.py arranges around it.

@@ -199,7 +199,8 @@ def serve(name: str, job: Job, seed: int) -> None:
     """A service that answers one request after the other."""
     random = Random(seed)
     with agent.init(name, project=PROJECT, stage="serve", capture=False) as run:
-        load_model(run, job)
+        if not job.loads_in_first_request:
+            load_model(run, job)
         until = time.monotonic() + job.seconds
         requests = 0
         while time.monotonic() < until:
@@ -208,6 +209,8 @@ def serve(name: str, job: Job, seed: int) -> None:
                 load_model(run, job)
             factor = job.first_request_factor if requests == 0 else 1.0
             with run.phase("request"):
+                if job.loads_in_first_request and requests == 0:
+                    load_model(run, job)
                 compute(job.step_cpu * factor)
                 time.sleep(job.device * factor * random.uniform(0.9, 1.1))
             requests += 1

@@ -183,6 +183,10 @@ class TrackerDouble:
                     values = values[size:]
         return found
 
+    def paths(self) -> set[str]:
+        """The paths of all series of numbers."""
+        return {path for m in self.of_kind("points") for path in m["paths"]}
+
     def attributes(self) -> dict[str, Any]:
         return {m["path"]: m["value"] for m in self.of_kind("set")}
 

@@ -96,6 +96,7 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
         "runs_read_runs": PROJECT,
         "runs_read_attribute_paths": PROJECT,
         "ladders_read_ladders": PROJECT,
+        "ledgers_read_ledger": PROJECT,
     },
     "runs_read_runs": {
         "runs_read_run": RUN_ID,

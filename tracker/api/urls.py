@@ -15,6 +15,7 @@ from tracker.api.v1 import (
     files,
     ingest,
     ladders,
+    ledgers,
     limits,
     me,
     points,
@@ -51,6 +52,7 @@ for router in (
     records.router,
     diagnoses.router,
     ladders.router,
+    ledgers.router,
     trash.router,
     limits.router,
 ):

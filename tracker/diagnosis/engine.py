@@ -102,7 +102,7 @@ def diagnose(
 ) -> Diagnosis:
     """Ask the rules; `recoveries` are what fixes of their findings recovered so far."""
     measurements = clean(measurements)
-    steady = find_steady_part(measurements)
+    steady = find_steady_part(measurements, has_ended=has_ended)
     windows = divide(measurements, steady, has_ended=has_ended) if steady else ()
     judged = Window(windows[0].start, windows[-1].end) if windows else None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import percentile, typical
+from tracker.diagnosis.statistics import percentile, typical_or_none
 
 # A GPU whose busiest readings are below takes no part in the stage.
 IDLE_PERCENT = 5.0
@@ -21,10 +21,6 @@ RESTING_SHARE = 0.15
 
 def takes_part(utilization_percent: Samples) -> bool:
     return percentile(utilization_percent, 95) >= IDLE_PERCENT
-
-
-def typical_or_none(samples: Samples | None) -> float | None:
-    return None if samples is None or not len(samples.values) else typical(samples)
 
 
 def power_ratios(

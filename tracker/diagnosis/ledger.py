@@ -23,9 +23,9 @@ from tracker.diagnosis.measurements import (
     clean,
 )
 from tracker.diagnosis.phases import PhaseKind, kind_of_phase
+from tracker.diagnosis.regimes import WORKING_CPU_CORES, WORKING_GPU_PERCENT
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import average, percentile
-from tracker.diagnosis.steady import WORKING_CPU_CORES, WORKING_GPU_PERCENT
 from tracker.diagnosis.timeline import (
     SILENT_SECONDS,
     Spans,

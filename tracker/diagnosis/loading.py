@@ -35,7 +35,7 @@ class Loading:
         """What limits the step when loading runs beside training."""
         cpu_seconds = self.cpu_seconds + self.other_cpu_seconds
         return (
-            Floor(waiting.compute_seconds, "the training step's own work"),
+            waiting.own_work,
             Floor(
                 cpu_seconds / effective_cores,
                 f"the CPU work on {effective_cores:g} cores",

@@ -96,6 +96,8 @@ class Measurements:
     gpus: Mapping[int, Mapping[str, Samples | Fact]] = field(default_factory=dict)
     gpu_count: int | None = None
     spans: Mapping[str, Samples] = field(default_factory=dict)
+    # What phases took within requests, at the end of each request.
+    request_parts: Mapping[str, Samples] = field(default_factory=dict)
     losses: Mapping[str, Tracked] = field(default_factory=dict)
     ranks: Ranks = field(default_factory=Ranks)
     # Other runs by the name of the signal.
@@ -125,6 +127,9 @@ class Measurements:
             spans=filled(
                 {name: _cut(span, window) for name, span in self.spans.items()}
             ),
+            request_parts=filled(
+                {name: _cut(part, window) for name, part in self.request_parts.items()}
+            ),
             losses={
                 path: _cut_tracked(series, window)
                 for path, series in self.losses.items()
@@ -151,6 +156,8 @@ class Measurements:
             values["spans"] = self.spans
         if requests := _requests(self.spans):
             values["requests"] = requests
+        if self.request_parts:
+            values["request_parts"] = self.request_parts
         values |= self.earlier
         if self.losses:
             values["losses"] = self.losses
@@ -204,6 +211,12 @@ def clean(measurements: Measurements) -> Measurements:
         gpus=gpus,
         spans=filled(
             {name: _clean_samples(span) for name, span in measurements.spans.items()}
+        ),
+        request_parts=filled(
+            {
+                name: _clean_samples(part)
+                for name, part in measurements.request_parts.items()
+            }
         ),
         ranks=_clean_ranks(measurements.ranks),
         earlier={

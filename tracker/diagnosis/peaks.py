@@ -1,7 +1,24 @@
 """What GPUs can compute at the most, as their makers' data sheets say.
 
-Dense products with sums in 32 bits, in 10^12 operations per second. Cards that are not
-here are not guessed.
+Dense products with sums in 32 bits, in 10^12 operations per second: data sheets print
+twice as much where they count the zeros of sparse matrices. Cards that are not here are
+not guessed.
+
+Each row names where its numbers were read in November 2026:
+
+- `nvidia`: the data sheet or white paper of NVIDIA, copied word for word by a seller or a
+  public repository: GH200 (https://nvdam.widen.net/s/rrgqqnpbz8), A40
+  (https://images.nvidia.com/content/Solutions/data-center/a40/nvidia-a40-datasheet.pdf),
+  L40 and L40S (their data sheets), RTX 6000 Ada (its data sheet: 91.1 in 32 bits, and 1457
+  in 8 bits with sparsity, four times the dense 16 bits).
+- `lightning`: src/lightning/fabric/utilities/throughput.py of
+  Lightning-AI/pytorch-lightning, which links the data sheet of each card.
+- `nanochat`: harness/runtime.py of karpathy/nanochat, after torchtitan/tools/utils.py of
+  pytorch/torchtitan: 16 bits alone.
+- `catalogues`: several public catalogues of cards that agree with each other.
+
+TF32 is half of 16 bits on every card that has it, by the design of Tensor Cores, and so it
+is where no source gives it (A30, NVL cards, RTX 3090, 4090 and 5090).
 """
 
 from __future__ import annotations
@@ -17,11 +34,12 @@ AMPERE = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """`tf32` of 0: the card has no such mode."""
+    """`tf32` of 0: the card has no such mode. `sources` are those of the module's text."""
 
     half: float  # bfloat16 or float16
     tf32: float
     single: float
+    sources: tuple[str, ...]
 
     def of(self, precision: str) -> float:
         """Return operations per second with products in this precision."""
@@ -36,24 +54,34 @@ class Peak:
 
 # The first that the driver's name matches; special ones stand before general ones.
 PEAKS = (
-    (r"\bH200 NVL\b|\bH100 NVL\b", Peak(835.0, 417.0, 60.0)),
-    (r"\bGH200\b|\bH200\b", Peak(989.0, 494.0, 67.0)),
-    (r"\bH100 PCIe\b", Peak(756.0, 378.0, 51.0)),
-    (r"\bH100\b", Peak(989.0, 494.0, 67.0)),
-    (r"\bA100\b", Peak(312.0, 156.0, 19.5)),
-    (r"\bA30\b", Peak(165.0, 82.0, 10.3)),
-    (r"\bA40\b", Peak(149.7, 74.8, 37.4)),
-    (r"\bA10\b", Peak(125.0, 62.5, 31.2)),
-    (r"\bRTX A6000\b", Peak(154.8, 77.4, 38.7)),
-    (r"\bRTX 6000 Ada\b", Peak(364.2, 182.1, 91.1)),
-    (r"\bL40S\b", Peak(362.0, 183.0, 91.6)),
-    (r"\bL40\b", Peak(181.0, 90.5, 90.5)),
-    (r"\bL4\b", Peak(121.0, 60.0, 30.3)),
-    (r"\bRTX 4090\b(?! Laptop| D\b)", Peak(165.2, 82.6, 82.6)),
-    (r"\bRTX 3090\b(?! Ti)", Peak(71.0, 35.6, 35.6)),
-    (r"\bV100-SXM2\b", Peak(125.0, 0.0, 15.7)),
-    (r"\bV100-PCIE\b", Peak(112.0, 0.0, 14.0)),
-    (r"\bT4\b", Peak(65.0, 0.0, 8.1)),
+    (r"\bGB200\b", Peak(2500.0, 1250.0, 80.0, ("nvidia", "nanochat"))),
+    (r"\bB200\b", Peak(2250.0, 1125.0, 75.0, ("nvidia", "nanochat"))),
+    (r"\bH[12]00 NVL\b", Peak(835.0, 417.0, 60.0, ("nanochat", "catalogues"))),
+    (r"\bGH200\b", Peak(990.0, 494.0, 67.0, ("nvidia",))),
+    (r"\bH200\b", Peak(989.0, 494.0, 67.0, ("nanochat", "catalogues"))),
+    (r"\bH100 PCIe\b", Peak(756.0, 378.0, 51.0, ("lightning", "nanochat"))),
+    (r"\bH100\b", Peak(989.0, 494.0, 67.0, ("lightning", "nanochat"))),
+    (r"\bA100\b", Peak(312.0, 156.0, 19.5, ("lightning", "nanochat"))),
+    (r"\bA30\b", Peak(165.0, 82.0, 10.3, ("nanochat", "catalogues"))),
+    (r"\bA40\b", Peak(149.7, 74.8, 37.4, ("nvidia", "nanochat"))),
+    (r"\bA10\b", Peak(125.0, 62.5, 31.2, ("lightning",))),
+    (r"\bRTX A6000\b", Peak(154.8, 77.4, 38.7, ("lightning", "catalogues"))),
+    (r"\bRTX 6000 Ada\b", Peak(364.2, 182.1, 91.1, ("nvidia",))),
+    (r"\bL40S\b", Peak(362.0, 183.0, 91.6, ("nvidia", "nanochat"))),
+    (r"\bL40\b", Peak(181.0, 90.5, 90.5, ("nvidia", "lightning"))),
+    (r"\bL4\b", Peak(121.0, 60.0, 30.3, ("lightning", "nanochat"))),
+    (
+        r"\bRTX 5090\b(?! Laptop| D\b)",
+        Peak(209.5, 104.8, 104.8, ("nanochat", "catalogues")),
+    ),
+    (
+        r"\bRTX 4090\b(?! Laptop| D\b)",
+        Peak(165.2, 82.6, 82.6, ("nanochat", "lightning")),
+    ),
+    (r"\bRTX 3090\b(?! Ti)", Peak(71.0, 35.6, 35.6, ("nanochat", "lightning"))),
+    (r"\bV100-SXM2\b", Peak(125.0, 0.0, 15.7, ("lightning",))),
+    (r"\bV100-PCIE\b", Peak(112.0, 0.0, 14.0, ("lightning",))),
+    (r"\bT4\b", Peak(65.0, 0.0, 8.1, ("lightning",))),
 )
 
 

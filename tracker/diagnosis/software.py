@@ -1,11 +1,12 @@
 """Which driver a CUDA needs, and which cards it was built for.
 
-A table of NVIDIA's, shipped so that nothing is asked over the network. As of November
-2026; a CUDA that is newer than the table is not judged.
+Tables of NVIDIA's, shipped so that nothing is asked over the network. Read again in
+November 2026; a CUDA that is newer than the tables is not judged.
 
 Drivers: "Minor Version Compatibility" of CUDA Compatibility,
 https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html,
-tables 1 and 2. From CUDA 11 on, all minor versions of a major one run on the driver
+table 1 (13.x: 580, 12.x: 525, 11.x: 450), and for older ones the release notes of
+CUDA 11.1, table 1. From CUDA 11 on, all minor versions of a major one run on the driver
 that the first of them needs, without what came later. Windows needs a slightly newer
 driver of the same branch, which a comparison of branches leaves open.
 

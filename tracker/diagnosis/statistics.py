@@ -12,6 +12,20 @@ def typical(samples: Samples) -> float:
     return float(np.median(samples.values)) if len(samples.values) else float("nan")
 
 
+def typical_or_none(samples: Samples | None) -> float | None:
+    return None if samples is None or not len(samples.values) else typical(samples)
+
+
+def average_or_none(samples: Samples | None) -> float | None:
+    return average(samples.values) if samples and len(samples.values) else None
+
+
+def highest_average(*several: Samples | None) -> float | None:
+    """Return the mean of those readings whose mean is highest; None without any."""
+    means = [mean for each in several if (mean := average_or_none(each)) is not None]
+    return max(means) if means else None
+
+
 def highest(samples: Samples) -> float:
     return float(samples.values.max()) if len(samples.values) else float("nan")
 

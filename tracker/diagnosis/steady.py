@@ -12,7 +12,9 @@ Steps of a profiler's trace are few, timed exactly, and come after a warm-up tha
 profiler's schedule left out. All are kept but the first, which pays for the start of
 the profiler; five are enough to be judged, and nothing is confirmed by them alone.
 
-Without steps: from the first reading in which the stage works to the last.
+Without steps: from the first reading in which the stage works to the last; of that, if
+the stage does one thing after the other, the longest part in which it does the same, and
+the newest while it runs.
 """
 
 from __future__ import annotations
@@ -22,6 +24,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracker.diagnosis.measurements import Measurements, Steps, Window
+from tracker.diagnosis.regimes import (
+    WORKING_GPU_PERCENT,
+    find_regimes,
+    working_limit,
+)
 from tracker.diagnosis.signals import Array, Samples
 
 BLOCK_STEPS = 20
@@ -43,11 +50,6 @@ TRACED = "traced_with"
 FEWEST_TRACED_STEPS = 5
 FIRST_OF_A_TRACE = 1
 
-# A stage works while it uses this share of its cores, or of a GPU's time.
-WORKING_CPU_SHARE = 0.20
-WORKING_CPU_CORES = 0.20  # where the number of cores is not known
-WORKING_GPU_PERCENT = 5.0
-
 
 @dataclass(frozen=True, slots=True)
 class SteadyPart:
@@ -65,12 +67,14 @@ class SteadyPart:
         return self.step_count >= FEWEST_STEPS or self.window.seconds >= FEWEST_SECONDS
 
 
-def find_steady_part(measurements: Measurements) -> SteadyPart | None:
+def find_steady_part(
+    measurements: Measurements, *, has_ended: bool = True
+) -> SteadyPart | None:
     """Return the part to judge; None where nothing was measured over time."""
     if len(measurements.steps):
         is_traced = TRACED in measurements.facts
         return _of_trace(measurements) if is_traced else _after_warm_up(measurements)
-    return _working_part(measurements)
+    return _working_part(measurements, has_ended=has_ended)
 
 
 def warm_up_steps(step_seconds: Array) -> tuple[int, bool]:
@@ -134,17 +138,12 @@ def _window_after(steps: Steps, dropped: int) -> Window:
     return Window(start, int(steps.times[-1]))
 
 
-def _working_part(measurements: Measurements) -> SteadyPart | None:
+def _working_part(measurements: Measurements, *, has_ended: bool) -> SteadyPart | None:
     span = measurements.span()
     if span is None:
         return None
 
-    cores = measurements.facts.get("effective_cores")
-    busy_cores = (
-        WORKING_CPU_SHARE * cores
-        if isinstance(cores, int | float) and cores > 0
-        else WORKING_CPU_CORES
-    )
+    busy_cores = working_limit(measurements.facts.get("effective_cores"))
     working = [
         *_times_above(measurements.samples.get("job_cpu_cores"), busy_cores),
         *_times_above(
@@ -153,7 +152,17 @@ def _working_part(measurements: Measurements) -> SteadyPart | None:
     ]
     if not working:
         return SteadyPart(span, 0, is_steady=False)
-    return SteadyPart(Window(min(working) - 1, max(working)), 0, is_steady=True)
+    whole = Window(min(working) - 1, max(working))
+    regimes = [_overlap(regime, whole) for regime in find_regimes(measurements)]
+    long_enough = [each for each in regimes if each.seconds >= FEWEST_SECONDS]
+    if not long_enough:
+        return SteadyPart(whole, 0, is_steady=True)
+    longest = max(long_enough, key=lambda window: window.seconds)
+    return SteadyPart(longest if has_ended else long_enough[-1], 0, is_steady=True)
+
+
+def _overlap(one: Window, other: Window) -> Window:
+    return Window(max(one.start, other.start), min(one.end, other.end))
 
 
 def _times_above(samples: Samples | None, limit: float) -> list[int]:

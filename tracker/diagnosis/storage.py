@@ -17,6 +17,16 @@ FEWEST_TO_CORRELATE = 10
 
 
 @dataclass(frozen=True, slots=True)
+class WaitLimits:
+    """From where on loading waits for storage; a finding that is open stays above."""
+
+    blocked: float
+    blocked_release: float
+    pressure: float
+    pressure_release: float
+
+
+@dataclass(frozen=True, slots=True)
 class StorageWait:
     """How much of the time loading waits for storage; None where it is not known."""
 
@@ -24,18 +34,26 @@ class StorageWait:
     pressure_share: float | None  # of time, in which any task waited
     quality: float
 
-    def exceeds(self, *, blocked: float, pressure: float) -> bool:
+    def exceeds(self, limits: WaitLimits, *, already_open: bool) -> bool:
+        blocked = limits.blocked_release if already_open else limits.blocked
+        pressure = limits.pressure_release if already_open else limits.pressure
         return (self.blocked_share or 0.0) >= blocked or (
             self.pressure_share or 0.0
         ) >= pressure
 
-    def margin(self, *, blocked: float, pressure: float) -> float:
+    def agrees(self, limits: WaitLimits) -> bool:
+        """Whether both say that loading waits."""
+        return (self.blocked_share or 0.0) >= limits.blocked and (
+            self.pressure_share or 0.0
+        ) >= limits.pressure
+
+    def margin(self, limits: WaitLimits) -> float:
         return max(
-            margin_above(self.blocked_share or 0.0, blocked),
-            margin_above(self.pressure_share or 0.0, pressure),
+            margin_above(self.blocked_share or 0.0, limits.blocked),
+            margin_above(self.pressure_share or 0.0, limits.pressure),
         )
 
-    def evidence(self, *, blocked: float, pressure: float) -> tuple[Evidence, ...]:
+    def evidence(self, limits: WaitLimits) -> tuple[Evidence, ...]:
         found = []
         if self.blocked_share is not None:
             found.append(
@@ -44,7 +62,7 @@ class StorageWait:
                     "share of the loading processes that wait for storage",
                     self.blocked_share,
                     "share",
-                    blocked,
+                    limits.blocked,
                 )
             )
         if self.pressure_share is not None:
@@ -54,7 +72,7 @@ class StorageWait:
                     "mean share of time in which a task waits for storage",
                     self.pressure_share,
                     "share",
-                    pressure,
+                    limits.pressure,
                 )
             )
         return tuple(found)

@@ -29,7 +29,7 @@ class Trials:
     def floor(self, waiting: Waiting) -> Floor:
         """Return what a step takes at the least, however fast its batches come."""
         if self.step_seconds is None or not self.step_seconds > 0:
-            return Floor(waiting.compute_seconds, "the training step's own work")
+            return waiting.own_work
         return Floor(
             self.step_seconds, "the training step's own work, as tried on one batch"
         )

@@ -1,20 +1,21 @@
 """Loads a rule once more, with other limits.
 
 Limits are constants of a rule's module, or of a module that it shares with others. So
-a rule under other limits is its own copy of these modules, with a line after each that
-sets one. Modules that do not lead to such a constant stay the ones that all rules use.
+a rule under other limits is its own copy of these modules, in which such a name gets
+another value, whatever the module says. Modules that do not lead to such a constant stay
+the ones that all rules use.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import find_spec, module_from_spec, spec_from_loader
+from importlib.abc import InspectLoader
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 PACKAGE = "tracker.diagnosis."
@@ -42,9 +43,9 @@ class _Variant:
 
     def load(self, name: str) -> ModuleType:
         if name not in self._copies:
-            spec = spec_from_loader(name, self._loader(name))
-            assert isinstance(spec, ModuleSpec)
-            assert spec.loader is not None
+            spec = find_spec(name)
+            assert spec is not None
+            assert isinstance(spec.loader, InspectLoader)
             module = module_from_spec(spec)
             vars(module)["__builtins__"] = {
                 **vars(builtins),
@@ -52,11 +53,11 @@ class _Variant:
             }
             # Not among the modules of the process: nobody else gets it.
             self._copies[name] = module
-            spec.loader.exec_module(module)
+            code = spec.loader.get_code(name)
+            assert code is not None
+            names = _Names(vars(module), self._values.get(name, {}))
+            exec(code, vars(module), names)
         return self._copies[name]
-
-    def _loader(self, name: str) -> SourceFileLoader:
-        return _Loader(name, _path_of(name), self._values.get(name, {}))
 
     # Any: whatever a statement of import says.
     def _import(self, name: str, *args: Any, **more: Any) -> ModuleType:
@@ -65,44 +66,27 @@ class _Variant:
         return builtins.__import__(name, *args, **more)
 
 
-class _Loader(SourceFileLoader):
-    def __init__(self, name: str, path: str, values: Mapping[str, float]) -> None:
-        super().__init__(name, path)
-        self._set = values
+class _Names(MutableMapping[str, Any]):
+    """The names of a module while it runs; some of them get a value of ours."""
 
-    def get_code(self, fullname: str) -> CodeType:
-        tree = ast.parse(Path(self.get_filename(fullname)).read_bytes())
-        body: list[ast.stmt] = []
-        for statement in tree.body:
-            body.append(statement)
-            body += [
-                _assignment(name, self._set[name], statement)
-                for name in _bound(statement)
-                if name in self._set
-            ]
-        tree.body = body
-        return compile(tree, self.path, "exec", dont_inherit=True)
+    def __init__(self, names: dict[str, Any], values: Mapping[str, float]) -> None:
+        self._names = names
+        self._values = values
 
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._names[name] = self._values.get(name, value)
 
-def _assignment(name: str, value: float, after: ast.stmt) -> ast.stmt:
-    target = ast.Name(name, ast.Store())
-    made = ast.Assign([target], ast.Constant(value))
-    return ast.fix_missing_locations(ast.copy_location(made, after))
+    def __getitem__(self, name: str) -> Any:
+        return self._names[name]
 
+    def __delitem__(self, name: str) -> None:
+        del self._names[name]
 
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement of a module gives a value."""
-    if isinstance(statement, ast.ImportFrom):
-        yield from (alias.asname or alias.name for alias in statement.names)
-    targets: list[ast.expr] = []
-    if isinstance(statement, ast.Assign):
-        targets = statement.targets
-    elif isinstance(statement, ast.AnnAssign):
-        targets = [statement.target]
-    for target in targets:
-        for node in ast.walk(target):
-            if isinstance(node, ast.Name):
-                yield node.id
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def _homes(module: str, name: str) -> Iterator[tuple[str, str]]:

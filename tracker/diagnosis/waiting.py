@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracker.diagnosis.finding import Evidence, Gain, Severity
+from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import average
 
@@ -40,9 +42,26 @@ class Waiting:
         """What a step takes once nothing waits."""
         return self.step_seconds * (1.0 - self.exposed_share)
 
+    @property
+    def own_work(self) -> Floor:
+        return Floor(self.compute_seconds, "the training step's own work")
+
     def is_notable(self, *, already_open: bool) -> bool:
         limit = RELEASE_SHARE if already_open else NOTABLE_SHARE
         return self.exposed_share >= limit and self.usual_share >= RELEASE_SHARE
+
+    def severity(self, critical_share: float) -> Severity:
+        is_critical = self.exposed_share >= critical_share
+        return Severity.CRITICAL if is_critical else Severity.WARNING
+
+    def evidence(self, limit: float | None = None) -> Evidence:
+        return Evidence(
+            "data_wait_seconds", "share of step time", self.share, "share", limit
+        )
+
+    def gain_without(self, *floors: Floor) -> Gain:
+        """Return what it is worth not to wait; `floors` remain beside the step's work."""
+        return expected_gain(self.step_seconds, (self.own_work, *floors))
 
 
 def measure_waiting(
@@ -71,6 +90,23 @@ def measure_waiting(
         ),
         usual_share=_usual_share(step_seconds, waits),
     )
+
+
+def measure_notable_waiting(
+    step_seconds: Array,
+    data_wait_seconds: Array,
+    busiest_gpu_percent: Samples | None = None,
+    exposed_wait_seconds: Array | None = None,
+    *,
+    already_open: bool,
+) -> Waiting | None:
+    """Return None where no time passed, or too little of it in waiting."""
+    waiting = measure_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, exposed_wait_seconds
+    )
+    if waiting is None or not waiting.is_notable(already_open=already_open):
+        return None
+    return waiting
 
 
 def _exposed_share(

@@ -18,7 +18,8 @@ from tracker.series.points import Points
 # Of more than so many ranks, the first ones stand for all.
 MOST_RANKS = 64
 
-RANK = re.compile(r"rank-(\d{1,6})/(step/.+)$")
+# What phases took within others is not compared.
+RANK = re.compile(r"rank-(\d{1,6})/(step/(?!nested/).+)$")
 PHASE = re.compile(r"step/(phase|device)/(.+)_seconds$")
 SIGNAL_OF = {"phase": "phase_seconds", "device": "device_phase_seconds"}
 COLUMNS = ("step_seconds", "data_wait_seconds")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -14,8 +15,11 @@ from benchmarks.diagnosis.recordings import (
 )
 from tests.builders import actor_of
 from tracker.actions.diagnoses import diagnose_run
+from tracker.diagnosis.measurements import Steps, clean
+from tracker.diagnosis.regimes import find_regimes
 from tracker.ingest.write import store_batch
-from tracker.models import Finding, Run, State
+from tracker.models import Finding, Run, Stage, State
+from tracker.queries.signals import read_measurements
 
 LARGEST = 200 * 1024
 LARGEST_TOGETHER = 10 * 2**20
@@ -86,3 +90,35 @@ def test_ranks_are_one_run(replay):
     replay("straggler")
 
     assert Run.objects.count() == 1
+
+
+def regimes_without_steps(run, stage):
+    """The parts of a stage as they would be found if nobody had timed its steps."""
+    measured = read_measurements(Stage.objects.get(run=run, name=stage))
+    measured = clean(replace(measured, steps=Steps.none()))
+    span = measured.span()
+    assert span is not None
+    return [regime.seconds / span.seconds for regime in find_regimes(measured)]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("case", "stage"),
+    [
+        ("bursts", "train"),
+        ("costly-preparation", "train"),
+        ("neighbours", "train"),
+        ("no-workers", "train"),
+        ("quota", "train"),
+        ("too-many-threads", "train"),
+        ("gap-between-stages", "preprocess"),
+    ],
+)
+def test_a_job_that_does_one_thing_is_one_regime(replay, case, stage):
+    assert regimes_without_steps(replay(case), stage) == [pytest.approx(1, abs=0.2)]
+
+
+@pytest.mark.django_db
+def test_a_job_that_sleeps_most_of_the_time_does_not_work(replay):
+    # Less than a fifth of its cores, and no GPU: what it does is not seen.
+    assert regimes_without_steps(replay("healthy-long-steps"), "train") == []

@@ -175,6 +175,7 @@ def strange(odd, length, *, mixed, random=None) -> Measurements:
         gpus={0: gpu, 1: gpu},
         gpu_count=2,
         spans={name: Samples(times, values()) for name in (*phases, *OF_REQUESTS)},
+        request_parts={name: Samples(times, values()) for name in OF_REQUESTS},
         losses={"train/loss": Tracked(steps, times, values())},
         ranks=Ranks((0, 1), steps, times, side_by_side),
         earlier={

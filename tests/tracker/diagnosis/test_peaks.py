@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tracker.diagnosis import peaks
 from tracker.diagnosis.peaks import PEAKS, capability_of, peak_of, precision_of
 
 
@@ -12,6 +13,10 @@ from tracker.diagnosis.peaks import PEAKS, capability_of, peak_of, precision_of
         ("NVIDIA H100 PCIe", 756.0),
         ("NVIDIA H100 NVL", 835.0),
         ("NVIDIA H200", 989.0),
+        ("NVIDIA H200 NVL", 835.0),
+        ("NVIDIA GH200 480GB", 990.0),
+        ("NVIDIA B200", 2250.0),
+        ("NVIDIA GB200", 2500.0),
         ("NVIDIA A100-SXM4-80GB", 312.0),
         ("NVIDIA A100-PCIE-40GB", 312.0),
         ("NVIDIA A10G", None),
@@ -19,6 +24,9 @@ from tracker.diagnosis.peaks import PEAKS, capability_of, peak_of, precision_of
         ("NVIDIA L40S", 362.0),
         ("NVIDIA L40", 181.0),
         ("NVIDIA L4", 121.0),
+        ("NVIDIA GeForce RTX 5090", 209.5),
+        ("NVIDIA GeForce RTX 5090 D", None),
+        ("NVIDIA GeForce RTX 5090 Laptop GPU", None),
         ("NVIDIA GeForce RTX 4090", 165.2),
         ("NVIDIA GeForce RTX 4090 Laptop GPU", None),
         ("NVIDIA GeForce RTX 3090 Ti", None),
@@ -38,6 +46,17 @@ def test_knows_cards_by_the_drivers_name(name, half):
 def test_every_card_is_faster_with_fewer_bits():
     for _, peak in PEAKS:
         assert peak.half > max(peak.tf32, peak.single)
+
+
+def test_every_row_says_where_it_was_read():
+    for pattern, peak in PEAKS:
+        assert peak.sources, pattern
+        assert all(f"`{source}`" in (peaks.__doc__ or "") for source in peak.sources)
+
+
+def test_tf32_is_half_of_16_bits_where_a_card_has_it():
+    for _, peak in PEAKS:
+        assert not peak.tf32 or abs(peak.half / peak.tf32 - 2.0) < 0.03
 
 
 def test_a_card_without_tf32_computes_in_32_bits():

@@ -65,3 +65,55 @@ def test_loading_before_the_first_request_is_none_of_its_time():
 
     assert found is not None
     assert found.seconds[0] == pytest.approx(0.02)
+
+
+ENDS = START + np.arange(1, 21) * SECOND
+
+
+def overlapping() -> dict[str, Samples]:
+    """Requests of half a second, each beginning before the one before it ends."""
+    ends = START + np.arange(1, 21) * SECOND // 10
+    return {
+        "request": Samples(ends, np.full(20, 0.1)),
+        "load_model": Samples(ends - SECOND // 4, np.full(20, 0.4)),
+    }
+
+
+def test_what_requests_held_is_theirs_however_they_overlap():
+    requests = overlapping()
+    held = {"load_model": Samples(requests["request"].times, np.full(20, 0.4))}
+
+    found = measure_requests(requests, held)
+
+    assert found is not None
+    assert found.seconds == pytest.approx(0.5)
+    assert found.share(PhaseKind.LOAD_MODEL) == pytest.approx(0.8)
+    assert found.first_load_seconds == pytest.approx(0.4)
+    assert found.times_of(PhaseKind.LOAD_MODEL) == 20
+
+
+def test_phases_of_any_name_are_part_of_the_request_that_held_them():
+    held = {"tokenise": Samples(ENDS, np.full(20, 0.3))}
+
+    found = measure_requests({"request": Samples(ENDS, np.full(20, 0.1))}, held)
+
+    assert found is not None
+    assert found.seconds == pytest.approx(0.4)
+
+
+def test_a_request_within_a_request_is_one_of_its_own():
+    held = {"request": Samples(ENDS, np.full(20, 0.3))}
+
+    found = measure_requests({"request": Samples(ENDS, np.full(20, 0.1))}, held)
+
+    assert found is not None
+    assert found.seconds == pytest.approx(0.1)
+
+
+def test_parts_that_no_known_request_held_are_passed_over():
+    held = {"compute": Samples(ENDS + 1, np.full(20, 0.3))}
+
+    found = measure_requests({"request": Samples(ENDS, np.full(20, 0.1))}, held)
+
+    assert found is not None
+    assert found.seconds == pytest.approx(0.1)

@@ -205,3 +205,45 @@ def test_a_service_is_diagnosed_by_its_phases():
     ]
     assert "120 loads of a model for 120 requests, each 300 ms" in found.finding.summary
     assert not diagnosis.failed
+
+
+def requests_of(run, name: str, times, *, load_model: float):
+    step = "monitoring/serve/step"
+    write_series(run, f"{step}/phase/{name}_seconds", np.full(60, 0.1), times=times)
+    write_series(
+        run,
+        f"{step}/nested/{name}/load_model/digits_seconds",
+        np.full(60, load_model),
+        times=times,
+    )
+
+
+def test_what_requests_held_is_read_for_all_kinds_of_requests_together():
+    run = measured_run(count=20)
+    times = START + np.arange(1, 61) * SECOND
+    requests_of(run, "request", times, load_model=0.3)
+    requests_of(run, "request/batch", times + 1, load_model=0.5)
+    # Held by something else.
+    write_series(run, "monitoring/serve/step/nested/fit/compute_seconds", [1.0])
+    stage, _ = Stage.objects.get_or_create(run=run, name="serve")
+
+    found = read_measurements(stage).request_parts
+
+    assert set(found) == {"load_model/digits"}
+    assert len(found["load_model/digits"].values) == 120
+    assert found["load_model/digits"].values[:2].tolist() == [0.3, 0.5]
+
+
+def test_what_phases_held_in_steps_is_not_read_as_of_requests():
+    run = measured_run(count=20)
+    steps = read_points(run, "monitoring/train/step/seconds")
+    for path in ("phase/request_seconds", "nested/request/compute_seconds"):
+        write_series(
+            run,
+            f"monitoring/train/step/{path}",
+            np.full(len(steps), 0.01),
+            steps=steps.steps,
+            times=steps.times,
+        )
+
+    assert read_measurements(stage_of(run)).request_parts == {}

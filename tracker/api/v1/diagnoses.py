@@ -13,8 +13,13 @@ from ninja import Router, Schema
 from tracker.access import readable_run
 from tracker.api.answers import json_response, number
 from tracker.api.auth import ApiRequest, ReaderAuth
+from tracker.api.v1.ledgers import (
+    LedgerOut,
+    PricedLedgerOut,
+    plain_ledger,
+    priced_ledger,
+)
 from tracker.diagnosis.finding import Evidence, Gain
-from tracker.diagnosis.uses import Ledger
 from tracker.queries.diagnoses import (
     FindingView,
     RuleLabel,
@@ -22,11 +27,9 @@ from tracker.queries.diagnoses import (
     UnansweredRule,
     diagnoses_of,
 )
-from tracker.queries.ledgers import LedgerView, run_ledger
+from tracker.queries.ledgers import run_ledger
 from tracker.queries.rules_version import rules_version
 from tracker.queries.worth import Worth, worth_of
-
-GPU_SECONDS, SECONDS = "GPU-seconds", "seconds"
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 
@@ -103,25 +106,6 @@ class FindingOut(RuleOut):
     symptoms: list[FindingOut]
 
 
-class LedgerOut(Schema):
-    """What time was used for: on every GPU that was held, or without any of the stages.
-
-    The seconds add up to all there was. Energy is null where a GPU did not tell.
-    """
-
-    gpus: int
-    unit: str
-    seconds: dict[str, float | str]
-    energy_joules: float | str | None
-
-
-class PricedLedgerOut(LedgerOut):
-    """What it cost is null without a price of the project."""
-
-    money: float | str | None
-    currency: str
-
-
 class StageDiagnosisOut(Schema):
     stage: str
     state: str
@@ -157,7 +141,7 @@ def read_diagnosis(request: ApiRequest, run_id: UUID) -> HttpResponse:
     return json_response(
         {
             "stages": [_stage(each, run.project) for each in diagnoses],
-            "ledger": _priced(ledger),
+            "ledger": priced_ledger(ledger),
             "rules_version": rules_version(run.project),
         }
     )
@@ -186,32 +170,8 @@ def _stage(diagnosis: StageDiagnosis, project: Any) -> dict[str, object]:
         "unanswered": [_unanswered(rule) for rule in diagnosis.unanswered],
         "not_applicable": [_label(rule) for rule in diagnosis.not_applicable],
         "failed": [_label(rule) for rule in diagnosis.failed],
-        "ledger": _ledger(diagnosis.ledger),
+        "ledger": plain_ledger(diagnosis.ledger),
         "rules_version": diagnosis.rules_version,
-    }
-
-
-def _ledger(ledger: Ledger | None) -> dict[str, object] | None:
-    if ledger is None:
-        return None
-    return {
-        "gpus": ledger.gpus,
-        "unit": GPU_SECONDS if ledger.gpus else SECONDS,
-        "seconds": {use.value: number(each) for use, each in ledger.seconds.items()},
-        "energy_joules": number(ledger.energy_joules),
-    }
-
-
-def _priced(ledger: LedgerView | None) -> dict[str, object] | None:
-    if ledger is None:
-        return None
-    return {
-        "gpus": ledger.gpus,
-        "unit": GPU_SECONDS if ledger.gpus else SECONDS,
-        "seconds": {part.use: number(part.seconds) for part in ledger.parts},
-        "energy_joules": number(ledger.energy_joules),
-        "money": number(ledger.money),
-        "currency": ledger.currency,
     }
 
 

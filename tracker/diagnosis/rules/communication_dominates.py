@@ -56,7 +56,8 @@ BUSY_LINK_SHARE = 0.30
 BUSY_GPU_PERCENT = 70.0
 LITTLE_WORK_PERCENT = 40.0
 LITTLE_POWER_SHARE = 0.50
-# One direction of one link, of the slowest generation that has counters.
+# One direction of one link of NVLink 2 to 4, as NVIDIA says of V100, A100 and H100; of
+# NVLink 5 it is twice as much, so that its links seem busier than they are.
 NVLINK_BYTES_PER_SECOND = 25e9
 
 UNKNOWN = 'the time of communication: with run.phase("communicate"):'
@@ -205,11 +206,15 @@ def _by_links(gpus: Gpus) -> Answer:
     if use < BUSY_LINK_SHARE or busy < BUSY_GPU_PERCENT or not does_little:
         # Links at rest prove nothing: ranks may meet over a network.
         return Abstention((UNKNOWN,))
+    return _finding_of_links(gpu, use=use, busy=busy, power=power / limit)
+
+
+def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Finding:
     return Finding(
         severity=Severity.NOTICE,
         summary=(
             f"The links of GPU {gpu} carry data in both directions at {percent(use)} of"
-            f" their rate or more, while it draws {percent(power / limit)} of its power:"
+            f" their rate or more, while it draws {percent(power)} of its power:"
             " it seems to communicate more than it computes."
         ),
         evidence=(
@@ -223,7 +228,7 @@ def _by_links(gpus: Gpus) -> Answer:
             Evidence(
                 "gpu_power_mean_watts",
                 "median, share of its limit",
-                power / limit,
+                power,
                 "share",
                 LITTLE_POWER_SHARE,
             ),

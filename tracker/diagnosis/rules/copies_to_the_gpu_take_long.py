@@ -57,7 +57,8 @@ PAGEABLE_COPY_RELEASE_SHARE = 0.007
 COPY_PART_OF_WAITING = 0.50
 INPUT_BOUND = "data-wait-dominates"
 
-# What a lane of each generation of PCIe carries in one direction, after its encoding.
+# What a lane of each generation of PCIe carries in one direction, after its encoding:
+# 8 of 10 bits of 2.5 and 5 GT/s, 128 of 130 of 8, 16 and 32, 242 of 256 of 64 (PCI-SIG).
 LANE_BYTES_PER_SECOND = {
     1: 0.25e9,
     2: 0.5e9,

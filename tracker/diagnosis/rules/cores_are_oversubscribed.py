@@ -39,8 +39,13 @@ from tracker.diagnosis.finding import (
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import one_thread_line
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average, margin_above, typical
-from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.statistics import (
+    average_or_none,
+    highest_average,
+    margin_above,
+    typical,
+)
+from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import count, duration, percent
 
 # Of scheduler periods.
@@ -87,9 +92,9 @@ def check(
         return Abstention(("effective_cores",))
     load = _measure(
         effective_cores,
-        _mean(cgroup_throttled_share),
-        _mean(job_threads),
-        _highest_mean(worker_core_wait_share, job_main_thread_core_wait_share),
+        average_or_none(cgroup_throttled_share),
+        average_or_none(job_threads),
+        highest_average(worker_core_wait_share, job_main_thread_core_wait_share),
         already_open=already_open,
     )
     if load.throttled is None and (load.threads is None or load.core_wait is None):
@@ -105,16 +110,19 @@ def check(
 
     waiting = None
     if step_seconds is not None and data_wait_seconds is not None:
-        waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-        if waiting and not waiting.is_notable(already_open=already_open):
-            waiting = None
+        waiting = measure_notable_waiting(
+            step_seconds,
+            data_wait_seconds,
+            busiest_gpu_percent,
+            already_open=already_open,
+        )
     cores_of = _cores(effective_cores, cpu_quota_cores, host_cores)
     workers = typical(job_workers) if job_workers is not None else 0.0
     return Finding(
         severity=_severity(load, waiting),
         summary=_summary(load, waiting, cores_of),
         evidence=_evidence(
-            load, effective_cores, _mean(cgroup_throttled_seconds_per_second)
+            load, effective_cores, average_or_none(cgroup_throttled_seconds_per_second)
         ),
         recommendations=_recommendations(
             effective_cores, workers, cores_of, load, framework
@@ -149,15 +157,6 @@ def _measure(
         is_crammed=(threads or 0.0) > THREADS_PER_CORE * cores
         and (core_wait or 0.0) >= waited,
     )
-
-
-def _mean(samples: Samples | None) -> float | None:
-    return average(samples.values) if samples and len(samples.values) else None
-
-
-def _highest_mean(*several: Samples | None) -> float | None:
-    means = [mean for samples in several if (mean := _mean(samples)) is not None]
-    return max(means) if means else None
 
 
 def _severity(load: _Load, waiting: Waiting | None) -> Severity:
@@ -270,7 +269,7 @@ def _gain(load: _Load, waiting: Waiting | None) -> Gain | None:
     # All that a stop can take away is the time of the periods it fell into.
     running = 1.0 - min(1.0, load.throttled or 0.0)
     floors = (
-        Floor(waiting.compute_seconds, "the training step's own work"),
+        waiting.own_work,
         Floor(
             running * waiting.step_seconds,
             f"the {duration(running)} of each second in which nothing stops the job",

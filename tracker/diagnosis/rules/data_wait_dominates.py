@@ -130,10 +130,9 @@ def check(
 def _measured(
     waiting: Waiting, trials: Trials, workers: int, framework: str | None
 ) -> Finding:
-    is_critical = waiting.exposed_share >= CRITICAL_SHARE
     gpu_disagrees = waiting.exposed_share < waiting.share / 2
     return Finding(
-        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        severity=waiting.severity(CRITICAL_SHARE),
         summary=(
             f"{percent(waiting.exposed_share)} of the time goes into waiting for the"
             f" next batch: {duration(waiting.seconds)} of every"

@@ -9,8 +9,9 @@ often, just when many wait.
 
 ## When it is wrong
 A first request that is larger than the others takes longer for its own sake.
-A model that is loaded within the first request is not told from one that was loaded
-before it, and not counted.
+A model that is loaded within the first request counts where its phase is in that of the
+request; an older agent does not tell it from one that was loaded before, and it is not
+counted.
 Loads that fail are not seen: a phase does not say whether it ended with an exception.
 With requests that overlap, the first one's time is an estimate.
 
@@ -24,6 +25,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tracker.diagnosis.finding import (
+    AGREEING,
     ALONE,
     MEASURED,
     TOO_SHORT,
@@ -44,21 +46,32 @@ SPAN = Span.STAGE
 
 SLOW_FACTOR = 5.0
 SLOW_SECONDS = 1.0  # longer than usual
+# Of what it took longer, from where on loading the model is what made it slow.
+LOADING_SHARE = 0.50
 
 
-def check(requests: Mapping[str, Samples]) -> Answer:
-    found = measure_requests(requests)
+def check(
+    requests: Mapping[str, Samples],
+    *,
+    request_parts: Mapping[str, Samples] | None = None,
+) -> Answer:
+    found = measure_requests(requests, request_parts)
     if found is None:
         return Abstention((TOO_SHORT,))
     first, usual = float(found.seconds[0]), float(np.median(found.seconds))
     if first < SLOW_FACTOR * usual or first - usual < SLOW_SECONDS or not usual > 0:
         return None
 
+    loading = found.first_load_seconds
+    is_loading = loading >= LOADING_SHARE * (first - usual)
+    because = (
+        f"; loading the model took {duration(loading)} of it" if is_loading else ""
+    )
     return Finding(
         severity=Severity.NOTICE,
         summary=(
             f"The first request took {duration(first)}, {first / usual:.3g} times as"
-            f" long as usual ({duration(usual)})."
+            f" long as usual ({duration(usual)}){because}."
         ),
         evidence=(
             Evidence(
@@ -70,6 +83,7 @@ def check(requests: Mapping[str, Samples]) -> Answer:
             ),
             Evidence("requests", "the first", first, "s"),
             Evidence("requests", "median", usual, "s"),
+            *_evidence_of(loading, is_loading=is_loading),
         ),
         recommendations=(
             Recommendation(
@@ -91,5 +105,11 @@ def check(requests: Mapping[str, Samples]) -> Answer:
         ),
         quality=MEASURED,
         margin=margin_above(first / usual, SLOW_FACTOR),
-        corroboration=ALONE,
+        corroboration=AGREEING if is_loading else ALONE,
     )
+
+
+def _evidence_of(loading: float, *, is_loading: bool) -> tuple[Evidence, ...]:
+    if not is_loading:
+        return ()
+    return (Evidence("request_parts", "loading, in the first", loading, "s"),)

@@ -32,11 +32,11 @@ from tracker.diagnosis.finding import (
 )
 from tracker.diagnosis.frameworks import compile_line
 from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.gpu_work import takes_part, typical_or_none
+from tracker.diagnosis.gpu_work import takes_part
 from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_below, typical
-from tracker.diagnosis.waiting import NOTABLE_SHARE, measure_waiting
+from tracker.diagnosis.statistics import margin_below, typical, typical_or_none
+from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_waiting
 from tracker.diagnosis.wording import cores, percent
 
 IDLE_GPU_PERCENT = 50.0
@@ -71,6 +71,25 @@ class _Suspect:
     def is_guilty(self) -> bool:
         return self.value is not None and self.value >= self.limit
 
+    def evidence(self) -> tuple[Evidence, ...]:
+        if self.value is None:
+            return ()
+        return (
+            Evidence(self.signal, self.statistic, self.value, self.unit, self.limit),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Idleness:
+    gpu_percent: float
+    cores: float
+    effective_cores: float
+    quality: float
+
+    @property
+    def cpu_share(self) -> float:
+        return self.cores / self.effective_cores
+
 
 def check(
     step_seconds: Array,
@@ -96,25 +115,21 @@ def check(
     if waiting is None or waiting.share >= NOTABLE_SHARE or serves:
         return None
 
-    busy = typical(gpu_utilization_percent)
-    cpu_share = typical(job_cpu_cores) / effective_cores
+    idle = _Idleness(
+        gpu_percent=typical(gpu_utilization_percent),
+        cores=typical(job_cpu_cores),
+        effective_cores=effective_cores,
+        quality=min(gpu_utilization_percent.quality, job_cpu_cores.quality),
+    )
     gpu_limit = IDLE_GPU_RELEASE_PERCENT if already_open else IDLE_GPU_PERCENT
     cpu_limit = IDLE_CPU_RELEASE_SHARE if already_open else IDLE_CPU_SHARE
     if not takes_part(gpu_utilization_percent) or not (
-        busy < gpu_limit and cpu_share < cpu_limit
+        idle.gpu_percent < gpu_limit and idle.cpu_share < cpu_limit
     ):
         return None
 
     suspects = (
-        _Suspect(
-            "the data",
-            "data_wait_seconds",
-            "share of step time",
-            waiting.share,
-            "share",
-            NOTABLE_SHARE,
-            "",
-        ),
+        _the_data(waiting),
         *_of_the_machine(
             io_pressure_share,
             cgroup_throttled_share,
@@ -124,23 +139,26 @@ def check(
         ),
         *_of_the_loop(step_seconds, phases),
     )
+    return _finding(idle, waiting, suspects)
+
+
+def _finding(
+    idle: _Idleness, waiting: Waiting, suspects: tuple[_Suspect, ...]
+) -> Finding:
+    busy = idle.gpu_percent
     return Finding(
         severity=Severity.WARNING,
-        summary=_summary(busy, typical(job_cpu_cores), effective_cores, suspects),
+        summary=_summary(idle, suspects),
         evidence=(
             Evidence("gpu_utilization_percent", "median", busy, "%", IDLE_GPU_PERCENT),
             Evidence(
                 "job_cpu_cores",
                 "median, share of the job's cores",
-                cpu_share,
+                idle.cpu_share,
                 "share",
                 IDLE_CPU_SHARE,
             ),
-            *(
-                Evidence(s.signal, s.statistic, s.value, s.unit, s.limit)
-                for s in suspects
-                if s.value is not None
-            ),
+            *(evidence for suspect in suspects for evidence in suspect.evidence()),
         ),
         recommendations=_recommendations(suspects),
         disproof=(
@@ -153,12 +171,24 @@ def check(
         ),
         explains=("gpu-utilization-is-low",),
         comes_after=("data-wait-dominates",),
-        quality=min(gpu_utilization_percent.quality, job_cpu_cores.quality),
+        quality=idle.quality,
         margin=min(
             margin_below(busy, IDLE_GPU_PERCENT),
-            margin_below(cpu_share, IDLE_CPU_SHARE),
+            margin_below(idle.cpu_share, IDLE_CPU_SHARE),
         ),
         corroboration=AGREEING,
+    )
+
+
+def _the_data(waiting: Waiting) -> _Suspect:
+    return _Suspect(
+        "the data",
+        "data_wait_seconds",
+        "share of step time",
+        waiting.share,
+        "share",
+        NOTABLE_SHARE,
+        "",
     )
 
 
@@ -248,9 +278,7 @@ def _of_the_loop(
     )
 
 
-def _summary(
-    busy: float, used: float, effective_cores: float, suspects: tuple[_Suspect, ...]
-) -> str:
+def _summary(idle: _Idleness, suspects: tuple[_Suspect, ...]) -> str:
     guilty = [suspect.name for suspect in suspects if suspect.is_guilty]
     cleared = [
         suspect.name
@@ -263,8 +291,9 @@ def _summary(
         else f"It is not {_listed(cleared, last='or')}."
     )
     return (
-        f"The GPU was busy {busy:.0f} % of the time and the job used {cores(used)} of"
-        f" {effective_cores:g} ({percent(used / effective_cores)}). {said}"
+        f"The GPU was busy {idle.gpu_percent:.0f} % of the time and the job used"
+        f" {cores(idle.cores)} of {idle.effective_cores:g} ({percent(idle.cpu_share)})."
+        f" {said}"
     )
 
 

@@ -28,6 +28,7 @@ from tracker.diagnosis.finding import (
     Answer,
     Evidence,
     Finding,
+    Gain,
     Recommendation,
     Severity,
 )
@@ -85,8 +86,27 @@ def check(
         return None
 
     chosen = measure_limit(busy, gpu_limited_application_clocks_share)
-    is_set = chosen is not None and chosen.share >= SET_SHARE
-    full = f"{gpu_sm_clock_max_mhz:.0f} MHz"
+    return _finding(
+        clock,
+        gpu_sm_clock_max_mhz,
+        limited_share=limited.share,
+        is_set=chosen is not None and chosen.share >= SET_SHARE,
+        gain=clock_gain(busy, clock_mhz=clock, full_mhz=gpu_sm_clock_max_mhz),
+        quality=min(SAMPLED, gpu_sm_clock_mhz.quality),
+    )
+
+
+def _finding(
+    clock: float,
+    highest_clock: float,
+    *,
+    limited_share: float,
+    is_set: bool,
+    gain: Gain | None,
+    quality: float,
+) -> Finding:
+    share = clock / highest_clock
+    full = f"{highest_clock:.0f} MHz"
     return Finding(
         title="Somebody has set lower clocks for the GPU" if is_set else "",
         severity=Severity.WARNING,
@@ -101,37 +121,41 @@ def check(
                 "median while busy",
                 clock,
                 "MHz",
-                LOW_CLOCK_SHARE * gpu_sm_clock_max_mhz,
+                LOW_CLOCK_SHARE * highest_clock,
             ),
             Evidence(
                 "gpu_limited_power_share",
                 "share of busy time limited, for any reason",
-                limited.share,
+                limited_share,
                 "share",
                 MOST_LIMITED_SHARE,
             ),
         ),
-        recommendations=(
-            Recommendation(
-                "Free the clocks, unless they were set for a measurement.",
-                current=f"{clock:.0f} MHz",
-                suggested=full,
-                code="nvidia-smi --reset-gpu-clocks && nvidia-smi"
-                " --reset-applications-clocks",
-            ),
-            Recommendation(
-                "If nothing was set, turn on persistence mode, and restart the machine"
-                " if the clocks stay low.",
-                code="nvidia-smi --persistence-mode=1",
-            ),
-        ),
+        recommendations=_recommendations(f"{clock:.0f} MHz", full),
         disproof=(
             "Run a large matrix product for a minute: if the clock rises to its"
             " highest, the work did not ask for more."
         ),
-        gain=clock_gain(busy, clock_mhz=clock, full_mhz=gpu_sm_clock_max_mhz),
+        gain=gain,
         explains=("gpu-differs-from-its-peers",),
-        quality=min(SAMPLED, gpu_sm_clock_mhz.quality),
+        quality=quality,
         margin=margin_below(share, LOW_CLOCK_SHARE),
         corroboration=AGREEING if is_set else ALONE,
+    )
+
+
+def _recommendations(current: str, full: str) -> tuple[Recommendation, ...]:
+    return (
+        Recommendation(
+            "Free the clocks, unless they were set for a measurement.",
+            current=current,
+            suggested=full,
+            code="nvidia-smi --reset-gpu-clocks && nvidia-smi"
+            " --reset-applications-clocks",
+        ),
+        Recommendation(
+            "If nothing was set, turn on persistence mode, and restart the machine if"
+            " the clocks stay low.",
+            code="nvidia-smi --persistence-mode=1",
+        ),
     )

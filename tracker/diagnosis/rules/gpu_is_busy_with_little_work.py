@@ -37,10 +37,15 @@ from tracker.diagnosis.finding import (
 )
 from tracker.diagnosis.frameworks import batch_size_line, compile_line
 from tracker.diagnosis.gain import gain_of_share
-from tracker.diagnosis.gpu_work import power_ratios, share_below, typical_or_none
+from tracker.diagnosis.gpu_work import power_ratios, share_below
 from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_below, margin_towards, typical
+from tracker.diagnosis.statistics import (
+    margin_below,
+    margin_towards,
+    typical,
+    typical_or_none,
+)
 
 BUSY_PERCENT = 85.0
 BUSY_RELEASE_PERCENT = 80.0

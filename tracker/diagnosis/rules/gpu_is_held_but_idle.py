@@ -89,7 +89,11 @@ def check(
     ):
         # The job works on another GPU: that one is unused, which is another fault.
         return None
+    return _finding(held, idle, seconds, is_own=own is not None)
 
+
+def _finding(held: float, idle: float, seconds: float, *, is_own: bool) -> Finding:
+    idle_seconds = idle * seconds
     return Finding(
         severity=(
             Severity.CRITICAL if idle_seconds >= CRITICAL_SECONDS else Severity.WARNING
@@ -108,7 +112,7 @@ def check(
                 IDLE_SHARE,
             ),
             Evidence(
-                "gpu_job_memory_bytes" if own else "gpu_memory_used_bytes",
+                "gpu_job_memory_bytes" if is_own else "gpu_memory_used_bytes",
                 "median",
                 held,
                 "B",
@@ -123,9 +127,9 @@ def check(
             "Look at the process list of the card while the stage runs: if the memory"
             " is another process's, this job holds nothing."
         ),
-        quality=SAMPLED if own else SAMPLED / 2,
+        quality=SAMPLED if is_own else SAMPLED / 2,
         margin=margin_towards(idle, IDLE_SHARE, 1.0),
-        corroboration=AGREEING if own else ALONE,
+        corroboration=AGREEING if is_own else ALONE,
     )
 
 

@@ -32,10 +32,10 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Severity,
 )
-from tracker.diagnosis.gpu_work import power_ratios, typical_or_none
+from tracker.diagnosis.gpu_work import power_ratios
 from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_towards, typical
+from tracker.diagnosis.statistics import margin_towards, typical, typical_or_none
 from tracker.diagnosis.waiting import measure_waiting
 from tracker.diagnosis.wording import percent
 

@@ -80,7 +80,10 @@ def check(
     ):
         return None
 
-    runs = f"{earlier_runs + 1:g} runs"
+    return _finding(f"{earlier_runs + 1:g} runs", busiest=busiest, fullest=fullest)
+
+
+def _finding(runs: str, *, busiest: float, fullest: float) -> Finding:
     return Finding(
         severity=Severity.NOTICE,
         summary=(

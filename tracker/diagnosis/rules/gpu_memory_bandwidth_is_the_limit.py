@@ -39,10 +39,15 @@ from tracker.diagnosis.frameworks import (
     mixed_precision_line,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.gpu_work import power_ratios, typical_or_none
+from tracker.diagnosis.gpu_work import power_ratios
 from tracker.diagnosis.peaks import precision_of
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average, margin_towards, typical
+from tracker.diagnosis.statistics import (
+    average,
+    margin_towards,
+    typical,
+    typical_or_none,
+)
 
 BUSY_MEMORY_PERCENT = 60.0
 BUSY_MEMORY_RELEASE_PERCENT = 55.0

@@ -33,7 +33,12 @@ from tracker.diagnosis.finding import (
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import highest, margin_above, typical
+from tracker.diagnosis.statistics import (
+    highest,
+    margin_above,
+    typical,
+    typical_or_none,
+)
 from tracker.diagnosis.wording import count, size
 
 SPAN = Span.STAGE
@@ -74,11 +79,27 @@ def check(
     ):
         return None
 
-    split = (
-        typical(gpu_allocator_inactive_split_bytes)
-        if gpu_allocator_inactive_split_bytes
-        else 0.0
+    return _finding(
+        held=held,
+        peak=peak,
+        total=gpu_memory_total_bytes,
+        retries=retries,
+        split=typical_or_none(gpu_allocator_inactive_split_bytes) or 0.0,
+        quality=gpu_allocator_reserved_bytes.quality
+        * (MEASURED if gpu_allocator_peak_bytes else COARSE),
     )
+
+
+def _finding(
+    *,
+    held: float,
+    peak: float,
+    total: float,
+    retries: float,
+    split: float,
+    quality: float,
+) -> Finding:
+    factor = held / peak
     return Finding(
         severity=Severity.CRITICAL if factor >= CRITICAL_FACTOR else Severity.WARNING,
         summary=(
@@ -97,7 +118,7 @@ def check(
             Evidence(
                 "gpu_allocator_reserved_bytes",
                 "share of the GPU's memory",
-                held / gpu_memory_total_bytes,
+                held / total,
                 "share",
                 HELD_SHARE,
             ),
@@ -112,8 +133,7 @@ def check(
             " the pieces are not the reason."
         ),
         explains=("gpu-memory-is-nearly-full",),
-        quality=gpu_allocator_reserved_bytes.quality
-        * (MEASURED if gpu_allocator_peak_bytes else COARSE),
+        quality=quality,
         margin=margin_above(factor, HELD_FACTOR),
         corroboration=AGREEING if split >= SPLIT_SHARE * held else ALONE,
     )

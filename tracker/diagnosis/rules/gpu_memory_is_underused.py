@@ -45,10 +45,10 @@ from tracker.diagnosis.finding import (
     Severity,
 )
 from tracker.diagnosis.frameworks import RESERVING, batch_size_line
-from tracker.diagnosis.gpu_work import takes_part, typical_or_none
+from tracker.diagnosis.gpu_work import takes_part
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.signals.trials import BATCH
-from tracker.diagnosis.statistics import highest, margin_below, typical
+from tracker.diagnosis.statistics import highest, margin_below, typical, typical_or_none
 from tracker.diagnosis.waiting import measure_waiting
 from tracker.diagnosis.wording import percent, size
 

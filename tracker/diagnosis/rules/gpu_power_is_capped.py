@@ -20,13 +20,19 @@ Catalogue: H2, power cap.
 from __future__ import annotations
 
 from tracker.diagnosis.busy import NEVER_BUSY
-from tracker.diagnosis.clocks import clock_gain, clock_while_limited, measure_limit
+from tracker.diagnosis.clocks import (
+    Limited,
+    clock_gain,
+    clock_while_limited,
+    measure_limit,
+)
 from tracker.diagnosis.finding import (
     ALONE,
     Abstention,
     Answer,
     Evidence,
     Finding,
+    Gain,
     Recommendation,
     Severity,
 )
@@ -72,7 +78,28 @@ def check(
     clock = clock_while_limited(
         gpu_sm_clock_mhz, gpu_utilization_percent, gpu_limited_power_share
     )
-    default = gpu_power_limit_default_watts
+    return _finding(
+        limited,
+        enforced=enforced,
+        default=gpu_power_limit_default_watts,
+        clock=clock,
+        gain=clock_gain(
+            gpu_utilization_percent,
+            clock_mhz=clock,
+            full_mhz=gpu_sm_clock_max_mhz,
+            limited_share=limited.share,
+        ),
+    )
+
+
+def _finding(
+    limited: Limited,
+    *,
+    enforced: float,
+    default: float,
+    clock: float | None,
+    gain: Gain | None,
+) -> Finding:
     return Finding(
         severity=Severity.WARNING,
         summary=(
@@ -111,12 +138,7 @@ def check(
             "Raise the limit to the default for some minutes: if the steps are not"
             " faster, power was not what held them."
         ),
-        gain=clock_gain(
-            gpu_utilization_percent,
-            clock_mhz=clock,
-            full_mhz=gpu_sm_clock_max_mhz,
-            limited_share=limited.share,
-        ),
+        gain=gain,
         explains=("gpu-clocks-are-low", "gpu-differs-from-its-peers"),
         quality=limited.quality,
         margin=margin_above(limited.share, LIMITED_SHARE),

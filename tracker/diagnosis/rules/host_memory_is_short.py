@@ -96,10 +96,24 @@ def check(
     ]
     if not signs:
         return None
+    return _finding(
+        signs,
+        highest(job_memory_bytes),
+        kills=highest(cgroup_oom_kills) if cgroup_oom_kills else 0.0,
+        hits=highest(cgroup_memory_limit_hits) if cgroup_memory_limit_hits else 0.0,
+        loader_workers=loader_workers,
+    )
 
+
+def _finding(
+    signs: list[_Sign],
+    used: float,
+    *,
+    kills: float,
+    hits: float,
+    loader_workers: float | None,
+) -> Finding:
     worst = max(signs, key=lambda sign: sign.excess)
-    kills = highest(cgroup_oom_kills) if cgroup_oom_kills else 0.0
-    hits = highest(cgroup_memory_limit_hits) if cgroup_memory_limit_hits else 0.0
     is_critical = kills > 0 or any(
         sign.evidence.signal == "memory_pressure_share"
         and sign.evidence.value >= CRITICAL_PRESSURE_SHARE
@@ -118,7 +132,7 @@ def check(
         summary=" ".join(parts),
         evidence=(
             *(sign.evidence for sign in signs),
-            Evidence("job_memory_bytes", "highest", highest(job_memory_bytes), "B"),
+            Evidence("job_memory_bytes", "highest", used, "B"),
         ),
         recommendations=_recommendations(signs, loader_workers),
         disproof=(

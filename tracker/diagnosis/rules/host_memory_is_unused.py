@@ -36,8 +36,8 @@ from tracker.diagnosis.loading import Loading, measure_loading
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import highest, margin_above
-from tracker.diagnosis.storage import measure_storage_wait
-from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.storage import WaitLimits, measure_storage_wait
+from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import count, percent, size
 
 SPAN = Span.STAGE
@@ -49,6 +49,7 @@ ROOM_FOR_WORKERS = 2.0
 # From here loading waits for storage: of the loading processes, and of time.
 BLOCKED_SHARE = 0.20
 PRESSURE_SHARE = 0.20
+WAIT_LIMITS = WaitLimits(BLOCKED_SHARE, BLOCKED_SHARE, PRESSURE_SHARE, PRESSURE_SHARE)
 # Of one core, by workers of which more could help.
 BUSY_WORKER_CORES = 0.80
 
@@ -85,8 +86,10 @@ def check(
     framework: str | None = None,
     already_open: bool = False,
 ) -> Answer:
-    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-    if waiting is None or not waiting.is_notable(already_open=already_open):
+    waiting = measure_notable_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+    )
+    if waiting is None:
         return None
     used = highest(cgroup_memory_used_bytes or job_memory_bytes)
     free = memory_limit_bytes - used
@@ -108,7 +111,7 @@ def check(
         job_main_cpu_cores=job_main_cpu_cores,
     )
     use = None
-    if storage and storage.exceeds(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE):
+    if storage and storage.exceeds(WAIT_LIMITS, already_open=already_open):
         data = _bytes_of_epoch(
             step_seconds,
             step_end_seconds,
@@ -181,7 +184,7 @@ def _finding(waiting: Waiting, use: _Use, free: float, limit: float) -> Finding:
         evidence=(
             Evidence("job_memory_bytes", "free, of the limit", free, "B", use.needed),
             Evidence("memory_limit_bytes", "that the job may use", limit, "B"),
-            Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+            waiting.evidence(),
         ),
         recommendations=(use.recommendation,),
         disproof=(

@@ -39,7 +39,7 @@ from tracker.diagnosis.loading import Loading, measure_loading
 from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
 from tracker.diagnosis.signals import Array, Fact, Samples
 from tracker.diagnosis.statistics import highest, margin_above, typical
-from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import duration, percent
 
 # Of the CPU time that loading takes.
@@ -82,8 +82,10 @@ def check(
     framework: str | None = None,
     already_open: bool = False,
 ) -> Answer:
-    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-    if waiting is None or not waiting.is_notable(already_open=already_open):
+    waiting = measure_notable_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+    )
+    if waiting is None:
         return None
     engine = _busiest_engine(gpus)
     gpu_percent = typical(busiest_gpu_percent)
@@ -167,7 +169,7 @@ def _finding(
         gain=expected_gain(
             waiting.step_seconds,
             (
-                Floor(waiting.compute_seconds, "the training step's own work"),
+                waiting.own_work,
                 Floor(waiting.step_seconds - removed, "the rest of loading"),
             ),
         ),
@@ -196,7 +198,7 @@ def _evidence(
         Evidence(
             "busiest_gpu_percent", "median", decoding.gpu_percent, "%", MOST_GPU_PERCENT
         ),
-        Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+        waiting.evidence(),
     ]
     if decoding.engine_percent is not None:
         found.append(

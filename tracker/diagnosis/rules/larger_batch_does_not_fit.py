@@ -31,9 +31,14 @@ from tracker.diagnosis.finding import (
     Severity,
 )
 from tracker.diagnosis.frameworks import RESERVING, memory_line
-from tracker.diagnosis.gpu_memory import OFF, measure_need
+from tracker.diagnosis.gpu_memory import OFF, Need, measure_need
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_below, percentile, typical
+from tracker.diagnosis.statistics import (
+    margin_below,
+    percentile,
+    typical,
+    typical_or_none,
+)
 from tracker.diagnosis.waiting import measure_waiting
 from tracker.diagnosis.wording import percent, size
 
@@ -76,7 +81,7 @@ def check(
         reserved_bytes=gpu_allocator_reserved_bytes,
     )
     busy = typical(gpu_utilization_percent)
-    active = typical(gpu_sm_active_percent) if gpu_sm_active_percent else None
+    active = typical_or_none(gpu_sm_active_percent)
     limit = BUSY_GPU_RELEASE_PERCENT if already_open else BUSY_GPU_PERCENT
     is_idle = busy < limit or (active is not None and active < BUSY_SM_PERCENT)
     takes_part = percentile(gpu_utilization_percent, 95) >= IDLE_GPU_PERCENT
@@ -84,6 +89,21 @@ def check(
     if not takes_part or not is_idle or not need.share >= full:
         return None
 
+    return _finding(
+        need,
+        busy=busy,
+        active=active,
+        recommendations=_recommendations(batch_size, framework, torch_autocast),
+    )
+
+
+def _finding(
+    need: Need,
+    *,
+    busy: float,
+    active: float | None,
+    recommendations: tuple[Recommendation, ...],
+) -> Finding:
     is_half_empty = active is not None and active < BUSY_SM_PERCENT
     return Finding(
         severity=Severity.NOTICE,
@@ -113,7 +133,7 @@ def check(
                 else ()
             ),
         ),
-        recommendations=_recommendations(batch_size, framework, torch_autocast),
+        recommendations=recommendations,
         disproof=(
             "Train some hundred steps with half the batch: if examples per second stay"
             " the same, the batch is not what the GPU lacks."

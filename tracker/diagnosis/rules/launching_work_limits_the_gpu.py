@@ -41,9 +41,14 @@ from tracker.diagnosis.frameworks import (
     fused_optimizer_line,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
-from tracker.diagnosis.gpu_work import takes_part, typical_or_none
+from tracker.diagnosis.gpu_work import takes_part
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import margin_below, margin_towards, typical
+from tracker.diagnosis.statistics import (
+    margin_below,
+    margin_towards,
+    typical,
+    typical_or_none,
+)
 from tracker.diagnosis.waiting import NOTABLE_SHARE, measure_waiting
 
 BUSY_THREAD_CORES = 0.80

@@ -34,18 +34,17 @@ from tracker.diagnosis.finding import (
     Evidence,
     Finding,
     Recommendation,
-    Severity,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import in_memory_line, shards_line
 from tracker.diagnosis.signals import Array, Samples
-from tracker.diagnosis.statistics import average, highest, typical
+from tracker.diagnosis.statistics import average, highest, typical, typical_or_none
 from tracker.diagnosis.storage import (
     WAITING_SIGNALS,
     StorageWait,
+    WaitLimits,
     measure_storage_wait,
 )
-from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import duration, percent, size
 
 # Of the loading processes, and of time.
@@ -53,6 +52,9 @@ BLOCKED_SHARE = 0.30
 BLOCKED_RELEASE_SHARE = 0.20
 PRESSURE_SHARE = 0.20
 PRESSURE_RELEASE_SHARE = 0.14
+WAIT_LIMITS = WaitLimits(
+    BLOCKED_SHARE, BLOCKED_RELEASE_SHARE, PRESSURE_SHARE, PRESSURE_RELEASE_SHARE
+)
 
 SHARE_OF_BEST_RATE = 0.80
 # What is read so slowly is no load for any disk: the limit is another one.
@@ -97,8 +99,10 @@ def check(
     framework: str | None = None,
     already_open: bool = False,
 ) -> Answer:
-    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-    if waiting is None or not waiting.is_notable(already_open=already_open):
+    waiting = measure_notable_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+    )
+    if waiting is None:
         return None
     is_elsewhere = data_is_on_network or (
         data_is_on_network is None
@@ -123,10 +127,7 @@ def check(
     )
     if storage is None:
         return Abstention(WAITING_SIGNALS)
-    if not storage.exceeds(
-        blocked=BLOCKED_RELEASE_SHARE if already_open else BLOCKED_SHARE,
-        pressure=PRESSURE_RELEASE_SHARE if already_open else PRESSURE_SHARE,
-    ):
+    if not storage.exceeds(WAIT_LIMITS, already_open=already_open):
         return None
 
     own_best = highest(job_read_bytes_per_second)
@@ -134,8 +135,8 @@ def check(
         bytes_per_second=rate,
         best=max(own_best, best_read_bytes_per_second or 0.0),
         is_best_of_earlier_runs=best_read_bytes_per_second is not None,
-        seconds_of_a_read=_typical(host_disk_read_seconds),
-        queue=_typical(host_disk_queue),
+        seconds_of_a_read=typical_or_none(host_disk_read_seconds),
+        queue=typical_or_none(host_disk_queue),
     )
     if reading.share < SHARE_OF_BEST_RATE:
         return None
@@ -153,10 +154,6 @@ def _writes_more(read: Samples, written: Samples | None) -> bool:
     return written is not None and typical(written) > typical(read)
 
 
-def _typical(samples: Samples | None) -> float | None:
-    return typical(samples) if samples is not None and len(samples.values) else None
-
-
 def _finding(
     waiting: Waiting,
     storage: StorageWait,
@@ -164,12 +161,11 @@ def _finding(
     loader_workers: float | None,
     framework: str | None,
 ) -> Finding:
-    is_critical = waiting.exposed_share >= CRITICAL_SHARE
     # A single reader is slow on any disk: more of them are tried first.
     is_single = loader_workers == 0
     symptoms = ("preprocessing-is-cpu-bound", "batches-come-in-bursts")
     return Finding(
-        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        severity=waiting.severity(CRITICAL_SHARE),
         summary=(
             f"The job reads {size(reading.bytes_per_second)} a second,"
             f" {percent(reading.share)} of the best rate that"
@@ -182,10 +178,7 @@ def _finding(
             "Copy a part of the data into /dev/shm and train on that: if steps wait as"
             " long as now, storage is not what they wait for."
         ),
-        gain=expected_gain(
-            waiting.step_seconds,
-            (Floor(waiting.compute_seconds, "the training step's own work"),),
-        ),
+        gain=waiting.gain_without(),
         explains=(
             *(() if is_single else ("too-few-loader-workers",)),
             *symptoms,
@@ -197,7 +190,7 @@ def _finding(
             if reading.is_best_of_earlier_runs
             else min(storage.quality, COARSE)
         ),
-        margin=storage.margin(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE),
+        margin=storage.margin(WAIT_LIMITS),
         corroboration=_corroboration(storage, is_single=is_single),
     )
 
@@ -211,10 +204,7 @@ def _whose(reading: _Reading) -> str:
 def _corroboration(storage: StorageWait, *, is_single: bool) -> float:
     if is_single:
         return CONTRADICTED
-    agree = (storage.blocked_share or 0.0) >= BLOCKED_SHARE and (
-        storage.pressure_share or 0.0
-    ) >= PRESSURE_SHARE
-    return AGREEING if agree else ALONE
+    return AGREEING if storage.agrees(WAIT_LIMITS) else ALONE
 
 
 def _evidence(
@@ -228,8 +218,8 @@ def _evidence(
             "B/s",
             SHARE_OF_BEST_RATE * reading.best,
         ),
-        *storage.evidence(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE),
-        Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+        *storage.evidence(WAIT_LIMITS),
+        waiting.evidence(),
     ]
     if reading.seconds_of_a_read is not None:
         found.append(

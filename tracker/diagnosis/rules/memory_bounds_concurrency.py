@@ -56,10 +56,11 @@ def check(
     requests: Mapping[str, Samples],
     gpus: Gpus,
     *,
+    request_parts: Mapping[str, Samples] | None = None,
     framework: str | None = None,
     already_open: bool = False,
 ) -> Answer:
-    found = measure_requests(requests)
+    found = measure_requests(requests, request_parts)
     if found is None:
         return Abstention((TOO_SHORT,))
     if not found.times_of(PhaseKind.QUEUE):

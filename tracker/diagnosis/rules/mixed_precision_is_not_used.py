@@ -36,10 +36,9 @@ from tracker.diagnosis.finding import (
 )
 from tracker.diagnosis.frameworks import mixed_precision_line
 from tracker.diagnosis.gain import gain_of_share
-from tracker.diagnosis.gpu_work import typical_or_none
 from tracker.diagnosis.peaks import AMPERE, capability_of, peak_of, precision_of
 from tracker.diagnosis.signals import Samples
-from tracker.diagnosis.statistics import margin_below, typical
+from tracker.diagnosis.statistics import margin_below, typical, typical_or_none
 
 LEAST_CAPABILITY = 7.0
 BUSY_GPU_PERCENT = 50.0

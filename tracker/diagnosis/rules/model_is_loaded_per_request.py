@@ -69,11 +69,12 @@ LINE = "model = load_model()  # once, before the first request"
 def check(
     requests: Mapping[str, Samples],
     *,
+    request_parts: Mapping[str, Samples] | None = None,
     gpus: Gpus | None = None,
     model_parameter_bytes: float | None = None,
     job_requested_bytes_per_second: Samples | None = None,
 ) -> Answer:
-    found = measure_requests(requests)
+    found = measure_requests(requests, request_parts)
     if found is None:
         return Abstention((TOO_SHORT,))
     if not found.loads:

@@ -20,6 +20,8 @@ Catalogue: D9, cold or too small cache.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tracker.diagnosis.epoch_reads import EpochReads, measure_epoch_reads
@@ -97,50 +99,77 @@ def check(
     return _too_small(epochs, waiting, memory_limit_bytes, quality, framework)
 
 
+@dataclass(frozen=True, slots=True)
+class _ColdStart:
+    """The first epoch against the median of those behind it."""
+
+    read: float  # bytes
+    usual_read: float
+    step_seconds: float
+    usual_step_seconds: float
+    wait_seconds: float
+    usual_wait_seconds: float
+    lost_seconds: float
+    share: float  # of all epochs' time
+
+    @property
+    def is_cold(self) -> bool:
+        longer = self.step_seconds - self.usual_step_seconds
+        waits_longer = self.wait_seconds - self.usual_wait_seconds
+        return (
+            self.read > 0
+            and self.read >= COLD_READS * self.usual_read
+            and self.step_seconds >= COLD_STEPS * self.usual_step_seconds
+            and waits_longer >= WAITING_PART * longer
+            and self.share >= NOTABLE_SHARE
+        )
+
+
 def _cold(epochs: EpochReads, quality: float) -> Finding | None:
-    read = float(np.median(epochs.read[1:]))
     usual = float(np.median(epochs.step_seconds[1:]))
-    usual_wait = float(np.median(epochs.wait_seconds[1:]))
-    longer = float(epochs.step_seconds[0]) - usual
-    waits_longer = float(epochs.wait_seconds[0]) - usual_wait
-    lost = longer * epochs.steps
-    share = lost / epochs.total_seconds
-    if not (
-        epochs.read[0] > 0
-        and epochs.read[0] >= COLD_READS * read
-        and epochs.step_seconds[0] >= COLD_STEPS * usual
-        and waits_longer >= WAITING_PART * longer
-        and share >= NOTABLE_SHARE
-    ):
-        return None
+    lost = (float(epochs.step_seconds[0]) - usual) * epochs.steps
+    start = _ColdStart(
+        read=float(epochs.read[0]),
+        usual_read=float(np.median(epochs.read[1:])),
+        step_seconds=float(epochs.step_seconds[0]),
+        usual_step_seconds=usual,
+        wait_seconds=float(epochs.wait_seconds[0]),
+        usual_wait_seconds=float(np.median(epochs.wait_seconds[1:])),
+        lost_seconds=lost,
+        share=lost / epochs.total_seconds,
+    )
+    return (
+        _cold_finding(start, epochs.total_seconds, quality) if start.is_cold else None
+    )
+
+
+def _cold_finding(start: _ColdStart, total_seconds: float, quality: float) -> Finding:
+    usual, lost = start.usual_step_seconds, start.lost_seconds
     return Finding(
         title="The first epoch reads from a cold cache",
-        severity=_severity(share),
+        severity=_severity(start.share),
         summary=(
-            f"The first epoch read {size(epochs.read[0])} from storage and later ones"
-            f" {size(read)}; its steps took {duration(epochs.step_seconds[0])} and not"
-            f" {duration(usual)}, which cost {duration(lost)}."
+            f"The first epoch read {size(start.read)} from storage and later ones"
+            f" {size(start.usual_read)}; its steps took {duration(start.step_seconds)}"
+            f" and not {duration(usual)}, which cost {duration(lost)}."
         ),
         evidence=(
             Evidence(
                 "job_read_bytes_per_second",
                 "bytes read in the first epoch",
-                float(epochs.read[0]),
+                start.read,
                 "B",
-                COLD_READS * read,
+                COLD_READS * start.usual_read,
             ),
             Evidence(
                 "step_seconds",
                 "mean of the first epoch",
-                float(epochs.step_seconds[0]),
+                start.step_seconds,
                 "s",
                 COLD_STEPS * usual,
             ),
             Evidence(
-                "data_wait_seconds",
-                "mean of the first epoch",
-                float(epochs.wait_seconds[0]),
-                "s",
+                "data_wait_seconds", "mean of the first epoch", start.wait_seconds, "s"
             ),
         ),
         recommendations=(
@@ -158,8 +187,7 @@ def _cold(epochs: EpochReads, quality: float) -> Finding | None:
             " memory, something else is slow at the start."
         ),
         gain=expected_gain(
-            epochs.total_seconds,
-            (Floor(epochs.total_seconds - lost, "the epochs behind the first"),),
+            total_seconds, (Floor(total_seconds - lost, "the epochs behind the first"),)
         ),
         explains=(
             "local-storage-is-at-its-limit",
@@ -168,7 +196,7 @@ def _cold(epochs: EpochReads, quality: float) -> Finding | None:
             "host-memory-is-unused",
         ),
         quality=quality,
-        margin=margin_above(float(epochs.step_seconds[0]) / usual, COLD_STEPS),
+        margin=margin_above(start.step_seconds / usual, COLD_STEPS),
     )
 
 
@@ -194,6 +222,27 @@ def _too_small(
     data = epochs.data_bytes
     if not (is_flat and hit < LARGEST_HIT_SHARE and data > DATA_OF_MEMORY * memory):
         return None
+    return _too_small_finding(
+        waiting,
+        data=data,
+        memory=memory,
+        hit=hit,
+        behind=_behind(len(hits)),
+        quality=quality,
+        recommendations=_smaller_data(data, memory, framework),
+    )
+
+
+def _too_small_finding(
+    waiting: Waiting,
+    *,
+    data: float,
+    memory: float,
+    hit: float,
+    behind: str,
+    quality: float,
+    recommendations: tuple[Recommendation, ...],
+) -> Finding:
     return Finding(
         title="The data are more than memory can hold",
         severity=_severity(waiting.exposed_share),
@@ -212,31 +261,14 @@ def _too_small(
             ),
             Evidence(
                 "job_read_bytes_per_second",
-                f"share from the cache, mean of {_behind(len(hits))}",
+                f"share from the cache, mean of {behind}",
                 hit,
                 "share",
                 LARGEST_HIT_SHARE,
             ),
-            Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+            waiting.evidence(),
         ),
-        recommendations=(
-            Recommendation(
-                "Store the data in fewer bytes: resized, compressed, with fewer bits.",
-                current=size(data),
-                suggested=f"below {size(DATA_OF_MEMORY * memory)}",
-                code=shards_line(framework),
-            ),
-            Recommendation(
-                "Raise the container's memory limit: its page cache counts against it.",
-                current=size(memory),
-                suggested=f"more than {size(data)}",
-            ),
-            Recommendation(
-                "On several machines, give each a part of the data, small enough for its"
-                " memory.",
-                code=in_memory_line(framework),
-            ),
-        ),
+        recommendations=recommendations,
         disproof=(
             "Train on a part of the data that fits into memory: if steps wait as long in"
             " its second epoch, the cache is not what is too small."
@@ -255,6 +287,29 @@ def _too_small(
     )
 
 
+def _smaller_data(
+    data: float, memory: float, framework: str | None
+) -> tuple[Recommendation, ...]:
+    return (
+        Recommendation(
+            "Store the data in fewer bytes: resized, compressed, with fewer bits.",
+            current=size(data),
+            suggested=f"below {size(DATA_OF_MEMORY * memory)}",
+            code=shards_line(framework),
+        ),
+        Recommendation(
+            "Raise the container's memory limit: its page cache counts against it.",
+            current=size(memory),
+            suggested=f"more than {size(data)}",
+        ),
+        Recommendation(
+            "On several machines, give each a part of the data, small enough for its"
+            " memory.",
+            code=in_memory_line(framework),
+        ),
+    )
+
+
 def _behind(epochs: int) -> str:
     return f"{count(epochs, 'epoch', 'epochs')} behind the first"
 
@@ -262,7 +317,7 @@ def _behind(epochs: int) -> str:
 def _gain(waiting: Waiting, hit: float) -> Gain:
     served = waiting.step_seconds * (1.0 - waiting.exposed_share * (1.0 - hit))
     floors = (
-        Floor(waiting.compute_seconds, "the training step's own work"),
+        waiting.own_work,
         Floor(served, "the part of the data that is in memory already"),
     )
     return expected_gain(waiting.step_seconds, floors)

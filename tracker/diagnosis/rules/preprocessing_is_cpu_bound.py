@@ -33,14 +33,12 @@ from tracker.diagnosis.finding import (
     Evidence,
     Finding,
     Recommendation,
-    Severity,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.loading import Loading, measure_loading
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import margin_towards, typical
 from tracker.diagnosis.storage import blocked_share
-from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import cores, duration, percent
 
 # Of all cores the job may use.
@@ -90,8 +88,10 @@ def check(
     busiest_gpu_percent: Samples | None = None,
     already_open: bool = False,
 ) -> Answer:
-    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-    if waiting is None or not waiting.is_notable(already_open=already_open):
+    waiting = measure_notable_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+    )
+    if waiting is None:
         return None
     if not effective_cores > 0:
         return Abstention(("effective_cores",))
@@ -148,7 +148,6 @@ def _measure_use(
 
 def _finding(waiting: Waiting, loading: Loading, use: _Use) -> Finding:
     who = "the loader workers" if loading.workers else "the training process"
-    is_critical = waiting.exposed_share >= CRITICAL_SHARE
     margin = max(
         margin_towards(loading.busy_cores, use.busy_limit, 1.0)
         if use.loaders_are_busy
@@ -158,7 +157,7 @@ def _finding(waiting: Waiting, loading: Loading, use: _Use) -> Finding:
         else 0.5,
     )
     return Finding(
-        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        severity=waiting.severity(CRITICAL_SHARE),
         summary=(
             f"Each batch costs {duration(loading.cpu_seconds)} of CPU time before"
             f" training can use it, and {who} cannot do more: the job keeps"
@@ -171,10 +170,7 @@ def _finding(waiting: Waiting, loading: Loading, use: _Use) -> Finding:
             "Prepare a few hundred batches ahead and train on those: if steps still"
             " wait as long, preparing them is not the limit."
         ),
-        gain=expected_gain(
-            waiting.step_seconds,
-            (Floor(waiting.compute_seconds, "the training step's own work"),),
-        ),
+        gain=waiting.gain_without(),
         explains=("batches-come-in-bursts", "data-wait-dominates"),
         quality=SAMPLED,
         margin=margin,
@@ -206,9 +202,7 @@ def _evidence(waiting: Waiting, loading: Loading, use: _Use) -> tuple[Evidence, 
             loading.cpu_seconds,
             "s",
         ),
-        Evidence(
-            "data_wait_seconds", "share of step time", waiting.share, "share", None
-        ),
+        waiting.evidence(),
     )
 
 

@@ -35,7 +35,7 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Severity,
 )
-from tracker.diagnosis.gain import USUAL_RECOVERY
+from tracker.diagnosis.gain import USUAL_RECOVERY, USUAL_SENTENCE
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, EarlierRun
 from tracker.diagnosis.statistics import margin_below
@@ -72,7 +72,25 @@ def check(
     if not efficiency < (POOR_RELEASE_EFFICIENCY if already_open else POOR_EFFICIENCY):
         return None
 
-    grown = _grown(step_seconds, data_wait_seconds, phase_seconds or {}, earlier)
+    return _finding(
+        earlier,
+        world_size=world_size,
+        here=here,
+        efficiency=efficiency,
+        grown=_grown(step_seconds, data_wait_seconds, phase_seconds or {}, earlier),
+        batch=float(np.median(step_examples)),
+    )
+
+
+def _finding(
+    earlier: EarlierRun,
+    *,
+    world_size: float,
+    here: float,
+    efficiency: float,
+    grown: tuple[str, float] | None,
+    batch: float,
+) -> Finding:
     said = (
         f" Of a step's parts, {grown[0]} has grown most, by {duration(grown[1])}."
         if grown
@@ -105,35 +123,39 @@ def check(
                 "examples/s",
             ),
         ),
-        recommendations=(
-            Recommendation(
-                "Look at the part that has grown: communication is overlapped or made"
-                " rarer, waiting for data needs more loader workers or more machines to"
-                " read from."
-            ),
-            Recommendation(
-                "Keep the batch of each rank as large as it was on fewer ranks.",
-                current=f"{float(np.median(step_examples)):g} examples for each rank",
-            ),
-        ),
+        recommendations=_recommendations(batch),
         disproof=(
             "Run both again with the same batch for each rank and the same settings: if"
             " each rank does as much, something else differed."
         ),
-        gain=Gain(
-            bound=1.0 / efficiency,
-            likely=1.0 / (1.0 - USUAL_RECOVERY * (1.0 - efficiency)),
-            basis=(
-                "Linear scaling cannot be beaten for long. Fixes usually recover"
-                f" {percent(USUAL_RECOVERY)} of the difference."
-            ),
-        )
-        if efficiency > 0
-        else None,
+        gain=_gain(efficiency),
         comes_after=("data-wait-dominates",),
         quality=COARSE,
         margin=margin_below(efficiency, POOR_EFFICIENCY),
         corroboration=ALONE,
+    )
+
+
+def _recommendations(batch: float) -> tuple[Recommendation, ...]:
+    return (
+        Recommendation(
+            "Look at the part that has grown: communication is overlapped or made rarer,"
+            " waiting for data needs more loader workers or more machines to read from."
+        ),
+        Recommendation(
+            "Keep the batch of each rank as large as it was on fewer ranks.",
+            current=f"{batch:g} examples for each rank",
+        ),
+    )
+
+
+def _gain(efficiency: float) -> Gain | None:
+    if not efficiency > 0:
+        return None
+    return Gain(
+        bound=1.0 / efficiency,
+        likely=1.0 / (1.0 - USUAL_RECOVERY * (1.0 - efficiency)),
+        basis=f"Linear scaling cannot be beaten for long. {USUAL_SENTENCE}",
     )
 
 

@@ -30,7 +30,6 @@ from tracker.diagnosis.finding import (
     Finding,
     Gain,
     Recommendation,
-    Severity,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import shards_line
@@ -39,9 +38,10 @@ from tracker.diagnosis.statistics import average, highest, margin_below
 from tracker.diagnosis.storage import (
     WAITING_SIGNALS,
     StorageWait,
+    WaitLimits,
     measure_storage_wait,
 )
-from tracker.diagnosis.waiting import Waiting, measure_waiting
+from tracker.diagnosis.waiting import Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import percent, size
 
 LARGEST_REQUEST_BYTES = 65_536.0
@@ -55,6 +55,9 @@ BLOCKED_SHARE = 0.30
 BLOCKED_RELEASE_SHARE = 0.20
 PRESSURE_SHARE = 0.20
 PRESSURE_RELEASE_SHARE = 0.14
+WAIT_LIMITS = WaitLimits(
+    BLOCKED_SHARE, BLOCKED_RELEASE_SHARE, PRESSURE_SHARE, PRESSURE_RELEASE_SHARE
+)
 
 # A job that asks for so many times more than disks deliver has its data in memory.
 CACHED_REQUESTS_OF_READS = 5.0
@@ -97,8 +100,10 @@ def check(
     framework: str | None = None,
     already_open: bool = False,
 ) -> Answer:
-    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-    if waiting is None or not waiting.is_notable(already_open=already_open):
+    waiting = measure_notable_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+    )
+    if waiting is None:
         return None
     if data_is_on_network or _is_cached(
         job_read_bytes_per_second, job_requested_bytes_per_second
@@ -129,10 +134,7 @@ def check(
     if storage is None:
         return Abstention(WAITING_SIGNALS)
 
-    waits = storage.exceeds(
-        blocked=BLOCKED_RELEASE_SHARE if already_open else BLOCKED_SHARE,
-        pressure=PRESSURE_RELEASE_SHARE if already_open else PRESSURE_SHARE,
-    )
+    waits = storage.exceeds(WAIT_LIMITS, already_open=already_open)
     return (
         _finding(waiting, storage, reads, framework)
         if waits and _small(reads)
@@ -190,10 +192,9 @@ def _small(reads: _Reads) -> bool:
 def _finding(
     waiting: Waiting, storage: StorageWait, reads: _Reads, framework: str | None
 ) -> Finding:
-    is_critical = waiting.exposed_share >= CRITICAL_SHARE
     known = min(storage.quality, reads.quality)
     return Finding(
-        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        severity=waiting.severity(CRITICAL_SHARE),
         summary=(
             f"{reads.per_second:.0f} reads a second of {size(reads.bytes_each)} each make"
             f" {size(reads.bytes_per_second)} a second{_of_best(reads)}, and"
@@ -237,7 +238,7 @@ def _of_best(reads: _Reads) -> str:
 
 
 def _gain(waiting: Waiting, reads: _Reads) -> Gain:
-    floors = [Floor(waiting.compute_seconds, "the training step's own work")]
+    floors = [waiting.own_work]
     if reads.best:
         floors.append(
             Floor(
@@ -260,8 +261,8 @@ def _evidence(
             "B",
             LARGEST_REQUEST_BYTES,
         ),
-        *storage.evidence(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE),
-        Evidence("data_wait_seconds", "share of step time", waiting.share, "share"),
+        *storage.evidence(WAIT_LIMITS),
+        waiting.evidence(),
     ]
     if reads.per_example is not None:
         found.append(

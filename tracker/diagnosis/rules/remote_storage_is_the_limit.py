@@ -32,19 +32,18 @@ from tracker.diagnosis.finding import (
     Evidence,
     Finding,
     Recommendation,
-    Severity,
 )
-from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import local_copy_line, shards_line
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import average, margin_above, typical
 from tracker.diagnosis.storage import (
     WAITING_SIGNALS,
     StorageWait,
+    WaitLimits,
     correlation,
     measure_storage_wait,
 )
-from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_waiting
+from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import percent, size
 
 # Of the loading processes, and of time.
@@ -52,6 +51,9 @@ BLOCKED_SHARE = 0.20
 BLOCKED_RELEASE_SHARE = 0.14
 PRESSURE_SHARE = 0.20
 PRESSURE_RELEASE_SHARE = 0.14
+WAIT_LIMITS = WaitLimits(
+    BLOCKED_SHARE, BLOCKED_RELEASE_SHARE, PRESSURE_SHARE, PRESSURE_RELEASE_SHARE
+)
 # Of what the job reads with what the network brings.
 LEAST_CORRELATION = 0.80
 LEAST_NETWORK_BYTES_PER_SECOND = 1_000_000.0
@@ -104,8 +106,10 @@ def check(
     framework: str | None = None,
     already_open: bool = False,
 ) -> Answer:
-    waiting = measure_waiting(step_seconds, data_wait_seconds, busiest_gpu_percent)
-    if waiting is None or not waiting.is_notable(already_open=already_open):
+    waiting = measure_notable_waiting(
+        step_seconds, data_wait_seconds, busiest_gpu_percent, already_open=already_open
+    )
+    if waiting is None:
         return None
     # A process that loads by itself, or workers.
     loaders = worker_cpu_cores if loader_workers != 0 else job_main_cpu_cores
@@ -133,8 +137,7 @@ def check(
         lacks = ("data_is_on_network",) if remote is None else WAITING_SIGNALS
         return Abstention(lacks)
     waits = remote.storage is not None and remote.storage.exceeds(
-        blocked=BLOCKED_RELEASE_SHARE if already_open else BLOCKED_SHARE,
-        pressure=PRESSURE_RELEASE_SHARE if already_open else PRESSURE_SHARE,
+        WAIT_LIMITS, already_open=already_open
     )
     if not waits and not remote.moves_with_network:
         return None
@@ -181,14 +184,13 @@ def _finding(
     *,
     waits: bool,
 ) -> Finding:
-    is_critical = waiting.exposed_share >= CRITICAL_SHARE
     if loader_workers == 0:
         corroboration = CONTRADICTED
     else:
         corroboration = AGREEING if waits and remote.moves_with_network else ALONE
     quality = remote.storage.quality if waits and remote.storage else SAMPLED
     return Finding(
-        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        severity=waiting.severity(CRITICAL_SHARE),
         summary=(
             f"The data come from {remote.where}{_rate(remote)}, loading waits for them"
             f" with the CPU idle, and {percent(waiting.exposed_share)} of the time goes"
@@ -200,10 +202,7 @@ def _finding(
             "Copy a part of the data to a local disk and train on that: if steps wait as"
             " long as now, the way to the data is not the limit."
         ),
-        gain=expected_gain(
-            waiting.step_seconds,
-            (Floor(waiting.compute_seconds, "the training step's own work"),),
-        ),
+        gain=waiting.gain_without(),
         explains=(
             "batches-come-in-bursts",
             "host-memory-is-unused",
@@ -221,13 +220,11 @@ def _rate(remote: _Remote) -> str:
 
 
 def _evidence(waiting: Waiting, remote: _Remote) -> tuple[Evidence, ...]:
-    found = [
-        Evidence("data_wait_seconds", "share of step time", waiting.share, "share")
-    ]
+    found = [waiting.evidence()]
     if remote.signal.endswith("_is_on_network"):
         found.append(Evidence(remote.signal, "1 is yes", 1.0, "0 or 1"))
     if remote.storage is not None:
-        found += remote.storage.evidence(blocked=BLOCKED_SHARE, pressure=PRESSURE_SHARE)
+        found += remote.storage.evidence(WAIT_LIMITS)
     if remote.received is not None:
         found.append(
             Evidence(

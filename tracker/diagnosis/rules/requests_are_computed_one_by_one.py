@@ -52,9 +52,13 @@ LITTLE_POWER_SHARE = 0.45
 
 
 def check(
-    requests: Mapping[str, Samples], gpus: Gpus, *, already_open: bool = False
+    requests: Mapping[str, Samples],
+    gpus: Gpus,
+    *,
+    request_parts: Mapping[str, Samples] | None = None,
+    already_open: bool = False,
 ) -> Answer:
-    found = measure_requests(requests)
+    found = measure_requests(requests, request_parts)
     if found is None:
         return Abstention((TOO_SHORT,))
     computed = found.times_of(PhaseKind.COMPUTE)
@@ -75,6 +79,12 @@ def check(
     if batch > LARGEST_BATCH or not waits or busy < BUSY_GPU_PERCENT or not does_little:
         return None
 
+    return _finding(gpu, batch=batch, queue=queue, busy=busy, work=work)
+
+
+def _finding(
+    gpu: int, *, batch: float, queue: float, busy: float, work: Evidence
+) -> Finding:
     return Finding(
         severity=Severity.WARNING,
         summary=(

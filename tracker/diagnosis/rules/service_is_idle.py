@@ -71,11 +71,23 @@ def check(
     handled = sum(
         len(span.times) for span in of_kind(requests, PhaseKind.REQUEST).values()
     )
+    return _finding(
+        use.quality,
+        seconds=seconds,
+        handled=handled,
+        busy=busy,
+        memory=Evidence(signal, "median", held, "B", HELD_BYTES),
+    )
+
+
+def _finding(
+    quality: float, *, seconds: float, handled: int, busy: float, memory: Evidence
+) -> Finding:
     return Finding(
         severity=Severity.WARNING,
         summary=(
             f"In {duration(seconds)}, {count(handled, 'request', 'requests')} kept the"
-            f" busiest GPU busy {busy:.2g} % of the time, while {size(held)} of its"
+            f" busiest GPU busy {busy:.2g} % of the time, while {size(memory.value)} of its"
             " memory were held."
         ),
         evidence=(
@@ -86,7 +98,7 @@ def check(
                 "%",
                 IDLE_GPU_PERCENT,
             ),
-            Evidence(signal, "median", held, "B", HELD_BYTES),
+            memory,
             Evidence(
                 "requests", "requests in an hour", handled / seconds * HOUR, "1/h"
             ),
@@ -112,7 +124,7 @@ def check(
             " for these."
         ),
         explains=("gpu-is-held-but-idle", "gpu-utilization-is-low"),
-        quality=use.quality,
+        quality=quality,
         margin=margin_below(busy, IDLE_GPU_PERCENT),
         corroboration=ALONE,
     )

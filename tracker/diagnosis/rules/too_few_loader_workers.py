@@ -38,7 +38,6 @@ from tracker.diagnosis.finding import (
     Finding,
     Gain,
     Recommendation,
-    Severity,
 )
 from tracker.diagnosis.frameworks import loader_workers_line
 from tracker.diagnosis.gain import Floor, expected_gain
@@ -51,7 +50,7 @@ from tracker.diagnosis.loading import (
 )
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import margin_above, typical
-from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_waiting
+from tracker.diagnosis.waiting import NOTABLE_SHARE, Waiting, measure_notable_waiting
 from tracker.diagnosis.wording import cores, count, duration, percent, size
 
 # Above this part of its cores in use, a job has none to spare.
@@ -115,17 +114,19 @@ def check(
     probe_workers_seconds: float | None = None,
     already_open: bool = False,
 ) -> Answer:
-    waiting = measure_waiting(
-        step_seconds, data_wait_seconds, busiest_gpu_percent, exposed_wait_seconds
+    waiting = measure_notable_waiting(
+        step_seconds,
+        data_wait_seconds,
+        busiest_gpu_percent,
+        exposed_wait_seconds,
+        already_open=already_open,
     )
-    if waiting is None or not waiting.is_notable(already_open=already_open):
+    if waiting is None:
         return None
     if effective_cores is None or not effective_cores > 0 or job_cpu_cores is None:
         if loader_workers == 0:
             return _nobody_else_loads(waiting, framework)
-        has_cores = effective_cores is not None and effective_cores > 0
-        missing = {"job_cpu_cores": job_cpu_cores, "effective_cores": has_cores or None}
-        return Abstention(tuple(n for n, found in missing.items() if found is None))
+        return _missing(job_cpu_cores, effective_cores)
 
     loading = measure_loading(
         waiting,
@@ -138,54 +139,65 @@ def check(
     if loading is None:
         return Abstention(("loader_workers", "worker_cpu_cores"))
 
-    cpu_share = typical(job_cpu_cores) / effective_cores
     in_threads = framework == "tensorflow" and loading.workers == 0
     is_parallel = in_threads and _main_cores(job_main_cpu_cores) > MOST_SERIAL_CORES
-    best = loading.workers_that_keep_up(waiting, effective_cores)
-    if probe_workers_best is not None:
-        # Tried is better than worked out, upwards and downwards.
-        best = round(probe_workers_best)
-    suggested = min(
-        best,
-        workers_in_memory(loading.workers, job_memory_bytes, memory_limit_bytes),
-        workers_in_shared_memory(loading.workers, shared_memory_used_share),
-    )
-    crowded = is_crowded(job_cpu_cores, host_cpu_percent, host_cores)
     shortage = _Shortage(
         waiting,
         loading,
         effective_cores,
-        cpu_share,
-        suggested,
-        crowded,
+        cpu_share=typical(job_cpu_cores) / effective_cores,
+        suggested=min(
+            _best_count(loading, waiting, effective_cores, probe_workers_best),
+            workers_in_memory(loading.workers, job_memory_bytes, memory_limit_bytes),
+            workers_in_shared_memory(loading.workers, shared_memory_used_share),
+        ),
+        is_crowded=is_crowded(job_cpu_cores, host_cpu_percent, host_cores),
         shared_memory_bytes=shared_memory_total_bytes,
         in_threads=in_threads,
     )
-    floors = loading.floors(waiting, effective_cores)
-    if probe_workers_seconds is not None:
-        floors += (Floor(probe_workers_seconds, "the loader with them, as tried"),)
-    gain = expected_gain(waiting.step_seconds, floors)
+    gain = _gain(shortage, probe_workers_seconds)
     is_short = not is_parallel and _is_short_of_workers(
-        loading, cpu_share, already_open=already_open
+        shortage, already_open=already_open
     )
-    if not is_short or suggested <= loading.workers or gain.bound < SMALLEST_BOUND:
+    if not is_short or gain.bound < SMALLEST_BOUND:
         return None
     return _finding(shortage, gain, framework)
 
 
+def _missing(
+    job_cpu_cores: Samples | None, effective_cores: float | None
+) -> Abstention:
+    has_cores = effective_cores is not None and effective_cores > 0
+    missing = {"job_cpu_cores": job_cpu_cores, "effective_cores": has_cores or None}
+    return Abstention(tuple(n for n, found in missing.items() if found is None))
+
+
+def _best_count(
+    loading: Loading, waiting: Waiting, effective_cores: float, tried: float | None
+) -> int:
+    # Tried is better than worked out, upwards and downwards.
+    if tried is not None:
+        return round(tried)
+    return loading.workers_that_keep_up(waiting, effective_cores)
+
+
+def _gain(shortage: _Shortage, tried_seconds: float | None) -> Gain:
+    waiting = shortage.waiting
+    floors = shortage.loading.floors(waiting, shortage.effective_cores)
+    if tried_seconds is not None:
+        floors += (Floor(tried_seconds, "the loader with them, as tried"),)
+    return expected_gain(waiting.step_seconds, floors)
+
+
 def _nobody_else_loads(waiting: Waiting, framework: str | None) -> Finding | None:
     """Judge by time alone: whatever cores there are, loading and training take turns."""
-    gain = expected_gain(
-        waiting.step_seconds,
-        (Floor(waiting.compute_seconds, "the training step's own work"),),
-    )
+    gain = waiting.gain_without()
     if gain.bound < SMALLEST_BOUND:
         return None
     wanted = max(1, ceil(waiting.seconds / waiting.compute_seconds * SPARE))
     suggestion = count(wanted, "worker", "workers")
-    is_critical = waiting.exposed_share >= CRITICAL_SHARE
     return Finding(
-        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        severity=waiting.severity(CRITICAL_SHARE),
         summary=(
             "The training process loads every batch by itself, and"
             f" {percent(waiting.exposed_share)} of the time goes into waiting for it:"
@@ -194,7 +206,7 @@ def _nobody_else_loads(waiting: Waiting, framework: str | None) -> Finding | Non
         ),
         evidence=(
             Evidence("loader_workers", "as the loader says", 0, "processes"),
-            _share_of_waiting(waiting),
+            waiting.evidence(NOTABLE_SHARE),
         ),
         recommendations=(
             Recommendation(
@@ -215,15 +227,10 @@ def _nobody_else_loads(waiting: Waiting, framework: str | None) -> Finding | Non
     )
 
 
-def _share_of_waiting(waiting: Waiting) -> Evidence:
-    return Evidence(
-        "data_wait_seconds", "share of step time", waiting.share, "share", NOTABLE_SHARE
-    )
-
-
-def _is_short_of_workers(
-    loading: Loading, cpu_share: float, *, already_open: bool
-) -> bool:
+def _is_short_of_workers(shortage: _Shortage, *, already_open: bool) -> bool:
+    loading, cpu_share = shortage.loading, shortage.cpu_share
+    if shortage.suggested <= loading.workers:
+        return False
     if loading.workers == 0:
         limit = RELEASE_CPU_SHARE if already_open else MOST_CPU_SHARE_WITHOUT_WORKERS
         return cpu_share <= limit
@@ -239,9 +246,8 @@ def _main_cores(samples: Samples | None) -> float:
 
 def _finding(shortage: _Shortage, gain: Gain, framework: str | None) -> Finding:
     waiting = shortage.waiting
-    is_critical = waiting.exposed_share >= CRITICAL_SHARE
     return Finding(
-        severity=Severity.CRITICAL if is_critical else Severity.WARNING,
+        severity=waiting.severity(CRITICAL_SHARE),
         summary=_summary(shortage),
         evidence=_evidence(shortage),
         recommendations=_recommendations(shortage, framework),
@@ -333,7 +339,7 @@ def _evidence(shortage: _Shortage) -> tuple[Evidence, ...]:
             loading.workers,
             "processes",
         ),
-        _share_of_waiting(waiting),
+        waiting.evidence(NOTABLE_SHARE),
         Evidence(
             "job_cpu_cores",
             f"median, of {effective_cores:g} cores",

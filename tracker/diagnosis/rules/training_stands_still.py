@@ -35,10 +35,10 @@ from tracker.diagnosis.finding import (
     Recommendation,
     Severity,
 )
-from tracker.diagnosis.gpu_work import power_ratios, typical_or_none
+from tracker.diagnosis.gpu_work import power_ratios
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Fact, Samples
-from tracker.diagnosis.statistics import margin_above
+from tracker.diagnosis.statistics import margin_above, typical_or_none
 from tracker.diagnosis.wording import cores, duration
 
 SPAN = Span.STAGE

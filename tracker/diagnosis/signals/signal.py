@@ -32,6 +32,7 @@ PHASE = 'with run.phase("forward"):'
 INIT = 'run = agent.init("my run", stage="train")'
 DESCRIBE = "agent.frameworks.torch.describe(run, model=model, optimizer=optimizer)"
 REQUEST = 'with run.phase("request"):'
+PART = 'with run.phase("request"), run.phase("load_model"):'
 LADDER = "seamark: tick both runs in the runs table and press Make ladder"
 FLOPS = "agent.frameworks.torch.describe(run, model=model, flops_per_example=6e12)"
 DATASET = "SEAMARK_DATASET=/path/to/data python train.py"
@@ -43,6 +44,7 @@ class Kind(StrEnum):
     TIMES = "per step, when it ended"
     PHASES = "per step and phase"
     SPANS = "outside of steps"
+    PARTS = "outside of steps, within others"
     SAMPLED = "sampled"
     FACT = "fact"
     TRACKED = "tracked"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tracker.diagnosis.signals.signal import (
     LOADER,
     LOSS,
+    PART,
     PHASE,
     Kind,
     Signal,
@@ -51,6 +52,14 @@ STEPS = (
         Kind.SPANS,
         "Phases outside of any step, such as an evaluation, each with its end.",
         'with run.phase("evaluate"):',
+    ),
+    Signal(
+        "request_parts",
+        "step/nested/<name>/<part>_seconds",
+        "s",
+        Kind.PARTS,
+        "Time that other phases took within requests of a service, at the end of each.",
+        PART,
     ),
     Signal(
         "losses",

@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import service, stage
-from tracker.diagnosis.finding import TOO_SHORT, Abstention, Finding
+from tracker.diagnosis.finding import (
+    AGREEING,
+    ALONE,
+    TOO_SHORT,
+    Abstention,
+    Finding,
+)
 from tracker.diagnosis.measurements import Steps
 from tracker.diagnosis.rules.first_request_is_slow import check
+from tracker.diagnosis.signals import Samples
 
 
 def first(seconds: float, usual: float = 0.1):
@@ -40,6 +47,46 @@ def test_judges_near_each_limit(seconds, usual, is_found):
     answer = check(service(own=first(seconds, usual), compute=None))
 
     assert isinstance(answer, Finding) == is_found
+
+
+def loading_in_the_first(seconds: float):
+    """The phases of a service and what its requests held."""
+    requests = service(own=0.1, compute=None)
+    ends = requests["request"].times
+    requests["load_model"] = Samples(ends[:1] - 20, np.array([seconds]))
+    return requests, {"load_model": Samples(ends[:1], np.array([seconds]))}
+
+
+def test_a_model_that_is_loaded_within_the_first_request_counts():
+    requests, parts = loading_in_the_first(2.0)
+
+    finding = check(requests, request_parts=parts)
+
+    assert isinstance(finding, Finding)
+    assert finding.summary == (
+        "The first request took 2.1 s, 21 times as long as usual (100 ms);"
+        " loading the model took 2 s of it."
+    )
+    assert finding.corroboration == AGREEING
+
+
+def test_loading_that_is_little_of_it_is_not_accused():
+    requests, parts = loading_in_the_first(0.1)
+    slow = {**requests, "request": service(own=first(5.0), compute=None)["request"]}
+
+    finding = check(slow, request_parts=parts)
+
+    assert isinstance(finding, Finding)
+    assert "loading" not in finding.summary
+    assert finding.corroboration == ALONE
+
+
+def test_loading_before_the_first_request_is_not_counted_though_others_load_too():
+    requests, _ = loading_in_the_first(9.0)
+    ends = requests["request"].times
+    later = {"load_model": Samples(ends[5:6], np.array([0.2]))}
+
+    assert check(requests, request_parts=later) is None
 
 
 def test_loading_is_not_counted_as_nobody_knows_whether_the_request_waited_for_it():

@@ -1,0 +1,141 @@
+"""What time was used for: of a stage and a run, in their diagnoses, and of a project."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.utils import timezone
+from ninja import Query, Router, Schema
+
+from tracker.access import readable_project
+from tracker.api.answers import json_response, number
+from tracker.api.auth import ApiRequest, ReaderAuth
+from tracker.diagnosis.uses import Ledger
+from tracker.queries.ledgers import LedgerView, project_ledger
+
+GPU_SECONDS, SECONDS = "GPU-seconds", "seconds"
+MOST_DAYS = 36_500
+
+router = Router(tags=["projects"], auth=ReaderAuth())
+
+
+class LedgerOut(Schema):
+    """What time was used for: on every GPU that was held, or without any of the stages.
+
+    The seconds add up to all there was. Energy is null where a GPU did not tell.
+    """
+
+    gpus: int
+    unit: str
+    seconds: dict[str, float | str]
+    energy_joules: float | str | None
+
+
+class PricedLedgerOut(LedgerOut):
+    """What it cost is null without a price of the project."""
+
+    money: float | str | None
+    currency: str
+
+
+class ProjectSharesOut(Schema):
+    """Seconds of all GPUs by use. What it cost is null without a price of the project."""
+
+    unit: str
+    seconds: dict[str, float | str]
+    energy_joules: float | str | None
+    money: float | str | None
+    currency: str
+
+
+class MemberLedgerOut(Schema):
+    """The name is empty for runs that nobody is known to have made."""
+
+    member: str
+    runs: int
+    ledger: ProjectSharesOut
+
+
+class RunLedgerOut(Schema):
+    run_id: UUID
+    name: str
+    ledger: ProjectSharesOut
+
+
+class ProjectLedgerOut(Schema):
+    """`ledger` is null where no stage that held a GPU was diagnosed.
+
+    `runs` are those that spent most on other than useful work, at most 20.
+    """
+
+    ledger: ProjectSharesOut | None
+    members: list[MemberLedgerOut]
+    runs: list[RunLedgerOut]
+
+
+@router.get(
+    "/projects/{slug:workspace}/{slug:project}/ledger", response=ProjectLedgerOut
+)
+def read_ledger(
+    request: ApiRequest,
+    workspace: str,
+    project: str,
+    days: Annotated[int | None, Query(ge=1, le=MOST_DAYS)] = None,
+) -> HttpResponse:
+    """What runs held GPUs for; with `days`, of those that began in the last ones."""
+    found = readable_project(request.auth, workspace, project)
+    since = None if days is None else timezone.now() - timedelta(days=days)
+    hours = project_ledger(found, since=since)
+    return json_response(
+        {
+            "ledger": None if hours.total is None else _shares(hours.total),
+            "members": [
+                {
+                    "member": each.name,
+                    "runs": each.run_count,
+                    "ledger": _shares(each.ledger),
+                }
+                for each in hours.members
+            ],
+            "runs": [
+                {
+                    "run_id": each.run_id,
+                    "name": each.name,
+                    "ledger": _shares(each.ledger),
+                }
+                for each in hours.wasteful
+            ],
+        }
+    )
+
+
+def plain_ledger(ledger: Ledger | None) -> dict[str, object] | None:
+    """Return a stage's ledger as it is answered."""
+    if ledger is None:
+        return None
+    return {
+        "gpus": ledger.gpus,
+        "unit": GPU_SECONDS if ledger.gpus else SECONDS,
+        "seconds": {use.value: number(each) for use, each in ledger.seconds.items()},
+        "energy_joules": number(ledger.energy_joules),
+    }
+
+
+def priced_ledger(ledger: LedgerView | None) -> dict[str, object] | None:
+    """Return a run's ledger as it is answered, with what it cost."""
+    if ledger is None:
+        return None
+    return {"gpus": ledger.gpus, **_shares(ledger)}
+
+
+def _shares(ledger: LedgerView) -> dict[str, object]:
+    return {
+        "unit": GPU_SECONDS if ledger.gpus else SECONDS,
+        "seconds": {part.use: number(part.seconds) for part in ledger.parts},
+        "energy_joules": number(ledger.energy_joules),
+        "money": number(ledger.money),
+        "currency": ledger.currency,
+    }
