@@ -189,12 +189,13 @@ MIDDLEWARE = [
     "tracker.api.errors.ApiErrors",
     # Refuses foreign host names, so it stands before all that answers.
     "django.middleware.common.CommonMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "web.assets.Assets",
     "web.bodies.FormBodies",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "web.errors.PageErrors",
 ]
@@ -206,6 +207,7 @@ TEMPLATES = [
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
             ],
         },
     }
@@ -228,6 +230,8 @@ WHITENOISE_USE_FINDERS = True
 SESSION_COOKIE_AGE = 30 * 24 * 3600
 SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "seamark-session"
 CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "seamark-csrf"
+TOAST_COOKIE_NAME = "__Host-toasts" if HTTPS else "seamark-toasts"
+MESSAGE_STORAGE = "web.toasts.ToastCookie"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = (

@@ -14,5 +14,6 @@ urlpatterns = [
 ]
 
 handler400 = "web.errors.bad_request"
+handler403 = "web.errors.permission_denied"
 handler404 = "web.errors.page_not_found"
 handler500 = "web.errors.server_error"

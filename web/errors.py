@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from django.core.exceptions import DisallowedHost
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 
 from tracker.errors import TrackerError, Unavailable
 from tracker.statuses import status_of
@@ -17,13 +19,76 @@ from web.session import wants_json
 
 logger = logging.getLogger(__name__)
 
-TITLES = {
-    HTTPStatus.NOT_FOUND: "Nothing here",
-    HTTPStatus.FORBIDDEN: "Not allowed",
-    HTTPStatus.BAD_REQUEST: "This cannot be done",
-    HTTPStatus.CONFLICT: "This cannot be done",
-    HTTPStatus.SERVICE_UNAVAILABLE: "Not available just now",
+RETRY_AFTER_SECONDS = "5"
+RELOAD = "Go back, reload the page and try again."
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a page says about a status: a title, what happened, what to do."""
+
+    title: str
+    message: str
+    advice: str
+
+
+CANNOT = Told(
+    "This cannot be done",
+    "What was sent is not what this page takes.",
+    "Go back, change what was typed and try again.",
+)
+PAGES = {
+    HTTPStatus.BAD_REQUEST: CANNOT,
+    HTTPStatus.CONFLICT: replace(
+        CANNOT,
+        message="Something else has changed meanwhile.",
+        advice="Go back and reload the page to see how things are now.",
+    ),
+    HTTPStatus.FORBIDDEN: Told(
+        "Not allowed",
+        "Your role in this workspace does not let you do that.",
+        "Ask one of its owners to do it, or to change your role.",
+    ),
+    HTTPStatus.NOT_FOUND: Told(
+        "Nothing here",
+        "There is no page at this address.",
+        "It may be mistyped, in the trash or deleted, or you may not see it. Press"
+        " Ctrl K (on a Mac ⌘ K) to find a project or a run by its name.",
+    ),
+    HTTPStatus.METHOD_NOT_ALLOWED: Told(
+        "This address only takes forms",
+        "It changes something, so it is not opened like a page.",
+        "Go back to the page with the button that leads here, and press that.",
+    ),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Told(
+        "Too much at once",
+        "What was sent is larger than a form may be.",
+        "Send less. Files are uploaded by the agent, which sends them in parts.",
+    ),
+    HTTPStatus.TOO_MANY_REQUESTS: Told(
+        "Too fast",
+        "The server was asked more often than it answers.",
+        "Wait a few seconds and reload the page.",
+    ),
+    HTTPStatus.INTERNAL_SERVER_ERROR: Told(
+        "Something went wrong",
+        "The server made a mistake, and its log says which.",
+        "Nothing that was logged is lost. Try again; if it stays like this, tell"
+        " whoever runs the server when it happened.",
+    ),
+    HTTPStatus.SERVICE_UNAVAILABLE: Told(
+        "Not available just now",
+        "The server or its database is too busy, or is being started.",
+        "Nothing that was logged is lost: agents keep it until the server is back. Try"
+        " again in a few seconds.",
+    ),
 }
+# Answers of Django's own, which have no text that helps anybody.
+BARE = (
+    HTTPStatus.METHOD_NOT_ALLOWED,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.TOO_MANY_REQUESTS,
+)
 
 
 class PageErrors:
@@ -33,7 +98,14 @@ class PageErrors:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        response = self.get_response(request)
+        if response.status_code not in BARE or not _is_bare(request, response):
+            return response
+        status = HTTPStatus(response.status_code)
+        page = _page(request, status, status.name.lower(), PAGES[status].message)
+        if "Allow" in response:
+            page["Allow"] = response["Allow"]
+        return page
 
     def process_exception(
         self, request: HttpRequest, error: Exception
@@ -49,13 +121,17 @@ class PageErrors:
 
 
 def page_not_found(request: HttpRequest, *_: object, **__: object) -> HttpResponse:
-    return _page(
-        request, HTTPStatus.NOT_FOUND, "not_found", "There is no page at this address."
-    )
+    status = HTTPStatus.NOT_FOUND
+    return _page(request, status, "not_found", PAGES[status].message)
+
+
+def permission_denied(request: HttpRequest, *_: object, **__: object) -> HttpResponse:
+    status = HTTPStatus.FORBIDDEN
+    return _page(request, status, "not_allowed", PAGES[status].message)
 
 
 def bad_request(
-    request: HttpRequest, exception: Exception | None = None
+    _request: HttpRequest, exception: Exception | None = None
 ) -> HttpResponse:
     # Whatever was wrong may be a host name or a cookie, so nothing is looked up.
     message = "The browser's request cannot be understood."
@@ -64,39 +140,61 @@ def bad_request(
             "Seamark does not answer to this host name. Use the address it printed at "
             "its start, or add the name to SEAMARK_HOSTS and start it again."
         )
-    context = {"title": TITLES[HTTPStatus.BAD_REQUEST], "message": message}
-    return render(request, "errors/plain.html", context, status=HTTPStatus.BAD_REQUEST)
+    told = Told(CANNOT.title, message, "")
+    return _plain(HTTPStatus.BAD_REQUEST, told)
 
 
-def server_error(request: HttpRequest) -> HttpResponse:
+def server_error(_request: HttpRequest) -> HttpResponse:
     # Drawn without the database and without who is signed in: either may be the cause.
-    return render(request, "errors/plain.html", status=HTTPStatus.INTERNAL_SERVER_ERROR)
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    return _plain(status, PAGES[status])
 
 
 def csrf_failure(request: HttpRequest, **_: object) -> HttpResponse:
-    message = (
-        "The page was open for too long, or the request came from elsewhere. "
-        "Go back, reload and try again."
-    )
-    return _page(request, HTTPStatus.FORBIDDEN, "csrf_failed", message)
+    message = "The page was open for too long, or the request came from elsewhere."
+    return _page(request, HTTPStatus.FORBIDDEN, "csrf_failed", message, advice=RELOAD)
 
 
 def refusal(request: HttpRequest, error: TrackerError) -> HttpResponse:
     response = _page(request, status_of(error), error.code, str(error))
     if isinstance(error, Unavailable):
-        response["Retry-After"] = "5"
+        response["Retry-After"] = RETRY_AFTER_SECONDS
     return response
 
 
+def _is_bare(request: HttpRequest, response: HttpResponse) -> bool:
+    if request.path.startswith("/api/") or response.streaming:
+        return False
+    return not response.content
+
+
 def _page(
-    request: HttpRequest, status: HTTPStatus, code: str, message: str
+    request: HttpRequest,
+    status: HTTPStatus,
+    code: str,
+    message: str,
+    *,
+    advice: str = "",
 ) -> HttpResponse:
     if wants_json(request):
         error = {"code": code, "message": message}
         return JsonResponse({"error": error}, status=status)
 
+    known = PAGES.get(status, CANNOT)
+    # What is known of the case goes before what holds for all of its kind.
+    told = replace(known, message=message, advice=advice or known.advice)
     # Without a database even the name of who is signed in is out of reach.
-    is_plain = status == HTTPStatus.SERVICE_UNAVAILABLE
-    template = "errors/plain.html" if is_plain else "errors/refused.html"
-    context = {"title": TITLES.get(status, status.phrase), "message": message}
-    return render(request, template, context, status=status)
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        return _plain(status, told)
+    try:
+        return render(request, "errors/refused.html", {"told": told}, status=status)
+    except OperationalError as error:
+        logger.warning("the database refused to answer a page: %s", error)
+        unavailable = HTTPStatus.SERVICE_UNAVAILABLE
+        return _plain(unavailable, PAGES[unavailable])
+
+
+def _plain(status: HTTPStatus, told: Told) -> HttpResponse:
+    """Answer with a page that asks neither the database nor who is signed in."""
+    body = render_to_string("errors/plain.html", {"told": told})
+    return HttpResponse(body, status=status)

@@ -7,7 +7,7 @@ import json
 FIRST_RUN = """\
 import agent
 
-run = agent.init("my-first-run", project="{project}")
+run = agent.init("my-first-run", project={project})
 run["train/loss"].append(0.42)
 run.finish()"""
 
@@ -17,8 +17,19 @@ run["plots/confusion"].upload(figure)
 run["checkpoints"].upload_files("checkpoints/*.pt")"""
 
 
+TOKEN = "smk_…"
+
+
 def first_run(project: str) -> str:
-    return FIRST_RUN.format(project=project)
+    # JSON's strings are Python's, and they escape what could end the line.
+    return FIRST_RUN.format(project=json.dumps(project))
+
+
+def start_elsewhere(url: str, token: str) -> str:
+    """Return what a shell on another machine needs before it logs."""
+    return (
+        f"pip install .  # in a checkout of Seamark\n{environment(url, token or TOKEN)}"
+    )
 
 
 def environment(url: str, token: str) -> str:

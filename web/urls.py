@@ -12,6 +12,7 @@ from web.views import (
     findings,
     gpu_hours,
     ladders,
+    places,
     project_settings,
     projects,
     rule_settings,
@@ -29,10 +30,12 @@ from web.views import (
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", projects.projects_page, name="projects"),
+    path("places.json", places.places, name="places"),
     path("sign-in", account.sign_in, name="sign-in"),
     path("sign-in/<str:secret>", account.sign_in_link, name="sign-in-link"),
     path("sign-out", account.sign_out, name="sign-out"),
     path("settings/tokens", account.tokens_page, name="tokens"),
+    path("settings/tokens/first", projects.first_token, name="first-token"),
     path("settings/tokens/<int:token_id>/revoke", account.revoke, name="revoke-token"),
     path("docs/rules/<str:rule>", rules.rule_page, name="rule"),
     path("w/<str:workspace>/<str:project>/", runs.runs, name="runs"),

@@ -5,7 +5,7 @@ import logging
 import pytest
 from django.conf import settings
 
-from tracker.redaction import Formatter, redacted
+from tracker.redaction import Formatter, on_one_line, redacted
 
 TOKEN = "smk_qRKBW-x_" + "a" * 40
 
@@ -42,3 +42,38 @@ def test_every_handler_leaves_them_out():
     for handler in settings.LOGGING["handlers"].values():
         formatter = formatters[handler["formatter"]]
         assert formatter["()"] == "tracker.redaction.Formatter"
+
+
+@pytest.mark.parametrize(
+    ("name", "logged"),
+    [
+        ("a\r\n2026 ERROR root: forged", "a\\r\\n2026 ERROR root: forged"),
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("a\u2028b\x85c", "a\\u2028b\\x85c"),
+        ("\u202egnihton", "\\u202egnihton"),
+        ("Zürich\t☃", "Zürich\\t☃"),
+    ],
+)
+def test_a_name_forges_no_line_of_the_log(name, logged):
+    record = logging.LogRecord(
+        "x", logging.ERROR, "x", 1, "run %s is gone", (name,), None
+    )
+
+    line = Formatter("%(levelname)s %(message)s").format(record)
+
+    assert line == f"ERROR run {logged} is gone"
+    assert len(line.splitlines()) == 1
+    assert on_one_line("plain") == "plain"
+
+
+def test_a_traceback_keeps_its_lines():
+    try:
+        int("x")
+    except ValueError as error:
+        info = (type(error), error, error.__traceback__)
+    record = logging.LogRecord("x", logging.ERROR, "x", 1, "a\nb", (), info)
+
+    head, *lines = Formatter().format(record).splitlines()
+
+    assert head == "a\\nb"
+    assert len(lines) > 2

@@ -4,10 +4,17 @@ from http import HTTPStatus
 
 import pytest
 from django.db import OperationalError
+from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from tracker import errors
-from web.errors import PageErrors, server_error
+from web.errors import (
+    PAGES,
+    PageErrors,
+    page_not_found,
+    permission_denied,
+    server_error,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -97,3 +104,73 @@ def test_a_foreign_host_name_is_told_which_setting_to_change(client):
 
     assert response.status_code == HTTPStatus.BAD_REQUEST
     assert b"SEAMARK_HOSTS" in response.content
+
+
+@pytest.mark.parametrize("status", [403, 404, 405, 413, 429, 500, 503])
+def test_every_refusal_says_what_to_do(status):
+    told = PAGES[HTTPStatus(status)]
+
+    assert told.title
+    assert told.message.endswith(".")
+    assert told.advice.endswith(".")
+
+
+def test_an_address_that_takes_forms_says_so_when_it_is_opened(member, client_of):
+    response = client_of(member).get("/sign-out")
+
+    assert response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
+    assert response["Allow"] == "POST"
+    assert b"only takes forms" in response.content
+
+
+@pytest.mark.parametrize("status", [405, 413, 429])
+def test_answers_without_a_word_become_pages(status):
+    request = RequestFactory().get("/")
+    page = PageErrors(lambda _: HttpResponse(status=status))(request)
+
+    assert page.status_code == status
+    assert PAGES[HTTPStatus(status)].title.encode() in page.content
+
+
+def test_an_answer_with_words_of_its_own_is_left():
+    answer = HttpResponse("as it is", status=413)
+
+    assert PageErrors(lambda _: answer)(RequestFactory().get("/")) is answer
+
+
+def test_too_large_a_form_is_refused_on_a_page(member, client_of, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+
+    response = client_of(member).post("/settings/tokens", {"name": "x" * 200})
+
+    assert response.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    assert b"Too much at once" in response.content
+
+
+def test_what_may_not_be_done_says_whom_to_ask(member, client_of):
+    from tests.builders import make_member, make_project
+
+    project = make_project(member)
+    viewer = make_member("vera", "viewer", workspace=member.workspace)
+    response = client_of(viewer).post(
+        f"/w/{project.workspace.slug}/vision/settings", {"retention_days": "9"}
+    )
+
+    assert response.status_code == HTTPStatus.FORBIDDEN
+    assert b"Ask one of its owners" in response.content
+
+
+def test_a_page_of_nothing_is_no_fault_of_ours_while_the_database_is_away():
+    class Nobody:
+        @property
+        def is_authenticated(self):
+            raise OperationalError("no such host db.internal")
+
+    for answer in (page_not_found, permission_denied):
+        request = RequestFactory().get("/nowhere")
+        request.user = Nobody()
+
+        response = answer(request)
+
+        assert response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+        assert b"db.internal" not in response.content

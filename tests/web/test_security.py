@@ -8,15 +8,12 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.test import Client
-from django.urls import get_resolver, reverse
-from django.utils import timezone
+from django.urls import get_resolver
 
 from tests.builders import make_project, make_run, write_series
-from tracker.actions.access import make_sign_in_link, make_token
-from tracker.actions.channels import add_channel
-from tracker.actions.ladders import WantedRung, create_ladder
-from tracker.actor import Scope
-from tracker.models import Finding, Stage, Token
+from tests.web import every_page
+from tests.web.every_page import Things
+from tracker.files.names import attachment
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -29,6 +26,8 @@ HEADERS = {
     "Permissions-Policy": "camera=()",
     "Referrer-Policy": "same-origin",
 }
+# No store between the server and a reader keeps what is answered so.
+KEPT_BY_NOBODY_ELSE = {"no-store", "private"}
 
 
 @pytest.mark.parametrize(
@@ -102,6 +101,67 @@ def missing_headers(response):
     )
 
 
+def read(response):
+    """Read what is sent while it is made, which ends it as a server would."""
+    if response.streaming:
+        b"".join(response)
+    return response
+
+
+@pytest.fixture
+def owner(member):
+    owner = Client(raise_request_exception=False)
+    owner.force_login(member.user)
+    return owner
+
+
+def test_every_answer_of_every_address_carries_the_headers(addresses, owner):
+    missing = {}
+    for method in ("get", "head", "post", "put", "options"):
+        for name, path in addresses.items():
+            response = read(getattr(owner, method)(path))
+            lacks = [
+                header
+                for header in missing_headers(response)
+                # Its address is a secret, so it is even stricter.
+                if (name, header) != ("sign-in-link", "Referrer-Policy")
+            ]
+            kept_by = set(re.split(r"[,\s]+", response["Cache-Control"]))
+            if not KEPT_BY_NOBODY_ELSE & kept_by:
+                lacks.append("Cache-Control")
+            if lacks:
+                missing[f"{method} {name}"] = lacks
+
+    assert missing == {}
+
+
+def test_under_tls_browsers_are_told_to_come_by_tls_only(settings, addresses, member):
+    settings.SECURE_HSTS_SECONDS = 365 * 24 * 3600
+    # A new one has its middleware read the settings.
+    browser = Client()
+    browser.force_login(member.user)
+
+    paths = [addresses["projects"], "/nowhere", "/api/v1/me", "/static/web/icons.svg"]
+    for path in paths:
+        response = read(browser.get(path, secure=True))
+        assert response["Strict-Transport-Security"] == "max-age=31536000", path
+
+
+@pytest.mark.parametrize(
+    "name",
+    ['a"b', "a\r\nSet-Cookie: x=1", "a;b", "Zürich ☃", "\u202egnp.exe", "%0d%0a"],
+)
+def test_a_name_cannot_forge_a_header(name):
+    header = attachment(name)
+
+    assert header.isascii()
+    assert header.isprintable()
+    plain, _, encoded = header.removeprefix('attachment; filename="').partition('"; ')
+    assert not set('"\\\r\n') & set(plain)
+    # RFC 6266, with the characters that RFC 5987 lets stand.
+    assert re.fullmatch(r"filename\*=UTF-8''[\w%.~-]+", encoded)
+
+
 def test_files_carry_the_headers_too_and_may_be_kept():
     response = Client().get("/static/web/icons.svg")
     response.close()
@@ -140,48 +200,13 @@ def test_nothing_changes_without_the_pages_own_token(path, headers, member):
     assert browser.session.get("_auth_user_id") == str(member.user.pk)
 
 
-def make_finding(run) -> int:
-    stage = Stage.objects.create(run=run, name="evaluate")
-    return Finding.objects.create(
-        run=run,
-        stage=stage,
-        rule="data-wait-dominates",
-        is_open=False,
-        severity="warning",
-        confidence=0.8,
-        title="Training waits for data",
-        body={},
-        opened_at=timezone.now(),
-        changed_at=timezone.now(),
-    ).id
-
-
 @pytest.fixture
 def addresses(member):
     """Every page's address, of things that exist, by the page's name."""
     project = make_project(member)
     run = make_run(project)
     write_series(run, "loss", [1.0, 2.0])
-    make_token(member, "laptop", Scope.FULL)
-    known = {
-        "workspace": member.workspace.slug,
-        "project": project.slug,
-        "run_id": run.id,
-        "ladder_id": create_ladder(project, "steps", [WantedRung(str(run.id))]).id,
-        "finding_id": make_finding(run),
-        "channel_id": add_channel(
-            project, "webhook", "https://chat.example.com/hook", "warning"
-        ).id,
-        "token_id": Token.objects.get(name="laptop").id,
-        "rule": "data-wait-dominates",
-        "secret": make_sign_in_link(member.user),
-    }
-    return {
-        page.name: reverse(
-            page.name, kwargs={name: known[name] for name in page.pattern.converters}
-        )
-        for page in get_resolver("web.urls").url_patterns
-    }
+    return every_page.addresses(Things(member, project, run).known())
 
 
 def stored():

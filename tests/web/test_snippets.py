@@ -3,7 +3,7 @@ from __future__ import annotations
 import ast
 import json
 
-from web.snippets import agent_file, environment, first_run
+from web.snippets import agent_file, environment, first_run, start_elsewhere
 
 
 def test_the_first_run_is_python_for_the_project_at_hand():
@@ -21,3 +21,17 @@ def test_the_settings_are_those_the_agent_reads():
         "url": "http://host",
         "token": "smk_1",
     }
+
+
+def test_a_projects_name_cannot_end_the_line():
+    tree = ast.parse(first_run('x")\nimport os #'))
+
+    assert [node.name for node in ast.walk(tree) if isinstance(node, ast.alias)] == [
+        "agent"
+    ]
+
+
+def test_a_shell_elsewhere_is_given_the_address_and_the_token():
+    assert "SEAMARK_URL=http://host" in start_elsewhere("http://host", "smk_1")
+    assert "SEAMARK_TOKEN=smk_1" in start_elsewhere("http://host", "smk_1")
+    assert "SEAMARK_TOKEN=smk_…" in start_elsewhere("http://host", "")

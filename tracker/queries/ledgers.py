@@ -12,6 +12,7 @@ from django.db.models import Case, Count, F, FloatField, Q, Sum, Value, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
+from tracker.actor import Actor
 from tracker.diagnosis.uses import Ledger, Use, added_up, shares
 from tracker.models import Diagnosis, Project
 
@@ -19,6 +20,7 @@ HOUR = 3_600.0
 JOULES_OF_A_KILOWATT_HOUR = 3.6e6
 MOST_RUNS = 20
 MOST_MEMBERS = 100
+MOST_PROJECTS = 12
 
 LABELS = {
     Use.USEFUL: "useful work",
@@ -33,6 +35,17 @@ LABELS = {
     Use.LOST: "lost after the last checkpoint",
     Use.UNKNOWN: "not measured",
 }
+# While a GPU is held for these, it computes nothing. Evaluation computes, and what was
+# lost was computed, too.
+IDLE_USES = (
+    Use.DATA_WAIT,
+    Use.COMMUNICATION,
+    Use.COPY,
+    Use.BOUNDARY,
+    Use.CHECKPOINT,
+    Use.INITIALISATION,
+    Use.IDLE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +91,17 @@ class LedgerView:
         return self.share_of.get(Use.USEFUL, 0.0)
 
     @property
+    def idle_share(self) -> float | None:
+        """Return the share in which the GPUs computed nothing; None: nothing is known."""
+        if self.unknown_share >= 1:
+            return None
+        return sum(self.share_of.get(use, 0.0) for use in IDLE_USES)
+
+    @property
+    def unknown_share(self) -> float:
+        return self.share_of.get(Use.UNKNOWN, 0.0)
+
+    @property
     def largest_waste(self) -> LedgerPart | None:
         rest = [part for part in self.parts if part.use in _wasted()]
         return max(rest, key=lambda part: part.seconds, default=None)
@@ -98,6 +122,14 @@ class MemberLedger:
 class RunLedger:
     run_id: UUID
     name: str
+    ledger: LedgerView
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerOfProject:
+    name: str
+    slug: str
+    workspace_slug: str
     ledger: LedgerView
 
 
@@ -169,10 +201,28 @@ def project_ledger(project: Project, *, since: datetime | None = None) -> Projec
     return ProjectLedger(view_of(_ledger_of(whole), project), members, wasteful)
 
 
+def ledgers_of_projects(actor: Actor, *, since: datetime) -> list[LedgerOfProject]:
+    """Add up, for each project, what runs that began since then held GPUs for."""
+    kept = _held_gpus(Q(run__project__in=Project.objects.readable_by(actor)), since)
+    rows = _summed(kept.values("run__project_id")).order_by("-total")[:MOST_PROJECTS]
+    sums = {row["run__project_id"]: row for row in rows}
+    projects = Project.objects.select_related("workspace").in_bulk(list(sums))
+    return [
+        LedgerOfProject(project.name, project.slug, project.workspace.slug, view)
+        for project_id, row in sums.items()
+        if (project := projects.get(project_id)) is not None
+        and (view := view_of(_ledger_of(row), project)) is not None
+    ]
+
+
 # Any: querysets and rows of sums.
 def _of_project(project: Project, since: datetime | None) -> Any:
+    return _held_gpus(Q(run__project=project), since)
+
+
+def _held_gpus(of: Q, since: datetime | None) -> Any:
     kept = Diagnosis.objects.filter(
-        run__project=project, run__trashed_at=None, ledger__isnull=False
+        of, run__trashed_at=None, ledger__isnull=False
     ).annotate(gpus=_number("gpus"))
     if since is not None:
         kept = kept.filter(Q(run__started_at__gte=since) | Q(run__started_at=None))

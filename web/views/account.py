@@ -24,6 +24,7 @@ from tracker.queries.members import memberships
 from tracker.queries.tokens import token_summaries
 from web.session import PageRequest, local_path, signed_in
 from web.snippets import agent_file, environment
+from web.toasts import tell
 
 SCOPES = {
     Scope.INGEST: "Log runs",
@@ -88,6 +89,7 @@ def tokens_page(request: PageRequest) -> HttpResponse:
 @signed_in
 def revoke(request: PageRequest, token_id: int) -> HttpResponse:
     revoke_token(request.actor, token_id)
+    tell(request, "The token is revoked: whatever used it is refused from now on.")
     return redirect("tokens")
 
 

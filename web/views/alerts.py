@@ -16,8 +16,9 @@ from tracker.alerts.webhook import NotDelivered
 from tracker.errors import InvalidInput
 from tracker.queries.alerts import channels_of, newest_alerts
 from web.session import PageRequest, signed_in
+from web.toasts import tell
 
-KINDS = {"webhook": "Webhook (Slack, Mattermost, Teams, your own)", "email": "E-mail"}
+KINDS = {"webhook": "Webhook", "email": "E-mail"}
 SEVERITIES = {
     "warning": "warnings and what is critical",
     "critical": "only what is critical",
@@ -39,7 +40,8 @@ def alerts(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     except InvalidInput as error:
         typed = {"kind": kind, "address": address, "severity": severity}
         return _page(request, found, error=str(error), typed=typed)
-    return _back(workspace, project, "added")
+    tell(request, "Alerts will be sent there from now on.")
+    return _back(workspace, project)
 
 
 @require_POST
@@ -53,7 +55,8 @@ def try_channel(
         channels.try_channel(found, channel_id)
     except NotDelivered as error:
         return _page(request, found, error=f"The trial did not arrive. {error}")
-    return _back(workspace, project, "tried")
+    tell(request, "The trial has arrived.")
+    return _back(workspace, project)
 
 
 @require_POST
@@ -63,7 +66,8 @@ def send_again(
 ) -> HttpResponse:
     found = owned_project(request.actor, workspace, project)
     channels.send_again(found, channel_id)
-    return _back(workspace, project, "again")
+    tell(request, "What had been given up will be sent again.")
+    return _back(workspace, project)
 
 
 @require_POST
@@ -73,12 +77,12 @@ def remove_channel(
 ) -> HttpResponse:
     found = owned_project(request.actor, workspace, project)
     channels.remove_channel(found, channel_id)
-    return _back(workspace, project, "removed")
+    tell(request, "Nothing is sent there any more.")
+    return _back(workspace, project)
 
 
-def _back(workspace: str, project: str, what: str) -> HttpResponse:
-    address = reverse("alerts", args=[workspace, project])
-    return HttpResponseRedirect(f"{address}?done={what}")
+def _back(workspace: str, project: str) -> HttpResponse:
+    return HttpResponseRedirect(reverse("alerts", args=[workspace, project]))
 
 
 # Any: a row of the projects table, which pages do not import.
@@ -102,6 +106,5 @@ def _page(
         "can_mail": bool(settings.SMTP_URL),
         "typed": typed or {},
         "error": error,
-        "done": "" if error else request.GET.get("done", ""),
     }
     return render(request, "alerts/alerts.html", context, status=400 if error else 200)

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 from tracker.access import editable_run
 from tracker.actions.findings import bring_back, dismiss
 from web.session import PageRequest, signed_in
+from web.toasts import tell
 
 
 @require_POST
@@ -20,6 +21,8 @@ def dismiss_finding(
 ) -> HttpResponse:
     run = editable_run(request.actor, run_id)
     dismiss(run, finding_id, request.actor, request.POST.get("reason", ""))
+    undo = reverse("finding-bring-back", args=[run_id, finding_id])
+    tell(request, "The finding is dismissed.", undo=undo)
     return HttpResponseRedirect(reverse("run", args=[run_id]))
 
 
@@ -29,4 +32,5 @@ def bring_finding_back(
     request: PageRequest, run_id: UUID, finding_id: int
 ) -> HttpResponse:
     bring_back(editable_run(request.actor, run_id), finding_id)
+    tell(request, "The finding is back.")
     return HttpResponseRedirect(reverse("run", args=[run_id]))

@@ -37,6 +37,7 @@ from web.ladder_form import LadderForm, read_form, rows_of, suggested_runs
 from web.ladder_summary import summary_of
 from web.rung_cards import cards_of, legend_of
 from web.session import PageRequest, signed_in
+from web.toasts import tell
 from web.views.figures import figure_response
 
 EXAMPLE, STEP = "example", "step"
@@ -134,6 +135,7 @@ def delete(request: PageRequest, ladder_id: UUID) -> HttpResponse:
     found = editable_ladder(request.actor, ladder_id)
     project = found.project
     delete_ladder(found)
+    tell(request, "The ladder is deleted; its runs are where they were.")
     return HttpResponseRedirect(
         reverse("ladders", args=[project.workspace.slug, project.slug])
     )

@@ -19,6 +19,8 @@ from tracker.actions.trash import (
 from tracker.errors import InvalidInput
 from tracker.queries.trash import TRASH_DAYS, expired_count
 from web.session import PageRequest, signed_in
+from web.templatetags.format import number
+from web.toasts import tell
 
 FIELD, PRICE = "retention_days", "gpu_hour_price"
 MOST_PRICE_CHARACTERS = 40
@@ -48,8 +50,20 @@ def project_settings(
             set_retention(found, _days(typed))
     except InvalidInput as refusal:
         return _page(request, found, typed, error=refusal)
-    address = reverse("project-settings", args=[workspace, project])
-    return HttpResponseRedirect(f"{address}?saved")
+    tell(request, f"Saved.{_outlived(found)}")
+    return HttpResponseRedirect(reverse("project-settings", args=[workspace, project]))
+
+
+# Any: a row of the projects table, which pages do not import.
+def _outlived(project: Any) -> str:
+    """Say how many runs are older than the project keeps them, if any are."""
+    count = expired_count(project)
+    if not count:
+        return ""
+    return (
+        f" {number(count)} {'run has' if count == 1 else 'runs have'} been silent for"
+        " longer and will soon be in the trash."
+    )
 
 
 def _days(typed: str) -> int | None:
@@ -86,8 +100,6 @@ def _page(
         "price": request.POST.get(PRICE, _plain(project.gpu_hour_price)),
         "currency": request.POST.get("currency", project.currency),
         "error": error,
-        "is_saved": "saved" in request.GET and error is None,
-        "expired_count": 0 if error else expired_count(project),
         "shortest": SHORTEST_RETENTION_DAYS,
         "longest": LONGEST_RETENTION_DAYS,
         "trash_days": TRASH_DAYS,

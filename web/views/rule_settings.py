@@ -15,6 +15,7 @@ from tracker.actions.rule_settings import reset_rule, set_rule
 from tracker.errors import InvalidInput
 from tracker.queries.rule_settings import rule_groups
 from web.session import PageRequest, signed_in
+from web.toasts import tell
 
 LIMIT = "limit:"
 MOST_CHARACTERS = 40
@@ -36,8 +37,9 @@ def rule_settings(request: PageRequest, workspace: str, project: str) -> HttpRes
             set_rule(found, rule, is_off="on" not in request.POST, limits=limits)
     except InvalidInput as refusal:
         return _page(request, found, rule=rule, error=refusal)
+    tell(request, "Saved.")
     address = reverse("rule-settings", args=[workspace, project])
-    return HttpResponseRedirect(f"{address}?saved={rule}#{rule}")
+    return HttpResponseRedirect(f"{address}?open={rule}#{rule}")
 
 
 def _limits(typed: Mapping[str, Any]) -> dict[str, float]:
@@ -69,8 +71,7 @@ def _page(
         "groups": groups,
         "changed": sum(row.is_changed for group in groups for row in group.rules),
         "may_own": may_own(request.actor, project),
-        "open": rule or request.GET.get("saved", ""),
-        "is_saved": "saved" in request.GET and error is None,
+        "open": rule or request.GET.get("open", ""),
         "error": error,
         "refused": rule if error else "",
     }

@@ -14,9 +14,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from tracker.access import may_edit, readable_project, trashed_run
-from tracker.actor import Actor
-from tracker.errors import InvalidInput, NotAllowed, NotFound
+from tracker.access import may_edit, readable_project
+from tracker.errors import InvalidInput
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.diagnoses import MainFinding
 from tracker.queries.run_filter import InvalidQuery, RunFilter, read_query
@@ -28,7 +27,6 @@ from tracker.queries.runs import (
     project_tags,
     runs_page,
 )
-from web.compare_state import as_id
 from web.session import PageRequest, signed_in
 from web.snippets import first_run
 from web.templatetags.format import LARGEST_EXACT, number
@@ -49,7 +47,6 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "may_edit": may_edit(request.actor, found),
         "filter": request.GET,
         "first_block": first_block,
-        "just_trashed": _just_trashed(request.actor, request.GET.get("trashed", "")),
         "states": STATES,
         "tags": project_tags(found.id),
         "snippet": first_run(found.slug),
@@ -70,16 +67,6 @@ def runs_json(request: PageRequest, workspace: str, project: str) -> HttpRespons
     if request.headers.get("If-None-Match") == tag:
         return HttpResponseNotModified(headers={"ETag": tag})
     return HttpResponse(body, content_type="application/json", headers={"ETag": tag})
-
-
-# Any: a row of the runs table; pages do not import tables.
-def _just_trashed(actor: Actor, text: str) -> Any:
-    """Return the run that was moved to the trash a moment ago, if it is still there."""
-    run_id = as_id(text)
-    try:
-        return run_id and trashed_run(actor, run_id)
-    except (NotFound, NotAllowed):
-        return None
 
 
 def _asked_block(project_id: int, query: QueryDict, *, offset: int) -> dict[str, Any]:

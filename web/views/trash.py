@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpResponse, HttpResponseRedirect
@@ -30,6 +29,7 @@ from tracker.actions.trash import (
 from tracker.errors import InvalidInput
 from tracker.queries.trash import TRASH_DAYS, trash_page
 from web.session import PageRequest, signed_in
+from web.toasts import quoted, tell
 
 SHOWN = 100
 OFFSET_DIGITS = 9
@@ -61,6 +61,7 @@ def empty(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Delete all that lies in the trash for good."""
     found = owned_project(request.actor, workspace, project)
     empty_trash(found)
+    tell(request, "The trash is being emptied.")
     return HttpResponseRedirect(reverse("trash", args=[workspace, project]))
 
 
@@ -70,9 +71,12 @@ def move(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Move a run to the trash, and offer to undo that where its runs are shown."""
     run = editable_run(request.actor, run_id)
     move_to_trash(run)
+    undo = reverse("run-restore", args=[run.id])
+    tell(request, f"{quoted(run.name)} is in the trash.", undo=undo)
     project = run.project
-    address = reverse("runs", args=[project.workspace.slug, project.slug])
-    return HttpResponseRedirect(f"{address}?{urlencode({'trashed': str(run.id)})}")
+    return HttpResponseRedirect(
+        reverse("runs", args=[project.workspace.slug, project.slug])
+    )
 
 
 @require_POST
@@ -80,6 +84,7 @@ def move(request: PageRequest, run_id: UUID) -> HttpResponse:
 def put_back(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = trashed_run(request.actor, run_id)
     restore(run)
+    tell(request, f"{quoted(run.name)} is back from the trash.")
     return HttpResponseRedirect(reverse("run", args=[run.id]))
 
 
@@ -89,6 +94,7 @@ def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = doomed_run(request.actor, run_id)
     project = run.project
     delete_for_good(run)
+    tell(request, f"{quoted(run.name)} is being deleted for good.")
     return HttpResponseRedirect(
         reverse("trash", args=[project.workspace.slug, project.slug])
     )
@@ -98,6 +104,8 @@ def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
 @signed_in
 def pin_run(request: PageRequest, run_id: UUID) -> HttpResponse:
     pin(editable_run(request.actor, run_id))
+    undo = reverse("run-unpin", args=[run_id])
+    tell(request, "Pinned: it is kept, however long the project keeps runs.", undo=undo)
     return HttpResponseRedirect(reverse("run", args=[run_id]))
 
 
@@ -105,6 +113,8 @@ def pin_run(request: PageRequest, run_id: UUID) -> HttpResponse:
 @signed_in
 def unpin_run(request: PageRequest, run_id: UUID) -> HttpResponse:
     unpin(editable_run(request.actor, run_id))
+    undo = reverse("run-pin", args=[run_id])
+    tell(request, "Unpinned: retention may take it again.", undo=undo)
     return HttpResponseRedirect(reverse("run", args=[run_id]))
 
 

@@ -19,7 +19,7 @@ def run(ada):
 
 @pytest.mark.parametrize(
     "path",
-    ["gpu-hours?days=all", "settings", "settings/rules?saved=data-wait-dominates"],
+    ["gpu-hours?days=all", "settings", "settings/rules?open=data-wait-dominates"],
 )
 def test_nothing_stands_in_the_way_of_assistive_technology(visit, ada, run, path):
     page = visit(PROJECT + path, ada)
@@ -35,7 +35,7 @@ def test_a_limit_is_changed_and_taken_back_by_keyboard(visit, ada, run):
     field.fill("0.3")
     field.press("Enter")
 
-    expect(page.get_by_role("status")).to_contain_text("Saved")
+    expect(page.locator(".toast")).to_contain_text("Saved")
     expect(page.get_by_text("1 rule differs here")).to_be_visible()
     page.get_by_role("button", name="Reset").press("Enter")
     expect(page.get_by_text("differs here")).to_have_count(0)

@@ -59,21 +59,13 @@ def test_a_run_s_page_moves_it_to_the_trash_with_a_way_back(owner, project, run)
 
     assert moved.status_code == 302
     page = owner.get(moved["Location"]).content.decode()
-    assert "&lt;b&gt;base&lt;/b&gt;</bdi>” is in the" in page
+    assert "&lt;b&gt;base&lt;/b&gt;\u2069” is in the trash" in page
     assert reverse("run-restore", args=[run.id]) in page
 
     back = owner.post(reverse("run-restore", args=[run.id]))
     assert back["Location"] == reverse("run", args=[run.id])
     assert owner.get(back["Location"]).status_code == 200
     assert "is in the" not in owner.get(moved["Location"]).content.decode()
-
-
-@pytest.mark.parametrize("told", ["", "x", "00000000-0000-0000-0000-000000000000"])
-def test_the_runs_page_says_nothing_of_runs_it_does_not_find(owner, project, run, told):
-    response = owner.get(address_of(project, "runs"), {"trashed": told})
-
-    assert response.status_code == 200
-    assert "toast" not in response.content.decode().replace("components/toast", "")
 
 
 def test_a_pinned_run_offers_to_unpin_instead(owner, run):
@@ -109,6 +101,7 @@ def test_an_owner_deletes_one_run_or_all(owner, project, run):
         move_to_trash(trashed)
 
     owner.post(reverse("run-delete", args=[run.id]))
+    assert "is being deleted for good" in page_of(owner, project)
     page = page_of(owner, project)
     assert "&lt;b&gt;base&lt;/b&gt;" not in page
     assert "1 run is being deleted" in page
@@ -176,7 +169,7 @@ def test_an_owner_says_how_long_runs_are_kept(owner, project, run):
 
     saved = owner.post(settings, {"retention_days": " 7 "})
 
-    assert saved["Location"] == f"{settings}?saved"
+    assert saved["Location"] == settings
     page = owner.get(saved["Location"]).content.decode()
     assert 'value="7"' in page
     assert "1 run has been silent for longer" in page
@@ -205,6 +198,6 @@ def test_only_owners_change_how_long_runs_are_kept(editor, project):
     page = page_of(editor, project, "project-settings")
 
     assert "Runs are kept for ever" in page
-    assert "<form" not in page.partition("<main")[2]
+    assert "<form" not in page.partition("<main")[2].partition("</main>")[0]
     settings = address_of(project, "project-settings")
     assert editor.post(settings, {"retention_days": "7"}).status_code == 403

@@ -2,6 +2,7 @@
 // A behaviour's module is loaded the first time a page names it.
 
 const BEHAVIOURS = {
+  "away": () => import("./behaviours/away.js"),
   "chart": () => import("./charts/chart.js"),
   "chart-list": () => import("./charts/chart_list.js"),
   "unzoom": () => import("./charts/unzoom.js"),
@@ -13,12 +14,16 @@ const BEHAVIOURS = {
   "log": () => import("./behaviours/log.js"),
   "file-figure": () => import("./charts/file_figure.js"),
   "local-time": () => import("./behaviours/local_time.js"),
+  "opens": () => import("./behaviours/opens.js"),
+  "palette": () => import("./behaviours/palette.js"),
   "query-field": () => import("./behaviours/query_field.js"),
   "runs-grid": () => import("./behaviours/runs_grid.js"),
+  "shortcuts": () => import("./behaviours/shortcuts.js"),
   "show-when-filled": () => import("./behaviours/show_when_filled.js"),
   "submit-on-change": () => import("./behaviours/submit_on_change.js"),
   "tabs": () => import("./behaviours/tabs.js"),
   "theme": () => import("./behaviours/theme.js"),
+  "toasts": () => import("./behaviours/toasts.js"),
 }
 
 const connected = new WeakMap()

@@ -1,18 +1,28 @@
-// Opens a tab by its key, as aria-keyshortcuts names it, and shows which one is open
-// where they do not fit side by side.
+// Gives each tab its key, the number of its place unless it names one itself, and shows
+// which one is open where they do not fit side by side. js/shortcuts.js knows the keys.
+import { areSingleKeysOn } from "../single_keys.js"
 
-const TYPED_INTO = "input, textarea, select, [contenteditable], [role=grid]"
+const MOST_KEYS = 9
 
 export default function openTabs(tabs) {
+  const links = [...tabs.querySelectorAll("a")].slice(0, MOST_KEYS)
+  for (const [place, link] of links.entries()) {
+    link.dataset.key = link.getAttribute("aria-keyshortcuts") ?? String(place + 1)
+  }
+  announce(links)
+  document.addEventListener("singlekeyschange", () => announce(links))
+
   const open = tabs.querySelector("[aria-current]")
   // Not scrollIntoView: the page itself stays where it is.
   if (open) tabs.scrollLeft = open.offsetLeft - (tabs.clientWidth - open.offsetWidth) / 2
-  const listen = (event) => {
-    if (!tabs.isConnected) return document.removeEventListener("keydown", listen)
-    if (event.ctrlKey || event.metaKey || event.altKey) return
-    if (event.target.closest?.(TYPED_INTO)) return
-    const key = CSS.escape(event.key)
-    tabs.querySelector(`[aria-keyshortcuts="${key}"]`)?.click()
+}
+
+// What a tab says of its key is true only while the key does something.
+function announce(links) {
+  const isOn = areSingleKeysOn()
+  for (const link of links) {
+    if (isOn) link.setAttribute("aria-keyshortcuts", link.dataset.key)
+    else link.removeAttribute("aria-keyshortcuts")
+    link.title = isOn ? `Key ${link.dataset.key}` : ""
   }
-  document.addEventListener("keydown", listen)
 }

@@ -6,14 +6,26 @@ export default function theme(button) {
   label(button)
 
   button.addEventListener("click", () => {
-    const root = document.documentElement
-    const position = ORDER.indexOf(root.dataset.theme)
-    root.dataset.theme = ORDER[(position + 1) % ORDER.length]
-    localStorage.setItem("theme", root.dataset.theme)
+    const position = ORDER.indexOf(document.documentElement.dataset.theme)
+    const next = ORDER[(position + 1) % ORDER.length]
+    localStorage.setItem("theme", next)
+    show(next)
     label(button)
-    announce()
   })
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", announce)
+
+  // Paper is light; charts have to be drawn for it.
+  let chosen
+  addEventListener("beforeprint", () => {
+    chosen = document.documentElement.dataset.theme
+    show("light")
+  })
+  addEventListener("afterprint", () => show(chosen))
+}
+
+function show(theme) {
+  document.documentElement.dataset.theme = theme
+  announce()
 }
 
 function label(button) {

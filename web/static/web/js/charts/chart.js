@@ -12,6 +12,7 @@ import { onThemeChange, themed } from "./colours.js"
 import { drawSoon, unwatch, watch } from "./draw_queue.js"
 import { readFigure } from "./figure_columns.js"
 import { CONFIG, loadPlotly } from "./plotly.js"
+import { describe } from "./summary.js"
 
 const REFRESH_MS = 5_000
 // Refusals are JSON; figures come as columns where the server can.
@@ -97,6 +98,7 @@ class Chart {
       this.plot.on("plotly_relayout", (change) => this.zoomed(change))
     }
     this.element.dataset.drawn = "true"
+    describe(this.element, this.plot, data, layout)
     this.showNotes(this.figure.notes ?? [])
   }
 

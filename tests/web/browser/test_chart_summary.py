@@ -1,0 +1,61 @@
+"""Charts in words, for whoever does not see them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.builders import make_project, make_run, write_series
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SUMMARY = """async ([data, layout]) => {
+  const { summaryOf } = await import("/static/web/js/models/chart_summary.js")
+  return summaryOf(JSON.parse(data, (_, value) => value === "NaN" ? NaN : value), layout)
+}"""
+LINE = {"name": "a &lt;b&gt;", "x": [0, 1, 2], "y": [3, "NaN", 1]}
+CASES = {
+    "line": (
+        [LINE],
+        {},
+        "a <b>: 2 points, last 1 at 2, lowest 1, highest 3.",
+    ),
+    "date": (
+        [{**LINE, "x": [0, 1000, 2000]}],
+        {"xaxis": {"type": "date"}},
+        "a <b>: 2 points, last 1 at 1970-01-01 00:00:02, lowest 1, highest 3.",
+    ),
+    "band": ([{**LINE, "hoverinfo": "skip"}], {}, "Nothing is drawn."),
+    "nothing": (
+        [{"name": "x", "x": [1], "y": ["NaN"]}],
+        {},
+        "x: no value that can be drawn.",
+    ),
+    "bars": (
+        [{"type": "bar", "name": "forward", "text": ["3 ms", ""], "x": [3, 0]}],
+        {},
+        "forward: 3 ms.",
+    ),
+    "map": ([{"name": "grads", "z": [[1], [2]]}], {}, "grads: 2 rows of values."),
+}
+
+
+@pytest.mark.parametrize(("data", "layout", "said"), CASES.values(), ids=CASES)
+def test_a_figure_is_put_into_words(visit, data, layout, said):
+    page = visit("/sign-in")
+
+    assert page.evaluate(SUMMARY, [json.dumps(data), layout]) == said
+
+
+def test_a_chart_is_described_by_its_values(visit, ada):
+    run = make_run(make_project(ada))
+    write_series(run, "train/loss", [3.0, 2.0, 1.0])
+
+    page = visit(f"/runs/{run.id}/charts", ada)
+
+    chart = page.get_by_role("group", name="Chart of train/loss")
+    expect(chart).to_have_accessible_description(
+        "train/loss: 3 points, last 1 at 2, lowest 1, highest 3."
+    )

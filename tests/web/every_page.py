@@ -1,0 +1,190 @@
+"""Every page there is, found by its route: with much on it, and with nothing.
+
+A route with a parameter of a new name is an error here until somebody says in `Things`
+what stands for it: so no page escapes the tests that look at all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from django.test import Client
+from django.urls import get_resolver, reverse
+from django.utils import timezone
+
+from agent.png import to_png
+from tests.builders import (
+    make_project,
+    make_run,
+    records_message,
+    write,
+    write_series,
+    write_tags,
+)
+from tests.ladder_runs import DEMO, make_measured_run
+from tests.tracker.api.v1.test_files import file_message
+from tests.web.sample_run import make_sample_run
+from tracker.actions.access import make_sign_in_link, make_token
+from tracker.actions.channels import add_channel
+from tracker.actions.files import receive
+from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.trash import move_to_trash
+from tracker.actor import Scope
+from tracker.models import Alert, Finding, Member, Project, Run, Stage, State, Token
+
+RULE = "data-wait-dominates"
+PICTURE = to_png(bytes(12), width=2, height=2, channels=3)
+# Of one route several pages, by what its address asks for.
+VARIANTS: Mapping[str, tuple[str, ...]] = {
+    "compare": (
+        "",
+        "?runs={runs}",
+        "?runs={runs}&tab=table",
+        "?runs={runs}&tab=diagnoses",
+    ),
+    "ladders": ("", "?new"),
+    "gpu-hours": ("?days=all", "?days=7"),
+    "rule-settings": (f"?open={RULE}",),
+    "sign-in": ("", "?spent"),
+    "run-file-preview": ("?path=notes",),
+    "run-file-picture": ("?path=samples/one",),
+    "run-file-figure": ("?path=plots/one",),
+}
+
+
+@dataclass(frozen=True)
+class Things:
+    """What the parameters of routes stand for."""
+
+    member: Member
+    project: Project
+    run: Run
+    compared: tuple[Run, ...] = ()
+
+    def known(self) -> dict[str, object]:
+        """Return a value for each parameter of a route, by its name."""
+        rungs = [WantedRung(str(run.id)) for run in self.compared or (self.run,)]
+        channel = add_channel(
+            self.project, "webhook", "https://chat.example.com/hook", "warning"
+        )
+        make_token(self.member, "laptop", Scope.FULL)
+        return {
+            "workspace": self.member.workspace.slug,
+            "project": self.project.slug,
+            "run_id": self.run.id,
+            "ladder_id": create_ladder(self.run.project, "steps", rungs).id,
+            "finding_id": make_finding(self.run).id,
+            "channel_id": channel.id,
+            "token_id": Token.objects.filter(name="laptop").latest("id").id,
+            "rule": RULE,
+            "secret": make_sign_in_link(self.member.user),
+        }
+
+
+def addresses(known: Mapping[str, object]) -> dict[str, str]:
+    """Return the address of everything there is, by the name of its route."""
+    return {
+        page.name: reverse(
+            page.name, kwargs={name: known[name] for name in page.pattern.converters}
+        )
+        for page in get_resolver("web.urls").url_patterns
+    }
+
+
+def pages(things: Things, client: Client) -> dict[str, str]:
+    """Return the addresses of whole pages: what is not a part, a picture or numbers."""
+    runs = ",".join(str(run.id) for run in things.compared)
+    found = {}
+    for name, address in addresses(things.known()).items():
+        for variant in VARIANTS.get(name, ("",)):
+            asked = address + variant.format(runs=runs)
+            response = client.get(asked)
+            if (
+                response.status_code == HTTPStatus.OK
+                and not response.streaming
+                and b"<!doctype html>" in response.content[:100].lower()
+            ):
+                found[f"{name}{variant}"] = asked
+    # Whoever is signed in is sent on from here.
+    found["sign-in"] = reverse("sign-in")
+    found["api"] = "/api/v1/docs"
+    found["404"] = "/nowhere"
+    found["405"] = reverse("sign-out")
+    return found
+
+
+def make_empty(member: Member) -> Things:
+    """A project without a run, and elsewhere a run that logged nothing."""
+    empty = make_project(member, "empty")
+    bare = make_run(make_project(member, "bare"), "bare")
+    Stage.objects.filter(run=bare).delete()
+    return Things(member, empty, bare)
+
+
+def make_full(member: Member) -> Things:
+    """A project with runs of every state, findings, alerts, texts, files and a ladder."""
+    project = make_project(member)
+    run = make_sample_run(project, has_gpu=True)
+    Run.objects.filter(id=run.id).update(started_at=timezone.now())
+    make_sample_run(project, "live one", is_live=True)
+    failed = make_run(project, "failed", State.FAILED, failure="ValueError: no\n" * 40)
+    make_run(project, "crashed", State.CRASHED)
+    make_run(project, "n" * 255)
+    move_to_trash(make_run(project, "t" * 255, State.FINISHED))
+    write_tags(run, "a tag", "t" * 100)
+    for name in ("a/b/c/loss", "p" * 300):
+        write_series(run, name, [3.0, float("nan"), 1.0])
+    write(
+        run,
+        [records_message("logs/stdout", ["a line", "\x1b[31mred\x1b[0m " + "x" * 500])],
+    )
+    _add_file(run, "notes", b"one\ntwo\n" * 50, "notes.txt", "text/plain")
+    _add_file(run, "samples/one", PICTURE, "one.png", "image/png")
+    _raise_alert(failed)
+    compared = tuple(make_measured_run(project, job) for job in DEMO)
+    # Each process above has one of its own.
+    Token.objects.filter(name="test").delete()
+    return Things(member, project, Run.objects.get(id=run.id), compared)
+
+
+def make_finding(run: Run) -> Finding:
+    stage = Stage.objects.create(run=run, name="evaluate")
+    return Finding.objects.create(
+        run=run,
+        stage=stage,
+        rule=RULE,
+        is_open=False,
+        severity="warning",
+        confidence=0.8,
+        title="Training waits for data",
+        body={},
+        opened_at=timezone.now(),
+        changed_at=timezone.now(),
+    )
+
+
+def _raise_alert(run: Run) -> None:
+    Alert.objects.create(
+        project=run.project,
+        run=run,
+        stage="train",
+        subject="state failed",
+        severity="critical",
+        title="The stage has failed",
+        summary="train of failed ended as failed. " * 5,
+        raised_at=timezone.now(),
+    )
+
+
+def _add_file(run: Run, path: str, content: bytes, name: str, kind: str) -> None:
+    message = file_message(path, content, name=name, kind=kind)
+    write(run, [message])
+    receive(
+        run.project.workspace_id,
+        message["digest"],
+        size=len(content),
+        offset=0,
+        pieces=[content],
+    )

@@ -1,0 +1,70 @@
+"""What browsers are sent of scripts and styles."""
+
+from __future__ import annotations
+
+import gzip
+
+import brotli
+import pytest
+from django.test import Client
+
+pytestmark = pytest.mark.django_db
+
+SCRIPT = "/static/web/js/main.js"
+
+
+def body_of(client, path, accepted):
+    response = client.get(path, headers={"accept-encoding": accepted})
+    assert response.status_code == 200
+    # Read to its end, it closes itself.
+    content = b"".join(response)
+    return response.get("Content-Encoding", ""), content
+
+
+@pytest.fixture
+def client(settings, tmp_path):
+    settings.DATA_FOLDER = tmp_path
+    return Client()
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding", "unpack"),
+    [("br", "br", brotli.decompress), ("gzip", "gzip", gzip.decompress)],
+)
+@pytest.mark.parametrize(
+    "path", [SCRIPT, "/static/web/css/base.css", "/static/web/icons.svg"]
+)
+def test_texts_are_sent_compressed(client, path, accepted, encoding, unpack):
+    _, plain = body_of(client, path, "identity")
+    said, packed = body_of(client, path, accepted)
+
+    assert said == encoding
+    assert unpack(packed) == plain
+    assert len(packed) < len(plain) / 1.5
+
+
+def test_they_are_compressed_once_for_each_content(client, tmp_path):
+    body_of(client, SCRIPT, "br")
+    made = {path: path.stat().st_mtime_ns for path in (tmp_path / "assets").iterdir()}
+
+    body_of(Client(), SCRIPT, "br")
+
+    assert made == {
+        path: path.stat().st_mtime_ns for path in (tmp_path / "assets").iterdir()
+    }
+    assert all(path.suffix in (".br", ".gz") for path in made)
+
+
+def test_what_is_packed_already_is_left(client):
+    said, _ = body_of(client, "/static/web/fonts/inter-latin-wght-normal.woff2", "br")
+
+    assert said == ""
+
+
+def test_a_browser_that_has_it_gets_nothing_again(client):
+    first = client.get(SCRIPT)
+    assert b"".join(first)
+
+    again = client.get(SCRIPT, headers={"if-modified-since": first["Last-Modified"]})
+
+    assert again.status_code == 304

@@ -1,0 +1,109 @@
+"""What the palette offers, and to whom."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from tests.builders import make_member, make_project, make_run
+from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.trash import move_to_trash
+from tracker.models import Project, State
+from tracker.queries.places import SHOWN
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def project(member):
+    return make_project(member)
+
+
+@pytest.fixture
+def find(client_of, member):
+    client = client_of(member)
+
+    def find(text="", **query):
+        response = client.get(reverse("places"), {"q": text, **query})
+        assert response.status_code == 200
+        return response.json()["places"]
+
+    return find
+
+
+def labels(places, kind):
+    return [place["label"] for place in places if place["kind"] == kind]
+
+
+def test_runs_are_found_by_all_words_in_any_order(find, project):
+    for name in ("resnet 50 warm", "resnet 18", "vit warm"):
+        make_run(project, name)
+
+    assert labels(find("warm RESNET"), "run") == ["resnet 50 warm"]
+    assert labels(find(""), "run") == []
+
+
+@pytest.mark.parametrize(
+    "text", ["%", "_", "\\", "'", '"; DROP', "a\0b", "x" * 5_000, "x " * 50, "\u202e"]
+)
+def test_whatever_is_typed_is_only_text(find, project, text):
+    make_run(project, "plain")
+
+    assert labels(find(text), "run") == []
+
+
+def test_those_of_the_project_at_hand_come_first(find, member, project):
+    make_run(project, "near base")
+    make_run(make_project(member, "other"), "far base")
+
+    near = find("base", workspace=member.workspace.slug, project="vision")
+    assert labels(near, "run") == ["near base", "far base"]
+    assert labels(find("base"), "run") == ["far base", "near base"]
+
+
+def test_ladders_and_projects_are_found_by_name(find, project):
+    run = make_run(project)
+    create_ladder(project, "Faster loading", [WantedRung(str(run.id))])
+
+    assert labels(find("loading"), "ladder") == ["Faster loading"]
+    assert labels(find("visi"), "project") == ["vision"]
+
+
+def test_a_project_at_hand_offers_its_pages(find, member, project):
+    offered = labels(find(workspace=member.workspace.slug, project="vision"), "page")
+
+    assert {"Runs", "Ladders", "GPU hours", "Settings"} <= set(offered)
+    assert labels(find(workspace="nowhere", project="nothing"), "page") == []
+
+
+def test_what_is_hidden_is_not_offered(find, client_of, stranger, project):
+    run = make_run(project, "secret", State.FINISHED)
+    client = client_of(stranger)
+    asked = {"q": "secret", "workspace": "ada-workspace", "project": "vision"}
+
+    places = client.get(reverse("places"), asked).json()["places"]
+    assert {place["kind"] for place in places} == {"action"}
+
+    move_to_trash(run)
+    assert labels(find("secret"), "run") == []
+
+
+def test_an_address_is_given_for_everything(find, member, project):
+    make_run(project, "base")
+
+    for place in find("base", workspace=member.workspace.slug, project="vision"):
+        assert place["url"].startswith("/")
+
+
+def test_costs_the_same_however_much_there_is(
+    member, find, project, django_assert_max_num_queries
+):
+    other = make_member("zoe").workspace
+    Project.objects.create(workspace=other, name="theirs", slug="theirs")
+    for number in range(2 * SHOWN):
+        make_run(make_project(member, f"p{number}"), f"base {number}")
+
+    with django_assert_max_num_queries(6):
+        found = find("base", workspace=member.workspace.slug, project="vision")
+
+    assert len(labels(found, "run")) == SHOWN

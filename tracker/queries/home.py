@@ -1,0 +1,206 @@
+"""What somebody wants to know first: what runs, what came last, what needs them.
+
+Over all projects of an actor, with as many statements for a hundred projects as for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import Exists, F, Max, OuterRef, Q, Subquery, Value
+from django.db.models.functions import Concat
+
+from tracker.actor import Actor
+from tracker.models import Alert, Attribute, Finding, Kind, Project, Run, Stage, State
+from tracker.queries.diagnoses import MainFinding, main_findings
+from tracker.queries.namespaces import MONITORING, monitoring_path
+from tracker.queries.run import SILENT_AFTER
+
+LIVE_SHOWN = 20
+RECENT_SHOWN = 10
+ALERTS_SHOWN = 6
+# Older alerts are told on the pages of their projects.
+ALERTS_FOR = timedelta(days=7)
+STEP_SECONDS = "step/seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRun:
+    """`step` is the highest that was logged; None: no step is known."""
+
+    id: UUID
+    name: str
+    project_name: str
+    stages: tuple[str, ...]
+    step: float | None
+    running_for: timedelta | None
+    silent_for: timedelta | None  # None: heard of lately
+    main_finding: MainFinding | None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRuns:
+    count: int
+    shown: list[LiveRun]
+
+
+@dataclass(frozen=True, slots=True)
+class RecentRun:
+    id: UUID
+    name: str
+    state: str
+    project_name: str
+    last_known: datetime
+    took: timedelta | None
+    main_finding: MainFinding | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAlert:
+    run_id: UUID
+    run_name: str
+    project_name: str
+    stage: str
+    severity: str
+    title: str
+    raised_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAlerts:
+    shown: list[OpenAlert]
+    has_more: bool
+
+
+def live_runs(actor: Actor, *, now: datetime) -> LiveRuns:
+    """Return what runs, those that began last first."""
+    running = Run.objects.readable_by(actor).not_in_trash().filter(state=State.RUNNING)
+    runs = list(
+        running.select_related("project").order_by(
+            F("started_at").desc(nulls_last=True), "id"
+        )[:LIVE_SHOWN]
+    )
+    ids = [run.id for run in runs]
+    stages, findings = _running_stages(ids), main_findings(ids)
+    steps = _steps(ids, stages)
+    shown = [
+        LiveRun(
+            id=run.id,
+            name=run.name,
+            project_name=run.project.name,
+            stages=tuple(stages.get(run.id, ())),
+            step=steps.get(run.id),
+            running_for=max(now - run.started_at, timedelta(0))
+            if run.started_at
+            else None,
+            silent_for=_silence(run.last_seen_at, now),
+            main_finding=findings.get(run.id),
+        )
+        for run in runs
+    ]
+    return LiveRuns(count=running.count(), shown=shown)
+
+
+def recent_runs(actor: Actor) -> list[RecentRun]:
+    """Return the runs made last of those that have ended."""
+    ended = Run.objects.not_in_trash().exclude(state=State.RUNNING)
+    # The newest of all are no older than the newest of any one project, which an index
+    # finds: so nobody sorts a hundred thousand runs.
+    of_project = ended.filter(project=OuterRef("pk")).order_by("-created_at")
+    last = of_project.values("created_at")[RECENT_SHOWN - 1 : RECENT_SHOWN]
+    projects = Project.objects.readable_by(actor).annotate(last=Subquery(last))
+    since = projects.aggregate(since=Max("last"))["since"]
+
+    runs = ended.readable_by(actor).select_related("project")
+    if since is not None:
+        runs = runs.filter(created_at__gte=since)
+    newest = list(runs.order_by("-created_at", "id")[:RECENT_SHOWN])
+    findings = main_findings([run.id for run in newest])
+    return [_recent(run, findings.get(run.id)) for run in newest]
+
+
+def open_alerts(actor: Actor, *, now: datetime) -> OpenAlerts:
+    """Return what was told lately and still holds: nobody dismissed it, nor is it gone."""
+    over = Finding.objects.annotate(subject=Concat("rule", Value(" "), "scope")).filter(
+        Q(is_open=False) | Q(dismissed_at__isnull=False),
+        Q(subject=OuterRef("subject")) | Q(scope="", rule=OuterRef("subject")),
+        run_id=OuterRef("run_id"),
+        stage__name=OuterRef("stage"),
+    )
+    alerts = (
+        Alert.objects.filter(
+            ~Exists(over),
+            project__in=Project.objects.readable_by(actor),
+            run__trashed_at=None,
+            raised_at__gte=now - ALERTS_FOR,
+        )
+        .select_related("run", "project")
+        .order_by("-raised_at", "id")
+    )
+    found = [
+        OpenAlert(
+            run_id=alert.run_id,
+            run_name=alert.run.name,
+            project_name=alert.project.name,
+            stage=alert.stage,
+            severity=alert.severity,
+            title=alert.title,
+            raised_at=alert.raised_at,
+        )
+        for alert in alerts[: ALERTS_SHOWN + 1]
+    ]
+    return OpenAlerts(found[:ALERTS_SHOWN], has_more=len(found) > ALERTS_SHOWN)
+
+
+def _recent(run: Run, finding: MainFinding | None) -> RecentRun:
+    last_known = run.ended_at or run.last_seen_at
+    took = max(last_known - run.started_at, timedelta(0)) if run.started_at else None
+    return RecentRun(
+        id=run.id,
+        name=run.name,
+        state=run.state,
+        project_name=run.project.name,
+        last_known=last_known,
+        took=took,
+        main_finding=finding,
+    )
+
+
+def _silence(last_seen_at: datetime, now: datetime) -> timedelta | None:
+    silence = now - last_seen_at
+    return silence if silence > SILENT_AFTER else None
+
+
+def _running_stages(run_ids: Collection[UUID]) -> dict[UUID, list[str]]:
+    rows = Stage.objects.filter(run_id__in=run_ids, state=State.RUNNING)
+    stages: dict[UUID, list[str]] = {}
+    for run_id, name in rows.order_by("started_at", "id").values_list("run_id", "name"):
+        stages.setdefault(run_id, []).append(name)
+    return stages
+
+
+def _steps(
+    run_ids: Collection[UUID], stages: dict[UUID, list[str]]
+) -> dict[UUID, float]:
+    """Return how far each run is: by the loop that is timed, or by what it logs."""
+    names = {name for found in stages.values() for name in found}
+    timed = _highest(
+        Q(path__in=[monitoring_path(name, STEP_SECONDS) for name in names]), run_ids
+    )
+    others = [run_id for run_id in run_ids if run_id not in timed]
+    # Of these, all that they log has to be looked at.
+    logged = Q(kind=Kind.FLOAT_SERIES) & ~Q(path__startswith=MONITORING)
+    return {**_highest(logged, others), **timed}
+
+
+def _highest(which: Q, run_ids: Iterable[UUID]) -> dict[UUID, float]:
+    rows = (
+        Attribute.objects.filter(which, run_id__in=run_ids, last_step__isnull=False)
+        .order_by()
+        .values("run_id")
+        .annotate(step=Max("last_step"))
+    )
+    return dict(rows.values_list("run_id", "step"))

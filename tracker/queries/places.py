@@ -1,0 +1,83 @@
+"""Projects, runs and ladders that somebody may want to go to, by what they type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db.models import BooleanField, ExpressionWrapper, Model, Q, QuerySet
+
+from tracker.actor import Actor
+from tracker.models import Ladder, Project, Run
+
+LONGEST_TEXT = 200
+MOST_WORDS = 8
+SHOWN = 8
+
+Row = TypeVar("Row", bound=Model)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPlace:
+    name: str
+    slug: str
+    workspace_name: str
+    workspace_slug: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    id: UUID
+    name: str
+    state: str
+    project_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LadderPlace:
+    id: UUID
+    name: str
+    project_name: str
+
+
+def find_projects(actor: Actor, text: str) -> list[ProjectPlace]:
+    """Return projects whose name has all words, the newest first."""
+    found = _with_words(Project.objects.readable_by(actor), text)
+    return [
+        ProjectPlace(each.name, each.slug, each.workspace.name, each.workspace.slug)
+        for each in found.select_related("workspace").order_by("-id")[:SHOWN]
+    ]
+
+
+def find_runs(actor: Actor, text: str, *, near: int | None) -> list[RunPlace]:
+    """Return runs whose name has all words: those of the project `near` first."""
+    runs = _with_words(Run.objects.readable_by(actor).not_in_trash(), text)
+    rows = _near_first(runs.select_related("project"), near)
+    return [
+        RunPlace(each.id, each.name, each.state, each.project.name)
+        for each in rows.order_by("-is_near", "-created_at", "id")[:SHOWN]
+    ]
+
+
+def find_ladders(actor: Actor, text: str, *, near: int | None) -> list[LadderPlace]:
+    ladders = _with_words(Ladder.objects.readable_by(actor), text)
+    rows = _near_first(ladders.select_related("project"), near)
+    return [
+        LadderPlace(each.id, each.name, each.project.name)
+        for each in rows.order_by("-is_near", "-created_at", "id")[:SHOWN]
+    ]
+
+
+def _with_words(rows: QuerySet[Row], text: str) -> QuerySet[Row]:
+    # No database stores a zero character, and PostgreSQL refuses to look for one.
+    words = text[:LONGEST_TEXT].replace("\0", " ").split()[:MOST_WORDS]
+    for word in words:
+        rows = rows.filter(name__icontains=word)
+    return rows
+
+
+# Any: rows with an annotation.
+def _near_first(rows: Any, near: int | None) -> Any:
+    is_near = ExpressionWrapper(Q(project_id=near), output_field=BooleanField())
+    return rows.annotate(is_near=is_near)

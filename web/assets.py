@@ -1,0 +1,87 @@
+"""Serves scripts, styles and symbols compressed, without anybody having built anything.
+
+What comes with a compressed twin, as Plotly does, is sent as that. Of all other texts
+twins are made when they are first asked for, once for each content, in the data folder.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from wsgiref.headers import Headers
+
+import brotli
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from whitenoise.middleware import WhiteNoiseMiddleware
+from whitenoise.responders import StaticFile
+
+TEXTS = {".js", ".css", ".svg"}
+# Below this the headers weigh more than what is saved.
+SMALLEST_BYTES = 500
+# The first who asks waits for it: milliseconds.
+BROTLI_QUALITY, GZIP_LEVEL = 9, 9
+ENCODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "br": (
+        ".br",
+        lambda content: bytes(brotli.compress(content, quality=BROTLI_QUALITY)),
+    ),
+    "gzip": (".gz", lambda content: gzip.compress(content, GZIP_LEVEL, mtime=0)),
+}
+
+
+class Assets(WhiteNoiseMiddleware):  # type: ignore[misc] # WhiteNoise has no types
+    def __init__(
+        self, get_response: Callable[[HttpRequest], HttpResponse], **options: Any
+    ) -> None:
+        self._twins = Path(settings.DATA_FOLDER) / "assets"
+        # Texts that nobody has asked for yet, by their address.
+        self._unpacked: dict[str, str] = {}
+        super().__init__(get_response, **options)
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        path = self._unpacked.pop(request.path_info, None)
+        if path is not None:
+            self.files[request.path_info] = self._packed(path, request.path_info)
+        response: HttpResponse = super().__call__(request)
+        return response
+
+    def get_static_file(
+        self, path: str, url: str, stat_cache: dict[str, os.stat_result] | None = None
+    ) -> StaticFile:
+        file = super().get_static_file(path, url, stat_cache)
+        has_twins = len(file.alternatives) > 1
+        if Path(path).suffix in TEXTS and not has_twins:
+            self._unpacked[url] = path
+        return file
+
+    def _packed(self, path: str, url: str) -> StaticFile:
+        headers = Headers([])
+        self.add_mime_headers(headers, path, url)
+        self.add_cache_headers(headers, path, url)
+        encodings = self._encodings(Path(path).read_bytes())
+        return StaticFile(path, headers.items(), encodings=encodings)
+
+    def _encodings(self, content: bytes) -> dict[str, str]:
+        if len(content) < SMALLEST_BYTES:
+            return {}
+        name = hashlib.sha256(content).hexdigest()[:32]
+        return {
+            encoding: str(_made(self._twins / f"{name}{ending}", content, compress))
+            for encoding, (ending, compress) in ENCODINGS.items()
+        }
+
+
+def _made(twin: Path, content: bytes, compress: Callable[[bytes], bytes]) -> Path:
+    """Return the twin, made unless it was before, or by another process."""
+    if not twin.exists():
+        twin.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=twin.parent, delete=False) as file:
+            file.write(compress(content))
+        Path(file.name).replace(twin)
+    return twin

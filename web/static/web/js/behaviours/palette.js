@@ -1,0 +1,250 @@
+// The palette: a text field over a list of places and actions. The field keeps the focus,
+// and says which option is active; the server finds projects, runs and ladders.
+import { openDialog } from "../dialogs.js"
+import { GROUPS, grouped, matching, readRecent, recentPlaces, remembered } from "../models/places.js"
+import { IS_MAC } from "../platform.js"
+import { toast } from "../toasts.js"
+
+const TYPING_MS = 120
+const ICONS = {
+  recent: "history",
+  tab: "chevron-right",
+  page: "chevron-right",
+  project: "folder",
+  run: "flask-conical",
+  ladder: "layers",
+  action: "settings",
+}
+
+export default function palette(dialog) {
+  new Palette(dialog).start()
+}
+
+class Palette {
+  found = []
+  options = []
+  active = 0
+  isWaiting = false
+
+  constructor(dialog) {
+    this.dialog = dialog
+    this.input = dialog.querySelector("input")
+    this.list = dialog.querySelector("[role=listbox]")
+    this.part = (name) => dialog.querySelector(`[data-part=${name}]`)
+    this.stored = `recent-places-${dialog.dataset.reader}`
+  }
+
+  start() {
+    this.remember()
+    if (IS_MAC) document.querySelector(".palette__open kbd").textContent = "⌘ K"
+    this.dialog.addEventListener("dialog-open", () => this.open())
+    this.dialog.addEventListener("click", (event) => {
+      if (event.target === this.dialog) this.dialog.close()
+    })
+    this.input.addEventListener("input", () => this.askSoon())
+    this.input.addEventListener("keydown", (event) => this.press(event))
+    // Before the field loses the focus.
+    this.list.addEventListener("pointerdown", (event) => event.preventDefault())
+    this.list.addEventListener("click", (event) => {
+      const option = event.target.closest("[role=option]")
+      if (option) this.take(Number(option.dataset.place), event)
+    })
+    // Whoever signs in here next is told nothing about where somebody has been.
+    signOut()?.addEventListener("submit", () => localStorage.removeItem(this.stored))
+  }
+
+  open() {
+    this.input.value = ""
+    this.found = []
+    this.ask()
+  }
+
+  askSoon() {
+    clearTimeout(this.typing)
+    this.typing = setTimeout(() => this.ask(), TYPING_MS)
+    this.draw()
+  }
+
+  async ask() {
+    this.pending?.abort()
+    this.pending = new AbortController()
+    const { signal } = this.pending
+    this.isWaiting = true
+    this.draw()
+    try {
+      const url = new URL(this.dialog.dataset.placesUrl, location)
+      url.searchParams.set("q", this.input.value.trim())
+      const response = await fetch(url, { signal, headers: { Accept: "application/json" } })
+      this.found = response.ok ? (await response.json()).places : []
+    } catch (error) {
+      if (error.name === "AbortError") return
+      this.found = []
+    }
+    this.isWaiting = false
+    this.draw()
+  }
+
+  get offered() {
+    const text = this.input.value.trim()
+    const here = location.pathname
+    const pages = [...recentPlaces(this.recent, here), ...tabs(), ...actions()]
+    // The server has looked for what was typed when it was asked, which may be less.
+    return [...matching(pages, text), ...matching(this.found, text)]
+  }
+
+  draw() {
+    const groups = grouped(this.offered)
+    this.options = groups.flatMap(([, places]) => places)
+    this.active = Math.min(this.active, Math.max(this.options.length - 1, 0))
+    if (this.input.value !== this.drawnFor) this.active = 0
+    this.drawnFor = this.input.value
+
+    const elements = groups.map(([kind, places]) => this.group(kind, places))
+    if (this.isWaiting && this.input.value) elements.push(skeleton())
+    this.list.replaceChildren(...elements)
+    this.list.setAttribute("aria-busy", String(this.isWaiting))
+    const isEmpty = !this.options.length && !this.isWaiting
+    this.part("none").hidden = !isEmpty
+    this.list.hidden = isEmpty
+    this.input.setAttribute("aria-expanded", String(!isEmpty))
+    if (!this.isWaiting) this.part("count").textContent = said(this.options.length)
+    this.mark()
+  }
+
+  group(kind, places) {
+    const group = made("div", "palette__group")
+    const title = made("div", "palette__title", GROUPS[kind])
+    title.id = `palette-${kind}`
+    group.role = "group"
+    group.setAttribute("aria-labelledby", title.id)
+    title.role = "presentation"
+    group.append(title, ...places.map((place) => this.option(place)))
+    return group
+  }
+
+  option(place) {
+    const position = this.options.indexOf(place)
+    const option = made("div", "palette__option")
+    option.role = "option"
+    option.id = `palette-option-${position}`
+    option.dataset.place = position
+    const label = made("bdi", "palette__label clip", place.label)
+    option.append(icon(ICONS[place.kind]), label)
+    if (place.hint) option.append(made("bdi", "palette__hint clip", place.hint))
+    return option
+  }
+
+  mark() {
+    for (const option of this.list.querySelectorAll("[role=option]")) {
+      option.setAttribute("aria-selected", String(Number(option.dataset.place) === this.active))
+    }
+    const option = this.list.querySelector('[aria-selected="true"]')
+    if (option) this.input.setAttribute("aria-activedescendant", option.id)
+    else this.input.removeAttribute("aria-activedescendant")
+    option?.scrollIntoView({ block: "nearest" })
+  }
+
+  press(event) {
+    const last = this.options.length - 1
+    const moves = {
+      ArrowDown: this.active >= last ? 0 : this.active + 1,
+      ArrowUp: this.active <= 0 ? last : this.active - 1,
+      PageDown: Math.min(this.active + 8, last),
+      PageUp: Math.max(this.active - 8, 0),
+    }
+    if (Object.hasOwn(moves, event.key)) {
+      this.active = Math.max(moves[event.key], 0)
+      this.mark()
+    } else if (event.key === "Enter" && !event.isComposing) {
+      this.take(this.active, event)
+    } else {
+      return
+    }
+    event.preventDefault()
+  }
+
+  take(position, { ctrlKey, metaKey }) {
+    const place = this.options[position]
+    if (!place) return
+    this.dialog.close()
+    if (place.act) return place.act()
+    if (ctrlKey || metaKey) window.open(place.url, "_blank", "noopener")
+    else location.assign(place.url)
+  }
+
+  get recent() {
+    return readRecent(localStorage.getItem(this.stored))
+  }
+
+  // The run of this page, or its project.
+  remember() {
+    const { run, runUrl, project, projectUrl } = this.dialog.dataset
+    if (!project) return
+    const place = run
+      ? { label: run, hint: project, url: runUrl }
+      : { label: project, hint: "project", url: projectUrl }
+    localStorage.setItem(this.stored, JSON.stringify(remembered(this.recent, place)))
+  }
+}
+
+function tabs() {
+  return [...document.querySelectorAll(".tabs[data-behaviour~=tabs] a")]
+    .filter((link) => !link.hasAttribute("aria-current"))
+    .map((link) => ({
+      kind: "tab",
+      label: link.textContent.trim(),
+      hint: `${link.closest("nav").ariaLabel.toLowerCase()} page`,
+      url: link.pathname + link.search,
+    }))
+}
+
+function actions() {
+  return [
+    { kind: "action", label: "Change the theme", hint: "light, dark or as the system", act: () => document.querySelector("[data-behaviour~=theme]").click() },
+    { kind: "action", label: "Copy a link to this page", act: copyLink },
+    { kind: "action", label: "Keyboard shortcuts", hint: "?", act: () => openDialog("shortcuts") },
+    { kind: "action", label: "Sign out", act: () => signOut().requestSubmit() },
+  ]
+}
+
+async function copyLink() {
+  try {
+    await navigator.clipboard.writeText(location.href)
+    toast("The link is copied.")
+  } catch {
+    toast("This browser does not let the page copy; take the link from its address bar.")
+  }
+}
+
+function signOut() {
+  return document.querySelector("[data-part=sign-out]")
+}
+
+function said(count) {
+  return count === 1 ? "1 result" : `${count} results`
+}
+
+function skeleton() {
+  const element = made("div", "palette__skeleton")
+  element.ariaHidden = "true"
+  element.append(made("span", "skeleton"), made("span", "skeleton"), made("span", "skeleton"))
+  return element
+}
+
+function icon(name) {
+  const namespace = "http://www.w3.org/2000/svg"
+  const svg = document.createElementNS(namespace, "svg")
+  svg.classList.add("icon")
+  svg.ariaHidden = "true"
+  const use = document.createElementNS(namespace, "use")
+  use.setAttribute("href", `${document.body.dataset.icons}#${name}`)
+  svg.append(use)
+  return svg
+}
+
+function made(tag, className, text = "") {
+  const element = document.createElement(tag)
+  element.className = className
+  element.textContent = text
+  return element
+}

@@ -1,0 +1,59 @@
+// Listens for shortcuts, and lists them in the dialog that "?" opens. Keys that need
+// neither Ctrl nor Cmd can be switched off, for whoever presses them without meaning to.
+import { KeySequence, keyCaps, needsModifier } from "../models/key_sequence.js"
+import { IS_MAC } from "../platform.js"
+import { shortcuts } from "../shortcuts.js"
+import { areSingleKeysOn, switchSingleKeys } from "../single_keys.js"
+
+const TYPED_INTO =
+  "input:not([type=checkbox], [type=radio], [type=range], [type=button], [type=submit], [type=color]), textarea, select, [contenteditable], [role=textbox], [role=combobox]"
+
+export default function listen(dialog) {
+  const sequence = new KeySequence()
+  const box = dialog.querySelector("[data-part=switch]")
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented) return
+    const areSingleOn = areSingleKeysOn() && isFree(event)
+    const may = shortcuts().filter((shortcut) => needsModifier(shortcut) || areSingleOn)
+    const found = sequence.press(event, may, event.timeStamp)
+    if (!found) return
+    event.preventDefault()
+    found.run()
+  })
+
+  dialog.addEventListener("dialog-open", () => {
+    box.checked = areSingleKeysOn()
+    dialog.querySelector("[data-part=groups]").replaceChildren(...groups(shortcuts()))
+  })
+  box.addEventListener("change", () => switchSingleKeys(box.checked))
+}
+
+// Whether the key has nothing else to do.
+function isFree(event) {
+  const [target] = event.composedPath()
+  const isTyping = target instanceof Element && target.closest(TYPED_INTO)
+  return !isTyping && !document.querySelector("dialog[open]")
+}
+
+function groups(list) {
+  const names = [...new Set(list.map((shortcut) => shortcut.group))]
+  return names.map((name) => {
+    const section = element("section", "shortcuts__group")
+    const table = element("dl", "shortcuts__list")
+    for (const { keys, label } of list.filter((shortcut) => shortcut.group === name)) {
+      const term = element("dt", "")
+      term.append(...keyCaps(keys, IS_MAC).flatMap((key) => [element("kbd", "", key), " "]))
+      table.append(term, element("dd", "", label))
+    }
+    section.append(element("h3", "", name), table)
+    return section
+  })
+}
+
+function element(tag, className, text = "") {
+  const made = document.createElement(tag)
+  if (className) made.className = className
+  made.textContent = text
+  return made
+}

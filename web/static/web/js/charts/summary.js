@@ -1,0 +1,19 @@
+// Puts what a chart shows into words beside it, for whoever does not see it.
+import { summaryOf } from "../models/chart_summary.js"
+
+let count = 0
+
+export function describe(element, plot, data, layout) {
+  let summary = element.querySelector(":scope > [data-part=summary]")
+  if (!summary) {
+    count += 1
+    summary = document.createElement("p")
+    summary.className = "visually-hidden"
+    summary.dataset.part = "summary"
+    summary.id = `chart-summary-${count}`
+    element.append(summary)
+    plot.setAttribute("aria-describedby", summary.id)
+  }
+  const said = summaryOf(data, layout)
+  if (summary.textContent !== said) summary.textContent = said
+}

@@ -1,0 +1,43 @@
+// Every keyboard shortcut of the pages: its keys, what it does in words and in fact, and
+// whether the page at hand has a use for it. The list of shortcuts is drawn from this.
+import { openDialog } from "./dialogs.js"
+import { moveRow, hasRows } from "./rows.js"
+
+const SEARCH = "main input[type=search], main [role=search] input:not([type=hidden])"
+const PLACES = document.getElementById("palette")?.dataset ?? {}
+
+const ALWAYS = [
+  entry("Mod+k", "Everywhere", "Go to a project, a run, a ladder or a page", () => openDialog("palette"), () => "placesUrl" in PLACES),
+  entry("?", "Everywhere", "These shortcuts", () => openDialog("shortcuts")),
+  entry("/", "Everywhere", "Search on this page", search, () => Boolean(searchField())),
+  entry("j", "In tables", "Next row", () => moveRow(1), hasRows),
+  entry("k", "In tables", "Previous row", () => moveRow(-1), hasRows),
+  entry("g p", "Go to", "Projects", () => location.assign("/"), () => "placesUrl" in PLACES),
+  entry("g r", "Go to", "Runs of this project", () => location.assign(PLACES.projectUrl), () => "projectUrl" in PLACES),
+]
+
+export function shortcuts() {
+  return [...ALWAYS.filter((shortcut) => shortcut.isThere()), ...tabs()]
+}
+
+// The tabs say their own keys.
+function tabs() {
+  const links = document.querySelectorAll(".tabs [data-key]")
+  return [...links].map((link) =>
+    entry(link.dataset.key, link.closest("nav").ariaLabel, link.textContent.trim(), () => link.click()),
+  )
+}
+
+function entry(keys, group, label, run, isThere = () => true) {
+  return { keys, group, label, run, isThere }
+}
+
+function searchField() {
+  return [...document.querySelectorAll(SEARCH)].find((field) => field.checkVisibility())
+}
+
+function search() {
+  const field = searchField()
+  field.focus()
+  field.select()
+}

@@ -1,0 +1,34 @@
+"""What a page says about what was just done, with the way back where there is one.
+
+A toast waits in a cookie until the next whole page, so that an answer to a form may be
+a redirect, and an address says nothing that is no longer true when it is shared.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.http import HttpRequest
+
+# Isolates a name, which may be written from right to left.
+QUOTED = "“\u2068{}\u2069”"
+LONGEST_NAME = 80
+
+
+class ToastCookie(CookieStorage):
+    """Kept for this host only, like the session."""
+
+    cookie_name = settings.TOAST_COOKIE_NAME
+
+
+def tell(request: HttpRequest, text: str, *, undo: str = "") -> None:
+    """Say this on the next page; `undo` is an address that takes it back when posted to."""
+    messages.info(request, text, extra_tags=undo)
+
+
+def quoted(name: str) -> str:
+    """Return a name as a part of a sentence, its end left out if it is long."""
+    if len(name) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME - 1]}…"
+    return QUOTED.format(name)
