@@ -7,6 +7,7 @@ from django.urls import URLPattern, URLResolver, path
 from web.views import (
     account,
     alerts,
+    annotations,
     compare,
     figures,
     findings,
@@ -24,6 +25,7 @@ from web.views import (
     run_logs,
     run_source,
     runs,
+    series_figures,
     trash,
 )
 
@@ -40,6 +42,31 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/", run.overview, name="run"),
     path("runs/<uuid:run_id>/header", run.header, name="run-header"),
     path("runs/<uuid:run_id>/charts", run_charts.charts, name="run-charts"),
+    path(
+        "runs/<uuid:run_id>/charts/search",
+        run_charts.search_charts,
+        name="run-charts-search",
+    ),
+    path(
+        "runs/<uuid:run_id>/charts/arrangement",
+        run_charts.arrange_charts,
+        name="run-charts-arrangement",
+    ),
+    path(
+        "runs/<uuid:run_id>/annotations",
+        annotations.add_annotation,
+        name="annotation-add",
+    ),
+    path(
+        "runs/<uuid:run_id>/annotations/<int:annotation_id>/edit",
+        annotations.edit_annotation,
+        name="annotation-edit",
+    ),
+    path(
+        "runs/<uuid:run_id>/annotations/<int:annotation_id>/delete",
+        annotations.remove_annotation,
+        name="annotation-delete",
+    ),
     path("runs/<uuid:run_id>/logs", run_logs.logs, name="run-logs"),
     path("runs/<uuid:run_id>/hardware", run_hardware.hardware, name="run-hardware"),
     path(
@@ -79,7 +106,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("runs/<uuid:run_id>/pin", trash.pin_run, name="run-pin"),
     path("runs/<uuid:run_id>/unpin", trash.unpin_run, name="run-unpin"),
-    path("runs/<uuid:run_id>/figures/series", figures.series, name="run-series"),
+    path(
+        "runs/<uuid:run_id>/figures/series", series_figures.series, name="run-series"
+    ),
+    path(
+        "runs/<uuid:run_id>/figures/charts",
+        series_figures.charts,
+        name="run-charts-figures",
+    ),
     path(
         "runs/<uuid:run_id>/figures/histograms",
         figures.histograms,
