@@ -22,8 +22,6 @@ class Section:
     namespace: str
     paths: list[str]
     is_open: bool
-    # Those of the paths that hold histograms, which are drawn as maps.
-    histograms: frozenset[str] = frozenset()
 
     @property
     def is_small(self) -> bool:
@@ -32,7 +30,6 @@ class Section:
 
 def chart_sections(
     paths: Iterable[str],
-    histograms: Iterable[str] = (),
     *,
     opens_all: bool = False,
     folded: Collection[str] = (),
@@ -40,11 +37,9 @@ def chart_sections(
 ) -> list[Section]:
     """Group by namespace: training, the others, and what the agent measured.
 
-    Some of the paths may be of histograms. `folded` and `unfolded` are the namespaces
-    that the reader wants closed or open.
+    `folded` and `unfolded` are the namespaces that the reader wants closed or open.
     """
     ordered = sorted(paths, key=_place)
-    maps = frozenset(histograms)
 
     def is_open(namespace: str) -> bool:
         if opens_all or namespace in unfolded:
@@ -52,7 +47,7 @@ def chart_sections(
         return namespace not in folded and not namespace.startswith(MONITORING)
 
     return [
-        Section(namespace, list(members), is_open(namespace), maps)
+        Section(namespace, list(members), is_open(namespace))
         for namespace, members in groupby(ordered, key=namespace_of)
     ]
 

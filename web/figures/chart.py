@@ -82,7 +82,7 @@ def chart_figure(
             figure["notes"].append(found.note)
     figure["notes"] += _notes(lines, look, outside)
     figure["lines"] = _readable(lines, figure["data"])
-    figure["axis"] = look.axis
+    figure |= {"axis": look.axis, "over": look.over}
     shown = [mark for mark in marks if _is_shown(mark, look)]
     figure["marks"] = [{**mark.described, "x": mark.x} for mark in shown]
     layout["shapes"] = [_line_of(mark) for mark in shown]
