@@ -11,8 +11,9 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils import timezone
 
-from tests.builders import make_project, make_run, write_series
+from tests.builders import browser_of, make_project, make_run, write_series
 from tracker.actions.access import make_sign_in_link, make_token
+from tracker.actions.annotations import annotate
 from tracker.actions.channels import add_channel
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actor import Scope
@@ -169,6 +170,7 @@ def addresses(member):
         "run_id": run.id,
         "ladder_id": create_ladder(project, "steps", [WantedRung(str(run.id))]).id,
         "finding_id": make_finding(run),
+        "annotation_id": annotate(run, "loss", 0, "here", browser_of(member)).id,
         "channel_id": add_channel(
             project, "webhook", "https://chat.example.com/hook", "warning"
         ).id,
