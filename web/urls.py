@@ -106,9 +106,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("runs/<uuid:run_id>/pin", trash.pin_run, name="run-pin"),
     path("runs/<uuid:run_id>/unpin", trash.unpin_run, name="run-unpin"),
-    path(
-        "runs/<uuid:run_id>/figures/series", series_figures.series, name="run-series"
-    ),
+    path("runs/<uuid:run_id>/figures/series", series_figures.series, name="run-series"),
     path(
         "runs/<uuid:run_id>/figures/charts",
         series_figures.charts,

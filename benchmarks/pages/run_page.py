@@ -163,7 +163,9 @@ def log(process: Process, series: int, first: int, count: int) -> None:
     falling = np.exp(-steps / 5_000)
     process.send(
         [
-            points_message(path, falling + noise[n], steps=steps, times=START + steps * 1_000_000)
+            points_message(
+                path, falling + noise[n], steps=steps, times=START + steps * 1_000_000
+            )
             for n, path in enumerate(paths(series))
         ]
     )
@@ -183,7 +185,9 @@ def opening(context: BrowserContext, address: str, rounds: int) -> None:
         # What was measured first had nothing in the browser's cache.
         found.append((round_number, page.evaluate(OPENED)))
         page.close()
-    print("| opening | charts, drawn | first paint ms | first chart | interactive: all in the window drawn, goal < 1,000 | longest task | blocked |")
+    print(
+        "| opening | charts, drawn | first paint ms | first chart | interactive: all in the window drawn, goal < 1,000 | longest task | blocked |"
+    )
     print("|---|---|---|---|---|---|---|")
     cold, *warm = [each for _, each in found]
     print(opened("nothing cached", [cold]))
@@ -222,13 +226,20 @@ def updates(
         spent.append(measured(page, client, 1))
     shown = page.evaluate(SHOWN)
     longest = page.evaluate("() => Math.max(0, ...window.held)")
-    print("\n| live updates | charts | main thread, ms per tick: mean, goal < 50 | median | most | longest task | of a tick without news |")
+    print(
+        "\n| live updates | charts | main thread, ms per tick: mean, goal < 50 | median | most | longest task | of a tick without news |"
+    )
     print("|---|---|---|---|---|---|---|")
     cells = [f"{options.ticks} ticks", f"{shown['count']:.0f}"]
-    cells += [f"{value:.1f}" for value in (np.mean(spent), np.median(spent), max(spent))]
+    cells += [
+        f"{value:.1f}" for value in (np.mean(spent), np.median(spent), max(spent))
+    ]
     cells += [f"{longest:.0f}", f"{idle:.1f}"]
     print("| " + " | ".join(cells) + " |")
-    print(f"\nThe last step logged is {last - 1}; the least that a chart shows is {shown['least']:.0f}.", flush=True)
+    print(
+        f"\nThe last step logged is {last - 1}; the least that a chart shows is {shown['least']:.0f}.",
+        flush=True,
+    )
     context.close()
 
 
@@ -265,14 +276,22 @@ def sizes(context: BrowserContext, url: str, project: Project, run: str) -> None
         bodies: list[bytes] = []
         page.on(
             "requestfinished",
-            lambda request, bodies=bodies: request.resource_type
-            in ("script", "stylesheet")
-            and bodies.append(request.response().body()),
+            lambda request, bodies=bodies: (
+                request.resource_type in ("script", "stylesheet")
+                and bodies.append(request.response().body())
+            ),
         )
         page.goto(f"{url}/{path}", wait_until="networkidle")
         page.close()
-        packed = [sum(map(len, map(pack, bodies))) for pack in (brotli.compress, gzip.compress)]
-        cells = [name, str(len(bodies)), *(f"{size / KILOBYTE:,.0f}" for size in packed)]
+        packed = [
+            sum(map(len, map(pack, bodies)))
+            for pack in (brotli.compress, gzip.compress)
+        ]
+        cells = [
+            name,
+            str(len(bodies)),
+            *(f"{size / KILOBYTE:,.0f}" for size in packed),
+        ]
         print("| " + " | ".join([*cells, str(goal)]) + " |", flush=True)
     context.close()
 
@@ -308,15 +327,18 @@ def served(url: str) -> Iterator[None]:
 
 def await_answer(address: str) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            urlopen(address).close()  # noqa: S310 - an address of our own
-        except (URLError, ConnectionError):
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
-        else:
-            return
+    while not answers(address):
+        if time.monotonic() > deadline:
+            raise SystemExit("The server did not start.")
+        time.sleep(0.1)
+
+
+def answers(address: str) -> bool:
+    try:
+        urlopen(address).close()
+    except (URLError, ConnectionError):
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -19,8 +19,10 @@ BODY = {
 }
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from([*BODY, "x"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*BODY, "x"]), inner, max_size=3)
+    ),
     max_leaves=12,
 )
 
@@ -74,7 +76,9 @@ def test_a_chart_of_one_line_is_not_joined_and_sizes_have_limits():
     assert found.sizes == {("a",): (6, 2_000)}
 
 
-@pytest.mark.parametrize("path", ["a b", 'q"uote', "back\\slash", "שלום\u202e", "\x1f\x7f"])
+@pytest.mark.parametrize(
+    "path", ["a b", 'q"uote', "back\\slash", "שלום\u202e", "\x1f\x7f"]
+)
 def test_a_key_is_json_as_browsers_write_it(path):
     assert orjson.loads(chart_key([path])) == [path]
     assert ", " not in chart_key([path, path])

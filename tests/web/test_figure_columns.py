@@ -97,7 +97,7 @@ def test_what_is_new_of_a_band_and_its_line_is_a_handful_of_numbers(gap):
 
 def test_its_words_are_not_sent_again():
     before = packed(figure_of([1.0] * 50), "")
-    header, arrays, _ = unpacked(before)
+    header, _, _ = unpacked(before)
 
     after = packed(figure_of([1.0] * 50 + [2.0]), header["since"])
 

@@ -21,7 +21,9 @@ def annotate(run: Run, path: str, step: float, text: str, actor: Actor) -> Annot
     if not math.isfinite(step):
         raise InvalidInput("step", "must be a finite number")
     if run.annotations.count() >= MOST_OF_A_RUN:
-        raise InvalidInput("text", f"would be one of more than {MOST_OF_A_RUN} of a run")
+        raise InvalidInput(
+            "text", f"would be one of more than {MOST_OF_A_RUN} of a run"
+        )
     point = point_near(run, path, step)
     if point is None:
         raise NotFound("series")

@@ -40,9 +40,7 @@ class ChartArrangement(models.Model):
     project = models.ForeignKey(
         Project, models.CASCADE, related_name="+", db_index=False
     )
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+"
-    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     # As web/chart_arrangement.py describes it.
     body = models.JSONField(default=dict)
     changed_at = models.DateTimeField()

@@ -28,9 +28,7 @@ class AnnotationRow:
     edited_at: datetime | None
 
 
-def annotations_of(
-    run: Run, paths: Collection[str]
-) -> dict[str, list[AnnotationRow]]:
+def annotations_of(run: Run, paths: Collection[str]) -> dict[str, list[AnnotationRow]]:
     """Return the annotations of these series in order of step, the newest if many."""
     wanted = set(storable(paths))
     found: dict[str, list[AnnotationRow]] = {path: [] for path in paths}

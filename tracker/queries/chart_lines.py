@@ -53,9 +53,7 @@ def read_chart_lines(
     return ChartLines(lines, [0] * len(lines), nothing, nothing)
 
 
-def _lines(
-    run: Run, paths: Sequence[str], across: Across, buckets: int
-) -> list[Line]:
+def _lines(run: Run, paths: Sequence[str], across: Across, buckets: int) -> list[Line]:
     return read_lines(
         [(run, path) for path in paths],
         axis=across.axis,

@@ -115,9 +115,7 @@ def _readable(lines: Sequence[NamedLine], traces: Sequence[Trace]) -> list[Trace
     return readable
 
 
-def _notes(
-    lines: Sequence[NamedLine], look: Look, outside: Sequence[int]
-) -> list[str]:
+def _notes(lines: Sequence[NamedLine], look: Look, outside: Sequence[int]) -> list[str]:
     notes = []
     if count := sum(outside):
         is_exact = all(named.line.exact for named in lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,8 +54,11 @@ def clipping(lines: Sequence[Line], *, log: bool = False) -> Clipping | None:
     finite = means[np.isfinite(means)]
     if len(finite) < FEWEST:
         return None
-    low, high = np.quantile(finite, [LOWEST, HIGHEST]).tolist()
+    with np.errstate(all="ignore"):
+        low, high = np.quantile(finite, [LOWEST, HIGHEST]).tolist()
     room = ROOM * ((high - low) or abs(high) or 1.0)
+    if not math.isfinite(room):
+        return None
     low, high = low - room, high + room
     beyond = (lows < low) | (highs > high)
     if not beyond.any():

@@ -52,6 +52,8 @@ class Card:
     columns: int = 0  # 0: as all others
     height: int = 0
     is_log: bool = False
+    # The search did not find it; who types on may want it.
+    is_hidden: bool = False
 
     @property
     def title(self) -> str:
@@ -73,8 +75,12 @@ class CardSection:
     is_chosen: bool = False
 
     @property
+    def shown_count(self) -> int:
+        return sum(not card.is_hidden for card in self.cards)
+
+    @property
     def is_small(self) -> bool:
-        return len(self.cards) <= SMALL and not self.is_chosen
+        return self.shown_count <= SMALL and not self.is_chosen
 
 
 @require_safe
@@ -89,11 +95,14 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     search, is_regex = _asked(request)
     found = find_paths(paths, search, is_regex=is_regex)
     arrangement = _arrangement(request, run.project)
-    shown = found.paths[:MOST_CHARTS]
+    # Of more than a page can hold, it holds those that match.
+    shown = paths if len(paths) <= MOST_CHARTS else found.paths[:MOST_CHARTS]
     frame = run_frame(request, run_id, "charts")
     context = {
         **frame,
-        "sections": _sections(shown, histograms, arrangement, opens_all=bool(search)),
+        "sections": _sections(
+            shown, histograms, arrangement, found.paths if search else None
+        ),
         "hidden": max(0, len(found.paths) - MOST_CHARTS),
         "count": len(paths),
         "matching": len(found.paths),
@@ -154,17 +163,16 @@ def _sections(
     paths: Sequence[str],
     histograms: Iterable[str],
     arrangement: Arrangement,
-    *,
-    opens_all: bool,
+    matching: Sequence[str] | None,
 ) -> list[CardSection]:
     maps, known = frozenset(histograms), frozenset(paths)
+    found = known if matching is None else frozenset(matching)
 
     def card(key: Key) -> Card:
         columns, height = arrangement.sizes.get(key, (0, 0))
         is_map = len(key) == 1 and key[0] in maps
-        return Card(
-            chart_key(key), key, is_map, columns, height, key in arrangement.log
-        )
+        is_log, is_hidden = key in arrangement.log, found.isdisjoint(key)
+        return Card(chart_key(key), key, is_map, columns, height, is_log, is_hidden)
 
     def chosen(keys: Iterable[Key]) -> list[Card]:
         return [card(key) for key in keys if not known.isdisjoint(key)]
@@ -184,7 +192,7 @@ def _sections(
         )
         for section in chart_sections(
             paths,
-            opens_all=opens_all,
+            opens_all=matching is not None,
             folded=arrangement.folded,
             unfolded=arrangement.unfolded,
         )

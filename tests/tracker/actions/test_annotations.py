@@ -106,7 +106,12 @@ def test_the_nearest_of_very_many_points_is_found_exactly(member):
     write_series(run, PATH, np.zeros(300_000), steps=steps)
     compact_run(run.id)
 
-    for step, expected in [(-5, 0), (451_234.2, 451_235), (451_233, 451_233), (1e9, 899_997)]:
+    for step, expected in [
+        (-5, 0),
+        (451_234.2, 451_235),
+        (451_233, 451_233),
+        (1e9, 899_997),
+    ]:
         found = point_near(run, PATH, step)
         assert abs(found[0] - step) <= abs(expected - step) + 1.5
         assert found[0] % 3 == 0

@@ -9,10 +9,16 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.builders import make_project, make_run, points_message, write, write_series
+from tests.builders import make_project, make_run, points_message, write
 from tests.web.browser.accessibility import violations
 from tests.web.browser.conftest import PHONE
-from tests.web.browser.test_run_page import DRAWN, HOSTILE, is_figure, query_of, wait_until
+from tests.web.browser.test_run_page import (
+    DRAWN,
+    HOSTILE,
+    is_figure,
+    query_of,
+    wait_until,
+)
 from tests.web.sample_run import make_sample_run, settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -189,8 +195,10 @@ def test_a_chart_is_as_large_as_its_reader_wants_it(charts):
     choose(page, page.locator(LOSS), "Usual size")
     wait_until(
         page,
-        lambda: page.locator(LOSS).bounding_box()["height"]
-        == pytest.approx(before["height"], abs=2),
+        lambda: (
+            page.locator(LOSS).bounding_box()["height"]
+            == pytest.approx(before["height"], abs=2)
+        ),
     )
 
 
@@ -200,7 +208,9 @@ def test_one_chart_fills_the_window_and_the_address_says_which(charts):
     chart.hover()
     chart.get_by_role("button", name="Full screen").click()
     assert chart.bounding_box()["width"] == 1_440
-    wait_until(page, lambda: chart.locator(".main-svg").first.bounding_box()["height"] > 700)
+    wait_until(
+        page, lambda: chart.locator(".main-svg").first.bounding_box()["height"] > 700
+    )
 
     page.reload()
     expect(page.locator(".chart--full")).to_have_attribute("data-path", "train/loss")

@@ -121,7 +121,12 @@ def test_a_grown_line_is_drawn_where_a_whole_one_would_be(visit, ada, page, run)
     visit(f"/runs/{run.id}/charts", ada)
     expect(page.locator(DRAWN)).to_be_visible()
     # Room is kept for what is to come.
-    assert page.evaluate("document.querySelector('.chart__plot')._fullLayout.xaxis.range[1]") > 310
+    assert (
+        page.evaluate(
+            "document.querySelector('.chart__plot')._fullLayout.xaxis.range[1]"
+        )
+        > 310
+    )
 
     log(run, 300, 10)
     refresh(page)

@@ -92,7 +92,9 @@ def test_says_how_many_points_have_no_place_on_the_axis():
     figure = chart(PLAIN, PLAIN, outside=[2, 1], **look)
 
     (note,) = figure["notes"]
-    assert note == f"3 points lie before the first or after the last value of {HOSTILE}."
+    assert (
+        note == f"3 points lie before the first or after the last value of {HOSTILE}."
+    )
     # Notes are shown as text; Plotly would read a title as HTML.
     assert figure["layout"]["xaxis"]["title"]["text"].startswith("&lt;a")
 

@@ -46,7 +46,8 @@ def test_is_written_shown_changed_and_deleted(client_of, member, run):
 
 
 @pytest.mark.parametrize(
-    ("axis", "expected"), [("&axis=relative", 1.0), ("&axis=series&over=train/epoch", 0.5)]
+    ("axis", "expected"),
+    [("&axis=relative", 1.0), ("&axis=series&over=train/epoch", 0.5)],
 )
 def test_stands_at_its_point_on_every_axis(client_of, member, run, axis, expected):
     write_series(run, "train/epoch", [0.0, 1.0], steps=[0, 20])

@@ -40,7 +40,16 @@ def test_the_usual_ones_leave_the_address_alone():
 
 @pytest.mark.parametrize(
     "query",
-    ["axis=", "axis=epoch", "axis=series", "axis=series&over=%00", "smoothing=1", "smoothing=x", "low=nan", "high=inf"],
+    [
+        "axis=",
+        "axis=epoch",
+        "axis=series",
+        "axis=series&over=%00",
+        "smoothing=1",
+        "smoothing=x",
+        "low=nan",
+        "high=inf",
+    ],
 )
 def test_refuses_what_it_does_not_understand(query):
     with pytest.raises(InvalidInput):

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.builders import make_project, make_run, write, points_message, write_series
+from tests.builders import make_project, make_run, points_message, write, write_series
 from tests.web.figures.plotly_schema import check_schema, numbers
 from tests.web.sample_run import settle
 
@@ -87,7 +87,9 @@ def test_many_charts_take_as_many_statements_as_few(browser, member):
     write(run, [points_message(path, [1.0, 2.0]) for path in paths])
 
     def statements(count):
-        with CaptureQueriesContext(connection, ) as captured:
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
             ask(browser, run, *({"path": path} for path in paths[:count]))
         return len(captured)
 
@@ -143,7 +145,9 @@ def test_another_series_gives_the_places(browser, run):
     assert figure["layout"]["xaxis"]["title"]["text"] == "train/epoch"
 
 
-@pytest.mark.parametrize("option", ["", "&log=1", "&clip=1", "&logx=1", "&smoothing=0.9"])
+@pytest.mark.parametrize(
+    "option", ["", "&log=1", "&clip=1", "&logx=1", "&smoothing=0.9"]
+)
 @pytest.mark.parametrize(
     "values",
     [
