@@ -68,7 +68,7 @@ def test_a_zoom_over_another_series_gets_the_points_themselves(run):
 
 
 def test_a_logarithmic_axis_is_finer_where_it_is_wider(run):
-    values = np.ones(200_000)
+    values = np.ones(150_000)
     values[7] = 900
     write_series(run, LOSS, values)
     compact_run(run.id)

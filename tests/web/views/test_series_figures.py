@@ -86,14 +86,12 @@ def test_many_charts_take_as_many_statements_as_few(browser, member):
     paths = [f"train/series_{n:02}" for n in range(30)]
     write(run, [points_message(path, [1.0, 2.0]) for path in paths])
 
-    def statements(count):
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
-            ask(browser, run, *({"path": path} for path in paths[:count]))
+    def statements(some):
+        with CaptureQueriesContext(connection) as captured:
+            ask(browser, run, *({"path": path} for path in some))
         return len(captured)
 
-    assert statements(30) == statements(2)
+    assert statements(paths[2:]) == statements(paths[:2])
 
 
 def test_what_the_reader_holds_is_not_sent_again(browser, run):
@@ -169,9 +167,10 @@ def test_no_value_breaks_a_chart(browser, run, values, option):
 
 
 def test_a_chart_of_very_many_points_is_as_small_as_any(browser, run):
-    values = np.ones(1_000_000)
-    values[777_777] = 900
-    write_series(run, "train/huge", values)
+    for first in range(0, 1_000_000, 100_000):
+        values = np.ones(100_000)
+        values[77] = 900
+        write_series(run, "train/huge", values, steps=first + np.arange(100_000))
     settle(run)
 
     (body,), _ = ask(browser, run, {"path": "train/huge"})
@@ -180,7 +179,7 @@ def test_a_chart_of_very_many_points_is_as_small_as_any(browser, run):
     assert len(body) < 40_000
     assert "layout" in figure
     (zoomed,), _ = ask(
-        browser, run, {"path": "train/huge"}, low="777770", high="777790"
+        browser, run, {"path": "train/huge"}, low="700070", high="700090"
     )
     assert len(zoomed) < 3_000
 

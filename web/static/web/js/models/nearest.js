@@ -25,7 +25,7 @@ function nearestOfAll(x, place) {
   return best
 }
 
-// What each line is at its point nearest to a place, sorted by how far `pixel` is from
+// What each line is at its point nearest to a place, sorted by the way from `pixel` to
 // where that is drawn. Lines that have a gap there are left out.
 export function readings(lines, { place, pixel, toPixel, isSorted }) {
   const found = []
