@@ -189,7 +189,8 @@ class Chart {
 
   resized() {
     const size = sizeOf(this.plot)
-    if (!this.isDrawn || size === this.size) return
+    // What is folded away or gone has no size, and Plotly refuses to draw it.
+    if (!this.isDrawn || size === this.size || !this.plot.offsetParent) return
     this.size = size
     window.Plotly.Plots.resize(this.plot).then(() => this.hover?.refresh())
   }

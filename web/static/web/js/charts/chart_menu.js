@@ -34,7 +34,7 @@ export function menu(page, { choose, shelf, write }) {
     log: (chart) => shelf.setLog(chart, chart.dataset.own !== "log"),
     split: (chart) => shelf.split(chart),
     "usual-size": (chart) => shelf.usualSize(chart),
-    annotate: (chart) => write.add(chart, chartOf(chart).hover?.lastRead() ?? {}),
+    annotate: (chart) => write.add(chart, chartOf(chart).hover?.lastMarked() ?? {}),
     png: (chart) => savePicture(chartOf(chart), "png"),
     svg: (chart) => savePicture(chartOf(chart), "svg"),
     async join(chart) {

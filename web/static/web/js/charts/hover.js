@@ -30,17 +30,23 @@ export class Hover {
     this.box = part("chart__box")
     this.layer.append(this.cursor, this.box)
     chart.element.append(this.layer)
-    this.reading = chart.element.querySelector(".chart__reading")
 
     this.plot.tabIndex = 0
     this.plot.addEventListener("pointermove", (event) => this.moved(event))
     this.plot.addEventListener("pointerleave", () => this.left())
+    // Whoever goes to the menu passes over other places.
+    this.plot.addEventListener("pointerdown", () => this.mark())
     this.plot.addEventListener("keydown", (event) => this.stepped(event))
     this.plot.addEventListener("blur", () => this.left())
   }
 
   get axes() {
     return this.plot._fullLayout ?? {}
+  }
+
+  // It comes with the other tools, after the chart has been drawn.
+  get reading() {
+    return this.chart.element.querySelector(".chart__reading")
   }
 
   get isSorted() {
@@ -87,8 +93,8 @@ export class Hover {
     })
     if (!found.length) return this.left()
     const { line, index } = found[0]
-    this.place = this.lastPlace = line.x[index]
-    this.lastLine = line
+    this.place = line.x[index]
+    this.line = line
     this.index = index
     this.showCursor(this.place)
     this.showBox(found, top)
@@ -103,13 +109,18 @@ export class Hover {
     const last = x.length - 1
     this.index = this.index < 0 ? last : Math.max(0, Math.min(last, this.index + by * (event.shiftKey ? 10 : 1)))
     this.readAt(x[this.index], this.axes.yaxis.c2p(y[this.index]))
+    this.mark()
   }
 
-  // Where somebody looked last, on an axis of steps; else the last point.
-  lastRead() {
-    const line = this.lastLine ?? this.lines[0]
+  mark() {
+    this.marked = { line: this.line, place: this.place }
+  }
+
+  // The point that was clicked or reached by key, on an axis of steps; else the last one.
+  lastMarked() {
+    const line = this.marked?.line ?? this.lines[0]
     const isStep = this.chart.figure.axis === "step"
-    const step = isStep ? (this.lastPlace ?? line?.x[line.x.length - 1]) : ""
+    const step = isStep ? (this.marked?.place ?? line?.x[line.x.length - 1]) : ""
     return { path: line?.path, step }
   }
 
