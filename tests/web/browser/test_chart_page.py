@@ -15,6 +15,7 @@ from tests.web.browser.conftest import PHONE
 from tests.web.browser.test_run_page import (
     DRAWN,
     HOSTILE,
+    POLLS_MS,
     is_figure,
     query_of,
     wait_until,
@@ -49,7 +50,7 @@ def run(ada):
 def charts(visit, ada, run):
     def open_page(query=""):
         page = visit(f"/runs/{run.id}/charts{query}", ada)
-        expect(page.locator(DRAWN).first).to_be_visible()
+        expect(page.locator(DRAWN).first).to_be_visible(timeout=POLLS_MS)
         return page
 
     return open_page
@@ -221,7 +222,7 @@ def test_one_chart_fills_the_window_and_the_address_says_which(charts):
 
 def test_an_expression_finds_charts_and_a_mistaken_one_is_told(charts):
     page = charts()
-    page.get_by_label("Regular expression").check(force=True)
+    page.locator("input[name=regex]").check(force=True)
     page.get_by_role("searchbox").first.fill("^(train|val)/loss$")
     expect(page.locator("[data-part=count]")).to_have_text("2 series")
     expect(page.locator(".chart:visible")).to_have_count(2)
@@ -374,10 +375,10 @@ def test_a_thousand_series_open_and_are_searched(visit, ada, page):
 
     visit(f"/runs/{run.id}/charts", ada)
 
-    expect(page.locator(DRAWN).first).to_be_visible()
+    expect(page.locator(DRAWN).first).to_be_visible(timeout=POLLS_MS)
     assert page.locator(".chart").count() == 1_000
     expect(page.locator(".charts__hidden")).to_contain_text("100 more series match")
-    page.get_by_label("Regular expression").check(force=True)
+    page.locator("input[name=regex]").check(force=True)
     page.get_by_role("searchbox").first.fill("layer_00(1|2)0/")
     expect(page.locator("[data-part=count]")).to_have_text("2 series")
     expect(page.locator(f"{DRAWN}:visible")).to_have_count(2)
@@ -391,7 +392,7 @@ def test_a_chart_of_fifty_lines_names_the_nearest_and_counts_the_rest(visit, ada
     layout = '{"joined":[[' + ",".join(f'"{path}"' for path in paths) + "]]}"
     visit(f"/runs/{run.id}/charts?layout={layout}", ada)
     chart = page.locator(JOINED)
-    expect(chart).to_have_attribute("data-drawn", "true")
+    expect(chart).to_have_attribute("data-drawn", "true", timeout=POLLS_MS)
 
     point_at(page, chart, 0.5, 0.96)
 
