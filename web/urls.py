@@ -7,7 +7,6 @@ from django.urls import URLPattern, URLResolver, path
 from web.views import (
     account,
     alerts,
-    annotations,
     compare,
     figures,
     findings,
@@ -18,6 +17,7 @@ from web.views import (
     rule_settings,
     rules,
     run,
+    run_annotations,
     run_attributes,
     run_charts,
     run_files,
@@ -54,17 +54,17 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path(
         "runs/<uuid:run_id>/annotations",
-        annotations.add_annotation,
+        run_annotations.add_annotation,
         name="annotation-add",
     ),
     path(
         "runs/<uuid:run_id>/annotations/<int:annotation_id>/edit",
-        annotations.edit_annotation,
+        run_annotations.edit_annotation,
         name="annotation-edit",
     ),
     path(
         "runs/<uuid:run_id>/annotations/<int:annotation_id>/delete",
-        annotations.remove_annotation,
+        run_annotations.remove_annotation,
         name="annotation-delete",
     ),
     path("runs/<uuid:run_id>/logs", run_logs.logs, name="run-logs"),
