@@ -49,6 +49,7 @@ from django.core.management import call_command  # noqa: E402
 from django.test import Client  # noqa: E402
 
 from tests.builders import (  # noqa: E402
+    SECOND,
     START,
     Process,
     close_message,
@@ -61,6 +62,7 @@ from tracker.models import Member, Project  # noqa: E402
 
 POINTS = 20_000
 LIVE_POINTS = 600
+STEPS_AT_ONCE = 2_000
 # What a page does by itself every five seconds.
 TICK_SECONDS = 5.0
 START_SECONDS = 30.0
@@ -158,17 +160,14 @@ def fill(
 
 
 def log(process: Process, series: int, first: int, count: int) -> None:
-    steps = np.arange(first, first + count)
-    noise = np.random.default_rng(first).normal(0, 0.05, (series, count))
-    falling = np.exp(-steps / 5_000)
-    process.send(
-        [
-            points_message(
-                path, falling + noise[n], steps=steps, times=START + steps * 1_000_000
-            )
-            for n, path in enumerate(paths(series))
-        ]
-    )
+    """Log so many points of each series, as a training does: a few steps at a time."""
+    random = np.random.default_rng(first)
+    for start in range(first, first + count, STEPS_AT_ONCE):
+        steps = np.arange(start, min(first + count, start + STEPS_AT_ONCE))
+        falling = np.exp(-steps / 5_000)
+        values = falling + random.normal(0, 0.05, (series, len(steps)))
+        ticks = points_message("", falling, steps=steps, times=START + steps * SECOND)
+        process.send([{**ticks, "paths": paths(series), "values": values.tobytes()}])
 
 
 def paths(series: int) -> list[str]:
