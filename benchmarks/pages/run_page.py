@@ -22,10 +22,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.error import URLError
 from urllib.request import urlopen
+from uuid import UUID
 
 import brotli
 import numpy as np
-from playwright.sync_api import BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, Request, sync_playwright
 
 # Settings read the environment when Django loads, below.
 os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
@@ -46,6 +47,7 @@ django.setup()
 
 from django.conf import settings  # noqa: E402
 from django.core.management import call_command  # noqa: E402
+from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
 
 from tests.builders import (  # noqa: E402
@@ -142,8 +144,9 @@ def main() -> None:
         opening(window(), f"{url}/runs/{ended.run.id}/charts", arguments.rounds)
         height = 250 + ROW_PIXELS * -(-arguments.live // IN_A_ROW)
         updates(window(height), f"{url}/runs/{live.run.id}/charts", live, arguments)
-        sizes(window(), url, project, str(ended.run.id))
+        sizes(window(), url, project, [ended.run.id, live.run.id])
         browser.close()
+    connection.close()
 
 
 def fill(
@@ -255,13 +258,17 @@ def task_seconds(client: object) -> float:
     return next(m["value"] for m in answer["metrics"] if m["name"] == "TaskDuration")
 
 
-def sizes(context: BrowserContext, url: str, project: Project, run: str) -> None:
+def sizes(
+    context: BrowserContext, url: str, project: Project, run_ids: list[UUID]
+) -> None:
+    run = run_ids[0]
+    compared = ",".join(map(str, run_ids))
     place = f"w/{project.workspace.slug}/{project.slug}"
     pages = {
         "charts": (f"runs/{run}/charts", 700),
         "hardware": (f"runs/{run}/hardware", 700),
         "overview of a run": (f"runs/{run}/", 700),
-        "compare": (f"{place}/compare?runs={run}", 700),
+        "compare": (f"{place}/compare?runs={compared}", 700),
         "runs": (f"{place}/", 100),
         "attributes": (f"runs/{run}/attributes", 100),
         "projects": ("", 100),
@@ -272,15 +279,14 @@ def sizes(context: BrowserContext, url: str, project: Project, run: str) -> None
     print("|---|---|---|---|---|")
     for name, (path, goal) in pages.items():
         page = context.new_page()
-        bodies: list[bytes] = []
-        page.on(
-            "requestfinished",
-            lambda request, bodies=bodies: (
-                request.resource_type in ("script", "stylesheet")
-                and bodies.append(request.response().body())
-            ),
-        )
+        asked: list[Request] = []
+        page.on("requestfinished", asked.append)
         page.goto(f"{url}/{path}", wait_until="networkidle")
+        bodies = [
+            request.response().body()
+            for request in asked
+            if request.resource_type in ("script", "stylesheet")
+        ]
         page.close()
         packed = [
             sum(map(len, map(pack, bodies)))
