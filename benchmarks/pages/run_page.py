@@ -67,7 +67,7 @@ LIVE_POINTS = 600
 STEPS_AT_ONCE = 2_000
 # What a page does by itself every five seconds.
 TICK_SECONDS = 5.0
-START_SECONDS = 30.0
+START_SECONDS = 120.0
 WIDTH, HEIGHT = 1440, 900
 # Charts of the usual size stand three in a row, each 265 pixels high.
 ROW_PIXELS, IN_A_ROW = 265, 3
