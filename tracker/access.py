@@ -9,7 +9,7 @@ from uuid import UUID
 
 from tracker.actor import Actor, Scope
 from tracker.errors import NotAllowed, NotFound
-from tracker.models import Ladder, Member, Project, Run
+from tracker.models import Annotation, Ladder, Member, Project, Run
 
 
 def readable_project(actor: Actor, workspace: str, project: str) -> Project:
@@ -43,6 +43,17 @@ def editable_run(actor: Actor, run_id: UUID) -> Run:
     if not may_edit(actor, run.project):
         raise NotAllowed("change runs")
     return run
+
+
+def own_annotation(actor: Actor, run_id: UUID, annotation_id: int) -> Annotation:
+    """Return what the actor wrote at a chart; to an owner, what anybody wrote."""
+    run = editable_run(actor, run_id)
+    found = Annotation.objects.filter(run=run, id=annotation_id).first()
+    if found is None:
+        raise NotFound("annotation")
+    if found.author_id != actor.user_id and not may_own(actor, run.project):
+        raise NotAllowed("change what others wrote")
+    return found
 
 
 def trashed_run(actor: Actor, run_id: UUID) -> Run:

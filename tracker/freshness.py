@@ -44,24 +44,39 @@ def fresh_answer(
     if is_held(request, version):
         return not_modified(version)
     asked = (request.get_full_path(), request.headers.get("Accept", ""), version)
-    found = _lately.get(asked)
-    now = time.monotonic()
-    if found is not None and now - found[0] < REMEMBERED_SECONDS:
-        return marked(HttpResponse(found[1], headers=found[2]), version)
+    found = answered_lately(asked)
+    if found is not None:
+        return marked(HttpResponse(found[0], headers=found[1]), version)
 
     response = draw()
     # What one reader lacks of a chart that grows, no other will ask for.
     if not request.GET.get("since"):
-        kept = (now, response.content, dict(response.items()))
-        weight = len(response.content) + len(asked[0]) + OTHER_BYTES
-        _lately.remember(asked, kept, weight)
+        remember_answer(asked, response.content, dict(response.items()))
     return marked(response, version)
+
+
+def answered_lately(asked: Asked) -> tuple[bytes, Headers] | None:
+    """Return what was answered to the same question within the last minute."""
+    found = _lately.get(asked)
+    if found is None or time.monotonic() - found[0] >= REMEMBERED_SECONDS:
+        return None
+    return found[1], found[2]
+
+
+def remember_answer(asked: Asked, content: bytes, headers: Headers) -> None:
+    weight = len(content) + len(asked[0]) + OTHER_BYTES
+    _lately.remember(asked, (time.monotonic(), content, headers), weight)
 
 
 def is_held(request: HttpRequest, version: str) -> bool:
     """Tell whether the reader named this version as theirs."""
+    return bool({version, "*"} & versions_held(request))
+
+
+def versions_held(request: HttpRequest) -> set[str]:
+    """Return the versions that the reader named as theirs."""
     named = parse_etags(request.headers.get("If-None-Match", ""))
-    return bool({_etag(version), f'"{version}"', "*"} & set(named))
+    return {each.removeprefix("W/").strip('"') for each in named}
 
 
 def marked(response: Response, version: str) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -10,6 +10,7 @@ from tracker.queries.metrics import importance
 from tracker.queries.namespaces import MONITORING
 
 TRAINING = "train"
+EPOCHS = ("epoch", "epochs")
 # Sections of so few charts stand beside each other.
 SMALL = 2
 
@@ -21,8 +22,6 @@ class Section:
     namespace: str
     paths: list[str]
     is_open: bool
-    # Those of the paths that hold histograms, which are drawn as maps.
-    histograms: frozenset[str] = frozenset()
 
     @property
     def is_small(self) -> bool:
@@ -31,23 +30,24 @@ class Section:
 
 def chart_sections(
     paths: Iterable[str],
-    histograms: Iterable[str] = (),
     *,
     opens_all: bool = False,
+    folded: Collection[str] = (),
+    unfolded: Collection[str] = (),
 ) -> list[Section]:
     """Group by namespace: training, the others, and what the agent measured.
 
-    Some of the paths may be of histograms.
+    `folded` and `unfolded` are the namespaces that the reader wants closed or open.
     """
     ordered = sorted(paths, key=_place)
-    maps = frozenset(histograms)
+
+    def is_open(namespace: str) -> bool:
+        if opens_all or namespace in unfolded:
+            return True
+        return namespace not in folded and not namespace.startswith(MONITORING)
+
     return [
-        Section(
-            namespace,
-            list(members),
-            is_open=opens_all or not namespace.startswith(MONITORING),
-            histograms=maps,
-        )
+        Section(namespace, list(members), is_open(namespace))
         for namespace, members in groupby(ordered, key=namespace_of)
     ]
 
@@ -57,6 +57,13 @@ def namespace_of(path: str) -> str:
     parts = path.split("/")
     depth = 2 if path.startswith(MONITORING) else 1
     return "/".join(parts[:depth]) + "/" if len(parts) > depth else ""
+
+
+def epoch_path(paths: Iterable[str]) -> str:
+    """Return the series that counts epochs, training's before others; "" if none does."""
+    counting = [path for path in paths if path.rpartition("/")[2].lower() in EPOCHS]
+    counting.sort(key=lambda path: (TRAINING not in path.lower(), path))
+    return counting[0] if counting else ""
 
 
 def _place(path: str) -> tuple[object, ...]:

@@ -1,21 +1,29 @@
 """Figures with their numbers as binary columns, and only those the browser lacks (pure).
 
-The layout is that of docs/formats/points.md. In the header stands the figure; in place
-of each array {"array": number}, which names one of the header's list of arrays.
+The layout is that of docs/formats/points.md. In the header stands the figure, unless the
+browser holds the same; in place of each array {"array": number}, which names one of
+the header's list of arrays.
 """
 
 from __future__ import annotations
 
 import base64
+import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from tracker.series.wire import Columns, Held, held, may_keep, pack_held, read_held
 
 CONTENT_TYPE = "application/vnd.seamark.figure"
+BUNDLE_TYPE = "application/vnd.seamark.figures"
+
+_LENGTH = struct.Struct("<I")
 
 Array = NDArray[Any]
 # JSON about to leave.
@@ -45,11 +53,16 @@ class Arrays:
 
 
 # Any: a figure is JSON.
-def packed(figure: dict[str, Any], since: str) -> bytes:
-    """Return the figure; `since` is that of the one the browser holds, or empty."""
+def packed(figure: dict[str, Any], since: str, *, version: str = "") -> bytes:
+    """Return the figure; `since` is that of the one the browser holds, or empty.
+
+    The browser names the version when it asks again, and is told if it is still true.
+    """
     arrays = Arrays()
     plain = _taken_out(figure, arrays)
-    known = read_held(since)
+    digest = blake2b(orjson.dumps(plain), digest_size=8).hexdigest()
+    known_digest, _, known_arrays = since.partition(".")
+    known = read_held(known_arrays)
     if len(known) != len(arrays.found):
         known = [held([array], 0) for array in arrays.found]
 
@@ -65,8 +78,17 @@ def packed(figure: dict[str, Any], since: str) -> bytes:
                 "last": last,
             }
         )
-    header = {"figure": plain, "arrays": described, "since": pack_held(arrays.held)}
+    # Without its numbers a figure hardly ever changes while its lines grow.
+    header: dict[str, Any] = {"version": version} if version else {}
+    if known_digest != digest:
+        header["figure"] = plain
+    header |= {"arrays": described, "since": f"{digest}.{pack_held(arrays.held)}"}
     return columns.pack(header)
+
+
+def bundled(figures: Sequence[bytes]) -> bytes:
+    """Join packed figures, each after its length; one that is not sent again is empty."""
+    return b"".join(_LENGTH.pack(len(each)) + each for each in figures)
 
 
 def _taken_out(value: Json, arrays: Arrays, *, is_outline: bool = False) -> Json:

@@ -18,6 +18,7 @@ from web.views import (
     rule_settings,
     rules,
     run,
+    run_annotations,
     run_attributes,
     run_charts,
     run_files,
@@ -25,6 +26,7 @@ from web.views import (
     run_logs,
     run_source,
     runs,
+    series_figures,
     trash,
 )
 
@@ -43,6 +45,31 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:run_id>/", run.overview, name="run"),
     path("runs/<uuid:run_id>/header", run.header, name="run-header"),
     path("runs/<uuid:run_id>/charts", run_charts.charts, name="run-charts"),
+    path(
+        "runs/<uuid:run_id>/charts/search",
+        run_charts.search_charts,
+        name="run-charts-search",
+    ),
+    path(
+        "runs/<uuid:run_id>/charts/arrangement",
+        run_charts.arrange_charts,
+        name="run-charts-arrangement",
+    ),
+    path(
+        "runs/<uuid:run_id>/annotations",
+        run_annotations.add_annotation,
+        name="annotation-add",
+    ),
+    path(
+        "runs/<uuid:run_id>/annotations/<int:annotation_id>/edit",
+        run_annotations.edit_annotation,
+        name="annotation-edit",
+    ),
+    path(
+        "runs/<uuid:run_id>/annotations/<int:annotation_id>/delete",
+        run_annotations.remove_annotation,
+        name="annotation-delete",
+    ),
     path("runs/<uuid:run_id>/logs", run_logs.logs, name="run-logs"),
     path("runs/<uuid:run_id>/hardware", run_hardware.hardware, name="run-hardware"),
     path(
@@ -82,7 +109,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("runs/<uuid:run_id>/pin", trash.pin_run, name="run-pin"),
     path("runs/<uuid:run_id>/unpin", trash.unpin_run, name="run-unpin"),
-    path("runs/<uuid:run_id>/figures/series", figures.series, name="run-series"),
+    path("runs/<uuid:run_id>/figures/series", series_figures.series, name="run-series"),
+    path(
+        "runs/<uuid:run_id>/figures/charts",
+        series_figures.charts,
+        name="run-charts-figures",
+    ),
     path(
         "runs/<uuid:run_id>/figures/histograms",
         figures.histograms,

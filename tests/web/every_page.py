@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from agent.png import to_png
 from tests.builders import (
+    browser_of,
     make_project,
     make_run,
     records_message,
@@ -27,6 +28,7 @@ from tests.ladder_runs import DEMO, make_measured_run
 from tests.tracker.api.v1.test_files import file_message
 from tests.web.sample_run import make_sample_run
 from tracker.actions.access import make_sign_in_link, make_token
+from tracker.actions.annotations import annotate
 from tracker.actions.channels import add_channel
 from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
@@ -76,6 +78,9 @@ class Things:
             "run_id": self.run.id,
             "ladder_id": create_ladder(self.run.project, "steps", rungs).id,
             "finding_id": make_finding(self.run).id,
+            "annotation_id": annotate(
+                self.run, "loss", 0, "here", browser_of(self.member)
+            ).id,
             "channel_id": channel.id,
             "token_id": Token.objects.filter(name="laptop").latest("id").id,
             "rule": RULE,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from web.chart_sections import Section, chart_sections, namespace_of
+from web.chart_sections import Section, chart_sections, epoch_path, namespace_of
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,24 @@ def test_what_the_agent_measured_comes_last_and_folded():
         Section("", ["a"], is_open=True),
         Section("monitoring/train/", ["monitoring/train/x"], is_open=False),
     ]
+
+
+def test_a_reader_opens_and_folds_what_they_want():
+    paths = ["monitoring/train/x", "train/loss", "val/loss"]
+
+    found = chart_sections(paths, folded=["val/"], unfolded=["monitoring/train/"])
+
+    assert [section.is_open for section in found] == [True, False, True]
+    assert all(section.is_open for section in chart_sections(paths, opens_all=True))
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        pytest.param(["epoch"], "epoch", id="alone"),
+        pytest.param(["eval/epoch", "train/Epoch"], "train/Epoch", id="training's"),
+        pytest.param(["train/epoch_seconds", "train/loss"], "", id="none"),
+    ],
+)
+def test_the_series_that_counts_epochs_is_known_by_its_name(paths, expected):
+    assert epoch_path(paths) == expected

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.web.figures.plotly_schema import DrawnLine, numbers
-from web.figure_columns import packed
+from web.figure_columns import bundled, packed
 from web.figures.series import NamedLine, series_figure
 
 finite = st.floats(-1e6, 1e6)
@@ -23,11 +23,15 @@ def figure_of(values, *, is_exact=False, smoothing=0.0):
     return series_figure([NamedLine(line, "loss")], smoothing=smoothing)
 
 
-def unpacked(body, held=()):
-    """Return the header, the arrays as they are now, and how many numbers were sent."""
+def unpacked(body, held=(), plain=None):
+    """Return the header, the arrays as they are now, and how many numbers were sent.
+
+    The header has the figure that the browser holds where it was not sent again.
+    """
     assert body[:4] == b"SMP\x01"
     start = 8 + int.from_bytes(body[4:8], "little")
     header = json.loads(body[8:start])
+    header.setdefault("figure", plain)
     columns = [
         np.frombuffer(body, "<" + dtype, count, start + offset)
         for dtype, offset, count in header["columns"]
@@ -63,15 +67,15 @@ def same(figure, header, arrays):
     st.sampled_from([0.0, 0.6]),
 )
 def test_putting_together_gives_the_whole_figure(steps, smoothing):
-    values, since, arrays = [], "", []
+    values, since, arrays, plain = [], "", [], None
     for new, is_exact in steps:
         values = [*values, *new]
         figure = figure_of(values, is_exact=is_exact, smoothing=smoothing)
 
-        header, arrays, _ = unpacked(packed(figure, since), arrays)
+        header, arrays, _ = unpacked(packed(figure, since), arrays, plain)
 
         same(figure, header, arrays)
-        since = header["since"]
+        since, plain = header["since"], header["figure"]
 
 
 @pytest.mark.parametrize("gap", [None, 100])
@@ -83,11 +87,29 @@ def test_what_is_new_of_a_band_and_its_line_is_a_handful_of_numbers(gap):
     header, arrays, whole = unpacked(packed(before, ""))
 
     after = figure_of(values, smoothing=0.6)
-    header, arrays, new = unpacked(packed(after, header["since"]), arrays)
+    body = packed(after, header["since"])
+    header, arrays, new = unpacked(body, arrays, header["figure"])
 
     same(after, header, arrays)
     assert whole > 1_500
     assert new < 30
+
+
+def test_its_words_are_not_sent_again():
+    before = packed(figure_of([1.0] * 50), "")
+    header, _, _ = unpacked(before)
+
+    after = packed(figure_of([1.0] * 50 + [2.0]), header["since"])
+
+    assert b'"layout"' in before
+    assert b'"layout"' not in after
+    assert len(after) < 600
+
+
+def test_many_figures_come_one_after_another_and_some_not_at_all():
+    body = bundled([b"first", b"", b"third"])
+
+    assert body == b"\x05\0\0\0first\0\0\0\0\x05\0\0\0third"
 
 
 def test_equal_arrays_are_sent_once():

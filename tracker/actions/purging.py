@@ -62,6 +62,7 @@ TABLES = (
     Table("tracker_diagnosis"),
     Table("tracker_delivery"),
     Table("tracker_alert"),
+    Table("tracker_annotation", "length(text)"),
     # A ladder stays, with the rungs that it has left.
     Table("tracker_rung", "length(note)"),
     Table("tracker_spool", "length(failure)"),

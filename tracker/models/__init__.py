@@ -2,6 +2,7 @@
 
 from tracker.models.alert import Alert, Channel, ChannelKind, Delivery
 from tracker.models.attribute import Attribute, Kind
+from tracker.models.chart import Annotation, ChartArrangement
 from tracker.models.diagnosis import Diagnosis, Finding
 from tracker.models.file import Blob, File
 from tracker.models.ladder import Ladder, Rung
@@ -16,10 +17,12 @@ from tracker.models.workspace import Member, Role, Workspace
 
 __all__ = [
     "Alert",
+    "Annotation",
     "Attribute",
     "Blob",
     "Channel",
     "ChannelKind",
+    "ChartArrangement",
     "Delivery",
     "Diagnosis",
     "File",

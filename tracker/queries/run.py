@@ -119,6 +119,12 @@ def may_go_on(run: Run, *, now: datetime | None = None) -> bool:
     return (now or timezone.now()) - run.ended_at < JOINED_WITHIN
 
 
+def silent_for(run: Run, *, now: datetime | None = None) -> timedelta | None:
+    """Return since when a running run has sent nothing; None if it has lately."""
+    silence = (now or timezone.now()) - run.last_seen_at
+    return silence if is_live(run) and silence > SILENT_AFTER else None
+
+
 def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
     """Read everything the header, the stages and their figure say, in five statements."""
     now = now or timezone.now()
@@ -126,7 +132,6 @@ def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
     facts = list_attributes(run, prefix=MONITORING, where=MACHINES)
     readings = {row.path: row for row in facts}
     tags = attribute_values([run.id], [TAGS_PATH])[run.id].get(TAGS_PATH)
-    silence = now - run.last_seen_at
     return RunOverview(
         name=run.name,
         state=run.state,
@@ -134,7 +139,7 @@ def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
         last_known=now if is_live(run) else run.ended_at or run.last_seen_at,
         last_seen_at=run.last_seen_at,
         may_go_on=may_go_on(run, now=now),
-        silent_for=silence if is_live(run) and silence > SILENT_AFTER else None,
+        silent_for=silent_for(run, now=now),
         tags=_tags(tags),
         stages=tuple(_stages(run, readings, _gpu_readings(run), now)),
         facts=readings,

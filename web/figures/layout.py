@@ -5,7 +5,10 @@ Fonts and the colours of axes belong to the theme, so the browser adds them.
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+from web.figures.text import literal
 
 # The values of tracker.queries.series.Axis, which figures must not import.
 STEP, TIME, RELATIVE = "step", "time", "relative"
@@ -36,11 +39,22 @@ TIME_FORMATS = (
 Layout = dict[str, Any]
 
 
-def x_axis(axis: str, *, low: float | None = None, high: float | None = None) -> Layout:
-    """Describe the horizontal axis; both limits given, it shows exactly that range."""
+def x_axis(
+    axis: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    log: bool = False,
+    over: str = "",
+) -> Layout:
+    """Describe the horizontal axis; both limits given, it shows exactly that range.
+
+    `over` is the path of the series whose values are the places on the axis.
+    """
+    title = literal(over) if over else X_TITLES.get(axis, "")
     described: Layout = {
-        "type": "date" if axis == TIME else "linear",
-        "title": {"text": X_TITLES.get(axis, ""), "standoff": 6},
+        "type": "date" if axis == TIME else "log" if log else "linear",
+        "title": {"text": title, "standoff": 6},
         "zeroline": False,
         "showspikes": True,
         "spikemode": "across",
@@ -56,10 +70,13 @@ def x_axis(axis: str, *, low: float | None = None, high: float | None = None) ->
         ]
     else:
         described["hoverformat"] = X_HOVER_FORMAT
-    if low is not None and high is not None:
+    if low is not None and high is not None and not log:
         described["range"] = [low, high]
         if axis == TIME and high - low < SHORT_RANGE:
             described["hoverformat"] += ".%L"
+    elif low is not None and high is not None and 0 < low < high:
+        # Plotly wants the ends of a logarithmic axis as powers of ten.
+        described["range"] = [math.log10(low), math.log10(high)]
     return described
 
 

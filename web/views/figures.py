@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
 from tracker.diagnosis.finding import Severity
-from tracker.errors import InvalidInput, NotFound
+from tracker.errors import NotFound
 from tracker.freshness import fresh_answer, is_held, marked, not_modified
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.diagnoses import FindingView, StageDiagnosis, diagnoses_of
@@ -23,7 +23,6 @@ from tracker.queries.hardware import measured_lines, stage_lines
 from tracker.queries.histograms import read_histograms
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.run import RunOverview, StageRow, may_go_on, run_overview
-from tracker.queries.series import read_line
 from tracker.queries.versions import version_of
 from web.figure_columns import CONTENT_TYPE, packed
 from web.figures.evidence import evidence_rows
@@ -31,15 +30,13 @@ from web.figures.hardware import Measurement, hardware_rows, is_drawn
 from web.figures.hardware_kinds import GROUPS, Group
 from web.figures.histogram import histogram_figure
 from web.figures.rows import Frame, TimeSpan, rows_figure
-from web.figures.series import NamedLine, series_figure
 from web.figures.stages import StageBar, stages_figure
 from web.figures.traces import Figure
 from web.session import PageRequest, signed_in
 from web.templatetags.format import duration, percent
-from web.views.chart_options import read_number, read_options
+from web.views.chart_options import named_path, read_number, read_options
 from web.views.cited_signals import cited_paths, cited_signals, share_limit
 
-MOST_BUCKETS = 500
 # Columns of a map, which few charts are wide enough for.
 MOST_HISTOGRAMS = 300
 MILLISECONDS = 1_000
@@ -87,52 +84,11 @@ def _drawn_by() -> str:
 DRAWN_BY = _drawn_by()
 
 
-def _named_path(request: PageRequest) -> str:
-    path = request.GET.get("path", "")
-    if not path or "\0" in path:
-        raise InvalidInput("path", "must name a series")
-    return path
-
-
-@require_safe
-@signed_in
-def series(request: PageRequest, run_id: UUID) -> HttpResponse:
-    """Draw one series; one that does not exist is a chart without points."""
-    path = _named_path(request)
-    options = read_options(request.GET)
-
-    run = readable_run(request.actor, run_id)
-    is_live = may_go_on(run)
-    version = figure_version(request, [run], is_live=is_live)
-
-    def draw() -> HttpResponse:
-        line = read_line(
-            run,
-            path,
-            axis=options.axis,
-            low=options.low,
-            high=options.high,
-            buckets=MOST_BUCKETS,
-            steady=True,
-        )
-        figure = series_figure(
-            [NamedLine(line, path)],
-            axis=options.axis,
-            log=options.log,
-            smoothing=options.smoothing,
-            low=options.low,
-            high=options.high,
-        )
-        return sent_figure(request, figure, is_live=is_live)
-
-    return fresh_answer(request, version, draw)
-
-
 @require_safe
 @signed_in
 def histograms(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Draw the histograms of one series; of very many, evenly chosen ones."""
-    path = _named_path(request)
+    path = named_path(request.GET)
     options = read_options(request.GET)
 
     run = readable_run(request.actor, run_id)

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
+import orjson
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
 
-from tracker.access import readable_run
+from tracker.access import may_own, readable_run
+from tracker.actions.chart_arrangements import keep_arrangement
 from tracker.queries.attributes import series_count, series_paths
+from tracker.queries.chart_arrangements import arrangement_of
 from tracker.queries.histograms import histogram_paths
-from web.chart_sections import chart_sections
+from tracker.queries.run import is_live, silent_for
+from web.chart_arrangement import (
+    SIZES,
+    Arrangement,
+    Key,
+    arranged,
+    chart_key,
+    read_arrangement,
+)
+from web.chart_sections import chart_sections, epoch_path
+from web.path_search import Found, find_paths
 from web.session import PageRequest, signed_in
 from web.views.chart_options import read_options
 from web.views.run_frame import run_frame
@@ -19,6 +37,50 @@ from web.views.run_frame import run_frame
 # More than a page can hold; the search finds the others.
 MOST_CHARTS = 1_000
 AXES = (("step", "Step"), ("time", "Time"), ("relative", "Relative"))
+PINNED, JOINED = "pinned", "joined"
+# Sections of so few charts stand beside each other.
+SMALL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A chart as the page has it before it is drawn."""
+
+    key: str
+    paths: Key
+    is_map: bool
+    columns: int = 0  # 0: as all others
+    height: int = 0
+    is_log: bool = False
+    # The search did not find it; who types on may want it.
+    is_hidden: bool = False
+
+    @property
+    def title(self) -> str:
+        return ", ".join(self.paths)
+
+    @property
+    def query(self) -> str:
+        return urlencode({"path": self.paths}, doseq=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CardSection:
+    """Charts below one heading; those of people's own choice come first."""
+
+    name: str
+    title: str
+    cards: list[Card]
+    is_open: bool = True
+    is_chosen: bool = False
+
+    @property
+    def shown_count(self) -> int:
+        return sum(not card.is_hidden for card in self.cards)
+
+    @property
+    def is_small(self) -> bool:
+        return self.shown_count <= SMALL and not self.is_chosen
 
 
 @require_safe
@@ -27,30 +89,130 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
     histograms = histogram_paths(run)
     if request.htmx:
-        return _new_charts(request, series_count(run) + len(histograms))
+        return _news(request, run_id, series_count(run) + len(histograms))
 
     paths = sorted([*series_paths(run), *histograms])
-    search = request.GET.get("search", "")
-    matching = [path for path in paths if search.casefold() in path.casefold()]
-    options = read_options(request.GET)
+    search, is_regex = _asked(request)
+    found = find_paths(paths, search, is_regex=is_regex)
+    arrangement = _arrangement(request, run.project)
+    # Of more than a page can hold, it holds those that match.
+    shown = paths if len(paths) <= MOST_CHARTS else found.paths[:MOST_CHARTS]
+    frame = run_frame(request, run_id, "charts")
     context = {
-        **run_frame(request, run_id, "charts"),
-        # Without JavaScript the search happens here; with it, on the page.
-        "sections": chart_sections(
-            matching[:MOST_CHARTS], histograms, opens_all=bool(search)
+        **frame,
+        "sections": _sections(
+            shown, histograms, arrangement, found.paths if search else None
         ),
-        "hidden": max(0, len(matching) - MOST_CHARTS),
+        "hidden": max(0, len(found.paths) - MOST_CHARTS),
         "count": len(paths),
-        "matching": len(matching),
+        "matching": len(found.paths),
         "search": search,
-        "options": options,
+        "is_regex": is_regex,
+        "mistake": found.mistake,
+        "options": read_options(request.GET),
         "axes": AXES,
+        "epoch": epoch_path(paths),
+        "sizes": SIZES,
+        "arrangement": arrangement,
+        "arrangement_json": orjson.dumps(arrangement.body).decode(),
+        "is_silent": silent_for(run) is not None,
+        "may_own": may_own(request.actor, run.project),
     }
     return render(request, "run/charts.html", context)
 
 
-def _new_charts(request: PageRequest, count: int) -> HttpResponse:
-    """Tell a live page how many series began since it was opened."""
+@require_safe
+@signed_in
+def search_charts(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Answer which of the page's charts match, and how many there are in all."""
+    run = readable_run(request.actor, run_id)
+    text, is_regex = _asked(request)
+    paths = sorted([*series_paths(run), *histogram_paths(run)])
+    found: Found = find_paths(paths, text, is_regex=is_regex)
+    answer = {
+        "paths": found.paths[:MOST_CHARTS],
+        "count": len(found.paths),
+        "mistake": found.mistake,
+    }
+    return HttpResponse(orjson.dumps(answer), content_type="application/json")
+
+
+@require_POST
+@signed_in
+def arrange_charts(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Keep how this person wants the charts of this project's runs."""
+    run = readable_run(request.actor, run_id)
+    arrangement = read_arrangement(request.POST.get("layout", ""))
+    keep_arrangement(run.project, request.actor, arrangement.body)
+    return HttpResponse(status=204)
+
+
+# Any: a row of the projects table, which pages do not import.
+def _arrangement(request: PageRequest, project: Any) -> Arrangement:
+    """Read the address; what it does not say is as this person left it."""
+    if layout := request.GET.get("layout"):
+        return read_arrangement(layout)
+    try:
+        return arranged(arrangement_of(project, request.actor))
+    except (ValueError, TypeError):
+        # An earlier version wrote it otherwise; nobody is locked out for that.
+        return Arrangement()
+
+
+def _sections(
+    paths: Sequence[str],
+    histograms: Iterable[str],
+    arrangement: Arrangement,
+    matching: Sequence[str] | None,
+) -> list[CardSection]:
+    maps, known = frozenset(histograms), frozenset(paths)
+    found = known if matching is None else frozenset(matching)
+
+    def card(key: Key) -> Card:
+        columns, height = arrangement.sizes.get(key, (0, 0))
+        is_map = len(key) == 1 and key[0] in maps
+        is_log, is_hidden = key in arrangement.log, found.isdisjoint(key)
+        return Card(chart_key(key), key, is_map, columns, height, is_log, is_hidden)
+
+    def chosen(keys: Iterable[Key]) -> list[Card]:
+        return [card(key) for key in keys if not known.isdisjoint(key)]
+
+    pinned = frozenset(arrangement.pinned)
+    joined = [key for key in arrangement.joined if key not in pinned]
+    first = [
+        CardSection(PINNED, "Pinned", chosen(arrangement.pinned), is_chosen=True),
+        CardSection(JOINED, "Joined", chosen(joined), is_chosen=True),
+    ]
+    return first + [
+        CardSection(
+            section.namespace,
+            section.namespace,
+            [card((path,)) for path in section.paths if (path,) not in pinned],
+            section.is_open,
+        )
+        for section in chart_sections(
+            paths,
+            opens_all=matching is not None,
+            folded=arrangement.folded,
+            unfolded=arrangement.unfolded,
+        )
+    ]
+
+
+def _asked(request: PageRequest) -> tuple[str, bool]:
+    return request.GET.get("search", ""), request.GET.get("regex") == "1"
+
+
+def _news(request: PageRequest, run_id: UUID, count: int) -> HttpResponse:
+    """Tell a live page how many series began, and whether anything still arrives."""
+    run = readable_run(request.actor, run_id)
     known = request.GET.get("known", "")
     new = count - int(known) if known.isascii() and known.isdigit() else 0
-    return render(request, "run/new_charts.html", {"new": new})
+    context = {
+        "run": run,
+        "new": new,
+        "is_live": is_live(run),
+        "is_silent": silent_for(run) is not None,
+        "address": reverse("run-charts", args=[run_id]),
+    }
+    return render(request, "run/charts_news.html", context)

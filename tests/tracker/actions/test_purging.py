@@ -12,6 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from tests.builders import (
     START,
     Process,
+    browser_of,
     close_message,
     make_project,
     make_run,
@@ -24,6 +25,7 @@ from tests.builders import (
 from tests.ladder_runs import DEMO, make_measured_run
 from tracker import tasks
 from tracker.actions import purging
+from tracker.actions.annotations import annotate
 from tracker.actions.diagnoses import diagnose_run
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.purging import TABLES, purge_run
@@ -75,6 +77,8 @@ def fill(run):
     write_series(run, "loss", [1.0, float("nan")], steps=[300, 301])
     write_values(run, {"lr": 0.1, "names": ["a", "b"], "note": "x" * 100})
     write_tags(run, "good")
+    owner = run.project.workspace.members.first()
+    annotate(run, "loss", 0, "here", browser_of(owner))
 
 
 def mark(run):

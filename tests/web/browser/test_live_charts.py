@@ -1,13 +1,17 @@
 """Charts of a run that is still going: they ask for what is new, and show all of it."""
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from tests.builders import START, make_project, make_run, write_series
-from tests.web.browser.test_run_page import DRAWN, is_figure, query_of, wait_until
+from tests.web.browser.test_run_page import DRAWN, chart_query, is_figure, wait_until
 from tests.web.browser.test_run_page import POLLS_MS as WAIT_MS
 from tests.web.figures.plotly_schema import numbers
+from tracker.models import Run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -20,6 +24,15 @@ SHOWN = """() => {
     highest: plot._fullLayout.yaxis.range[1],
   }
 }"""
+# Where the line ends on the screen, as shares of what the axes show.
+END = """() => {
+  const plot = document.querySelector(".chart__plot")
+  const { xaxis, yaxis } = plot._fullLayout
+  const path = [...plot.querySelectorAll(".js-line")].at(-1).getAttribute("d")
+  const [left, top] = path.split(/[ML]/).at(-1).split(",").map(Number)
+  return { x: xaxis.p2c(left), y: yaxis.p2c(top), beyond: left > xaxis._length }
+}"""
+SETTLE = """() => document.querySelector(".chart").dispatchEvent(new PointerEvent("pointerenter"))"""
 
 
 @pytest.fixture
@@ -63,14 +76,16 @@ def test_only_what_is_new_is_fetched_and_all_of_it_is_shown(
     expect(page.locator(DRAWN)).to_be_visible()
 
     log(run, count, 40, spike=20)
-    with page.expect_response(is_figure) as second:
+    # The page may have looked by itself just before there was anything.
+    with page.expect_response(lambda r: is_figure(r) and r.status == 200) as second:
         refresh(page)
     wait_until(page, lambda: page.evaluate(SHOWN)["highest"] >= SPIKE)
     after = page.evaluate(SHOWN)
 
-    assert query_of(first.value).get("since") is None
-    assert query_of(second.value)["since"] != [""]
+    assert chart_query(first.value).get("since") is None
+    assert chart_query(second.value)["since"] != [""]
     assert len(second.value.body()) < len(first.value.body()) / 2
+    # No point is lost or drawn twice, however they came.
     for (x, y), trace in zip(after["lines"], whole(page, run), strict=True):
         np.testing.assert_array_equal(np.array(x, float), numbers(trace["x"]))
         np.testing.assert_array_equal(np.array(y, float), numbers(trace["y"]))
@@ -100,6 +115,90 @@ def test_points_that_come_late_are_put_in_their_place(visit, ada, page, run):
     wait_until(page, lambda: page.evaluate(SHOWN)["highest"] >= SPIKE)
 
     assert page.evaluate(SHOWN)["lines"][0][0] == [*range(50), *range(100, 400)]
+
+
+def test_a_grown_line_is_drawn_where_a_whole_one_would_be(visit, ada, page, run):
+    log(run, 0, 300)
+    visit(f"/runs/{run.id}/charts", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+    # Room is kept for what is to come.
+    assert (
+        page.evaluate(
+            "document.querySelector('.chart__plot')._fullLayout.xaxis.range[1]"
+        )
+        > 310
+    )
+
+    log(run, 300, 10)
+    refresh(page)
+    wait_until(page, lambda: page.evaluate(END)["x"] > 305)
+    grown = page.evaluate(END)
+    assert not grown["beyond"]
+    assert len(page.evaluate(SHOWN)["lines"][0][0]) == 300
+
+    # Once somebody points at it, Plotly knows all of it too, and draws the same.
+    page.evaluate(SETTLE)
+    wait_until(page, lambda: len(page.evaluate(SHOWN)["lines"][0][0]) == 310)
+    settled = page.evaluate(END)
+    assert abs(settled["x"] - grown["x"]) < 1
+    assert abs(settled["y"] - grown["y"]) < 0.02
+
+
+def test_a_line_that_outgrows_its_axes_gets_new_ones(visit, ada, page, run):
+    log(run, 0, 300)
+    visit(f"/runs/{run.id}/charts", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+
+    log(run, 300, 300)
+    refresh(page)
+
+    wait_until(page, lambda: len(page.evaluate(SHOWN)["lines"][0][0]) == 600)
+    assert not page.evaluate(END)["beyond"]
+
+
+def test_gaps_that_come_live_are_gaps(visit, ada, page, run):
+    log(run, 0, 300)
+    visit(f"/runs/{run.id}/charts", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+
+    steps = np.arange(300, 315)
+    values = np.where(steps < 305, np.nan, 0.5)
+    write_series(run, "train/loss", values, steps=steps, times=START + steps * 1_000)
+    refresh(page)
+
+    expect(page.locator(".chart__notes")).to_contain_text("5 points are NaN")
+    path = "document.querySelector('.js-line').getAttribute('d')"
+    wait_until(page, lambda: page.evaluate(path).count("M") == 2)
+
+
+def test_what_is_drawn_stays_while_the_server_is_gone_and_the_page_says_so(
+    visit, ada, page, run, watch
+):
+    log(run, 0, 300)
+    visit(f"/runs/{run.id}/charts", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+
+    page.route("**/figures/charts*", lambda route: route.abort())
+    refresh(page)
+    expect(page.get_by_role("alert")).to_contain_text("has not answered since")
+    expect(page.locator(f"{DRAWN} .js-line")).to_be_visible()
+
+    page.unroute("**/figures/charts*")
+    refresh(page)
+    expect(page.get_by_role("alert")).to_have_count(0)
+    watch.allow("ERR_FAILED")
+
+
+def test_a_silent_agent_is_named_with_the_time(visit, ada, page, run):
+    log(run, 0, 300)
+    visit(f"/runs/{run.id}/charts", ada)
+    expect(page.get_by_text("Live: charts follow the run")).to_be_visible()
+
+    Run.objects.update(last_seen_at=timezone.now() - timedelta(minutes=5))
+
+    expect(page.locator(".charts__live--silent")).to_contain_text(
+        "Nothing has come from this run since", timeout=WAIT_MS
+    )
 
 
 def test_a_visible_chart_looks_again_by_itself_and_a_hidden_page_does_not(

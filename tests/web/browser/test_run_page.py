@@ -34,6 +34,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 DRAWN = ".chart[data-drawn=true]"
 POLLS_MS = 20_000
+CLOUDLESS = """() => [...document.querySelectorAll(".js-plotly-plot")].every(
+  ({ _context: { plotlyServerURL, showSendToCloud, displaylogo } }) =>
+    plotlyServerURL === "" && !showSendToCloud && !displaylogo)"""
 HOSTILE = [
     '<a href="https://evil.test">loss</a>',
     "<script>alert(1)</script>",
@@ -73,7 +76,12 @@ def query_of(request):
 
 
 def is_figure(request):
-    return "/figures/series" in request.url
+    return "/figures/charts" in request.url
+
+
+def chart_query(request):
+    """What is asked of the first chart of a request for many."""
+    return parse_qs(query_of(request)["chart"][0])
 
 
 def test_the_overview_says_why_it_was_slow_and_what_to_try(visit, ada, project):
@@ -179,7 +187,7 @@ def test_the_address_shows_a_colleague_the_same(visit, ada, page, project):
     run = long_run(project, [float(n) for n in range(2_000)])
     visit(f"/runs/{run.id}/charts", ada)
     page.get_by_role("button", name="Relative").click()
-    page.get_by_role("button", name="Log scale").click()
+    page.get_by_role("button", name="Log y").click()
     page.locator("input[type=range]").fill("0.9")
     expect(page).to_have_url(re.compile(re.escape("smoothing=0.9")))
 
@@ -187,7 +195,7 @@ def test_the_address_shows_a_colleague_the_same(visit, ada, page, project):
         page.reload()
 
     assert query_of(request.value) == {
-        "path": ["train/loss"],
+        "chart": ["path=train%2Floss"],
         "axis": ["relative"],
         "log": ["1"],
         "smoothing": ["0.9"],
@@ -229,18 +237,21 @@ def test_gaps_are_gaps(visit, ada, page, project):
     )
 
 
-def test_no_button_leads_to_anybody_elses_cloud(visit, ada, page, project):
-    visit(f"/runs/{make_sample_run(project).id}/hardware", ada)
-    expect(page.locator(DRAWN)).to_be_visible()
-    page.locator(DRAWN).hover()
+@pytest.mark.parametrize("tab", ["", "charts", "hardware"])
+def test_no_button_leads_to_anybody_elses_cloud(visit, ada, page, project, tab):
+    visit(f"/runs/{make_sample_run(project).id}/{tab}", ada)
+    expect(page.locator(DRAWN).first).to_be_visible()
+    page.locator(DRAWN).first.hover()
 
     titles = page.locator(".modebar-btn").evaluate_all(
         "buttons => buttons.map(button => button.dataset.title ?? '')"
     )
 
-    assert titles
+    assert bool(titles) == (tab != "charts")
     assert not [title for title in titles if "hare" in title or "loud" in title]
     assert page.locator(".modebar-btn--logo, .modebar a[href^=http]").count() == 0
+    # Nor does any script draw otherwise than with these settings.
+    assert page.evaluate(CLOUDLESS)
 
 
 def test_two_hundred_charts_open_at_once_and_draw_as_they_come_near(
@@ -253,12 +264,16 @@ def test_two_hundred_charts_open_at_once_and_draw_as_they_come_near(
         [points_message(f"train/series_{n:03}", [1.0, 2.0]) for n in range(200)]
     )
     settle(run)
+    asked = []
+    page.on("request", lambda each: asked.append(each) if is_figure(each) else None)
 
     visit(f"/runs/{run.id}/charts", ada)
 
     expect(page.locator(DRAWN).first).to_be_visible()
     assert page.locator(".chart").count() == 200
     assert page.locator(DRAWN).count() < 40
+    # Those that are near came together.
+    assert len(asked) <= 4
     last = page.locator(".chart").last
     last.scroll_into_view_if_needed()
     expect(last).to_have_attribute("data-drawn", "true")
@@ -270,7 +285,7 @@ def test_the_search_hides_what_was_not_meant(visit, ada, page, project):
 
     page.get_by_role("searchbox").fill("CPU_cores")
 
-    expect(page.locator(".charts [role=status]")).to_have_text("6 series")
+    expect(page.locator("[data-part=count]")).to_have_text("6 series")
     # Its sections were folded; what is found is drawn.
     expect(page.locator(f"{DRAWN}:visible")).to_have_count(6)
     page.get_by_role("searchbox").fill("(.*")

@@ -15,8 +15,23 @@ def test_what_is_read_can_be_written_and_read_again():
         QueryDict("axis=time&log=1&smoothing=0.6&low=1600000000000.5&high=1.7e12")
     )
 
-    assert options == ChartOptions(Axis.TIME, True, 0.6, 1600000000000.5, 1.7e12)
+    assert options == ChartOptions(
+        Axis.TIME, log=True, smoothing=0.6, low=1600000000000.5, high=1.7e12
+    )
     assert read_options(QueryDict(options.query)) == options
+
+
+def test_any_series_may_give_the_places():
+    options = read_options(QueryDict("axis=series&over=train/epoch&logx=1&clip=1"))
+
+    assert (options.over, options.axis_name) == ("train/epoch", "series")
+    assert options.clips
+    assert options.look.log_x
+    assert read_options(QueryDict(options.query)) == options
+
+
+def test_moments_have_no_logarithm():
+    assert not read_options(QueryDict("axis=time&logx=1")).look.log_x
 
 
 def test_the_usual_ones_leave_the_address_alone():
@@ -25,7 +40,16 @@ def test_the_usual_ones_leave_the_address_alone():
 
 @pytest.mark.parametrize(
     "query",
-    ["axis=", "axis=epoch", "smoothing=1", "smoothing=x", "low=nan", "high=inf"],
+    [
+        "axis=",
+        "axis=epoch",
+        "axis=series",
+        "axis=series&over=%00",
+        "smoothing=1",
+        "smoothing=x",
+        "low=nan",
+        "high=inf",
+    ],
 )
 def test_refuses_what_it_does_not_understand(query):
     with pytest.raises(InvalidInput):

@@ -1,10 +1,14 @@
 """A run's charts."""
 
-import pytest
+from datetime import timedelta
 
-from tests.builders import make_project, make_run, write_series
+import orjson
+import pytest
+from django.utils import timezone
+
+from tests.builders import make_member, make_project, make_run, write_series
 from tests.web.sample_run import settle
-from tracker.models import Run, State
+from tracker.models import ChartArrangement, Run, State
 
 
 @pytest.fixture
@@ -24,6 +28,12 @@ def charts(client_of, member, run):
     )
 
 
+def found(answer):
+    """The charts that a page shows; who types on finds the others there, too."""
+    cards = [card for section in answer.context["sections"] for card in section.cards]
+    return [card.title for card in cards if not card.is_hidden]
+
+
 @pytest.mark.django_db
 @pytest.mark.database
 class TestPage:
@@ -31,11 +41,12 @@ class TestPage:
         text = charts().content.decode()
 
         assert text.count('data-behaviour="chart"') == 3
+        assert 'data-chart="[&quot;train/loss&quot;]"' in text
         assert "figures/series?path=train%2Floss" in text
 
     def test_searches_without_regard_to_case_or_patterns(self, charts):
-        assert charts("?search=LOSS").content.decode().count("data-path=") == 2
-        assert charts("?search=.*").content.decode().count("data-path=") == 0
+        assert found(charts("?search=LOSS")) == ["train/Loss_raw", "train/loss"]
+        assert found(charts("?search=.*")) == []
 
     def test_counts_what_it_found_and_still_knows_of_all(self, charts, run):
         Run.objects.filter(id=run.id).update(state=State.RUNNING)
@@ -56,10 +67,43 @@ class TestPage:
 
     @pytest.mark.parametrize(
         "query",
-        ["?axis=wall", "?smoothing=1", "?smoothing=-1", "?low=nan", "?high=1e999"],
+        [
+            "?axis=wall",
+            "?axis=series",
+            "?layout=x",
+            "?smoothing=1",
+            "?smoothing=-1",
+            "?low=nan",
+            "?high=1e999",
+        ],
     )
     def test_refuses_what_it_does_not_understand(self, charts, query):
         assert charts(query).status_code == 400
+
+    def test_finds_by_regular_expression_without_javascript_too(self, charts):
+        mistaken = charts("?search=(&regex=1")
+
+        assert found(charts("?search=^train/.*raw$&regex=1")) == ["train/Loss_raw"]
+        assert found(mistaken) == []
+        assert "This is no regular expression: missing )" in mistaken.content.decode()
+
+    def test_draws_over_any_series(self, charts):
+        text = charts("?axis=series&over=train/Loss_raw").content.decode()
+
+        assert "axis=series&amp;over=train%2FLoss_raw" in text
+
+    def test_a_page_that_is_silent_says_since_when(self, charts, run):
+        hx = {"HX-Request": "true"}
+        live = charts("?known=3", **hx).content.decode()
+        Run.objects.filter(id=run.id).update(
+            last_seen_at=timezone.now() - timedelta(minutes=5)
+        )
+        silent = charts("?known=3", **hx).content.decode()
+        Run.objects.filter(id=run.id).update(state=State.FINISHED)
+
+        assert "Live: charts follow the run" in live
+        assert "Nothing has come from this run since" in silent
+        assert charts("?known=3", **hx).content.decode().strip() == ""
 
     def test_a_live_page_learns_of_new_series(self, charts):
         hx = {"HX-Request": "true"}
@@ -67,3 +111,87 @@ class TestPage:
         assert "2 new series" in charts("?known=1", **hx).content.decode()
         assert "new series" not in charts("?known=3", **hx).content.decode()
         assert "new series" not in charts("?known=x", **hx).content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.database
+class TestArrangement:
+    LAYOUT = (
+        '{"pinned": [["infer/latency"]], "joined": [["train/loss", "infer/latency"]],'
+        ' "folded": ["train/"]}'
+    )
+
+    def keep(self, browser, run, layout=LAYOUT):
+        address = f"/runs/{run.id}/charts/arrangement"
+        return browser.post(address, {"layout": layout}).status_code
+
+    def sections(self, browser, run, query=""):
+        context = browser.get(f"/runs/{run.id}/charts{query}").context
+        return {
+            section.name: ([card.title for card in section.cards], section.is_open)
+            for section in context["sections"]
+        }
+
+    def test_is_kept_for_all_runs_of_the_project(self, client_of, member, run):
+        browser = client_of(member)
+        other = make_run(run.project, "other")
+        write_series(other, "infer/latency", [1.0, 2.0])
+
+        assert self.keep(browser, run) == 204
+
+        assert self.sections(browser, run) == {
+            "pinned": (["infer/latency"], True),
+            "joined": (["train/loss, infer/latency"], True),
+            "train/": (["train/Loss_raw", "train/loss"], False),
+            "infer/": ([], True),
+        }
+        assert self.sections(browser, other)["pinned"] == (["infer/latency"], True)
+
+    def test_a_link_shows_a_colleague_the_same(self, client_of, member, run):
+        query = f"?layout={self.LAYOUT}"
+
+        found = self.sections(client_of(member), run, query)
+
+        assert found["pinned"] == (["infer/latency"], True)
+        # Looking at it keeps nothing.
+        assert self.sections(client_of(member), run)["pinned"] == ([], True)
+
+    def test_is_everybodys_own(self, client_of, member, run):
+        grace = make_member("grace", "viewer", workspace=member.workspace)
+        self.keep(client_of(member), run)
+
+        assert self.sections(client_of(grace), run)["pinned"] == ([], True)
+        assert self.keep(client_of(grace), run) == 204
+
+    def test_refuses_what_no_page_writes(self, client_of, member, run, stranger):
+        assert self.keep(client_of(member), run, "{") == 400
+        assert self.keep(client_of(stranger), run) == 404
+
+    def test_what_an_earlier_version_kept_locks_nobody_out(self, charts, run, member):
+        ChartArrangement.objects.create(
+            project=run.project,
+            user=member.user,
+            body={"pinned": "?"},
+            changed_at=timezone.now(),
+        )
+
+        assert charts().status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.database
+class TestSearch:
+    def test_answers_which_charts_match(self, client_of, member, run):
+        answer = client_of(member).get(
+            f"/runs/{run.id}/charts/search?search=loss$&regex=1"
+        )
+
+        assert orjson.loads(answer.content) == {
+            "paths": ["train/loss"],
+            "count": 1,
+            "mistake": "",
+        }
+
+    def test_a_stranger_finds_nothing(self, client_of, stranger, run):
+        address = f"/runs/{run.id}/charts/search?search=loss"
+        assert client_of(stranger).get(address).status_code == 404

@@ -2,17 +2,25 @@
 // finer points on zoom, and keeps it fresh while what it shows is alive.
 //
 // data-figure-url   where the figure is; its JSON: data, layout, notes, live
+// data-chart        the paths of its lines, as JSON; with an ancestor's data-batch-url it
+//                   is asked for together with others
 // data-live         "true": ask again every few seconds, for what is new, until the server
 //                   says live: false
 // An ancestor's data-chart-query is added to the address. The chart tells its ancestors
-// of a zoom by "chart-zoom"; who prevents its default takes the zoom over.
+// of a zoom by "chart-zoom"; who prevents its default takes the zoom over. "chart-drawn"
+// and "chart-asked" (detail: the error, or null) bubble, too.
 // "chart-refresh", sent to the element, fetches again; "chart-unzoom" undoes its zoom.
 
 import { onThemeChange, themed } from "./colours.js"
-import { drawSoon, unwatch, watch } from "./draw_queue.js"
+import { drawSoon, turn, unwatch, watch } from "./draw_queue.js"
+import { askTogether } from "./figure_batch.js"
 import { readFigure } from "./figure_columns.js"
+import { Hover } from "./hover.js"
+import { GROWN, LEFT, grow, withRoom } from "./live_lines.js"
 import { CONFIG, loadPlotly } from "./plotly.js"
 import { describe } from "./summary.js"
+import { refusal } from "./refusal.js"
+import { settleLater } from "./settling.js"
 
 const REFRESH_MS = 5_000
 // Refusals are JSON; figures come as columns where the server can.
@@ -25,13 +33,17 @@ const all = new Set()
 class Chart {
   isNear = false
   isDrawn = false
+  // Its lines have grown, and Plotly does not know it yet.
+  isAhead = false
   figure = null
-  arrays = []
+  held = undefined
   since = ""
+  version = ""
   etag = null
   address = null
   zoom = null
   request = null
+  hover = null
 
   constructor(element) {
     this.element = element
@@ -40,13 +52,29 @@ class Chart {
     this.notes.hidden = true
     element.addEventListener("chart-refresh", () => this.refresh())
     element.addEventListener("chart-unzoom", () => this.unzoom())
+    element.addEventListener("pointerenter", () => this.settle())
+    new ResizeObserver(() => this.resized()).observe(this.plot)
+  }
+
+  get isBatched() {
+    return "chart" in this.element.dataset && this.batchUrl !== undefined
+  }
+
+  get batchUrl() {
+    return this.element.closest("[data-batch-url]")?.dataset.batchUrl
+  }
+
+  get isLive() {
+    return this.element.dataset.live === "true"
   }
 
   // Called by the queue, and so never twice at once for what is visible.
   async draw() {
     try {
-      const [plotly, isNew] = await Promise.all([loadPlotly(), this.fetch()])
-      if (isNew || !this.isDrawn) await this.paint(plotly)
+      const [plotly, answer] = await Promise.all([loadPlotly(), this.fetch()])
+      this.tell("chart-asked", null)
+      if (answer && this.isDrawn && answer.isSame) await this.grow(plotly)
+      else if (answer || !this.isDrawn) await this.repaint()
     } catch (error) {
       if (error.name !== "AbortError") this.fail(error)
     }
@@ -57,53 +85,116 @@ class Chart {
     else this.forget()
   }
 
+  // Returns what came, or null if all of it is here already.
   async fetch() {
     const address = this.currentAddress()
     this.request?.abort()
     this.request = new AbortController()
     const isSame = this.figure !== null && address === this.address
+    const buffer = this.isBatched
+      ? await this.fetchBatched(isSame)
+      : await this.fetchAlone(address, isSame)
+    if (buffer === null) return null
+
+    const answer = readFigure(buffer, isSame ? this.held : undefined)
+    const { figure, arrays, plain, since, version } = answer
+    Object.assign(this, { figure, held: { arrays, plain }, since, version, address })
+    if (figure.live === false) this.element.dataset.live = "false"
+    return answer
+  }
+
+  async fetchAlone(address, isSame) {
     const asked = new URL(address)
     asked.searchParams.set("since", isSame ? this.since : "")
     const response = await fetch(asked, {
       headers: { Accept: ACCEPT, ...(isSame && this.etag && { "If-None-Match": this.etag }) },
       signal: this.request.signal,
     })
-    if (response.status === 304) return false
-    if (!response.ok) throw new Error(await refusal(response))
+    if (response.status === 304) return null
+    if (!response.ok) throw await refusal(response)
+    const buffer = await response.arrayBuffer()
+    this.etag = response.headers.get("ETag")
+    return buffer
+  }
 
-    const answer = readFigure(await response.arrayBuffer(), isSame ? this.arrays : [])
-    Object.assign(this, answer, { address, etag: response.headers.get("ETag") })
-    if (this.figure.live === false) this.element.dataset.live = "false"
-    return true
+  fetchBatched(isSame) {
+    const paths = JSON.parse(this.element.dataset.chart)
+    const chart = new URLSearchParams(paths.map((path) => ["path", path]))
+    if (this.element.dataset.own) chart.set("own", this.element.dataset.own)
+    if (isSame) chart.set("since", this.since)
+    return askTogether(this.batchUrl, {
+      query: this.sharedQuery(),
+      chart,
+      lines: paths.length,
+      version: isSame ? this.version : "",
+      signal: this.request.signal,
+    })
   }
 
   currentAddress() {
     const url = new URL(this.element.dataset.figureUrl, document.baseURI)
     const isNarrow = this.element.clientWidth < NARROW_PIXELS
     if (isNarrow && this.element.matches(".chart--own-height")) url.searchParams.set("narrow", "1")
-    const shared = this.element.closest("[data-chart-query]")?.dataset.chartQuery ?? ""
-    for (const [name, value] of new URLSearchParams(shared)) url.searchParams.set(name, value)
+    if (this.element.dataset.own) url.searchParams.set("own", this.element.dataset.own)
+    for (const [name, value] of this.sharedQuery()) url.searchParams.set(name, value)
     for (const [name, value] of Object.entries(this.zoom ?? {})) url.searchParams.set(name, value)
     return url.href
+  }
+
+  sharedQuery() {
+    return new URLSearchParams(this.element.closest("[data-chart-query]")?.dataset.chartQuery ?? "")
   }
 
   async paint(plotly) {
     const { data, layout } = themed(this.figure)
     keepView(layout)
+    if (this.isLive) withRoom(layout, this.figure)
     // A chart says what went wrong in place of its drawing; the drawing comes back.
     this.element.classList.remove("chart--failed")
-    await plotly.react(this.plot, data, layout, CONFIG)
+    await plotly.react(this.plot, data, layout, { ...CONFIG, displayModeBar: !this.figure.lines && "hover" })
+    this.isAhead = false
     if (!this.isDrawn) {
       this.isDrawn = true
       this.plot.on("plotly_relayout", (change) => this.zoomed(change))
     }
+    if (this.figure.lines) {
+      this.hover ??= new Hover(this)
+      this.hover.refresh()
+    }
+    this.size = sizeOf(this.plot)
     this.element.dataset.drawn = "true"
     describe(this.element, this.plot, data, layout)
     this.showNotes(this.figure.notes ?? [])
+    this.tell("chart-drawn")
   }
 
   async repaint() {
-    if (this.isDrawn) await this.paint(await loadPlotly())
+    const plotly = await loadPlotly()
+    await turn()
+    if (this.element.isConnected) await this.paint(plotly)
+  }
+
+  // Draws what is new into the lines that are there, which costs a twentieth.
+  async grow() {
+    const outcome = grow(this.plot, this.figure)
+    if (outcome !== GROWN && outcome !== LEFT) return this.repaint()
+    this.isAhead = true
+    this.hover?.refresh()
+    this.showNotes(this.figure.notes ?? [])
+    if (outcome === LEFT) settleLater(this)
+  }
+
+  // Lets Plotly know all that its lines show already.
+  async settle() {
+    if (this.isDrawn && this.isAhead) await this.repaint()
+  }
+
+  resized() {
+    const size = sizeOf(this.plot)
+    // What is folded away or gone has no size, and Plotly refuses to draw it.
+    if (!this.isDrawn || size === this.size || !this.plot.offsetParent) return
+    this.size = size
+    window.Plotly.Plots.resize(this.plot).then(() => this.hover?.refresh())
   }
 
   zoomed(change) {
@@ -111,11 +202,10 @@ class Chart {
     const isReset = change["xaxis.autorange"] === true
     if (range[0] === undefined && !isReset) return
 
-    const zoom = isReset ? null : { low: asNumber(range[0]), high: asNumber(range[1]) }
-    const taken = !this.element.dispatchEvent(
-      new CustomEvent("chart-zoom", { bubbles: true, cancelable: true, detail: zoom }),
-    )
-    if (taken) return
+    const isLog = this.figure.layout.xaxis?.type === "log"
+    const [low, high] = isReset ? [] : range.map((end) => asNumber(end, isLog))
+    const zoom = isReset ? null : { low, high }
+    if (!this.tell("chart-zoom", zoom)) return
     this.zoom = zoom
     drawSoon(this.element)
   }
@@ -130,17 +220,27 @@ class Chart {
     if (!this.isDrawn) return
     window.Plotly.purge(this.plot)
     this.isDrawn = false
+    this.hover?.hide()
     delete this.element.dataset.drawn
   }
 
+  // Of what is drawn already, a page that asks again says elsewhere that nobody answers.
   fail(error) {
+    this.tell("chart-asked", error)
+    if (this.isDrawn && !error.isRefusal) return
     this.element.classList.add("chart--failed")
     this.showNotes([`This chart could not be loaded: ${error.message}`])
   }
 
   showNotes(notes) {
+    if (this.shownNotes === notes.join("\n")) return
+    this.shownNotes = notes.join("\n")
     this.notes.replaceChildren(...notes.map((note) => paragraph(note)))
     this.notes.hidden = notes.length === 0
+  }
+
+  tell(name, detail) {
+    return this.element.dispatchEvent(new CustomEvent(name, { bubbles: true, cancelable: true, detail }))
   }
 }
 
@@ -157,23 +257,19 @@ function paragraph(text) {
   return element
 }
 
-async function refusal(response) {
-  try {
-    return (await response.json()).error.message
-  } catch {
-    return `the server answered ${response.status}`
-  }
-}
+const sizeOf = (element) => `${element.clientWidth} × ${element.clientHeight}`
 
-// Plotly gives the ends of a time axis as text in UTC.
-function asNumber(end) {
-  return typeof end === "string" ? Date.parse(`${end.replace(" ", "T")}Z`) : end
+// Plotly gives the ends of a time axis as text in UTC, and those of a logarithmic one as
+// powers of ten.
+function asNumber(end, isLog) {
+  if (typeof end === "string") return Date.parse(`${end.replace(" ", "T")}Z`)
+  return isLog ? 10 ** end : end
 }
 
 // New points must not move what the reader has zoomed to. The vertical zoom lasts until
 // the axis changes its kind, the horizontal one until the range asked for changes.
 function keepView(layout) {
-  layout.uirevision = `${layout.xaxis?.type} ${layout.yaxis?.type}`
+  layout.uirevision = `${layout.xaxis?.type} ${layout.yaxis?.type} ${layout.yaxis?.range ?? ""}`
   if (layout.xaxis) layout.xaxis.uirevision = JSON.stringify(layout.xaxis.range ?? null)
 }
 
@@ -187,15 +283,19 @@ function forgetRemoved() {
   }
 }
 
-setInterval(() => {
+function lookAgain() {
   forgetRemoved()
   if (document.hidden) return
   for (const chart of all) {
-    if (chart.element.dataset.live === "true" && chart.isNear) drawSoon(chart.element)
+    if (chart.isLive && chart.isNear) drawSoon(chart.element)
   }
-}, REFRESH_MS)
+}
 
-onThemeChange(() => all.forEach((chart) => chart.repaint()))
+setInterval(lookAgain, REFRESH_MS)
+// Whoever comes back sees at once what happened meanwhile.
+document.addEventListener("visibilitychange", lookAgain)
+
+onThemeChange(() => all.forEach((chart) => chart.isDrawn && chart.repaint()))
 
 export default function start(element) {
   const chart = new Chart(element)

@@ -1,84 +1,135 @@
-// The bar above a list of charts: what is shown, over which axis, how smooth, how far
+// A run's charts: the bar above them, over which axis and how they are drawn, how far
 // zoomed. All of it is in the page's address, so that a link shows the same.
 
+import { Arrangement } from "../models/arrangement.js"
+import { annotations } from "./chart_annotations.js"
+import { cards } from "./chart_cards.js"
+import { choice } from "./chart_choice.js"
+import { menu } from "./chart_menu.js"
+import { search } from "./chart_search.js"
+import { liveStatus } from "./live_status.js"
+
 const WAIT_MS = 150
-const FIGURE_OPTIONS = ["axis", "log", "smoothing", "low", "high"]
+const SAVE_MS = 600
+// Beyond this the address is left without the arrangement, which is kept all the same.
+const LONGEST_LAYOUT = 3_000
+const FIGURE_OPTIONS = ["axis", "over", "log", "logx", "clip", "smoothing", "low", "high"]
+// The same numbers mean another range on another axis.
+const ANOTHER_AXIS = { over: null, low: null, high: null }
+
+class Page {
+  constructor(list) {
+    this.list = list
+    this.address = new URL(location.href)
+    this.options = this.address.searchParams
+    this.arrangement = new Arrangement(JSON.parse(list.dataset.layout || "{}"))
+  }
+
+  part(name) {
+    return this.list.querySelector(`[data-part="${name}"]`)
+  }
+
+  charts() {
+    return this.list.querySelectorAll('[data-behaviour="chart"]')
+  }
+
+  // Changes what the address says; null takes a name out of it.
+  set(changes) {
+    for (const [name, value] of Object.entries(changes)) {
+      value === null ? this.options.delete(name) : this.options.set(name, value)
+    }
+    history.replaceState(history.state, "", this.address)
+  }
+
+  redraw(changes) {
+    this.set(changes)
+    const given = FIGURE_OPTIONS.filter((name) => this.options.has(name))
+    this.list.dataset.chartQuery = new URLSearchParams(given.map((name) => [name, this.options.get(name)]))
+    reflect(this)
+    for (const chart of this.charts()) chart.dispatchEvent(new CustomEvent("chart-refresh"))
+  }
+
+  // Writes the arrangement into the address, and has the server keep it for this person.
+  arranged() {
+    const body = this.arrangement.body
+    const text = Object.keys(body).length ? JSON.stringify(body) : null
+    this.set({ layout: text && text.length <= LONGEST_LAYOUT ? text : null })
+    clearTimeout(this.saving)
+    this.saving = setTimeout(() => this.post(this.list.dataset.layoutUrl, { layout: JSON.stringify(body) }), SAVE_MS)
+  }
+
+  // Resolves to what the server says against it, or null.
+  async post(address, fields) {
+    const token = JSON.parse(document.body.getAttribute("hx-headers:inherited"))
+    try {
+      const response = await fetch(address, {
+        method: "POST",
+        headers: { Accept: "application/json", ...token },
+        body: new URLSearchParams(fields),
+        keepalive: true,
+      })
+      return response.ok ? null : (await response.json()).error.message
+    } catch {
+      return "The server does not answer. Nothing was saved; try again."
+    }
+  }
+}
 
 export default function chartList(list) {
-  const part = (name) => list.querySelector(`[data-part="${name}"]`)
-  const address = new URL(location.href)
-  const options = address.searchParams
+  const page = new Page(list)
+  const choose = choice(page)
+  bar(page, choose)
+  search(page)
+  const shelf = cards(page)
+  const write = annotations(page)
+  menu(page, { choose, shelf, write })
+  liveStatus(page)
+}
 
-  const search = list.querySelector('input[name="search"]')
-  search.addEventListener("input", () => {
-    set({ search: search.value || null })
-    show(list, part, search.value)
-  })
-  for (const button of list.querySelectorAll("[data-axis]")) {
-    // The same numbers mean another range on another axis.
-    button.addEventListener("click", () =>
-      redraw({ axis: button.dataset.axis, low: null, high: null }),
-    )
+function bar(page, choose) {
+  for (const button of page.list.querySelectorAll("[data-axis]")) {
+    const { axis, over = null } = button.dataset
+    button.addEventListener("click", () => page.redraw({ ...ANOTHER_AXIS, axis, over }))
   }
-  part("log").addEventListener("click", () =>
-    redraw({ log: options.get("log") === "1" ? null : "1" }),
-  )
-  part("unzoom").addEventListener("click", () => redraw({ low: null, high: null }))
+  page.part("choose-axis").addEventListener("click", async () => {
+    const [over] = await choose({
+      title: "Draw over a series",
+      hint: "Each chart shows its lines over the values of this series at the same steps.",
+      chosen: [page.options.get("over")].filter(Boolean),
+      isSingle: true,
+    })
+    if (over) page.redraw({ ...ANOTHER_AXIS, axis: "series", over })
+  })
+  for (const button of page.list.querySelectorAll("[data-option]")) {
+    const name = button.dataset.option
+    button.addEventListener("click", () => page.redraw({ [name]: page.options.get(name) === "1" ? null : "1" }))
+  }
+  page.part("unzoom").addEventListener("click", () => page.redraw({ low: null, high: null }))
 
   let waiting
-  part("smoothing").addEventListener("input", ({ target }) => {
+  page.part("smoothing").addEventListener("input", ({ target }) => {
     target.nextElementSibling.value = Number(target.value).toFixed(2)
     clearTimeout(waiting)
-    waiting = setTimeout(() => redraw({ smoothing: +target.value ? target.value : null }), WAIT_MS)
+    waiting = setTimeout(() => page.redraw({ smoothing: +target.value ? target.value : null }), WAIT_MS)
   })
-  list.addEventListener("chart-zoom", (event) => {
+  page.list.addEventListener("chart-zoom", (event) => {
     event.preventDefault()
-    redraw({ low: event.detail?.low ?? null, high: event.detail?.high ?? null })
+    page.redraw({ low: event.detail?.low ?? null, high: event.detail?.high ?? null })
   })
-
-  function set(changes) {
-    for (const [name, value] of Object.entries(changes)) {
-      value === null ? options.delete(name) : options.set(name, value)
-    }
-    history.replaceState(history.state, "", address)
-  }
-
-  function redraw(changes) {
-    set(changes)
-    const query = new URLSearchParams(
-      FIGURE_OPTIONS.filter((name) => options.has(name)).map((name) => [name, options.get(name)]),
-    )
-    list.dataset.chartQuery = query
-    reflect(list, part, options)
-    for (const chart of list.querySelectorAll('[data-behaviour="chart"]')) {
-      chart.dispatchEvent(new CustomEvent("chart-refresh"))
-    }
-  }
 }
 
-function reflect(list, part, options) {
-  const axis = options.get("axis") ?? "step"
-  for (const button of list.querySelectorAll("[data-axis]")) {
-    button.setAttribute("aria-pressed", button.dataset.axis === axis)
+function reflect(page) {
+  const axis = page.options.get("axis") ?? "step"
+  const over = page.options.get("over") ?? ""
+  let isNamed = false
+  for (const button of page.list.querySelectorAll("[data-axis]")) {
+    const isThis = button.dataset.axis === axis && (button.dataset.over ?? "") === over
+    button.setAttribute("aria-pressed", isThis)
+    isNamed ||= isThis
   }
-  part("log").setAttribute("aria-pressed", options.get("log") === "1")
-  part("unzoom").hidden = !options.has("low")
-}
-
-function show(list, part, text) {
-  const wanted = text.toLowerCase()
-  let count = 0
-  for (const section of list.querySelectorAll('[data-part="section"]')) {
-    let inSection = 0
-    for (const chart of section.querySelectorAll("[data-path]")) {
-      chart.hidden = !chart.dataset.path.toLowerCase().includes(wanted)
-      if (!chart.hidden) inSection += 1
-    }
-    section.hidden = inSection === 0
-    count += inSection
-    // What was searched for must not stay folded away.
-    if (wanted && inSection) section.open = true
+  page.part("choose-axis").setAttribute("aria-pressed", !isNamed)
+  for (const button of page.list.querySelectorAll("[data-option]")) {
+    button.setAttribute("aria-pressed", page.options.get(button.dataset.option) === "1")
   }
-  part("none").hidden = count > 0
-  part("count").textContent = `${count} series`
+  page.part("unzoom").hidden = !page.options.has("low")
 }

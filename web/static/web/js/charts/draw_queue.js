@@ -1,7 +1,7 @@
 // Draws what is near the window, one chart per task, and forgets what is far from it.
 // So a page of 200 charts opens as fast as one of 10, and scrolls.
 
-// Enough to hide the way to the server; each figure still arrives in a task of its own.
+// Enough to hide the way to the server. Charts that share a request need no such limit.
 const AT_ONCE = 4
 
 const NEAR = "400px 0px"
@@ -9,6 +9,7 @@ const FAR = "2500px 0px"
 
 const charts = new WeakMap()
 const waiting = new Set()
+const turns = []
 let busy = 0
 
 const near = new IntersectionObserver(
@@ -31,18 +32,34 @@ const far = new IntersectionObserver(
   { rootMargin: FAR },
 )
 
-async function next() {
-  if (busy >= AT_ONCE || !waiting.size) return
-  const element = waiting.values().next().value
-  waiting.delete(element)
-  busy += 1
-  next()
+function next() {
+  for (const element of [...waiting]) {
+    const chart = charts.get(element)
+    if (!chart.isBatched && busy >= AT_ONCE) continue
+    waiting.delete(element)
+    draw(element, chart)
+  }
+}
 
-  if (element.isConnected) await charts.get(element).draw()
-  // Between two charts the page answers to the reader.
-  await new Promise((resume) => setTimeout(resume))
-  busy -= 1
-  next()
+async function draw(element, chart) {
+  const slots = chart.isBatched ? 0 : 1
+  busy += slots
+  if (element.isConnected) await chart.draw()
+  busy -= slots
+  if (slots) next()
+}
+
+// Resolves in a task of its own: between two charts the page answers to the reader.
+export function turn() {
+  return new Promise((resolve) => {
+    turns.push(resolve)
+    if (turns.length === 1) setTimeout(take)
+  })
+}
+
+function take() {
+  turns.shift()()
+  if (turns.length) setTimeout(take)
 }
 
 export function watch(element, chart) {
@@ -60,4 +77,8 @@ export function unwatch(element) {
 export function drawSoon(element) {
   waiting.add(element)
   next()
+}
+
+export function chartOf(element) {
+  return charts.get(element)
 }

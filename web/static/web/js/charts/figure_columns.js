@@ -3,6 +3,7 @@
 
 const MAGIC = 0x01504d53 // "SMP" and version 1, as the first four bytes in one number
 const HEAD_BYTES = 8
+const LENGTH_BYTES = 4
 const TYPES = {
   f4: Float32Array,
   f8: Float64Array,
@@ -10,9 +11,11 @@ const TYPES = {
   i1: Int8Array,
   u1: Uint8Array,
 }
+const NOTHING = { arrays: [], plain: null }
 
-// Returns the figure, its arrays, and what to say of them when asking again.
-export function readFigure(buffer, held = []) {
+// Returns the figure, its arrays, its words without numbers, whether those are the same
+// as before, and what to say of all this when asking again.
+export function readFigure(buffer, held = NOTHING) {
   const view = new DataView(buffer)
   if (view.getUint32(0, true) !== MAGIC) throw new Error("the answer is not a figure")
   const start = HEAD_BYTES + view.getUint32(4, true)
@@ -22,10 +25,37 @@ export function readFigure(buffer, held = []) {
     ([type, offset, count]) => new TYPES[type](buffer, start + offset, count),
   )
   const arrays = header.arrays.map(({ column, width, first, last }, number) =>
-    joined(held[number], columns[column], first * width, last * width),
+    joined(held.arrays[number], columns[column], first * width, last * width),
   )
   const rows = arrays.map((array, number) => rowsOf(array, header.arrays[number].width))
-  return { figure: putBack(header.figure, rows), arrays, since: header.since }
+  const plain = header.figure ?? held.plain
+  return {
+    figure: putBack(plain, rows),
+    arrays,
+    plain,
+    isSame: header.figure === undefined || isDrawnAlike(plain, held.plain),
+    since: header.since,
+    version: header.version ?? "",
+  }
+}
+
+// Notes count points, so they differ whenever a point is new.
+function isDrawnAlike(figure, other) {
+  const words = (some) => JSON.stringify({ ...some, notes: null })
+  return other !== null && words(figure) === words(other)
+}
+
+// Cuts an answer of many figures; null stands for one that the reader holds already.
+export function cutBundle(buffer) {
+  const view = new DataView(buffer)
+  const figures = []
+  for (let at = 0; at < buffer.byteLength; ) {
+    const length = view.getUint32(at, true)
+    at += LENGTH_BYTES
+    figures.push(length ? buffer.slice(at, at + length) : null)
+    at += length
+  }
+  return figures
 }
 
 // The very same array where nothing is new, so that Plotly sees that nothing is.

@@ -1,0 +1,19 @@
+"""Remembers how a person has arranged the charts of a project's runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+
+from tracker.actor import Actor
+from tracker.models import ChartArrangement, Project
+
+
+# Any: JSON that was read and checked.
+def keep_arrangement(project: Project, actor: Actor, body: dict[str, Any]) -> None:
+    ChartArrangement.objects.update_or_create(
+        project=project,
+        user_id=actor.user_id,
+        defaults={"body": body, "changed_at": timezone.now()},
+    )

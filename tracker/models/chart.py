@@ -1,0 +1,56 @@
+"""What people add to charts: annotations of a run's, arrangements of a project's."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from tracker.models.project import Project
+from tracker.models.run import Run
+
+
+class Annotation(models.Model):
+    """A text at a step of a series, and who wrote it when."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="annotations")
+    path = models.TextField()
+    # The point it was put at; its time is kept for charts over time.
+    step = models.FloatField()
+    time = models.DateTimeField()
+    text = models.CharField(max_length=1_000)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_index=False,
+    )
+    written_at = models.DateTimeField()
+    edited_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ChartArrangement(models.Model):
+    """How a person has arranged the charts of a project's runs."""
+
+    project = models.ForeignKey(
+        Project, models.CASCADE, related_name="+", db_index=False
+    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    # As web/chart_arrangement.py describes it.
+    body = models.JSONField(default=dict)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "user"], name="chart_arrangement_once_per_user"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.project}"

@@ -1,0 +1,57 @@
+"""What people wrote at points of a run's series."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from tracker.models import Annotation, Run
+from tracker.queries.attributes import storable
+
+# Of one chart nobody reads more.
+MOST_OF_A_PATH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationRow:
+    """A text at a point; the author is empty once nobody knows them any more."""
+
+    id: int
+    path: str
+    step: float
+    time: datetime
+    text: str
+    author: str
+    author_id: int | None
+    written_at: datetime
+    edited_at: datetime | None
+
+
+def annotations_of(run: Run, paths: Collection[str]) -> dict[str, list[AnnotationRow]]:
+    """Return the annotations of these series in order of step, the newest if many."""
+    wanted = set(storable(paths))
+    found: dict[str, list[AnnotationRow]] = {path: [] for path in paths}
+    rows = Annotation.objects.filter(run_id=run.id).select_related("author")
+    for row in rows.order_by("-id"):
+        # The paths may be more than a statement has places for; annotations are few.
+        if row.path in wanted and len(found[row.path]) < MOST_OF_A_PATH:
+            found[row.path].append(_row(row))
+    for some in found.values():
+        some.sort(key=lambda annotation: (annotation.step, annotation.id))
+    return found
+
+
+def _row(annotation: Annotation) -> AnnotationRow:
+    author = annotation.author
+    return AnnotationRow(
+        id=annotation.id,
+        path=annotation.path,
+        step=annotation.step,
+        time=annotation.time,
+        text=annotation.text,
+        author=author.get_username() if author is not None else "",
+        author_id=annotation.author_id,
+        written_at=annotation.written_at,
+        edited_at=annotation.edited_at,
+    )

@@ -1,0 +1,16 @@
+"""How a person has arranged the charts of a project's runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracker.actor import Actor
+from tracker.models import ChartArrangement, Project
+
+
+# Any: JSON, for whoever draws the page to read.
+def arrangement_of(project: Project, actor: Actor) -> dict[str, Any]:
+    """Return what was kept; empty if nothing was."""
+    kept = ChartArrangement.objects.filter(project=project, user_id=actor.user_id)
+    body = kept.values_list("body", flat=True).first()
+    return body if isinstance(body, dict) else {}

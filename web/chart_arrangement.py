@@ -1,0 +1,128 @@
+"""How somebody arranged the charts of a project's runs: JSON that is checked (pure).
+
+It is kept for each person and project, and stands in a page's address as `layout`, so
+that a link shows a colleague the same.
+
+    {"pinned": [["train/loss"]], "joined": [["train/loss", "val/loss"]],
+     "folded": ["infer/"], "unfolded": ["monitoring/train/"],
+     "sizes": [[["train/loss"], 2, 320]], "log": [["train/loss"]], "size": "large"}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from tracker.errors import InvalidInput
+
+# A chart is known by the paths of its lines.
+Key = tuple[str, ...]
+
+SIZES = ("small", "medium", "large")
+MOST_CHARTS = 200
+MOST_LINES = 50
+MOST_SECTIONS = 500
+LONGEST_PATH = 2_048
+LONGEST_JSON = 200_000
+MOST_COLUMNS = 6
+LEAST_HEIGHT, MOST_HEIGHT = 120, 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    pinned: tuple[Key, ...] = ()
+    joined: tuple[Key, ...] = ()
+    folded: frozenset[str] = frozenset()
+    unfolded: frozenset[str] = frozenset()
+    # Columns that a chart takes, and its height in pixels.
+    sizes: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    log: frozenset[Key] = frozenset()
+    size: str = "medium"
+
+    # Any: JSON about to leave.
+    @property
+    def body(self) -> dict[str, Any]:
+        """Return what is not as it is for everybody, ready to be kept."""
+        described: dict[str, Any] = {
+            "pinned": self.pinned,
+            "joined": self.joined,
+            "folded": sorted(self.folded),
+            "unfolded": sorted(self.unfolded),
+            "sizes": [[key, *size] for key, size in self.sizes.items()],
+            "log": sorted(self.log),
+            "size": "" if self.size == "medium" else self.size,
+        }
+        return {name: value for name, value in described.items() if value}
+
+
+def chart_key(paths: Iterable[str]) -> str:
+    """Write a chart's paths as JSON, just as JSON.stringify would."""
+    return orjson.dumps(list(paths)).decode()
+
+
+def read_arrangement(text: str | bytes) -> Arrangement:
+    """Read what a page wrote; refuse anything else."""
+    if len(text) > LONGEST_JSON:
+        raise InvalidInput("layout", f"must have at most {LONGEST_JSON:,} characters")
+    try:
+        return arranged(orjson.loads(text))
+    except (ValueError, TypeError) as error:
+        raise InvalidInput("layout", "must be what this page writes there") from error
+
+
+# Any: JSON that has just arrived, from a page or from the database.
+def arranged(body: Any) -> Arrangement:
+    """Check an arrangement; what is wrong with it is a ValueError or a TypeError."""
+    if not isinstance(body, dict):
+        raise TypeError("not an object")
+    size = body.get("size") or "medium"
+    if size not in SIZES:
+        raise ValueError("no such size")
+    return Arrangement(
+        pinned=_keys(body.get("pinned", [])),
+        joined=tuple(key for key in _keys(body.get("joined", [])) if len(key) > 1),
+        folded=frozenset(_texts(body.get("folded", []), MOST_SECTIONS)),
+        unfolded=frozenset(_texts(body.get("unfolded", []), MOST_SECTIONS)),
+        sizes=dict(_size(*each) for each in _list(body.get("sizes", []), MOST_CHARTS)),
+        log=frozenset(_keys(body.get("log", []))),
+        size=size,
+    )
+
+
+def _keys(value: Any) -> tuple[Key, ...]:
+    keys = [_key(each) for each in _list(value, MOST_CHARTS)]
+    return tuple(dict.fromkeys(keys))
+
+
+def _key(value: Any) -> Key:
+    key = tuple(dict.fromkeys(_texts(value, MOST_LINES)))
+    if not key:
+        raise ValueError("a chart of nothing")
+    return key
+
+
+def _size(key: Any, columns: Any, height: Any) -> tuple[Key, tuple[int, int]]:
+    if not isinstance(columns, int) or not isinstance(height, int):
+        raise TypeError("sizes are whole numbers")
+    columns = min(max(columns, 1), MOST_COLUMNS)
+    return _key(key), (columns, min(max(height, LEAST_HEIGHT), MOST_HEIGHT))
+
+
+def _texts(value: Any, most: int) -> list[str]:
+    texts = _list(value, most)
+    if not all(isinstance(text, str) and _is_path(text) for text in texts):
+        raise ValueError("not paths")
+    return texts
+
+
+def _list(value: Any, most: int) -> list[Any]:
+    if not isinstance(value, list) or len(value) > most:
+        raise ValueError("not a list, or too long")
+    return value
+
+
+def _is_path(text: str) -> bool:
+    return len(text) <= LONGEST_PATH and "\0" not in text

@@ -1,0 +1,173 @@
+"""A chart of one run: lines of one or more series, with what people wrote at them.
+
+The page itself says what is under the pointer, so Plotly is told to be silent there:
+the figure's `lines` name the traces that can be read, and their lowest and highest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from web.figures.clipping import clipping
+from web.figures.layout import RELATIVE, STEP, TIME, x_axis
+from web.figures.series import NamedLine, series_figure
+from web.figures.text import literal
+from web.figures.traces import Figure, Shape, Trace, compact
+
+# What `axis` says when the places are the values of another series.
+SERIES = "series"
+
+MARK_COLOUR = "var(--color-accent)"
+# Texts of more marks would cover the lines, and each other.
+MOST_TEXTS = 12
+LONGEST_TEXT = 28
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How the reader wants a chart drawn."""
+
+    axis: str = STEP
+    over: str = ""  # the series whose values are the places, on an axis of those
+    log: bool = False
+    log_x: bool = False
+    smoothing: float = 0.0
+    clips: bool = False
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A text at a place of the axis, and all else the page says of it."""
+
+    x: float
+    text: str
+    # JSON about to leave.
+    described: dict[str, Any] = field(default_factory=dict)
+
+
+def chart_figure(
+    lines: Sequence[NamedLine],
+    look: Look,
+    *,
+    marks: Sequence[Mark] = (),
+    outside: Sequence[int] = (),
+) -> Figure:
+    """Draw the lines as the reader wants them.
+
+    `outside` is how many points of each line have no place on the axis.
+    """
+    figure = series_figure(
+        lines,
+        axis=look.axis,
+        log=look.log,
+        smoothing=look.smoothing,
+        low=look.low,
+        high=look.high,
+    )
+    layout = figure["layout"]
+    layout["hovermode"] = False
+    layout["xaxis"] = x_axis(
+        look.axis, low=look.low, high=look.high, log=look.log_x, over=look.over
+    )
+    layout["xaxis"]["showspikes"] = False
+    if look.clips:
+        found = clipping([named.line for named in lines], log=look.log)
+        if found is not None:
+            layout["yaxis"]["range"] = [found.low, found.high]
+            figure["notes"].append(found.note)
+    figure["notes"] += _notes(lines, look, outside)
+    figure["lines"] = _readable(lines, figure["data"])
+    figure |= {"axis": look.axis, "over": look.over}
+    shown = [mark for mark in marks if _is_shown(mark, look)]
+    figure["marks"] = [{**mark.described, "x": mark.x} for mark in shown]
+    layout["shapes"] = [_line_of(mark) for mark in shown]
+    layout["annotations"] = _texts(shown, look)
+    return figure
+
+
+def _readable(lines: Sequence[NamedLine], traces: Sequence[Trace]) -> list[Trace]:
+    """Name the trace of each line, and of its smooth one, with what it summarises."""
+    readable: list[Trace] = []
+    for index, trace in enumerate(traces):
+        if "hovertemplate" in trace:
+            del trace["hovertemplate"]
+            trace.pop("customdata", None)
+            trace["hoverinfo"] = "skip"
+            named = lines[len(readable)]
+            read: Trace = {
+                "name": named.name,
+                "path": named.line.path,
+                "position": named.position,
+                "trace": index,
+            }
+            if not named.line.exact:
+                read["low"] = compact(named.line.minimum)
+                read["high"] = compact(named.line.maximum)
+            readable.append(read)
+        elif "fill" not in trace:
+            # A smooth line comes right after its own.
+            readable[-1]["smooth"] = index
+    return readable
+
+
+def _notes(lines: Sequence[NamedLine], look: Look, outside: Sequence[int]) -> list[str]:
+    notes = []
+    if count := sum(outside):
+        is_exact = all(named.line.exact for named in lines)
+        what = f"{count:,} points lie" if is_exact else "Some points lie"
+        if is_exact and count == 1:
+            what = "1 point lies"
+        notes.append(f"{what} before the first or after the last value of {look.over}.")
+    if look.log_x and any((named.line.x <= 0).any() for named in lines):
+        notes.append("What lies at 0 or before has no place on a logarithmic axis.")
+    return notes
+
+
+def _is_shown(mark: Mark, look: Look) -> bool:
+    if not math.isfinite(mark.x) or (look.log_x and mark.x <= 0):
+        return False
+    if look.low is None or look.high is None:
+        return True
+    return look.low <= mark.x <= look.high
+
+
+def _line_of(mark: Mark) -> Shape:
+    return {
+        "type": "line",
+        "xref": "x",
+        "yref": "paper",
+        "x0": mark.x,
+        "x1": mark.x,
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": MARK_COLOUR, "width": 1, "dash": "dot"},
+    }
+
+
+def _texts(marks: Sequence[Mark], look: Look) -> list[Shape]:
+    if len(marks) > MOST_TEXTS:
+        return []
+    return [
+        {
+            "text": literal(mark.text, longest=LONGEST_TEXT),
+            "xref": "x",
+            # Of a logarithmic axis, shapes name the place and texts its power of ten.
+            "x": math.log10(mark.x) if look.log_x else mark.x,
+            "xanchor": "left",
+            "yref": "paper",
+            "y": 1,
+            "yanchor": "top",
+            "xshift": 3,
+            "showarrow": False,
+            "font": {"size": 10, "color": MARK_COLOUR},
+        }
+        for mark in marks
+    ]
+
+
+__all__ = ["RELATIVE", "SERIES", "STEP", "TIME", "Look", "Mark", "chart_figure"]

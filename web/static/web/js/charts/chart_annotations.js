@@ -1,0 +1,100 @@
+// Texts that people put at points of charts: a list of a chart's own, and a dialog to
+// write one.
+
+import { placeBeside } from "./floating.js"
+
+const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" })
+
+export function annotations(page) {
+  const { user, mayEdit, mayOwn, annotationsUrl } = page.list.dataset
+  const dialog = page.part("annotate")
+  const form = dialog.querySelector("form")
+  const refused = page.part("refused")
+  const written = page.part("written")
+  let send = null
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault()
+    const said = await send(Object.fromEntries(new FormData(form)))
+    refused.textContent = said ?? ""
+    refused.hidden = said === null
+    if (said === null) dialog.close()
+  })
+  dialog.querySelector('[data-do="cancel"]').addEventListener("click", () => dialog.close())
+
+  function open(chart, { paths, step, text, isNew, address }) {
+    form.elements.path.replaceChildren(...paths.map((path) => new Option(path, path)))
+    form.elements.path.disabled = form.elements.step.disabled = !isNew
+    form.elements.step.value = step
+    form.elements.text.value = text
+    refused.hidden = true
+    send = async (fields) => {
+      const said = await page.post(address, fields)
+      if (said === null) refresh(chart)
+      return said
+    }
+    dialog.showModal()
+    form.elements.text.focus()
+  }
+
+  function refresh(chart) {
+    for (const path of JSON.parse(chart.dataset.chart)) {
+      for (const other of page.charts()) {
+        if (JSON.parse(other.dataset.chart).includes(path)) other.dispatchEvent(new CustomEvent("chart-refresh"))
+      }
+    }
+  }
+
+  function item(chart, mark) {
+    const row = document.createElement("article")
+    row.className = "written"
+    const when = MOMENT.format(mark.edited ?? mark.written)
+    const who = mark.author || "somebody who has left"
+    row.append(
+      text("p", "written__text", mark.text),
+      text("p", "muted small", `step ${mark.step} · ${who}, ${mark.edited ? "edited " : ""}${when}`),
+    )
+    if (mayOwn === "true" || (mayEdit === "true" && mark.author === user)) row.append(buttons(chart, mark))
+    return row
+  }
+
+  function buttons(chart, mark) {
+    const row = document.createElement("p")
+    const edit = text("button", "button button--quiet", "Edit")
+    const remove = text("button", "button button--quiet button--danger", "Delete")
+    edit.type = remove.type = "button"
+    edit.addEventListener("click", () => {
+      written.hidePopover()
+      open(chart, { ...mark, paths: [mark.path], isNew: false, address: `${annotationsUrl}/${mark.id}/edit` })
+    })
+    remove.addEventListener("click", async () => {
+      const said = await page.post(`${annotationsUrl}/${mark.id}/delete`, {})
+      if (said) return row.append(text("span", "field__error", said))
+      written.hidePopover()
+      refresh(chart)
+    })
+    row.append(edit, remove)
+    return row
+  }
+
+  return {
+    add(chart, { path, step }) {
+      const paths = JSON.parse(chart.dataset.chart)
+      const first = [path, ...paths.filter((other) => other !== path)].filter(Boolean)
+      open(chart, { paths: first, step, text: "", isNew: true, address: annotationsUrl })
+    },
+
+    list(chart, marks, button) {
+      written.replaceChildren(...marks.map((mark) => item(chart, mark)))
+      written.showPopover()
+      placeBeside(written, button)
+    },
+  }
+}
+
+function text(name, className, content) {
+  const element = document.createElement(name)
+  element.className = className
+  element.textContent = content
+  return element
+}

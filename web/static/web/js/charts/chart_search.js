@@ -1,0 +1,78 @@
+// The search above a run's charts: a part of a path is looked for here, a regular
+// expression by the server, which no expression can hold up.
+
+const WAIT_MS = 120
+
+export function search(page) {
+  const field = page.list.querySelector('input[name="search"]')
+  const regex = page.list.querySelector('input[name="regex"]')
+  let waiting
+  let request
+
+  function look() {
+    page.set({ search: field.value || null, regex: regex.checked ? "1" : null })
+    clearTimeout(waiting)
+    request?.abort()
+    if (!regex.checked || !field.value) return found(page, { part: field.value })
+    waiting = setTimeout(ask, WAIT_MS)
+  }
+
+  async function ask() {
+    request = new AbortController()
+    const asked = new URLSearchParams({ search: field.value, regex: "1" })
+    try {
+      const response = await fetch(`${page.list.dataset.searchUrl}?${asked}`, {
+        headers: { Accept: "application/json" },
+        signal: request.signal,
+      })
+      const { paths, count, mistake } = await response.json()
+      found(page, { paths: new Set(paths), count, mistake, part: field.value })
+    } catch (error) {
+      if (error.name !== "AbortError") say(page, "The server does not answer.")
+    }
+  }
+
+  field.addEventListener("input", look)
+  regex.addEventListener("change", look)
+}
+
+// Shows the charts that have one of these paths or, without any, this part in one.
+function found(page, { paths = null, count, mistake = "", part }) {
+  say(page, mistake && `This is no regular expression: ${mistake}.`)
+  // While somebody types an expression, most of the time it is none.
+  if (mistake) return
+  const wanted = part.toLowerCase()
+  const isFound = paths
+    ? (path) => paths.has(path)
+    : (path) => path.toLowerCase().includes(wanted)
+  const matching = new Set()
+  for (const chart of page.charts()) {
+    const own = JSON.parse(chart.dataset.chart)
+    chart.hidden = !own.some(isFound)
+    if (!chart.hidden && own.length === 1) matching.add(own[0])
+  }
+  for (const section of page.list.querySelectorAll('[data-part="section"]')) {
+    const shown = tidy(section)
+    // What was searched for must not stay folded away; nobody wants it so for ever.
+    if (part && shown) section.open = true
+  }
+  const total = count ?? matching.size
+  page.part("none").hidden = total > 0
+  page.part("count").textContent = `${total} series`
+}
+
+function say(page, text) {
+  const mistake = page.part("mistake")
+  mistake.textContent = text
+  mistake.hidden = !text
+}
+
+// Counts what a section shows, and hides it when that is nothing.
+export function tidy(section) {
+  const shown = [...section.querySelectorAll('[data-behaviour="chart"]')].filter((chart) => !chart.hidden).length
+  section.hidden = shown === 0
+  section.querySelector('[data-part="section-count"]').textContent = shown
+  const isBeside = !("chosen" in section.dataset)
+  for (const few of [1, 2]) section.classList.toggle(`charts__section--${few}`, isBeside && shown === few)
+  return shown
+}

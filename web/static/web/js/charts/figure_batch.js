@@ -1,0 +1,84 @@
+// Asks for many charts of a run in one request: what is asked for within one task goes
+// together. Each chart says what it holds, and gets what it lacks, or null for nothing.
+
+import { cutBundle } from "./figure_columns.js"
+import { refusal } from "./refusal.js"
+
+const ACCEPT = "application/json, application/vnd.seamark.figures"
+// What the server, and proxies before it, take in one address.
+const MOST_CHARTS = 40
+const MOST_LINES = 200
+const MOST_LETTERS = 6_000
+
+const waiting = new Map()
+
+// `query` is what all charts of the page share, `chart` what this one alone asks for.
+export function askTogether(address, { query, chart, lines, version, signal }) {
+  return new Promise((resolve, reject) => {
+    const place = `${address}?${query}`
+    if (!waiting.has(place)) {
+      waiting.set(place, [])
+      queueMicrotask(() => send(place))
+    }
+    waiting.get(place).push({ chart: chart.toString(), lines, version, signal, resolve, reject })
+  })
+}
+
+function send(place) {
+  const asked = waiting.get(place)
+  waiting.delete(place)
+  for (const batch of batches(asked)) ask(place, batch)
+}
+
+function batches(asked) {
+  const found = []
+  let letters = Infinity
+  let lines = 0
+  for (const each of asked) {
+    const more = encodeURIComponent(each.chart).length + 7
+    const isFull = found.length && (found.at(-1).length >= MOST_CHARTS || lines + each.lines > MOST_LINES)
+    if (letters + more > MOST_LETTERS || isFull) {
+      found.push([])
+      letters = lines = 0
+    }
+    found.at(-1).push(each)
+    letters += more
+    lines += each.lines
+  }
+  return found
+}
+
+async function ask(place, batch) {
+  try {
+    const address = new URL(place, document.baseURI)
+    for (const { chart } of batch) address.searchParams.append("chart", chart)
+    const versions = batch.filter(({ version }) => version).map(({ version }) => `W/"${version}"`)
+    const response = await fetch(address, {
+      headers: { Accept: ACCEPT, ...(versions.length && { "If-None-Match": versions.join(", ") }) },
+      signal: onceAllGaveUp(batch),
+    })
+    const figures = response.status === 304 ? [] : await bodies(response)
+    batch.forEach(({ resolve }, place) => resolve(figures[place] ?? null))
+  } catch (error) {
+    batch.forEach(({ reject }) => reject(error))
+  }
+}
+
+async function bodies(response) {
+  if (!response.ok) throw await refusal(response)
+  return cutBundle(await response.arrayBuffer())
+}
+
+// One chart that asks for something else must not take the others' answer away.
+function onceAllGaveUp(batch) {
+  const controller = new AbortController()
+  let left = batch.length
+  for (const { signal, reject } of batch) {
+    signal.addEventListener("abort", () => {
+      reject(signal.reason)
+      left -= 1
+      if (left === 0) controller.abort(signal.reason)
+    })
+  }
+  return controller.signal
+}

@@ -1,0 +1,95 @@
+// Draws lines that have grown straight into the paths that Plotly made: a chart costs half
+// a millisecond instead of ten. Plotly itself learns of it when the chart is settled.
+//
+// This leans on how Plotly 4.1.1 draws (g.trace with its data beside it, path.js-line and
+// path.js-fill, axes with c2p); tests hold a grown chart against one drawn in whole.
+
+// What became of it: drawn; drawn, but beyond the axes; or not possible.
+export const GROWN = "grown"
+export const LEFT = "left its axes"
+export const IMPOSSIBLE = "impossible"
+
+// Of the axis, kept free for what will come.
+const ROOM = 0.08
+const CLOSED = "Z"
+// Farther than any screen is wide, near enough for every browser to draw.
+const FARTHEST = 1e5
+
+// A live chart gets an axis that ends a little later than its lines.
+export function withRoom(layout, figure) {
+  const axis = layout.xaxis
+  if (!figure.lines || axis.range || axis.type === "log" || figure.axis === "series") return
+  let low = Infinity
+  let high = -Infinity
+  for (const { trace } of figure.lines) {
+    const x = figure.data[trace].x
+    if (!x.length) continue
+    low = Math.min(low, x[0])
+    high = Math.max(high, x[x.length - 1])
+  }
+  if (low < high) axis.range = [low, high + ROOM * (high - low)]
+}
+
+export function grow(plot, figure) {
+  const { xaxis, yaxis } = plot._fullLayout ?? {}
+  if (!figure.lines || !xaxis?.c2p || !yaxis?.c2p) return IMPOSSIBLE
+  const traces = new Map()
+  for (const element of plot.querySelectorAll(".scatterlayer > .trace")) {
+    const index = element.__data__?.[0]?.trace?.index
+    if (index !== undefined) traces.set(index, element)
+  }
+  if (traces.size !== figure.data.length) return IMPOSSIBLE
+
+  let outcome = GROWN
+  figure.data.forEach((trace, index) => {
+    if (outcome === IMPOSSIBLE) return
+    const { d, isBeyond } = outline(trace, xaxis, yaxis)
+    if (!put(traces.get(index), trace, d)) outcome = IMPOSSIBLE
+    else if (isBeyond) outcome = LEFT
+  })
+  return outcome
+}
+
+// The path of a line, or of each polygon of a band, with what is not finite as gaps.
+function outline({ x, y, fill }, xaxis, yaxis) {
+  const parts = []
+  const width = xaxis._length
+  const height = yaxis._length
+  const end = fill ? CLOSED : ""
+  // An axis that somebody has chosen is not left; it was meant to end there.
+  const isChosen = yaxis.autorange === false
+  let isBeyond = false
+  let isDown = false
+  for (let index = 0; index < y.length; index += 1) {
+    const left = xaxis.c2p(x[index])
+    const top = yaxis.c2p(y[index])
+    if (!Number.isFinite(left) || !Number.isFinite(top)) {
+      if (isDown) parts.push(end)
+      isDown = false
+      continue
+    }
+    if (left > width + 1 || (!isChosen && (top < -1 || top > height + 1))) isBeyond = true
+    parts.push(isDown ? "L" : "M", rounded(left), ",", rounded(top))
+    isDown = true
+  }
+  if (isDown) parts.push(end)
+  return { d: parts.join(""), isBeyond }
+}
+
+function rounded(pixels) {
+  return Math.round(Math.max(-FARTHEST, Math.min(FARTHEST, pixels)) * 10) / 10
+}
+
+// Plotly makes a path of each stretch between gaps; the first one takes them all.
+function put(element, trace, d) {
+  const lines = element.querySelectorAll("path.js-line")
+  if (!lines.length) return d === ""
+  lines[0].setAttribute("d", d.replaceAll(CLOSED, ""))
+  for (let index = 1; index < lines.length; index += 1) lines[index].setAttribute("d", "")
+  if (!trace.fill) return true
+  const fills = element.querySelectorAll("path.js-fill")
+  if (!fills.length) return false
+  fills[0].setAttribute("d", d)
+  for (let index = 1; index < fills.length; index += 1) fills[index].setAttribute("d", "")
+  return true
+}

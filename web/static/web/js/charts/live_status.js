@@ -1,0 +1,29 @@
+// Says that the server is gone, and since when, while charts would show old points as if
+// they were new.
+
+const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" })
+
+export function liveStatus(page) {
+  const sign = page.part("gone")
+  let since = null
+
+  function show() {
+    sign.hidden = since === null
+    if (since) sign.textContent = `The server has not answered since ${TIME.format(since)}. What you see is as old as that; the page keeps trying.`
+  }
+  const here = () => {
+    since = null
+    show()
+  }
+  const gone = () => {
+    since ??= new Date()
+    show()
+  }
+
+  page.list.addEventListener("chart-asked", ({ detail: error }) => {
+    if (error === null || error.isRefusal) here()
+    else gone()
+  })
+  page.list.addEventListener("htmx:error", gone)
+  page.list.addEventListener("htmx:after:request", (event) => event.detail?.ctx?.response?.raw?.ok && here())
+}

@@ -1,0 +1,15 @@
+// What the server says when it refuses, as an error; `isRefusal` tells it from silence.
+
+export async function refusal(response) {
+  const error = new Error(await said(response))
+  error.isRefusal = response.status < 500
+  return error
+}
+
+async function said(response) {
+  try {
+    return (await response.json()).error.message
+  } catch {
+    return `the server answered ${response.status}`
+  }
+}

@@ -1,0 +1,70 @@
+// How somebody arranged the charts of a project's runs: web/chart_arrangement.py in the
+// browser. A chart is known by the paths of its lines, written as JSON.
+
+export class Arrangement {
+  constructor(body = {}) {
+    this.pinned = keys(body.pinned)
+    this.joined = keys(body.joined)
+    this.log = new Set(keys(body.log))
+    this.folded = new Set(body.folded)
+    this.unfolded = new Set(body.unfolded)
+    this.sizes = new Map((body.sizes ?? []).map(([key, ...size]) => [JSON.stringify(key), size]))
+    this.size = body.size || "medium"
+  }
+
+  // What is not as it is for everybody.
+  get body() {
+    const paths = (some) => [...some].map((key) => JSON.parse(key))
+    const described = {
+      pinned: paths(this.pinned),
+      joined: paths(this.joined),
+      folded: [...this.folded].sort(),
+      unfolded: [...this.unfolded].sort(),
+      sizes: [...this.sizes].map(([key, size]) => [JSON.parse(key), ...size]),
+      log: paths([...this.log].sort()),
+      size: this.size === "medium" ? "" : this.size,
+    }
+    return Object.fromEntries(Object.entries(described).filter(([, value]) => value.length))
+  }
+
+  isPinned(key) {
+    return this.pinned.includes(key)
+  }
+
+  pin(key, isPinned) {
+    this.pinned = this.pinned.filter((other) => other !== key)
+    if (isPinned) this.pinned.push(key)
+  }
+
+  // Returns the key of the chart, whose lines stand in the order of `paths`, each once.
+  join(paths) {
+    const key = JSON.stringify([...new Set(paths)])
+    if (!this.joined.includes(key)) this.joined.push(key)
+    return key
+  }
+
+  split(key) {
+    this.joined = this.joined.filter((other) => other !== key)
+    this.pin(key, false)
+    this.log.delete(key)
+    this.sizes.delete(key)
+  }
+
+  fold(section, isOpen, isOpenByItself) {
+    this.folded.delete(section)
+    this.unfolded.delete(section)
+    if (isOpen !== isOpenByItself) (isOpen ? this.unfolded : this.folded).add(section)
+  }
+
+  setLog(key, isLog) {
+    isLog ? this.log.add(key) : this.log.delete(key)
+  }
+
+  resize(key, size) {
+    size ? this.sizes.set(key, size) : this.sizes.delete(key)
+  }
+}
+
+function keys(list = []) {
+  return list.map((paths) => JSON.stringify(paths))
+}

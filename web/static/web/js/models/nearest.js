@@ -1,0 +1,39 @@
+// Finds what of a line lies nearest to a place on its axis.
+
+// The index of the nearest x; -1 of no points. A sorted line is searched by halves.
+export function nearest(x, place, isSorted = true) {
+  if (!x.length) return -1
+  return isSorted ? nearestSorted(x, place) : nearestOfAll(x, place)
+}
+
+function nearestSorted(x, place) {
+  let low = 0
+  let high = x.length - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (x[middle] < place) low = middle + 1
+    else high = middle
+  }
+  return low > 0 && place - x[low - 1] <= x[low] - place ? low - 1 : low
+}
+
+function nearestOfAll(x, place) {
+  let best = 0
+  for (let index = 1; index < x.length; index += 1) {
+    if (Math.abs(x[index] - place) < Math.abs(x[best] - place)) best = index
+  }
+  return best
+}
+
+// What each line is at its point nearest to a place, sorted by the way from `pixel` to
+// where that is drawn. Lines that have a gap there are left out.
+export function readings(lines, { place, pixel, toPixel, isSorted }) {
+  const found = []
+  for (const line of lines) {
+    const index = nearest(line.x, place, isSorted)
+    const value = line.y[index]
+    if (index < 0 || !Number.isFinite(value)) continue
+    found.push({ line, index, value, distance: Math.abs(toPixel(value) - pixel) })
+  }
+  return found.sort((one, other) => one.distance - other.distance)
+}

@@ -1,0 +1,220 @@
+"""Charts of a run's series: one, or all that a page shows in one answer."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.http import HttpResponse, QueryDict
+from django.views.decorators.http import require_safe
+
+from tracker.access import readable_run
+from tracker.errors import InvalidInput
+from tracker.freshness import (
+    answered_lately,
+    fresh_answer,
+    marked,
+    not_modified,
+    remember_answer,
+    versions_held,
+)
+from tracker.queries.annotations import AnnotationRow, annotations_of
+from tracker.queries.chart_lines import ChartLines, read_chart_lines
+from tracker.queries.run import may_go_on
+from tracker.queries.series import Axis
+from tracker.queries.versions import version_of
+from web.chart_arrangement import MOST_LINES, chart_key
+from web.figure_columns import BUNDLE_TYPE, bundled, packed
+from web.figures.chart import Mark, chart_figure
+from web.figures.series import NamedLine
+from web.figures.traces import Figure
+from web.session import PageRequest, signed_in
+from web.views.chart_options import ChartOptions, read_options
+from web.views.figures import DRAWN_BY, milliseconds, sent_figure
+
+MOST_BUCKETS = 500
+# Of one answer: as many as a large screen shows, and the lines of all of them.
+MOST_CHARTS = 40
+MOST_LINES_AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One chart that was asked for; `since` says what the reader holds of it."""
+
+    paths: tuple[str, ...]
+    log: bool = False
+    since: str = ""
+
+
+@require_safe
+@signed_in
+def series(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Draw series in one chart; those that do not exist are lines without points."""
+    wanted = _wanted(request.GET)
+    run = readable_run(request.actor, run_id)
+    is_live = may_go_on(run)
+    charts = Charts(run, read_options(request.GET), [wanted], is_live=is_live)
+
+    def draw() -> HttpResponse:
+        return sent_figure(request, charts.draw([wanted])[0], is_live=is_live)
+
+    return fresh_answer(request, charts.version(wanted), draw)
+
+
+@require_safe
+@signed_in
+def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
+    """Draw many charts with a handful of statements; each `chart` is a query of its own.
+
+    The reader names the versions it holds: those charts come as nothing.
+    """
+    asked = [_wanted(QueryDict(text)) for text in request.GET.getlist("chart")]
+    line_count = sum(len(each.paths) for each in asked)
+    if not 1 <= len(asked) <= MOST_CHARTS or line_count > MOST_LINES_AT_ONCE:
+        raise InvalidInput("chart", f"must name 1 to {MOST_CHARTS} charts")
+    run = readable_run(request.actor, run_id)
+    is_live = may_go_on(run)
+    of_run = Charts(run, read_options(request.GET), asked, is_live=is_live)
+
+    versions = [of_run.version(each) for each in asked]
+    held = versions_held(request)
+    version = hashlib.blake2b("".join(versions).encode(), digest_size=12).hexdigest()
+    if version in held or held.issuperset(versions):
+        return not_modified(version)
+    bodies = of_run.packed_figures(
+        {
+            place: each
+            for place, each in enumerate(asked)
+            if versions[place] not in held
+        },
+        versions,
+    )
+    body = bundled([bodies.get(place, b"") for place in range(len(asked))])
+    return marked(HttpResponse(body, content_type=BUNDLE_TYPE), version)
+
+
+# Any: rows of the runs table, which pages do not import.
+class Charts:
+    """Charts of one run, drawn in one way."""
+
+    def __init__(
+        self,
+        run: Any,
+        options: ChartOptions,
+        wanted: Sequence[Wanted],
+        *,
+        is_live: bool,
+    ) -> None:
+        self.run = run
+        self.options = options
+        self.is_live = is_live
+        # Before the points are read: they are never older than this says.
+        self.base = version_of([run], DRAWN_BY, options.query, is_live)
+        paths = {path for each in wanted for path in each.paths}
+        self.annotations = annotations_of(run, paths)
+
+    def version(self, wanted: Wanted) -> str:
+        written = [self.annotations[path] for path in wanted.paths]
+        question = (self.base, wanted.paths, wanted.log, written)
+        return hashlib.blake2b(repr(question).encode(), digest_size=12).hexdigest()
+
+    def packed_figures(
+        self, wanted: Mapping[int, Wanted], versions: Sequence[str]
+    ) -> dict[int, bytes]:
+        """Return figures by their places; of what was drawn lately nothing is read."""
+        bodies: dict[int, bytes] = {}
+        for place, each in wanted.items():
+            known = answered_lately(_question(each, versions[place]))
+            if known is not None and not each.since:
+                bodies[place] = known[0]
+        missing = {place: each for place, each in wanted.items() if place not in bodies}
+        drawn = self.draw(list(missing.values())) if missing else []
+        for (place, each), figure in zip(missing.items(), drawn, strict=True):
+            whole = {**figure, "live": self.is_live}
+            body = packed(whole, each.since, version=versions[place])
+            bodies[place] = body
+            if not each.since:
+                remember_answer(_question(each, versions[place]), body, {})
+        return bodies
+
+    def draw(self, wanted: Sequence[Wanted]) -> list[Figure]:
+        paths = list(dict.fromkeys(path for each in wanted for path in each.paths))
+        found = read_chart_lines(
+            self.run, paths, self.options.across, buckets=MOST_BUCKETS
+        )
+        places = {path: place for place, path in enumerate(paths)}
+        figures = []
+        for each in wanted:
+            look = self.options.look
+            drawn = [places[path] for path in each.paths]
+            figures.append(
+                chart_figure(
+                    [
+                        NamedLine(found.lines[place], paths[place], position)
+                        for position, place in enumerate(drawn)
+                    ],
+                    replace(look, log=look.log != each.log),
+                    marks=[
+                        self._mark(annotation, found)
+                        for path in each.paths
+                        for annotation in self.annotations[path]
+                    ],
+                    outside=[found.outside[place] for place in drawn],
+                )
+            )
+        return figures
+
+    def _mark(self, annotation: AnnotationRow, lines: ChartLines) -> Mark:
+        edited = annotation.edited_at
+        return Mark(
+            self._place_of(annotation, lines),
+            annotation.text,
+            {
+                "id": annotation.id,
+                "path": annotation.path,
+                "step": annotation.step,
+                "text": annotation.text,
+                "author": annotation.author,
+                "written": milliseconds(annotation.written_at),
+                "edited": None if edited is None else milliseconds(edited),
+            },
+        )
+
+    def _place_of(self, annotation: AnnotationRow, lines: ChartLines) -> float:
+        """Return where on the axis a text belongs; NaN if nowhere."""
+        if self.options.over:
+            is_known = len(lines.steps) and (
+                lines.steps[0] <= annotation.step <= lines.steps[-1]
+            )
+            if not is_known:
+                return math.nan
+            return float(np.interp(annotation.step, lines.steps, lines.places))
+        if self.options.axis == Axis.TIME:
+            return milliseconds(annotation.time)
+        if self.options.axis == Axis.RELATIVE:
+            began = self.run.started_at
+            return (annotation.time - began).total_seconds() if began else math.nan
+        return annotation.step
+
+
+def _question(wanted: Wanted, version: str) -> tuple[str, str, str]:
+    return chart_key(wanted.paths), BUNDLE_TYPE, version
+
+
+def _wanted(parameters: QueryDict) -> Wanted:
+    paths = tuple(dict.fromkeys(parameters.getlist("path")))
+    if not 1 <= len(paths) <= MOST_LINES or not all(map(_is_path, paths)):
+        raise InvalidInput("path", f"must name 1 to {MOST_LINES} series")
+    return Wanted(
+        paths, log=parameters.get("own") == "log", since=parameters.get("since", "")
+    )
+
+
+def _is_path(path: str) -> bool:
+    return bool(path) and "\0" not in path
