@@ -16,11 +16,21 @@ def overlay_figure(
     lines: Sequence[NamedLine],
     *,
     axis: str = STEP,
+    log: bool = False,
+    smoothing: float = 0.0,
     low: float | None = None,
     high: float | None = None,
 ) -> Figure:
     """Draw a line for each run; the page above is its legend, hover has the names."""
-    figure = series_figure(lines, axis=axis, low=low, high=high, legend=True)
+    figure = series_figure(
+        lines,
+        axis=axis,
+        log=log,
+        smoothing=smoothing,
+        low=low,
+        high=high,
+        legend=True,
+    )
     figure["layout"]["showlegend"] = False
     # Colours repeat after the last; a second round of runs is dashed.
     second_round = {
