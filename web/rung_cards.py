@@ -15,10 +15,13 @@ from web.cells import change_text, value_text
 from web.figures.ladder import part_colours
 from web.step_figures import StepFigures
 from web.templatetags.format import UNKNOWN, duration, number, percent
+from web.templatetags.ledger import money
 from web.templatetags.quantities import factor
+from web.utilisation_strip import ShownStrip, shown_strip
 
 NO_GPU, UNKNOWN_GPU = "no GPU", "unknown"
 BAR_LENGTH = 100
+HOUR, MILLION = 3_600.0, 1e6
 ICONS = {
     Verdict.FASTER: "trending-up",
     Verdict.SLOWER: "trending-down",
@@ -149,6 +152,32 @@ class RungCard:
     @property
     def total(self) -> str:
         return duration(self.rung.total_seconds)
+
+    @property
+    def strips(self) -> list[ShownStrip]:
+        busy = self.rung.utilisation
+        strips = (shown_strip("GPU", busy.gpu), shown_strip("CPU", busy.cpu))
+        return [strip for strip in strips if strip is not None]
+
+    @property
+    def cost(self) -> str:
+        """Return what the run cost; "" without a price, or without a GPU."""
+        ledger = self.rung.ledger
+        if ledger is None or ledger.money is None:
+            return ""
+        return money(ledger.money, ledger.currency)
+
+    @property
+    def cost_of_million(self) -> str:
+        """Say what a million examples cost at the pace of the steady part."""
+        ledger, step = self.rung.ledger, self.rung.breakdown
+        if ledger is None or ledger.money is None or not ledger.seconds:
+            return ""
+        if step is None or not step.examples_per_second or not self.rung.gpu_count:
+            return ""
+        of_a_second = ledger.money / ledger.seconds * self.rung.gpu_count
+        amount = MILLION * of_a_second / step.examples_per_second
+        return f"{money(amount, ledger.currency)} for a million examples"
 
     @property
     def against_previous(self) -> ShownVerdict:
