@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tracker.queries.ladders import LadderView
 from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Verdict
-from web.figures.ladder import milliseconds_text, part_colours
+from web.figures.ladder import milliseconds_text, part_colours, shown_name
 from web.rung_cards import RungCard, cards_of
 from web.templatetags.format import number
 
@@ -51,13 +51,13 @@ def report_of(ladder: LadderView, *, per_example: bool) -> LadderReport:
     ]
     longest = max((sum(seconds for _, seconds in each) for each in parts), default=0.0)
     return LadderReport(
-        sentence=_sentence(ladder),
+        sentence=sentence_of(ladder),
         cards=cards,
         bars=[
             _bar(card, each, dict(legend), longest)
             for card, each in zip(cards, parts, strict=True)
         ],
-        legend=legend,
+        legend=[(shown_name(name), colour) for name, colour in legend],
         has_gpus=any(card.rung.gpu_count for card in cards),
         has_cost=any(card.cost for card in cards),
     )
@@ -81,7 +81,7 @@ def _bar(
     return ReportBar(card, tuple(placed), total if parts else NOT_ENOUGH_STEPS)
 
 
-def _sentence(ladder: LadderView) -> str:
+def sentence_of(ladder: LadderView) -> str:
     """Say in words what the whole ladder came to."""
     climb, count = ladder.climb, len(ladder.rungs) - 1
     if climb is None:

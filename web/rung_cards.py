@@ -12,7 +12,7 @@ from tracker.queries.promises import Outcome
 from tracker.queries.rungs import RungView, ValueChange
 from tracker.queries.verdicts import Change, Materiality, Verdict
 from web.cells import change_text, value_text
-from web.figures.ladder import part_colours
+from web.figures.ladder import part_colours, shown_name
 from web.step_figures import StepFigures
 from web.templatetags.format import UNKNOWN, duration, number, percent
 from web.templatetags.ledger import money
@@ -271,7 +271,7 @@ def legend_of(ladder: LadderView) -> list[tuple[str, str]]:
     steps = [rung.breakdown for rung in ladder.rungs if rung.breakdown is not None]
     bars = [[(part.name, part.seconds) for part in step.parts] for step in steps]
     return [
-        (name, colour.removeprefix("var(--part-").removesuffix(")"))
+        (shown_name(name), colour.removeprefix("var(--part-").removesuffix(")"))
         for name, colour in part_colours(bars)
     ]
 

@@ -50,7 +50,7 @@ from web.ladder_form import (
     suggested_runs,
     usual_name,
 )
-from web.ladder_report import report_of
+from web.ladder_report import report_of, sentence_of
 from web.ladder_summary import summary_of
 from web.rung_cards import cards_of, legend_of
 from web.session import PageRequest, signed_in
@@ -120,6 +120,7 @@ def ladder(request: PageRequest, ladder_id: UUID) -> HttpResponse:
         "ladder": view,
         "cards": cards_of(view),
         "summary": summary_of(view),
+        "sentence": sentence_of(view),
         "per": per,
         "legend": legend_of(view),
         "counts_examples": _counts_examples(view),

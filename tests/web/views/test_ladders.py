@@ -117,7 +117,7 @@ def test_unknown_is_a_dash_never_zero(visitor, ladder):
     page = page_of(visitor, ladder)
 
     shown = re.findall(
-        r"<dt>(?:Throughput|Mean step|Data wait|CPU|GPU)</dt><dd>(\S+?)[\s<]", page
+        r"<dt>(?:Throughput|Mean step|Waits for data|CPU|GPU)</dt><dd>(\S+?)[\s<]", page
     )
     assert shown == ["–", "–", "–", "–", "unknown"] * 2
 
@@ -144,10 +144,10 @@ def test_the_figure_has_a_bar_for_each_rung(visitor, project):
     per_step = visitor.get(address, {"per": "step"}).json()
 
     assert [trace["name"] for trace in per_example["data"]] == [
-        "data wait",
+        "waiting for data",
         "forward",
         "backward",
-        "other",
+        "everything else",
     ]
     assert per_example["layout"]["xaxis"]["title"]["text"] == "milliseconds per example"
     assert per_step["layout"]["xaxis"]["title"]["text"] == "milliseconds per step"
