@@ -180,7 +180,7 @@ def read_state(query: QueryDict) -> CompareState:
     ids, unreadable = _read_ids(query.get("runs", ""))
     runs = tuple(ids[:RUNS_AT_MOST])
     slots = _read_slots(query.get("colours", ""))
-    if len(set(slots)) != len(runs):
+    if not len(slots) == len(set(slots)) == len(runs):
         slots = ()
     known = set(slots or range(len(runs)))
 

@@ -84,7 +84,7 @@ def strip(lines: Sequence[Line], *, scale: float = 1.0) -> Strip:
             float(np.clip(total / count, 0.0, WHOLE)) if count else None
             for total, count in zip(sums, counts, strict=True)
         ],
-        reach=-(-PARTS // max(1, len(lines[0].x))),
+        reach=-(-PARTS // max(1, len(lines[0].x) - 1)),
     )
 
 

@@ -74,7 +74,7 @@ def parallel_context(comparison: Comparison) -> dict[str, Any]:
     colour = _axis(columns[-1]) if state.colour else None
     brushes = {brush.path: [brush.low, brush.high] for brush in state.brushes}
     return {
-        **_values_context(comparison, pictured, known),
+        **_values_context(comparison, pictured, known, "dimension", "colour"),
         "axes": [
             (path, state.having(dimensions=tuple(p for p in shown if p != path)))
             for path in shown
@@ -102,7 +102,9 @@ def scatter_context(comparison: Comparison) -> dict[str, Any]:
     dimensions = list(dict.fromkeys(filter(None, [x, y, state.size, state.colour])))
     columns = read_columns([each.run for each in pictured.chosen], dimensions)
     return {
-        **_values_context(comparison, pictured, known),
+        **_values_context(
+            comparison, pictured, known, "x", "y", "size", "colour", "log_x", "log_y"
+        ),
         "x": x,
         "y": y,
         "dimensions": [column.label for column in columns],
@@ -160,14 +162,14 @@ def _chosen_axes(comparison: Comparison, known: Dimensions) -> tuple[str, str]:
 
 
 def _values_context(
-    comparison: Comparison, pictured: Pictured, known: Dimensions
+    comparison: Comparison, pictured: Pictured, known: Dimensions, *fields: str
 ) -> dict[str, Any]:
     return {
         "known": known.names,
         "among_count": len(pictured.others),
         "among_at_most": OTHERS_AT_MOST,
         "mistake": pictured.mistake,
-        "hidden_fields": fields_but(comparison, "among", "query"),
+        "hidden_fields": fields_but(comparison, "among", "query", *fields),
     }
 
 

@@ -33,7 +33,7 @@ def test_an_option_and_its_value_share_a_line(runs):
 def test_a_command_line_with_an_open_quotation_is_split_anyway(runs):
     write_values(runs[0], {"monitoring/train/source/arguments": "a 'b"})
 
-    assert parts(runs)["arguments"].left == "a\n'\"'\"'b'"
+    assert parts(runs)["arguments"].left == "a\n''\"'\"'b'"
 
 
 def test_parameters_packages_and_environment_are_lines(runs):

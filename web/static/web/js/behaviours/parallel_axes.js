@@ -54,7 +54,9 @@ class ParallelAxes {
     path.style.setProperty("--line", this.colourOf(run, index))
     if (run.slot === null) path.classList.add("parallel__line--other")
     if (run.slot >= RUN_COLOURS) path.classList.add("parallel__line--dashed")
-    const link = svg("a", { href: run.url, class: "parallel__run" }, [path, title(run.name)])
+    const link = svg("a", { href: run.url, class: "parallel__run", "aria-label": run.name }, [path, title(run.name)])
+    // Nobody wants to pass hundreds of them on the way to the next button.
+    if (run.slot === null) link.setAttribute("tabindex", -1)
     link.addEventListener("pointerenter", () => this.say(index))
     link.addEventListener("focus", () => this.say(index))
     link.addEventListener("pointerleave", () => this.say(null))
