@@ -131,9 +131,7 @@ class CompareState:
             return self.address
         taken = self.slot_of.values()
         free = min(set(range(len(self.runs) + 1)) - set(taken))
-        return self.having(
-            runs=(*self.runs, run_id), slots=_unusual((*taken, free))
-        )
+        return self.having(runs=(*self.runs, run_id), slots=_unusual((*taken, free)))
 
     def with_toggled(self, slot: int) -> str:
         """Hide a run, or show it again."""
@@ -196,7 +194,9 @@ def read_state(query: QueryDict) -> CompareState:
         return wanted if wanted in choices else usual
 
     dimensions = dict.fromkeys(
-        path[:TEXT_LENGTH] for path in map(str.strip, query.getlist("dimension")) if path
+        path[:TEXT_LENGTH]
+        for path in map(str.strip, query.getlist("dimension"))
+        if path
     )
     return CompareState(
         runs=runs,

@@ -43,19 +43,21 @@ def parallel_axis(path: str, label: str, values: Sequence[Value]) -> ParallelAxi
     if low == high:
         room = abs(low) / 10 or 1.0
         low, high = low - room, high + room
-    step = high / (TICKS - 1) - low / (TICKS - 1)
     return ParallelAxis(
         path,
         label,
         low,
         high,
-        tuple(
-            AxisTick(place, _short(place))
-            for place in (low + step * index for index in range(TICKS))
-        ),
+        tuple(AxisTick(place, _short(place)) for place in _places(low, high)),
         tuple(value if isinstance(value, float) else None for value in values),
         tuple(map(_text, values)),
     )
+
+
+def _places(low: float, high: float) -> list[float]:
+    # Each end by its share, because the difference of two huge numbers need not be one.
+    shares = [index / (TICKS - 1) for index in range(TICKS)]
+    return [low * (1 - share) + high * share for share in shares]
 
 
 def _of_words(path: str, label: str, values: Sequence[Value]) -> ParallelAxis:

@@ -65,7 +65,8 @@ class Section:
         """Return the rows one below the other: of a change, first all that is gone."""
         lines: list[UnifiedLine] = []
         for is_same, rows in groupby(self.rows, key=lambda row: row.is_same):
-            lines += _same_lines(rows) if is_same else _changed_lines(list(rows))
+            stretch = list(rows)
+            lines += _same_lines(stretch) if is_same else _changed_lines(stretch)
         return lines
 
 

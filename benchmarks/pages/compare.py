@@ -122,7 +122,9 @@ def main() -> None:
     }
     url = f"http://127.0.0.1:{settings.PORT}"
     cookie = {**session(member), "url": url}
-    address = f"{url}/w/{member.workspace.slug}/{project.slug}/compare?text=train/&runs="
+    address = (
+        f"{url}/w/{member.workspace.slug}/{project.slug}/compare?text=train/&runs="
+    )
     address += ",".join(str(run.id) for run in runs)
     with served(url), sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -178,7 +180,9 @@ def measure(
             page = context.new_page()
             cdp = context.new_cdp_session(page)
             cdp.send("Performance.enable")
-            wanted = address if tab in ("charts",) else address.replace("text=train/&", "")
+            wanted = (
+                address if tab in ("charts",) else address.replace("text=train/&", "")
+            )
             page.goto(f"{wanted}&tab={tab}")
             page.wait_for_function("window.drawnAt !== null", timeout=TIMEOUT_MS)
             metrics = cdp.send("Performance.getMetrics")["metrics"]
@@ -188,7 +192,9 @@ def measure(
         (first, _), *again = visited
         walls, works = zip(*again, strict=True)
         cells = (first, np.median(walls), max(walls), np.median(works))
-        print("|", " | ".join([tab, *(f"{cell:,.0f}" for cell in cells)]), "|", flush=True)
+        print(
+            "|", " | ".join([tab, *(f"{cell:,.0f}" for cell in cells)]), "|", flush=True
+        )
         context.close()
 
 

@@ -17,10 +17,11 @@ def report(member, *jobs, per_example=True):
     project = make_project(member)
     runs = [make_measured_run(project, job) for job in jobs]
     rungs = [
-        WantedRung(str(run.id), note)
-        for run, note in zip(runs, NOTES, strict=False)
+        WantedRung(str(run.id), note) for run, note in zip(runs, NOTES, strict=False)
     ]
-    return report_of(read_ladder(create_ladder(project, "x", rungs)), per_example=per_example)
+    return report_of(
+        read_ladder(create_ladder(project, "x", rungs)), per_example=per_example
+    )
 
 
 def test_says_in_a_sentence_what_the_ladder_came_to(member):

@@ -28,9 +28,12 @@ def test_shows_what_is_gone_before_what_is_new():
 
 
 def test_marks_what_differs_within_a_line():
-    (_, row) = compare_texts("a\nlr = 0.1  # rate", "a\nlr = 0.25  # rate").sections[0].rows
+    (_, row) = (
+        compare_texts("a\nlr = 0.1  # rate", "a\nlr = 0.25  # rate").sections[0].rows
+    )
 
-    assert row.left and row.right
+    assert row.left
+    assert row.right
     assert (row.left.changed, row.right.changed) == ("1", "25")
     assert row.right.before == "lr = 0."
 
@@ -38,13 +41,16 @@ def test_marks_what_differs_within_a_line():
 def test_numbers_the_lines_of_both():
     (*_, row) = compare_texts("a\nc", "a\nb\nc").sections[0].rows
 
-    assert row.left and row.right
+    assert row.left
+    assert row.right
     assert (row.left.number, row.right.number) == (2, 3)
 
 
 def test_folds_what_is_the_same_but_for_some_lines_around_a_change():
     same = [f"line {number}" for number in range(50)]
-    diff = compare_texts("\n".join([*same, "old", *same]), "\n".join([*same, "new", *same]))
+    diff = compare_texts(
+        "\n".join([*same, "old", *same]), "\n".join([*same, "new", *same])
+    )
 
     folds = [(section.is_folded, len(section.rows)) for section in diff.sections]
     assert folds == [(True, 47), (False, 7), (True, 47)]
@@ -80,5 +86,9 @@ def test_both_texts_can_be_put_together_again(left, right):
     def again(sides):
         return [side.before + side.changed + side.after for side in sides if side]
 
-    assert "\n".join(again(row.left for row in rows)) == "\n".join(left).removesuffix("\n")
-    assert "\n".join(again(row.right for row in rows)) == "\n".join(right).removesuffix("\n")
+    assert "\n".join(again(row.left for row in rows)) == "\n".join(left).removesuffix(
+        "\n"
+    )
+    assert "\n".join(again(row.right for row in rows)) == "\n".join(right).removesuffix(
+        "\n"
+    )

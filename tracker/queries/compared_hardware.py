@@ -110,9 +110,7 @@ def _below(measure: str) -> tuple[int, str]:
     return 0, measure
 
 
-def _places(
-    runs: Sequence[Run], align: str, stage: str | None
-) -> dict[int, _Place]:
+def _places(runs: Sequence[Run], align: str, stage: str | None) -> dict[int, _Place]:
     if align == "step":
         return {
             position: place
@@ -139,13 +137,11 @@ def _by_step(run: Run, stage: str) -> _Place | None:
     """Find each moment's step between the steps that were timed before and after it."""
     path = monitoring_path(stage, STEP_SECONDS)
     points = read_thinned(run, [path]).get(path)
-    if points is None or len(points.points) < 2:
+    if points is None or not len(points.points):
         return None
     ordered = points.points.sorted_by_time()
     times, steps = ordered.times / MICROSECONDS, ordered.steps
-    return lambda moments: np.interp(
-        moments, times, steps, left=np.nan, right=np.nan
-    )
+    return lambda moments: np.interp(moments, times, steps, left=np.nan, right=np.nan)
 
 
 def _moved(line: Line, place: _Place | None) -> Line | None:

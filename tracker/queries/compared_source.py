@@ -104,7 +104,9 @@ def _commit(captured: CapturedSource) -> str:
 
 
 def _assignments(values: Mapping[str, Value]) -> str:
-    return "\n".join(f"{name} = {_text(value)}" for name, value in sorted(values.items()))
+    return "\n".join(
+        f"{name} = {_text(value)}" for name, value in sorted(values.items())
+    )
 
 
 def _text(value: Value) -> str:

@@ -78,7 +78,9 @@ def dimensions_of(run_ids: Sequence[UUID]) -> Dimensions:
             continue
         if kind == Kind.FLOAT_SERIES:
             series.add(path)
-        said.setdefault(path, set()).add("nan" if is_nan else value if text is None else text)
+        said.setdefault(path, set()).add(
+            "nan" if is_nan else value if text is None else text
+        )
 
     params = sorted(path for path in said if path.startswith(PARAMS))
     measured = sorted(path for path in said if path.startswith(MONITORING))
@@ -91,7 +93,9 @@ def dimensions_of(run_ids: Sequence[UUID]) -> Dimensions:
     ]
     means = [f"mean({path})" if path in series else path for path in measured]
     differing = [path for path in params if len(said[path]) > 1]
-    telling = sorted(metrics, key=lambda path: (quality_rank(path) is None, importance(path)))
+    telling = sorted(
+        metrics, key=lambda path: (quality_rank(path) is None, importance(path))
+    )
     return Dimensions(
         [*params, *metrics, DURATION, STARTED, *of_series, *means][:PATHS_AT_MOST],
         [*(differing or params)[:SUGGESTED_PARAMS], *telling[:SUGGESTED_METRICS]]

@@ -13,8 +13,8 @@ from tracker.diagnosis.quality import QualityChange, compare_learning
 from tracker.models import Ladder, Rung, State
 from tracker.queries.breakdown import compare_breakdowns
 from tracker.queries.finding_changes import finding_changes
-from tracker.queries.ledgers import run_ledger
 from tracker.queries.ladder_runs import MeasuredRun, measure_runs
+from tracker.queries.ledgers import run_ledger
 from tracker.queries.promises import LeftGain, left_gain, outcome_of, prediction_of
 from tracker.queries.run import may_go_on
 from tracker.queries.rungs import (

@@ -71,9 +71,7 @@ def compared_hardware_figure(
 def _row(kind: Kind, runs: Sequence[MeasuredRun]) -> Row | None:
     """Take the first measure of a kind that any run has: lines of one row compare."""
     for pattern in kind.measures:
-        found = {
-            run.slot: lines for run in runs if (lines := _lines(run, pattern))
-        }
+        found = {run.slot: lines for run in runs if (lines := _lines(run, pattern))}
         if found:
             return _of_measure(kind, pattern, runs, found)
     return None

@@ -16,7 +16,11 @@ USUAL_SIZE, SMALLEST, LARGEST = 11.0, 7.0, 34.0
 OTHERS_SIZE = 7.0
 LONGEST_TITLE = 60
 # Where colours tell a number: from calm to loud, the same in both themes.
-SCALE = [[0.0, "var(--scale-low)"], [0.5, "var(--scale-middle)"], [1.0, "var(--scale-high)"]]
+SCALE = [
+    [0.0, "var(--scale-low)"],
+    [0.5, "var(--scale-middle)"],
+    [1.0, "var(--scale-high)"],
+]
 OTHERS_COLOUR = "color-mix(in srgb, var(--color-line-strong) 55%, transparent)"
 
 Value = float | str | None
@@ -70,8 +74,8 @@ def scatter_figure(
         (chosen, sizes[len(others) :]),
     ):
         if group:
-            marker = _marker(group, marker_sizes, colour, by_number=by_number)
-            traces.append(_trace(group, marker, hover, x, y))
+            marker = _marker(group, marker_sizes, by_number=by_number)
+            traces.append(_trace(group, marker, hover))
     more: Layout = {"coloraxis": _colour_axis(colour)} if by_number else {}
     return {
         "data": traces,
@@ -94,9 +98,7 @@ def _fits_log(run: ScatterRun, x: Dimension, y: Dimension) -> bool:
     )
 
 
-def _trace(
-    runs: Sequence[ScatterRun], marker: Trace, hover: str, x: Dimension, y: Dimension
-) -> Trace:
+def _trace(runs: Sequence[ScatterRun], marker: Trace, hover: str) -> Trace:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -115,13 +117,15 @@ def _trace(
 def _marker(
     runs: Sequence[ScatterRun],
     sizes: Sequence[float],
-    colour: Dimension,
     *,
     by_number: bool,
 ) -> Trace:
     are_others = runs[0].slot is None
     marker: Trace = {
-        "size": [OTHERS_SIZE if are_others and not size else size or USUAL_SIZE for size in sizes],
+        "size": [
+            OTHERS_SIZE if are_others and not size else size or USUAL_SIZE
+            for size in sizes
+        ],
         "opacity": 0.9,
         "line": {"width": 1, "color": "var(--color-surface)"},
         "symbol": [_symbol(run.slot) for run in runs],

@@ -94,9 +94,7 @@ def compare_hardware(
                 if found.position == position
             ],
         )
-        for position, (run, slot) in enumerate(
-            zip(runs, comparison.slots, strict=True)
-        )
+        for position, (run, slot) in enumerate(zip(runs, comparison.slots, strict=True))
     ]
     figure = compared_hardware_figure(
         measured, group, align=state.align, is_narrow=is_narrow(request)

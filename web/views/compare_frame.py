@@ -78,9 +78,7 @@ class Comparison:
         return any(may_go_on(run) for run in self.runs)
 
 
-def read_comparison(
-    request: PageRequest, workspace: str, project: str
-) -> Comparison:
+def read_comparison(request: PageRequest, workspace: str, project: str) -> Comparison:
     found = readable_project(request.actor, workspace, project)
     state = read_state(request.GET)
     runs = runs_of(found, list(state.runs))

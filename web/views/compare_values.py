@@ -109,9 +109,7 @@ def scatter_context(comparison: Comparison) -> dict[str, Any]:
         "y": y,
         "dimensions": [column.label for column in columns],
         "figure_query": state.having(x=x, y=y),
-        "address_swapped": state.having(
-            x=y, y=x, log_x=state.log_y, log_y=state.log_x
-        ),
+        "address_swapped": state.having(x=y, y=x, log_x=state.log_y, log_y=state.log_x),
         "rows": _value_rows(Pictured(pictured.chosen, []), columns),
     }
 

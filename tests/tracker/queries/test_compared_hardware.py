@@ -57,6 +57,8 @@ def test_readings_lie_between_the_steps_around_them(runs):
         times=times,
     )
 
-    (line,) = [each for each in lines(runs, "step") if each.measured.measure == "job/cpu_cores"]
+    (line,) = [
+        each for each in lines(runs, "step") if each.measured.measure == "job/cpu_cores"
+    ]
 
     assert line.measured.line.x.tolist() == [5.0, 10.0, 15.0, 20.0]

@@ -55,7 +55,12 @@ def test_of_a_series_the_last_the_least_the_largest_and_the_mean(runs):
 
     found = {
         name: values(runs, name)
-        for name in ("train/loss", "min(train/loss)", "max(train/loss)", "mean(train/loss)")
+        for name in (
+            "train/loss",
+            "min(train/loss)",
+            "max(train/loss)",
+            "mean(train/loss)",
+        )
     }
 
     assert [each[0] for each in found.values()] == [2.0, 1.0, 3.0, 2.0]

@@ -256,7 +256,9 @@ def test_a_window_on_an_axis_keeps_the_runs_within(visit, ada, runs):
     expect(page.locator(".parallel__run--pale")).to_have_count(1)
     assert "brush=" in page.url
     page.get_by_role("link", name="Compare only these 2").click()
-    expect(page.get_by_role("list", name="Compared runs").get_by_role("listitem")).to_have_count(2)
+    expect(
+        page.get_by_role("list", name="Compared runs").get_by_role("listitem")
+    ).to_have_count(2)
 
 
 def test_axes_are_dragged_and_windows_drawn_by_a_pointer(visit, ada, runs):

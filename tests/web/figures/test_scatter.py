@@ -15,7 +15,7 @@ def run(name: str, slot: int | None, x, y, **fields) -> ScatterRun:
 def figure_of(*runs, x="lr", y="loss", size="", colour="", **log):
     figure = scatter_figure(
         runs,
-        x=Dimension(x, **{"is_log": log.get("log_x", False)}),
+        x=Dimension(x, is_log=log.get("log_x", False)),
         y=Dimension(y),
         size=Dimension(size),
         colour=Dimension(colour),

@@ -62,7 +62,10 @@ def test_each_run_has_its_colour_and_a_way_to_remove_it(get, runs):
     page = text(get(*runs))
 
     assert re.findall(r"run-colour--(\d)", page) == ["0", "1"]
-    assert f'href="/w/ada-workspace/vision/compare?runs={runs[1].id}&amp;colours=1"' in page
+    assert (
+        f'href="/w/ada-workspace/vision/compare?runs={runs[1].id}&amp;colours=1"'
+        in page
+    )
 
 
 @pytest.mark.parametrize(
@@ -345,9 +348,7 @@ def test_says_how_to_go_on_when_all_are_hidden(get, runs):
 def test_a_run_keeps_its_colour_when_another_leaves(get, runs):
     write_series(runs[1], "train/loss", [2.0, 1.0])
 
-    figure = get(
-        runs[1], name="compare-figure", path="train/loss", colours="7"
-    ).json()
+    figure = get(runs[1], name="compare-figure", path="train/loss", colours="7").json()
 
     assert figure["data"][0]["line"]["color"] == "var(--run-7)"
 
@@ -372,7 +373,9 @@ def test_smoothing_and_logarithm_are_part_of_the_address(get, runs):
 
 def test_compares_what_two_runs_were_made_from(get, runs):
     for run, lr in zip(runs, (0.1, 0.2), strict=True):
-        write_values(run, {"params/lr": lr, "monitoring/train/source/text": f"a\nlr={lr}\nb"})
+        write_values(
+            run, {"params/lr": lr, "monitoring/train/source/text": f"a\nlr={lr}\nb"}
+        )
     write_values(runs[1], {"monitoring/train/packages/list": "numpy==2.0"})
 
     page = text(get(*runs, tab="source"))
@@ -441,11 +444,14 @@ def test_hardware_of_runs_lies_on_one_axis(get, project, align):
     rows = {trace["name"] for trace in figure["data"]}
     assert rows == {"baseline", "decoded"}
     title = figure["layout"]["xaxis"]["title"]["text"]
-    assert title == {
-        "run": "seconds since the run began",
-        "stage": "seconds since the stage began",
-        "step": "step",
-    }[align]
+    assert (
+        title
+        == {
+            "run": "seconds since the run began",
+            "stage": "seconds since the stage began",
+            "step": "step",
+        }[align]
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,14 @@ import re
 import pytest
 from django.urls import reverse
 
-from tests.builders import START, make_member, make_project, make_run, write_tags, write_values
+from tests.builders import (
+    START,
+    make_member,
+    make_project,
+    make_run,
+    write_tags,
+    write_values,
+)
 from tests.ladder_runs import DEMO, NOTES, Job, make_measured_run
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.prices import set_price
