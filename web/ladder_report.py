@@ -87,14 +87,16 @@ def sentence_of(ladder: LadderView) -> str:
     if climb is None:
         return "Nothing can be compared with the baseline yet."
     changes = "one change" if count == 1 else f"{count} changes"
-    change = climb.change
+    change, baseline = climb.change, "the baseline"
+    if climb.from_label != "baseline":
+        baseline += f" “{climb.from_label}”"
     if change.verdict is Verdict.SAME:
-        said = f"After {changes}, “{climb.to_label}” is about as fast as the baseline"
-        return f"{said} “{climb.from_label}”."
+        said = f"After {changes}, “{climb.to_label}” is about as fast as {baseline}"
+        return f"{said}."
     times = number(float(f"{change.ratio:.2g}"))
     said = (
-        f"After {changes}, “{climb.to_label}” does {times} times the work of the"
-        f" baseline “{climb.from_label}” in the same time"
+        f"After {changes}, “{climb.to_label}” does {times} times the work of"
+        f" {baseline} in the same time"
     )
     if climb.biggest is not None and count > 1:
         said += f"; most of it came from “{climb.biggest_label}”"

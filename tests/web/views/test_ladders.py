@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from django.urls import reverse
@@ -18,7 +19,7 @@ from tests.builders import (
 from tests.ladder_runs import DEMO, NOTES, Job, make_measured_run
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.prices import set_price
-from tracker.models import Diagnosis, Ladder, Role
+from tracker.models import Diagnosis, Ladder, Role, Run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -117,7 +118,7 @@ def test_a_run_too_short_to_judge_says_so(visitor, project):
     page = page_of(visitor, ladder_of(project, *runs))
 
     assert "not enough steady steps to judge" in page
-    assert "No rung can be compared with the baseline yet" in page
+    assert "Nothing can be compared with the baseline yet" in page
 
 
 def test_unknown_is_a_dash_never_zero(visitor, ladder):
@@ -338,9 +339,11 @@ def test_the_same_runs_make_a_ladder_of_another_name(visitor, made, runs):
 
 
 def test_runs_of_a_tag_are_ordered_by_their_start(visitor, made, project):
-    for name, start in (("late", 2_000_000), ("early", 1_000_000)):
-        run = make_run(project, name, "finished", started_at=START + start)
+    for name, start in (("late", 2), ("early", 1)):
+        run = make_run(project, name, "finished")
         write_tags(run, "sweep")
+        moment = datetime(2026, 1, start, tzinfo=UTC)
+        Run.objects.filter(id=run.id).update(started_at=moment)
     make_run(project, "untagged", "finished")
 
     response = visitor.post(made, {"tag": "sweep"})
