@@ -116,10 +116,9 @@ class CompareState:
             runs=tuple(kept),
             slots=_unusual(slots),
             hidden=tuple(slot for slot in self.hidden if slot in slots),
-            **{
-                name: run if (run := getattr(self, name)) in kept else None
-                for name in ("reference", "left", "right")
-            },
+            reference=_among(self.reference, kept),
+            left=_among(self.left, kept),
+            right=_among(self.right, kept),
         )
 
     def without(self, run_id: UUID) -> str:
@@ -277,6 +276,10 @@ def _read_brushes(texts: Iterable[str]) -> Iterator[Brush]:
             continue
         if math.isfinite(low) and math.isfinite(high) and low <= high:
             yield Brush(parts[2][:TEXT_LENGTH], low, high)
+
+
+def _among(run_id: UUID | None, run_ids: Collection[UUID]) -> UUID | None:
+    return run_id if run_id in run_ids else None
 
 
 def _unusual(slots: tuple[int, ...]) -> tuple[int, ...]:

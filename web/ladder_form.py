@@ -63,8 +63,8 @@ def read_form(posted: QueryDict, project: Any) -> LadderForm:
         return replace(form, is_ready=True)
     if button == BY_TIME:
         order = by_time(project.id, [row.run_id for row in form.rows])
-        rows = sorted(form.rows, key=lambda row: order.index(row.run_id))
-        return replace(form, rows=tuple(rows))
+        ordered = sorted(form.rows, key=lambda row: order.index(row.run_id))
+        return replace(form, rows=tuple(ordered))
     return replace(form, rows=moved(form.rows, as_id(run), button))
 
 

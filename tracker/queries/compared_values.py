@@ -109,6 +109,7 @@ def read_columns(runs: Sequence[Run], dimensions: Sequence[str]) -> list[Column]
     values = attribute_values([run.id for run in runs], set(paths.values()))
     last_start = max((run.started_at for run in runs if run.started_at), default=None)
     columns = []
+    found: list[float | str | None]
     for dimension in dimensions:
         if dimension == DURATION:
             found = [_duration(run) for run in runs]
