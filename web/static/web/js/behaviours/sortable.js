@@ -4,6 +4,8 @@
 //
 // Items hold [data-part="handle"], and a number in [data-part="number"].
 
+const ENDS = ["pointerup", "pointercancel"]
+
 export default function sortable(list) {
   for (const handle of list.querySelectorAll('[data-part="handle"]')) {
     handle.hidden = false
@@ -28,7 +30,6 @@ function drag(list, handle, event) {
   event.preventDefault()
   const item = handle.closest("li")
   item.dataset.dragged = "true"
-  handle.setPointerCapture(event.pointerId)
 
   const follow = ({ clientY }) => {
     const others = [...list.children].filter((other) => other !== item)
@@ -37,12 +38,12 @@ function drag(list, handle, event) {
   }
   const end = () => {
     delete item.dataset.dragged
-    handle.removeEventListener("pointermove", follow)
+    document.removeEventListener("pointermove", follow)
+    for (const name of ENDS) document.removeEventListener(name, end)
   }
-  handle.addEventListener("pointermove", follow)
-  for (const name of ["pointerup", "pointercancel"]) {
-    handle.addEventListener(name, end, { once: true })
-  }
+  // On the document: an element that is moved within it loses the pointer.
+  document.addEventListener("pointermove", follow)
+  for (const name of ENDS) document.addEventListener(name, end)
 }
 
 function middle(element) {
