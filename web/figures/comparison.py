@@ -10,6 +10,9 @@ from web.figures.traces import RUN_COLOURS, Figure
 
 # A box with a row for each of more lines is higher than the chart, and cut off.
 MOST_HOVERED_TOGETHER = 8
+# Bands of more runs lie over each other and hide the lines; hover still tells them. They
+# would also double what the browser has to draw.
+MOST_WITH_BANDS = 5
 
 
 def overlay_figure(
@@ -32,6 +35,10 @@ def overlay_figure(
         legend=True,
     )
     figure["layout"]["showlegend"] = False
+    if len(lines) > MOST_WITH_BANDS:
+        figure["data"] = [
+            trace for trace in figure["data"] if trace.get("fill") != "toself"
+        ]
     # Colours repeat after the last; a second round of runs is dashed.
     second_round = {
         str(line.position) for line in lines if line.position >= RUN_COLOURS
