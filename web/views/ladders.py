@@ -54,8 +54,8 @@ from web.ladder_report import report_of, sentence_of
 from web.ladder_summary import summary_of
 from web.rung_cards import cards_of, legend_of
 from web.session import PageRequest, signed_in
-from web.toasts import tell
 from web.snippets import ladder as ladder_snippet
+from web.toasts import tell
 from web.views.figures import figure_response
 
 EXAMPLE, STEP = "example", "step"
