@@ -1,7 +1,9 @@
-"""What a comparison shows, as its address says it: runs, reference, tab, axis."""
+"""What a comparison shows, as its address says it: runs, colours, tab, options."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 from uuid import UUID
@@ -13,76 +15,225 @@ from tracker.queries.comparison import RUNS_AT_MOST
 TABS = {
     "charts": "Charts",
     "table": "Side by side",
-    "diagnoses": "Diagnoses",
+    "source": "Source",
+    "parallel": "Parallel coordinates",
+    "scatter": "Scatter",
+    "hardware": "Hardware",
+    "findings": "Findings",
 }
 AXES = {"step": "Step", "relative": "Relative time", "time": "Time"}
-FILTER_LENGTH = 1_024
+ALIGNMENTS = {
+    "run": "Since the run began",
+    "stage": "Since the stage began",
+    "step": "By step",
+}
+VIEWS = {"unified": "Unified", "split": "Side by side"}
+SMOOTHINGS = (0.0, 0.3, 0.6, 0.8, 0.9, 0.97)
+
+TEXT_LENGTH = 2_048
+DIMENSIONS_AT_MOST = 12
 # Of a text that is no run's id, this much is repeated to the reader.
 SHOWN_OF_UNKNOWN = 40
+_BRUSH_PARTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Brush:
+    """A stretch of an axis of parallel coordinates; runs outside are shown pale."""
+
+    path: str
+    low: float
+    high: float
+
+    @property
+    def text(self) -> str:
+        return f"{self.low:.12g}:{self.high:.12g}:{self.path}"
 
 
 @dataclass(frozen=True, slots=True)
 class CompareState:
-    """Every part has a default, so that any address shows something."""
+    """Every part has a default, so that any address shows something.
+
+    A slot is a run's place among the colours. It stays with the run when others leave,
+    so that nobody has to learn the colours anew.
+    """
 
     runs: tuple[UUID, ...] = ()
+    slots: tuple[int, ...] = ()  # as the runs; empty: their positions
+    hidden: tuple[int, ...] = ()  # slots of runs that are listed and not drawn
     reference: UUID | None = None
     tab: str = "charts"
     axis: str = "step"
+    smoothing: float = 0.0
+    log: bool = False
     everything: bool = False  # rows that do not differ, too
-    text: str = ""  # part of the paths to chart
+    text: str = ""  # part of the paths to show
+    left: UUID | None = None  # the two runs whose source is compared
+    right: UUID | None = None
+    view: str = "unified"
+    stage: str = ""
+    align: str = "run"
+    group: str = ""  # of hardware
+    dimensions: tuple[str, ...] = ()  # axes of parallel coordinates
+    brushes: tuple[Brush, ...] = ()
+    colour: str = ""
+    x: str = ""
+    y: str = ""
+    size: str = ""
+    log_x: bool = False
+    log_y: bool = False
+    among: bool = False  # beside all runs of the project
+    query: str = ""  # of those, the ones it finds
     unreadable: tuple[str, ...] = ()  # what `runs` holds and is no id
     left_out: int = 0  # runs beyond the most that can be told apart
 
     @property
-    def query(self) -> str:
-        wanted = {
-            "runs": ",".join(map(str, self.runs)),
-            "reference": str(self.reference or ""),
-            "tab": self.tab if self.tab != "charts" else "",
-            "axis": self.axis if self.axis != "step" else "",
-            "rows": "all" if self.everything else "",
-            "text": self.text,
-        }
-        return urlencode({name: value for name, value in wanted.items() if value})
+    def address(self) -> str:
+        """Return the query of a link to this; what is usual is left out."""
+        return urlencode(list(self._parameters()))
+
+    @property
+    def parameters(self) -> list[tuple[str, str]]:
+        """Return the same as pairs, for the hidden fields of a form."""
+        return list(self._parameters())
+
+    @property
+    def slot_of(self) -> dict[UUID, int]:
+        slots = self.slots or tuple(range(len(self.runs)))
+        return dict(zip(self.runs, slots, strict=True))
 
     def having(self, **changes: object) -> str:
-        """Return the query of the same comparison with something changed."""
-        return replace(self, **changes).query  # type: ignore[arg-type]  # names are ours
+        """Return the address of the same comparison with something changed."""
+        return replace(self, **changes).address  # type: ignore[arg-type]  # names are ours
 
-    def without(self, run_id: UUID) -> str:
-        return self.having(
-            runs=tuple(run for run in self.runs if run != run_id),
-            reference=None if self.reference == run_id else self.reference,
+    def of_only(self, run_ids: Collection[UUID]) -> CompareState:
+        """Return the same without the other runs; each keeps its colour."""
+        slot_of = self.slot_of
+        kept = [run for run in self.runs if run in run_ids]
+        slots = tuple(slot_of[run] for run in kept)
+        return replace(
+            self,
+            runs=tuple(kept),
+            slots=_unusual(slots),
+            hidden=tuple(slot for slot in self.hidden if slot in slots),
+            reference=_among(self.reference, kept),
+            left=_among(self.left, kept),
+            right=_among(self.right, kept),
         )
 
+    def without(self, run_id: UUID) -> str:
+        return self.of_only([run for run in self.runs if run != run_id]).address
+
     def along_with(self, run_id: UUID) -> str:
-        return self.having(runs=tuple(dict.fromkeys([*self.runs, run_id])))
+        """Add a run in the first colour that is free."""
+        if run_id in self.runs:
+            return self.address
+        taken = self.slot_of.values()
+        free = min(set(range(len(self.runs) + 1)) - set(taken))
+        return self.having(runs=(*self.runs, run_id), slots=_unusual((*taken, free)))
+
+    def with_toggled(self, slot: int) -> str:
+        """Hide a run, or show it again."""
+        others = [each for each in self.hidden if each != slot]
+        hidden = others if slot in self.hidden else [*others, slot]
+        return self.having(hidden=tuple(sorted(hidden)))
+
+    def _parameters(self) -> Iterator[tuple[str, str]]:
+        usual = CompareState()
+        for name, value in (
+            ("runs", ",".join(map(str, self.runs))),
+            ("colours", ".".join(map(str, self.slots))),
+            ("hidden", ".".join(map(str, self.hidden))),
+            ("reference", str(self.reference or "")),
+            ("tab", _unless(self.tab, usual.tab)),
+            ("axis", _unless(self.axis, usual.axis)),
+            ("smoothing", f"{self.smoothing:g}" if self.smoothing else ""),
+            ("log", "1" if self.log else ""),
+            ("rows", "all" if self.everything else ""),
+            ("text", self.text),
+            ("left", str(self.left or "")),
+            ("right", str(self.right or "")),
+            ("view", _unless(self.view, usual.view)),
+            ("stage", self.stage),
+            ("align", _unless(self.align, usual.align)),
+            ("group", self.group),
+            *(("dimension", path) for path in self.dimensions),
+            *(("brush", brush.text) for brush in self.brushes),
+            ("colour", self.colour),
+            ("x", self.x),
+            ("y", self.y),
+            ("size", self.size),
+            ("log_x", "1" if self.log_x else ""),
+            ("log_y", "1" if self.log_y else ""),
+            ("among", "1" if self.among else ""),
+            ("query", self.query),
+        ):
+            if value:
+                yield name, value
 
 
 def read_state(query: QueryDict) -> CompareState:
     """Read an address; what cannot be meant is left at its default or named."""
-    ids: list[UUID] = []
-    unreadable: list[str] = []
-    for text in filter(None, map(str.strip, query.get("runs", "").split(","))):
-        run_id = as_id(text)
-        if run_id is None:
-            unreadable.append(text[:SHOWN_OF_UNKNOWN])
-        elif run_id not in ids:
-            ids.append(run_id)
+    ids, unreadable = _read_ids(query.get("runs", ""))
+    runs = tuple(ids[:RUNS_AT_MOST])
+    slots = _read_slots(query.get("colours", ""))
+    if not len(slots) == len(set(slots)) == len(runs):
+        slots = ()
+    known = set(slots or range(len(runs)))
 
-    reference = as_id(query.get("reference", ""))
-    tab, axis = query.get("tab", ""), query.get("axis", "")
+    def run(name: str) -> UUID | None:
+        found = as_id(query.get(name, ""))
+        return found if found in runs else None
+
+    def text(name: str) -> str:
+        return query.get(name, "").strip()[:TEXT_LENGTH]
+
+    def choice(name: str, choices: Iterable[str], usual: str) -> str:
+        wanted = query.get(name, "")
+        return wanted if wanted in choices else usual
+
+    dimensions = dict.fromkeys(
+        path[:TEXT_LENGTH]
+        for path in map(str.strip, query.getlist("dimension"))
+        if path
+    )
     return CompareState(
-        runs=tuple(ids[:RUNS_AT_MOST]),
-        reference=reference if reference in ids[:RUNS_AT_MOST] else None,
-        tab=tab if tab in TABS else "charts",
-        axis=axis if axis in AXES else "step",
+        runs=runs,
+        slots=_unusual(slots),
+        hidden=tuple(
+            sorted({s for s in _read_slots(query.get("hidden", "")) if s in known})
+        ),
+        reference=run("reference"),
+        tab=choice("tab", TABS, "charts"),
+        axis=choice("axis", AXES, "step"),
+        smoothing=_read_smoothing(query.get("smoothing", "")),
+        log=query.get("log") == "1",
         everything=query.get("rows") == "all",
-        text=query.get("text", "").strip()[:FILTER_LENGTH],
+        text=text("text"),
+        left=run("left"),
+        right=run("right"),
+        view=choice("view", VIEWS, "unified"),
+        stage=text("stage"),
+        align=choice("align", ALIGNMENTS, "run"),
+        group=text("group"),
+        dimensions=tuple(dimensions)[:DIMENSIONS_AT_MOST],
+        brushes=tuple(_read_brushes(query.getlist("brush"))),
+        colour=text("colour"),
+        x=text("x"),
+        y=text("y"),
+        size=text("size"),
+        log_x=query.get("log_x") == "1",
+        log_y=query.get("log_y") == "1",
+        among=query.get("among") == "1",
+        query=text("query"),
         unreadable=tuple(unreadable[:RUNS_AT_MOST]),
         left_out=max(0, len(ids) - RUNS_AT_MOST),
     )
+
+
+def read_ids(text: str) -> list[UUID]:
+    """Return the ids in a list with commas, each once; what is none is left out."""
+    return _read_ids(text)[0]
 
 
 def as_id(text: str) -> UUID | None:
@@ -90,3 +241,50 @@ def as_id(text: str) -> UUID | None:
         return UUID(text)
     except ValueError:
         return None
+
+
+def _read_ids(text: str) -> tuple[list[UUID], list[str]]:
+    ids: list[UUID] = []
+    unreadable: list[str] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        run_id = as_id(part)
+        if run_id is None:
+            unreadable.append(part[:SHOWN_OF_UNKNOWN])
+        elif run_id not in ids:
+            ids.append(run_id)
+    return ids, unreadable
+
+
+def _read_slots(text: str) -> tuple[int, ...]:
+    allowed = {str(slot): slot for slot in range(RUNS_AT_MOST)}
+    return tuple(allowed[part] for part in text.split(".") if part in allowed)
+
+
+def _read_smoothing(text: str) -> float:
+    allowed = {f"{weight:g}": weight for weight in SMOOTHINGS}
+    return allowed.get(text, 0.0)
+
+
+def _read_brushes(texts: Iterable[str]) -> Iterator[Brush]:
+    for text in list(texts)[:DIMENSIONS_AT_MOST]:
+        parts = text.split(":", _BRUSH_PARTS - 1)
+        if len(parts) != _BRUSH_PARTS:
+            continue
+        try:
+            low, high = float(parts[0]), float(parts[1])
+        except ValueError:
+            continue
+        if math.isfinite(low) and math.isfinite(high) and low <= high:
+            yield Brush(parts[2][:TEXT_LENGTH], low, high)
+
+
+def _among(run_id: UUID | None, run_ids: Collection[UUID]) -> UUID | None:
+    return run_id if run_id in run_ids else None
+
+
+def _unusual(slots: tuple[int, ...]) -> tuple[int, ...]:
+    return () if slots == tuple(range(len(slots))) else slots
+
+
+def _unless(value: str, usual: str) -> str:
+    return "" if value == usual else value

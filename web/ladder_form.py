@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 from uuid import UUID
 
@@ -12,10 +13,13 @@ from django.http import QueryDict
 from tracker.access import runs_of
 from tracker.actions.ladders import RUNGS_AT_MOST, WantedRung
 from tracker.queries.comparison import find_runs, run_named
-from web.compare_state import as_id
+from tracker.queries.ladder_candidates import by_time, runs_with_tag
+from web.compare_state import as_id, read_ids
 
-SAVE = "save"
+SAVE, BY_TIME = "save", "by-time"
 SUGGESTIONS = 30
+# Of a run's name in the name of a ladder.
+LONGEST_END = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,8 @@ class LadderForm:
 # Any: a row of the projects table, which pages do not import.
 def read_form(posted: QueryDict, project: Any) -> LadderForm:
     """Read the form, and do what the pressed button says to its rows."""
-    pairs = zip(posted.getlist("run"), posted.getlist("note"), strict=False)
+    # Whoever only names runs has no notes yet.
+    pairs = zip_longest(posted.getlist("run"), posted.getlist("note"), fillvalue="")
     wanted = [(run_id, note) for text, note in pairs if (run_id := as_id(text))]
     rows = rows_of(project, wanted[:RUNGS_AT_MOST])
     form = LadderForm(name=posted.get("name", ""), rows=rows)
@@ -56,7 +61,46 @@ def read_form(posted: QueryDict, project: Any) -> LadderForm:
         return _with_run(form, posted.get("add", "").strip(), project)
     if button == SAVE:
         return replace(form, is_ready=True)
+    if button == BY_TIME:
+        order = by_time(project.id, [row.run_id for row in form.rows])
+        ordered = sorted(form.rows, key=lambda row: order.index(row.run_id))
+        return replace(form, rows=tuple(ordered))
     return replace(form, rows=moved(form.rows, as_id(run), button))
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The runs a ladder begins with; `left_out` are beyond the most it may have."""
+
+    run_ids: list[UUID]
+    name: str = ""
+    left_out: int = 0
+
+
+def read_start(asked: QueryDict, project: Any) -> Start:
+    """Read which runs are meant: those of a tag, or those named by `runs` or `run`."""
+    if tag := asked.get("tag", "").strip():
+        ids, left_out = runs_with_tag(project.id, tag, limit=RUNGS_AT_MOST)
+        return Start(ids, tag, left_out)
+    ids = read_ids(",".join([*asked.getlist("runs"), *asked.getlist("run")]))
+    left_out = max(0, len(ids) - RUNGS_AT_MOST)
+    ids = ids[:RUNGS_AT_MOST]
+    return Start(
+        by_time(project.id, ids) if asked.get("order") == "time" else ids,
+        left_out=left_out,
+    )
+
+
+def usual_name(rows: Sequence[FormRow]) -> str:
+    """Name a ladder by its two ends."""
+    if not rows:
+        return ""
+    first, last = (_shortened(row.run_name) for row in (rows[0], rows[-1]))
+    return first if len(rows) == 1 else f"{first} to {last}"
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_END else f"{name[: LONGEST_END - 1]}…"
 
 
 def rows_of(project: Any, wanted: Sequence[tuple[UUID, str]]) -> tuple[FormRow, ...]:

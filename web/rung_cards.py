@@ -12,13 +12,16 @@ from tracker.queries.promises import Outcome
 from tracker.queries.rungs import RungView, ValueChange
 from tracker.queries.verdicts import Change, Materiality, Verdict
 from web.cells import change_text, value_text
-from web.figures.ladder import part_colours
+from web.figures.ladder import part_colours, shown_name
 from web.step_figures import StepFigures
 from web.templatetags.format import UNKNOWN, duration, number, percent
+from web.templatetags.ledger import money
 from web.templatetags.quantities import factor
+from web.utilisation_strip import ShownStrip, shown_strip
 
 NO_GPU, UNKNOWN_GPU = "no GPU", "unknown"
 BAR_LENGTH = 100
+HOUR, MILLION = 3_600.0, 1e6
 ICONS = {
     Verdict.FASTER: "trending-up",
     Verdict.SLOWER: "trending-down",
@@ -151,6 +154,32 @@ class RungCard:
         return duration(self.rung.total_seconds)
 
     @property
+    def strips(self) -> list[ShownStrip]:
+        busy = self.rung.utilisation
+        strips = (shown_strip("GPU", busy.gpu), shown_strip("CPU", busy.cpu))
+        return [strip for strip in strips if strip is not None]
+
+    @property
+    def cost(self) -> str:
+        """Return what the run cost; "" without a price, or without a GPU."""
+        ledger = self.rung.ledger
+        if ledger is None or ledger.money is None:
+            return ""
+        return money(ledger.money, ledger.currency)
+
+    @property
+    def cost_of_million(self) -> str:
+        """Say what a million examples cost at the pace of the steady part."""
+        ledger, step = self.rung.ledger, self.rung.breakdown
+        if ledger is None or ledger.money is None or not ledger.seconds:
+            return ""
+        if step is None or not step.examples_per_second or not self.rung.gpu_count:
+            return ""
+        of_a_second = ledger.money / ledger.seconds * self.rung.gpu_count
+        amount = MILLION * of_a_second / step.examples_per_second
+        return f"{money(amount, ledger.currency)} for a million examples"
+
+    @property
     def against_previous(self) -> ShownVerdict:
         return shown_verdict(self.rung.against_previous, self.rung.why_no_change)
 
@@ -242,7 +271,7 @@ def legend_of(ladder: LadderView) -> list[tuple[str, str]]:
     steps = [rung.breakdown for rung in ladder.rungs if rung.breakdown is not None]
     bars = [[(part.name, part.seconds) for part in step.parts] for step in steps]
     return [
-        (name, colour.removeprefix("var(--part-").removesuffix(")"))
+        (shown_name(name), colour.removeprefix("var(--part-").removesuffix(")"))
         for name, colour in part_colours(bars)
     ]
 

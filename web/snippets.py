@@ -11,6 +11,23 @@ run = agent.init("my-first-run", project={project})
 run["train/loss"].append(0.42)
 run.finish()"""
 
+TWO_RUNS = """\
+import agent
+
+for workers in (0, 4):
+    run = agent.init(f"workers-{{workers}}", project={project}, stage="train")
+    run["params/workers"] = workers
+    for batch in run.loader(loader):  # your loader; this line times every step
+        ...
+    run.finish()"""
+
+LADDER = """\
+curl {url}/api/v1/projects/{workspace}/{project}/ladders \\
+  -H "Authorization: Bearer $SEAMARK_TOKEN" -H "Content-Type: application/json" \\
+  -d '{{"name": "faster", "rungs": [
+        {{"run": "baseline", "note": "as it was"}},
+        {{"run": "workers-4", "note": "four loader processes"}}]}}'"""
+
 FIRST_FILES = """\
 run["model/best"].upload("best.pt")
 run["plots/confusion"].upload(figure)
@@ -30,6 +47,14 @@ def start_elsewhere(url: str, token: str) -> str:
     return (
         f"pip install .  # in a checkout of Seamark\n{environment(url, token or TOKEN)}"
     )
+
+
+def two_runs(project: str) -> str:
+    return TWO_RUNS.format(project=json.dumps(project))
+
+
+def ladder(url: str, workspace: str, project: str) -> str:
+    return LADDER.format(url=url, workspace=workspace, project=project)
 
 
 def environment(url: str, token: str) -> str:

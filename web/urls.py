@@ -8,6 +8,8 @@ from web.views import (
     account,
     alerts,
     compare,
+    compare_figures,
+    compare_values,
     figures,
     findings,
     gpu_hours,
@@ -130,8 +132,18 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("w/<str:workspace>/<str:project>/compare", compare.compare, name="compare"),
     path(
         "w/<str:workspace>/<str:project>/compare/figure",
-        compare.compare_figure,
+        compare_figures.compare_figure,
         name="compare-figure",
+    ),
+    path(
+        "w/<str:workspace>/<str:project>/compare/scatter",
+        compare_values.compare_scatter,
+        name="compare-scatter",
+    ),
+    path(
+        "w/<str:workspace>/<str:project>/compare/hardware",
+        compare_figures.compare_hardware,
+        name="compare-hardware",
     ),
     path(
         "w/<str:workspace>/<str:project>/compare/table",
@@ -179,9 +191,20 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="rule-settings",
     ),
     path("w/<str:workspace>/<str:project>/ladders/", ladders.ladders, name="ladders"),
+    path(
+        "w/<str:workspace>/<str:project>/ladders/make",
+        ladders.make,
+        name="ladder-make",
+    ),
     path("ladders/<uuid:ladder_id>/", ladders.ladder, name="ladder"),
     path(
         "ladders/<uuid:ladder_id>/figure", ladders.ladder_figure, name="ladder-figure"
+    ),
+    path("ladders/<uuid:ladder_id>/report", ladders.report, name="ladder-report"),
+    path(
+        "ladders/<uuid:ladder_id>/notes/<uuid:run_id>",
+        ladders.note,
+        name="ladder-note",
     ),
     path("ladders/<uuid:ladder_id>/edit", ladders.edit, name="ladder-edit"),
     path("ladders/<uuid:ladder_id>/delete", ladders.delete, name="ladder-delete"),

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.http import QueryDict
 
-from web.compare_state import CompareState, read_state
+from web.compare_state import Brush, CompareState, read_state
 
 A, B, C = (UUID(int=number) for number in (1, 2, 3))
 
@@ -20,14 +20,34 @@ def test_reads_back_what_it_writes():
         axis="time",
         everything=True,
         text="a&b=%",
+        slots=(3, 0),
+        hidden=(3,),
+        smoothing=0.6,
+        log=True,
+        left=B,
+        right=A,
+        view="split",
+        stage="train",
+        align="step",
+        group="gpus",
+        dimensions=("params/lr", "a:b"),
+        brushes=(Brush("a:b", -0.5, 2.0),),
+        colour="loss",
+        x="x&",
+        y="y",
+        size="s",
+        log_x=True,
+        log_y=True,
+        among=True,
+        query="lr > 1",
     )
 
-    assert read_state(QueryDict(state.query)) == state
+    assert read_state(QueryDict(state.address)) == state
 
 
 def test_the_usual_is_left_out_of_the_address():
-    assert CompareState(runs=(A,)).query == f"runs={A}"
-    assert CompareState().query == ""
+    assert CompareState(runs=(A,)).address == f"runs={A}"
+    assert CompareState().address == ""
 
 
 def test_keeps_the_order_and_each_run_once():
@@ -63,6 +83,28 @@ def test_removing_the_reference_leaves_the_usual_one():
 
     assert read_state(QueryDict(state.without(B))) == CompareState(runs=(A,))
     assert read_state(QueryDict(state.without(A))).reference == B
+
+
+def test_a_run_keeps_its_colour_while_others_come_and_go():
+    without_first = read_state(QueryDict(CompareState(runs=(A, B)).without(A)))
+    with_another = read_state(QueryDict(without_first.along_with(C)))
+
+    assert without_first.slot_of == {B: 1}
+    assert with_another.slot_of == {B: 1, C: 0}
+
+
+def test_hiding_and_showing_a_run_is_an_address():
+    hidden = read_state(QueryDict(CompareState(runs=(A, B)).with_toggled(1)))
+
+    assert hidden.hidden == (1,)
+    assert read_state(QueryDict(hidden.with_toggled(1))).hidden == ()
+
+
+@pytest.mark.parametrize("colours", ["0.0", "1", "0.99", "x.y", "-1.0"])
+def test_colours_that_cannot_be_meant_are_the_usual(colours):
+    state = read_state(QueryDict(f"runs={A},{B}&colours={colours}"))
+
+    assert state.slot_of == {A: 0, B: 1}
 
 
 def test_adding_a_run_twice_adds_it_once():

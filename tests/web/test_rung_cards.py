@@ -291,9 +291,9 @@ def test_an_absent_parameter_says_so():
 
 def test_the_legend_names_parts_and_colours():
     assert legend_of(ladder(UNKNOWN, KNOWN)) == [
-        ("data wait", "wait"),
+        ("waiting for data", "wait"),
         ("forward", "0"),
-        ("other", "other"),
+        ("everything else", "other"),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -15,6 +16,7 @@ from tracker.models import Ladder, Project, Run, Rung, WorkKind
 NAME_LENGTH = 200
 NOTE_LENGTH = 2_000
 RUNGS_AT_MOST = 50
+ROOM_FOR_NUMBER = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,27 @@ def arrange_ladder(ladder: Ladder, name: str, rungs: Sequence[WantedRung]) -> No
     with transaction.atomic():
         _save(ladder)
         _place_rungs(ladder, runs, rungs)
+
+
+def make_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> Ladder:
+    """Make a ladder; a name that another one has gets a number: faster 2."""
+    name = _checked_name(name)[: NAME_LENGTH - ROOM_FOR_NUMBER]
+    taken = set(
+        Ladder.objects.filter(project=project, name__startswith=name).values_list(
+            "name", flat=True
+        )
+    )
+    numbered = (f"{name} {number}" for number in count(2))
+    free = next(each for each in chain([name], numbered) if each not in taken)
+    return create_ladder(project, free, rungs)
+
+
+def set_note(ladder: Ladder, run_id: UUID, note: str) -> None:
+    """Say what was changed on the rung of this run, and why."""
+    if len(note) > NOTE_LENGTH or not _is_storable(note):
+        raise InvalidInput("note", f"must be text of up to {NOTE_LENGTH} characters")
+    if not ladder.rungs.filter(run_id=run_id).update(note=note.strip()):
+        raise NotFound("rung")
 
 
 def delete_ladder(ladder: Ladder) -> None:

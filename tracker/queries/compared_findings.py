@@ -21,13 +21,24 @@ class Answer(StrEnum):
     NOT_ASKED = "not diagnosed"  # no such stage, or not diagnosed yet
 
 
+class Became(StrEnum):
+    """What became of a finding against the reference run."""
+
+    GONE = "gone"  # the reference has it, and here it was judged and not found
+    NEW = "new"
+    SAME = "the same"
+    UNKNOWN = ""  # one of the two was not judged, or both are well
+
+
 @dataclass(frozen=True, slots=True)
 class FindingCell:
-    """`differs` is true where both were judged and only one has the finding."""
-
     answer: Answer
     finding: FindingView | None
-    differs: bool
+    became: Became = Became.UNKNOWN
+
+    @property
+    def differs(self) -> bool:
+        return self.became in (Became.GONE, Became.NEW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,15 @@ def compare_findings(
     return sorted(rows, key=lambda row: rank[row.stage, row.rule], reverse=True)
 
 
+def count_changes(rows: Sequence[FindingRow], run: int) -> dict[Became, int]:
+    """Count what became of the findings in the run at this position."""
+    counts = dict.fromkeys((Became.GONE, Became.NEW, Became.SAME), 0)
+    for row in rows:
+        if row.cells[run].became in counts:
+            counts[row.cells[run].became] += 1
+    return counts
+
+
 Said = tuple[Answer, FindingView | None]
 
 
@@ -80,7 +100,6 @@ def _answers(diagnoses: Sequence[StageDiagnosis]) -> dict[Key, Said]:
 def _row(key: Key, said: Sequence[Said | None], reference: int) -> FindingRow:
     stage, rule = key
     cells = [answer or (Answer.NOT_ASKED, None) for answer in said]
-    judged = {Answer.FINDING, Answer.HEALTHY}
     theirs = cells[reference][0]
     title = next(finding.title for _, finding in cells if finding is not None)
     return FindingRow(
@@ -91,11 +110,19 @@ def _row(key: Key, said: Sequence[Said | None], reference: int) -> FindingRow:
             FindingCell(
                 answer,
                 finding,
-                differs={answer, theirs} == judged,
+                Became.UNKNOWN if position == reference else _became(theirs, answer),
             )
-            for answer, finding in cells
+            for position, (answer, finding) in enumerate(cells)
         ],
     )
+
+
+def _became(reference: Answer, here: Answer) -> Became:
+    return {
+        (Answer.FINDING, Answer.HEALTHY): Became.GONE,
+        (Answer.HEALTHY, Answer.FINDING): Became.NEW,
+        (Answer.FINDING, Answer.FINDING): Became.SAME,
+    }.get((reference, here), Became.UNKNOWN)
 
 
 def _rank(findings: Sequence[FindingView]) -> tuple[bool, float]:

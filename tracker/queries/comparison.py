@@ -119,9 +119,15 @@ def _paths(run_ids: Sequence[UUID], **wanted: str) -> list[str]:
         .values_list("path", flat=True)
         .distinct()
     )
-    # Sorted here, as the databases sort text differently.
+    # Sorted here, as the databases sort text differently; by the parts of namespaces,
+    # so that what lies below one follows it at once.
     return sorted(
-        paths, key=lambda path: (path.startswith(MONITORING), namespace(path), path)
+        paths,
+        key=lambda path: (
+            path.startswith(MONITORING),
+            namespace(path).split("/") if "/" in path else [],
+            path,
+        ),
     )
 
 

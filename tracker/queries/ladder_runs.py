@@ -19,13 +19,14 @@ from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of
 from tracker.queries.earlier_runs import read_learning
 from tracker.queries.namespaces import MONITORING, PARAMS, monitoring_path
 from tracker.queries.rungs import StageTime, guess_quality, guess_stage, rung_labels
+from tracker.queries.utilisation import Utilisation, utilisation_of
 
 STEP_SECONDS = "step/seconds"
-GPU_COUNT = "facts/gpu_count"
+GPU_COUNT, CORES = "facts/gpu_count", "facts/effective_cores"
 # Differences in these say that two runs did not have the same machine.
 MACHINE_FACTS = (
     "facts/host",
-    "facts/effective_cores",
+    CORES,
     GPU_COUNT,
     "facts/gpu/0/name",
 )
@@ -49,6 +50,7 @@ class MeasuredRun:
     machine: Rows
     quality: AttributeRow | None
     learning: EarlierRun | None  # its losses, with the steps they belong to
+    utilisation: Utilisation
 
     @property
     def gpu_count(self) -> int | None:
@@ -82,6 +84,8 @@ def measure_runs(
 
     values = attribute_values(run_ids, _wanted_paths(run_ids, stage, quality))
     labels = rung_labels([(rung.note, rung.run.name) for rung in rungs])
+    machines = {run_id: _machine(values[run_id], stage) for run_id in run_ids}
+    busy = _utilisation(rungs, stage, machines)
     runs = [
         MeasuredRun(
             run=rung.run,
@@ -92,9 +96,10 @@ def measure_runs(
             breakdown=stage_breakdown(rung.run, stage) if stage else None,
             diagnoses=diagnoses_of(rung.run),
             params=_params(values[rung.run_id]),
-            machine=_machine(values[rung.run_id], stage),
+            machine=machines[rung.run_id],
             quality=values[rung.run_id].get(quality or ""),
             learning=read_learning(rung.run, stage) if stage else None,
+            utilisation=busy.get(rung.run_id, Utilisation()),
         )
         for rung, label in zip(rungs, labels, strict=True)
     ]
@@ -110,6 +115,22 @@ def _machine(values: Rows, stage: str | None) -> Rows:
         return {}
     paths = {fact: monitoring_path(stage, fact) for fact in MACHINE_FACTS}
     return {fact: values[path] for fact, path in paths.items() if path in values}
+
+
+def _utilisation(
+    rungs: Sequence[Rung], stage: str | None, machines: Mapping[UUID, Rows]
+) -> dict[UUID, Utilisation]:
+    if stage is None:
+        return {}
+    cores = {run_id: _number(facts.get(CORES)) for run_id, facts in machines.items()}
+    return utilisation_of([rung.run for rung in rungs], stage, cores)
+
+
+def _number(row: AttributeRow | None) -> float | None:
+    value = row.value if row else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if value > 0 else None
 
 
 def _run_seconds(run: Run, now: datetime) -> float | None:

@@ -14,6 +14,7 @@ from tracker.models import Ladder, Rung, State
 from tracker.queries.breakdown import compare_breakdowns
 from tracker.queries.finding_changes import finding_changes
 from tracker.queries.ladder_runs import MeasuredRun, measure_runs
+from tracker.queries.ledgers import run_ledger
 from tracker.queries.promises import LeftGain, left_gain, outcome_of, prediction_of
 from tracker.queries.run import may_go_on
 from tracker.queries.rungs import (
@@ -146,6 +147,8 @@ def _rung(position: int, runs: Sequence[MeasuredRun], stage: str | None) -> Rung
         predicted=predicted,
         outcome=outcome_of(predicted, against_previous),
         learned=_learned(before, here),
+        utilisation=here.utilisation,
+        ledger=run_ledger((d.ledger for d in here.diagnoses), here.run.project),
     )
 
 

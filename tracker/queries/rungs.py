@@ -12,11 +12,14 @@ from tracker.diagnosis.quality import QualityChange
 from tracker.queries.attributes import AttributeRow, Value
 from tracker.queries.comparison import same
 from tracker.queries.finding_changes import FindingChanges
+from tracker.queries.ledgers import LedgerView
 from tracker.queries.metrics import quality_rank
 from tracker.queries.promises import Outcome, Prediction
+from tracker.queries.utilisation import Utilisation
 from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Change, Verdict
 
 LONGEST_LABEL = 48
+NOT_MEASURED = Utilisation()
 BOTH_MUST_COUNT = "cannot be compared: only one of the two counts its examples"
 
 
@@ -63,6 +66,8 @@ class RungView:
     predicted: Prediction | None
     outcome: Outcome | None = None
     learned: QualityChange | None = None  # against the rung before
+    utilisation: Utilisation = NOT_MEASURED
+    ledger: LedgerView | None = None  # all stages; its money is by the project's price
 
     @property
     def is_faster_but_worse(self) -> bool:

@@ -10,18 +10,35 @@ from web.figures.traces import RUN_COLOURS, Figure
 
 # A box with a row for each of more lines is higher than the chart, and cut off.
 MOST_HOVERED_TOGETHER = 8
+# Bands of more runs lie over each other and hide the lines; hover still tells them. They
+# would also double what the browser has to draw.
+MOST_WITH_BANDS = 5
 
 
 def overlay_figure(
     lines: Sequence[NamedLine],
     *,
     axis: str = STEP,
+    log: bool = False,
+    smoothing: float = 0.0,
     low: float | None = None,
     high: float | None = None,
 ) -> Figure:
     """Draw a line for each run; the page above is its legend, hover has the names."""
-    figure = series_figure(lines, axis=axis, low=low, high=high, legend=True)
+    figure = series_figure(
+        lines,
+        axis=axis,
+        log=log,
+        smoothing=smoothing,
+        low=low,
+        high=high,
+        legend=True,
+    )
     figure["layout"]["showlegend"] = False
+    if len(lines) > MOST_WITH_BANDS:
+        figure["data"] = [
+            trace for trace in figure["data"] if trace.get("fill") != "toself"
+        ]
     # Colours repeat after the last; a second round of runs is dashed.
     second_round = {
         str(line.position) for line in lines if line.position >= RUN_COLOURS

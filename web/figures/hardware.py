@@ -49,6 +49,11 @@ def is_drawn(measure: str, group: Group = OVERVIEW) -> bool:
     return _pattern(measure) in group.measures
 
 
+def fits(measure: str, pattern: str) -> bool:
+    """Say whether a measure is what a kind of row names, whichever GPU it is of."""
+    return _pattern(measure) == pattern
+
+
 def hardware_rows(
     measurements: Sequence[Measurement],
     facts: Mapping[str, float],

@@ -17,6 +17,7 @@ MILLISECONDS = 1_000
 # Names and colours of the two parts that every loop has; phases lie between them.
 DATA_WAIT, OTHER = "data wait", "other"
 PHASE_COLOURS = 6
+SHOWN_NAMES = {DATA_WAIT: "waiting for data", OTHER: "everything else"}
 
 # The usual phases in the order they happen; others follow by name.
 PHASE_ORDER = ("copy", "forward", "loss", "backward", "communication", "optimizer")
@@ -91,6 +92,11 @@ def part_colours(
     return coloured
 
 
+def shown_name(part: str) -> str:
+    """Return what a part of a step is called where people read it."""
+    return SHOWN_NAMES.get(part, part)
+
+
 def milliseconds_text(milliseconds: float) -> str:
     """Show three digits, as no clock of a training loop is better."""
     if milliseconds < 1:
@@ -108,7 +114,7 @@ def _trace(name: str, colour: str, bars: Sequence[Bar]) -> Trace:
     return {
         "type": "bar",
         "orientation": "h",
-        "name": literal(name),
+        "name": literal(shown_name(name)),
         "x": typed(np.array(lengths)),
         "y": typed(np.arange(len(bars))),
         "marker": {"color": colour},

@@ -9,6 +9,7 @@ from web.figures.layout import TIME, Layout, framed, room_below, x_axis, y_axis
 from web.figures.series import Line
 from web.figures.text import literal
 from web.figures.traces import (
+    RUN_COLOURS,
     Figure,
     Shape,
     Trace,
@@ -50,6 +51,8 @@ class Reading:
     name: str
     lines: Sequence[Line]
     scale: float = 1.0
+    # Its colour among runs that are compared, which have no bands; None: by its place.
+    slot: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class Frame:
     high: float | None = None
     notes: Sequence[str] = field(default=())
     is_narrow: bool = False
+    has_legends: bool = True  # or the page itself says what the colours mean
 
     @property
     def names_height(self) -> int:
@@ -116,7 +120,7 @@ def rows_figure(rows: Sequence[Row], frame: Frame) -> Figure:
         layout["annotations"].append(_row_title(row, domain, frame))
         if row.limit is not None:
             layout["shapes"].append(_limit(row.limit, index))
-        traces += _row_traces(row, index)
+        traces += _row_traces(row, index, has_legend=frame.has_legends)
 
     layout["xaxis"]["anchor"] = _numbered("y", len(rows) - 1)
     return {"data": traces, "layout": layout, "notes": list(frame.notes)}
@@ -203,7 +207,7 @@ def _legend_height(lines: int) -> int:
 
 
 def _narrow_legend_height(row: Row, frame: Frame) -> int:
-    has_legend = len(row.readings) > 1
+    has_legend = len(row.readings) > 1 and frame.has_legends
     if not (frame.is_narrow and has_legend):
         return 0
     return _legend_height(min(MOST_LEGEND_LINES, _narrow_legend_lines(row)))
@@ -221,7 +225,7 @@ def _narrow_legend_lines(row: Row) -> int:
     return -(-len(widths) // columns)
 
 
-def _row_traces(row: Row, index: int) -> list[Trace]:
+def _row_traces(row: Row, index: int, *, has_legend: bool) -> list[Trace]:
     traces: list[Trace] = []
     for position, reading in enumerate(row.readings):
         place = {
@@ -230,13 +234,15 @@ def _row_traces(row: Row, index: int) -> list[Trace]:
             "legend": _numbered("legend", index),
             "legendgroup": f"{index}-{position}",
         }
+        is_named = has_legend and len(row.readings) > 1
+        slot = position if reading.slot is None else reading.slot
         for number, line in enumerate(reading.lines):
             traces += _reading_traces(
                 reading,
                 line,
                 unit=row.unit,
-                colour=run_colour(position),
-                place={**place, "showlegend": number == 0 and len(row.readings) > 1},
+                colour=run_colour(slot),
+                place={**place, "showlegend": number == 0 and is_named},
             )
     return traces
 
@@ -245,7 +251,7 @@ def _reading_traces(
     reading: Reading, line: Line, *, unit: str, colour: str, place: Trace
 ) -> list[Trace]:
     drawn: list[Trace] = []
-    if not line.exact:
+    if not line.exact and reading.slot is None:
         drawn.append(
             band_trace(
                 line.x,
@@ -262,6 +268,7 @@ def _reading_traces(
             name=literal(reading.name, longest=LONGEST_NAME),
             colour=colour,
             width=1.3,
+            dash="dash" if (reading.slot or 0) >= RUN_COLOURS else "solid",
             # Hover text comes from templates of ours; units are ours, too.
             rows={**place, "meta": unit, "hovertemplate": HOVER, "mode": _mode(line)},
         )

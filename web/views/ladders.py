@@ -22,21 +22,39 @@ from tracker.access import (
     readable_ladder,
     readable_project,
 )
-from tracker.actions.ladders import arrange_ladder, create_ladder, delete_ladder
+from tracker.actions.ladders import (
+    RUNGS_AT_MOST,
+    WantedRung,
+    arrange_ladder,
+    create_ladder,
+    delete_ladder,
+    make_ladder,
+    set_note,
+)
 from tracker.errors import InvalidInput, NotFound
+from tracker.queries.comparison import RUNS_AT_MOST
 from tracker.queries.ladders import (
     LadderView,
     ladder_rungs,
     ladder_summaries,
     read_ladder,
 )
+from tracker.queries.runs import project_tags
 from tracker.queries.verdicts import NOT_ENOUGH_STEPS
-from web.compare_state import read_state
 from web.figures.ladder import Bar, step_time_figure
-from web.ladder_form import LadderForm, read_form, rows_of, suggested_runs
+from web.ladder_form import (
+    LadderForm,
+    read_form,
+    read_start,
+    rows_of,
+    suggested_runs,
+    usual_name,
+)
+from web.ladder_report import report_of, sentence_of
 from web.ladder_summary import summary_of
 from web.rung_cards import cards_of, legend_of
 from web.session import PageRequest, signed_in
+from web.snippets import ladder as ladder_snippet
 from web.toasts import tell
 from web.views.figures import figure_response
 
@@ -46,24 +64,46 @@ EXAMPLE, STEP = "example", "step"
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def ladders(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Show the project's ladders; with runs in the address, the form for a new one."""
+    """Show the project's ladders; with runs or a tag asked for, the form for a new one."""
     if request.method == "POST":
         return _create(request, workspace, project)
 
     found = readable_project(request.actor, workspace, project)
-    state = read_state(request.GET)
-    if state.runs or "new" in request.GET:
+    if {"new", "runs", "tag"} & request.GET.keys():
         editable_project(request.actor, workspace, project)
-        rows = rows_of(found, [(run_id, "") for run_id in state.runs])
-        return _form_page(request, found, LadderForm(name="", rows=rows))
+        start = read_start(request.GET, found)
+        rows = rows_of(found, [(run_id, "") for run_id in start.run_ids])
+        form = LadderForm(start.name or usual_name(rows), rows)
+        return _form_page(request, found, form, left_out=start.left_out)
 
+    edits = may_edit(request.actor, found)
     context = {
         "project": found,
         "tab": "ladders",
-        "may_edit": may_edit(request.actor, found),
+        "may_edit": edits,
         "ladders": ladder_summaries(found.id),
+        "tags": project_tags(found.id) if edits else [],
+        "snippet": ladder_snippet(
+            request.build_absolute_uri("/").rstrip("/"), workspace, project
+        ),
     }
     return render(request, "ladders/ladders.html", context)
+
+
+@require_POST
+@signed_in
+def make(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    """Make a ladder of the runs named or tagged at once, in their order or by time."""
+    found = editable_project(request.actor, workspace, project)
+    start = read_start(request.POST, found)
+    rows = rows_of(found, [(run_id, "") for run_id in start.run_ids])
+    name = request.POST.get("name", "").strip() or start.name or usual_name(rows)
+    try:
+        made = make_ladder(found, name, [WantedRung(str(row.run_id)) for row in rows])
+    except (InvalidInput, NotFound) as refusal:
+        form = LadderForm(name, rows).refused(str(refusal))
+        return _form_page(request, found, form)
+    return HttpResponseRedirect(reverse("ladder", args=[made.id]))
 
 
 @require_safe
@@ -80,16 +120,50 @@ def ladder(request: PageRequest, ladder_id: UUID) -> HttpResponse:
         "ladder": view,
         "cards": cards_of(view),
         "summary": summary_of(view),
+        "sentence": sentence_of(view),
         "per": per,
         "legend": legend_of(view),
         "counts_examples": _counts_examples(view),
         "query": _query(view, per),
         "query_per_example": _query(view, EXAMPLE),
         "query_per_step": _query(view, STEP),
-        "compared": ",".join(str(rung.run_id) for rung in view.rungs),
+        "compared": ",".join(str(rung.run_id) for rung in view.rungs[:RUNS_AT_MOST]),
+        "may_have_cost": found.project.gpu_hour_price is None
+        and any(rung.ledger and rung.ledger.is_of_gpus for rung in view.rungs),
     }
     template = "ladders/_live.html" if request.htmx else "ladders/ladder.html"
     return render(request, template, context)
+
+
+@require_safe
+@signed_in
+def report(request: PageRequest, ladder_id: UUID) -> HttpResponse:
+    """Show a ladder on paper: everything that counts, and nothing to press."""
+    found = readable_ladder(request.actor, ladder_id)
+    view = _read(request, found)
+    per = _per(request, view)
+    context = {
+        "project": found.project,
+        "tab": "ladders",
+        "ladder": view,
+        "report": report_of(view, per_example=per == EXAMPLE),
+        "summary": summary_of(view),
+        "per": per,
+        "query": _query(view, per),
+        "address": request.build_absolute_uri(),
+    }
+    return render(request, "ladders/report.html", context)
+
+
+@require_POST
+@signed_in
+def note(request: PageRequest, ladder_id: UUID, run_id: UUID) -> HttpResponse:
+    """Keep what was changed on a rung; everything else stays as it is."""
+    found = editable_ladder(request.actor, ladder_id)
+    set_note(found, run_id, request.POST.get("note", ""))
+    asked = request.GET.urlencode()
+    address = reverse("ladder", args=[ladder_id]) + (f"?{asked}" if asked else "")
+    return HttpResponseRedirect(f"{address}#rung-{run_id}")
 
 
 @require_safe
@@ -156,7 +230,12 @@ def _create(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 
 # Any: rows of tables, which pages do not import.
 def _form_page(
-    request: PageRequest, project: Any, form: LadderForm, *, ladder: Any = None
+    request: PageRequest,
+    project: Any,
+    form: LadderForm,
+    *,
+    ladder: Any = None,
+    left_out: int = 0,
 ) -> HttpResponse:
     context = {
         "project": project,
@@ -164,6 +243,8 @@ def _form_page(
         "ladder": ladder,
         "form": form,
         "suggested": suggested_runs(project, form),
+        "left_out": left_out,
+        "at_most": RUNGS_AT_MOST,
     }
     status = 400 if form.error else 200
     return render(request, "ladders/edit.html", context, status=status)

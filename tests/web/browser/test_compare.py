@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -12,6 +14,7 @@ from tests.web.browser.conftest import PHONE
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
+TABS = ["charts", "table", "source", "parallel", "scatter", "hardware", "findings"]
 HOSTILE = [
     "__proto__",
     "constructor",
@@ -127,10 +130,11 @@ def test_another_reference_turns_the_differences_round(visit, ada, runs):
 
 def test_what_the_agent_measured_opens_on_demand(visit, ada, runs):
     page = visit(address(*runs, tab="table"), ada)
-    group = page.get_by_role("button", name="monitoring/train/step", exact=False).first
-    expect(group).to_have_attribute("aria-expanded", "false")
+    top = page.get_by_title("monitoring", exact=True)
+    expect(top).to_have_attribute("aria-expanded", "false")
 
-    group.click()
+    top.click()
+    page.get_by_title("monitoring/train/step", exact=True).click()
 
     expect(page.get_by_role("rowheader", name="data_wait_seconds")).to_be_visible()
 
@@ -182,17 +186,126 @@ def test_hostile_paths_are_shown_letter_for_letter(visit, ada, project):
     assert page.locator(".compare-table img, .compare-table td a").count() == 0
 
 
-@pytest.mark.parametrize("tab", ["charts", "table", "diagnoses"])
+@pytest.mark.parametrize("tab", TABS)
 def test_nothing_stands_in_anybody_s_way(visit, ada, runs, tab):
     page = visit(address(*runs, tab=tab), ada)
 
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("tab", ["charts", "table", "diagnoses"])
+@pytest.mark.parametrize("tab", TABS)
 def test_a_phone_scrolls_in_one_direction_only(page, visit, ada, runs, tab):
     page.set_viewport_size(PHONE)
     visit(address(*runs, tab=tab), ada)
 
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= PHONE["width"]
+
+
+def test_keys_open_the_tabs(visit, ada, runs):
+    page = visit(address(*runs), ada)
+
+    page.keyboard.press("2")
+
+    expect(page.get_by_role("link", name="Side by side")).to_have_attribute(
+        "aria-current", "page"
+    )
+
+
+def test_a_run_is_hidden_and_keeps_its_colour(visit, ada, runs):
+    page = visit(address(*runs, text="loss"), ada)
+    page.get_by_role("link", name="Hide baseline").click()
+    wait_for_charts(page, 1)
+
+    assert "hidden=0" in page.url
+    expect(page.locator("path.js-line")).to_have_count(2)
+    expect(page.get_by_role("link", name="Show baseline")).to_be_visible()
+
+
+def test_what_is_searched_in_the_table_is_in_the_address(visit, ada, runs):
+    page = visit(address(*runs, tab="table"), ada)
+    page.get_by_role("searchbox", name="Show rows").fill("loader_w")
+
+    page.reload()
+
+    expect(page.get_by_role("rowheader", name="loader_workers")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="workers", exact=True)).to_be_hidden()
+
+
+def test_namespaces_fold_all_at_once(visit, ada, runs):
+    page = visit(address(*runs, tab="table"), ada)
+    page.get_by_role("button", name="Open all").click()
+    expect(page.get_by_role("rowheader", name="data_wait_seconds")).to_be_visible()
+
+    page.get_by_role("button", name="Close all").click()
+
+    expect(page.get_by_role("rowheader", name="workers", exact=True)).to_be_hidden()
+
+
+def test_a_window_on_an_axis_keeps_the_runs_within(visit, ada, runs):
+    page = visit(
+        address(*runs, tab="parallel", dimension="train/accuracy_on_test"), ada
+    )
+    expect(page.locator(".parallel__run")).to_have_count(3)
+
+    axis = page.get_by_role("group", name="train/accuracy_on_test, all")
+    axis.focus()
+    for _ in range(20):
+        page.keyboard.press("ArrowDown")
+
+    expect(page.locator(".parallel__run--pale")).to_have_count(1)
+    assert "brush=" in page.url
+    page.get_by_role("link", name="Compare only these 2").click()
+    expect(
+        page.get_by_role("list", name="Compared runs").get_by_role("listitem")
+    ).to_have_count(2)
+
+
+def test_axes_are_dragged_and_windows_drawn_by_a_pointer(visit, ada, runs):
+    page = visit(address(*runs, tab="parallel"), ada)
+    catcher = page.locator(".parallel__catcher").first.bounding_box()
+    x = catcher["x"] + catcher["width"] / 2
+    page.mouse.move(x, catcher["y"] + 2)
+    page.mouse.down()
+    page.mouse.move(x, catcher["y"] + catcher["height"] / 3, steps=4)
+    page.mouse.up()
+    expect(page.locator(".parallel__window")).to_have_count(1)
+
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator(".parallel__window")).to_have_count(0)
+    assert "brush=" not in page.url
+
+
+def test_a_click_on_a_point_opens_its_run(visit, ada, runs):
+    page = visit(address(*runs, tab="scatter"), ada)
+    wait_for_charts(page, 1)
+    points = page.locator(".chart .point")
+    expect(points).to_have_count(3)
+
+    box = points.first.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+    expect(page).to_have_url(re.compile("/runs/"))
+
+
+def test_hardware_is_drawn_for_every_run(visit, ada, runs):
+    page = visit(address(*runs, tab="hardware"), ada)
+    wait_for_charts(page, 1)
+
+    page.get_by_role("link", name="By step").click()
+    wait_for_charts(page, 1)
+    expect(page.locator(".chart .xtitle")).to_have_text("step")
+
+
+def test_long_stretches_that_are_the_same_open_on_demand(visit, ada, project):
+    runs = [make_run(project, name, "finished") for name in "ab"]
+    for run, middle in zip(runs, ("x = 1", "x = 2"), strict=True):
+        lines = [f"line {number}" for number in range(40)]
+        script = "\n".join([*lines, middle])
+        write_values(run, {"monitoring/train/source/text": script})
+
+    page = visit(address(*runs, tab="source"), ada)
+    expect(page.get_by_text("line 5", exact=True)).to_be_hidden()
+    page.get_by_text("lines the same").click()
+
+    expect(page.get_by_text("line 5", exact=True)).to_be_visible()

@@ -150,3 +150,61 @@ def test_a_phone_scrolls_in_one_direction_only(page, visit, ada, ladder, page_of
 
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= PHONE["width"]
+
+
+def test_rungs_are_moved_by_keys(visit, ada, ladder):
+    page = visit(f"/ladders/{ladder.id}/edit", ada)
+    rungs = page.locator(".ladder-form__rung")
+
+    page.get_by_role("button", name="Move baseline: arrow keys").press("End")
+    expect(rungs.last).to_contain_text("baseline")
+    expect(page.get_by_text("baseline: place 3 of 3")).to_have_count(1)
+
+    page.get_by_role("button", name="Save", exact=True).last.click()
+    expect(page.get_by_role("article")).to_have_count(4)
+    assert ladder.rungs.last().run.name == "baseline"
+
+
+def test_rungs_are_dragged_by_their_handle(visit, ada, ladder):
+    page = visit(f"/ladders/{ladder.id}/edit", ada)
+    rungs = page.locator(".ladder-form__rung")
+    handle = page.get_by_role("button", name="Move baseline: arrow keys").bounding_box()
+    target = rungs.nth(2).bounding_box()
+
+    page.mouse.move(handle["x"] + 5, handle["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(handle["x"] + 5, target["y"] + target["height"] - 2, steps=8)
+    page.mouse.up()
+
+    expect(rungs.nth(2)).to_contain_text("baseline")
+    expect(rungs.nth(0).locator('[data-part="number"]')).to_have_text("0")
+
+
+def test_a_note_is_edited_where_it_stands(visit, ada, ladder):
+    page = visit(f"/ladders/{ladder.id}/", ada)
+    rung = page.get_by_role("article").nth(0)
+
+    rung.get_by_text("Say what the baseline is").click()
+    rung.get_by_role("textbox", name="Note of").fill("All as it was")
+    rung.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_role("article").nth(0)).to_contain_text("All as it was")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_report_is_printed_on_white(visit, ada, ladder, theme):
+    page = visit(f"/ladders/{ladder.id}/report", ada)
+    page.emulate_media(media="print", color_scheme=theme)
+
+    page_colour = "getComputedStyle(document.documentElement).backgroundColor"
+    assert page.evaluate(page_colour) == "rgb(255, 255, 255)"
+    expect(page.get_by_role("button", name="Print")).to_be_hidden()
+    expect(page.locator(".report__bar")).to_have_count(4)
+
+
+def test_nothing_in_a_report_stands_in_anybody_s_way(page, visit, ada, ladder):
+    visit(f"/ladders/{ladder.id}/report", ada)
+    assert violations(page) == []
+
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

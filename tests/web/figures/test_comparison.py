@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from web.figures.comparison import MOST_HOVERED_TOGETHER, overlay_figure
+from web.figures.comparison import (
+    MOST_HOVERED_TOGETHER,
+    MOST_WITH_BANDS,
+    overlay_figure,
+)
 from web.figures.series import NamedLine
 
 
@@ -33,6 +37,15 @@ def test_every_run_has_its_colour_and_its_name_on_hover():
         "var(--run-3)",
     ]
     assert all("<extra>" not in trace["hovertemplate"] for trace in figure["data"])
+
+
+def test_bands_of_many_runs_are_left_to_the_hover():
+    def drawn(count: int) -> list[str]:
+        lines = [NamedLine(Line(exact=False), f"{n}", n) for n in range(count)]
+        return [trace.get("fill", "") for trace in overlay_figure(lines)["data"]]
+
+    assert drawn(MOST_WITH_BANDS).count("toself") == MOST_WITH_BANDS
+    assert drawn(MOST_WITH_BANDS + 1) == [""] * (MOST_WITH_BANDS + 1)
 
 
 def test_the_legend_is_the_page_s():

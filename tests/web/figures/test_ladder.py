@@ -31,10 +31,10 @@ def test_stacks_each_part_of_each_rung_in_milliseconds():
 
     drawn = {trace["name"]: lengths(trace) for trace in figure["data"]}
     assert drawn == {
-        "data wait": pytest.approx([80, 10]),
+        "waiting for data": pytest.approx([80, 10]),
         "forward": pytest.approx([15, 15]),
         "backward": pytest.approx([0, 20]),
-        "other": pytest.approx([5, 0]),
+        "everything else": pytest.approx([5, 0]),
     }
     assert figure["layout"]["barmode"] == "stack"
 

@@ -62,7 +62,10 @@ def test_each_run_has_its_colour_and_a_way_to_remove_it(get, runs):
     page = text(get(*runs))
 
     assert re.findall(r"run-colour--(\d)", page) == ["0", "1"]
-    assert f'href="/w/ada-workspace/vision/compare?runs={runs[1].id}"' in page
+    assert (
+        f'href="/w/ada-workspace/vision/compare?runs={runs[1].id}&amp;colours=1"'
+        in page
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,12 +171,14 @@ def test_the_table_has_values_changes_and_marks(get, runs):
                 "params",
                 False,
                 [["0.1", "", False, "0.1"], ["0.2", "+0.1 (+100 %)", True, "0.2"]],
+                False,
             ],
             [
                 "params/name",
                 "params",
                 False,
                 [["adam", "", False, ""], [None, "", True, ""]],
+                False,
             ],
         ],
         "paths": 2,
@@ -187,7 +192,7 @@ def test_the_table_compares_with_the_reference_asked_for(get, runs):
 
     answer = get(*runs, name="compare-table", reference=str(runs[1].id)).json()
 
-    ((_, _, _, cells),) = answer["rows"]
+    ((_, _, _, cells, _),) = answer["rows"]
     assert [cell[1] for cell in cells] == ["\N{MINUS SIGN}0.1 (\N{MINUS SIGN}50 %)", ""]
 
 
@@ -244,15 +249,15 @@ def test_refuses_to_search_for_what_no_name_can_hold(get, runs, query):
 def test_shows_diagnoses_side_by_side(get, project):
     runs = [make_measured_run(project, job) for job in (DEMO[0], DEMO[2])]
 
-    page = text(get(*runs, tab="diagnoses"))
+    page = text(get(*runs, tab="findings"))
 
     assert "Too few processes load the data" in page
-    assert "no fault seen" in page
-    assert "the reference has it" in page
+    assert "<strong>gone</strong>" in page
+    assert "Where the time went" in page
 
 
 def test_says_which_runs_are_not_diagnosed(get, runs):
-    assert "Not diagnosed yet" in text(get(*runs, tab="diagnoses"))
+    assert "Not diagnosed yet" in text(get(*runs, tab="findings"))
 
 
 def test_offers_a_ladder_to_those_who_may_edit(get, runs, client_of, project):
@@ -267,7 +272,15 @@ def test_offers_a_ladder_to_those_who_may_edit(get, runs, client_of, project):
 
 
 @pytest.mark.parametrize(
-    "name", ["compare", "compare-figure", "compare-table", "compare-search"]
+    "name",
+    [
+        "compare",
+        "compare-figure",
+        "compare-table",
+        "compare-search",
+        "compare-scatter",
+        "compare-hardware",
+    ],
 )
 def test_for_a_stranger_there_is_no_such_project(name, client_of, stranger, project):
     address = reverse(name, args=[project.workspace.slug, project.slug])
@@ -276,7 +289,15 @@ def test_for_a_stranger_there_is_no_such_project(name, client_of, stranger, proj
 
 
 @pytest.mark.parametrize(
-    "name", ["compare", "compare-figure", "compare-table", "compare-search"]
+    "name",
+    [
+        "compare",
+        "compare-figure",
+        "compare-table",
+        "compare-search",
+        "compare-scatter",
+        "compare-hardware",
+    ],
 )
 def test_only_reads(name, visitor, client, project):
     address = reverse(name, args=[project.workspace.slug, project.slug])
@@ -285,7 +306,7 @@ def test_only_reads(name, visitor, client, project):
     assert client.get(address).status_code == 302
 
 
-@pytest.mark.parametrize("tab", ["charts", "table"])
+@pytest.mark.parametrize("tab", ["charts", "table", "parallel", "scatter"])
 def test_as_many_queries_for_many_attributes_as_for_few(
     tab, get, runs, django_assert_max_num_queries
 ):
@@ -305,3 +326,146 @@ def test_a_running_run_makes_the_charts_live(get, runs):
     Run.objects.filter(id=runs[0].id).update(state="running")
 
     assert 'data-live="true"' in text(get(*runs))
+
+
+def test_a_hidden_run_is_listed_and_not_drawn(get, runs):
+    for run in runs:
+        write_series(run, "train/loss", [2.0, 1.0])
+
+    page = text(get(*runs, hidden="0"))
+    figure = get(*runs, name="compare-figure", path="train/loss", hidden="0").json()
+
+    assert "1 hidden" in page
+    assert "Show first" in page
+    assert [trace["name"] for trace in figure["data"]] == ["second"]
+    assert figure["data"][0]["line"]["color"] == "var(--run-1)"
+
+
+def test_says_how_to_go_on_when_all_are_hidden(get, runs):
+    assert "All runs are hidden" in text(get(*runs, hidden="0.1"))
+
+
+def test_a_run_keeps_its_colour_when_another_leaves(get, runs):
+    write_series(runs[1], "train/loss", [2.0, 1.0])
+
+    figure = get(runs[1], name="compare-figure", path="train/loss", colours="7").json()
+
+    assert figure["data"][0]["line"]["color"] == "var(--run-7)"
+
+
+@pytest.mark.parametrize("number", range(1, 8))
+def test_a_key_opens_each_tab(get, runs, number):
+    assert f'aria-keyshortcuts="{number}"' in text(get(*runs))
+
+
+def test_smoothing_and_logarithm_are_part_of_the_address(get, runs):
+    write_series(runs[0], "train/loss", [2.0, 1.0])
+
+    page = text(get(*runs, smoothing="0.6", log="1"))
+    figure = get(
+        *runs, name="compare-figure", path="train/loss", smoothing="0.6", log="1"
+    ).json()
+
+    assert "smoothing=0.6&amp;log=1" in page
+    assert figure["layout"]["yaxis"]["type"] == "log"
+    assert len(figure["data"]) == 2
+
+
+def test_compares_what_two_runs_were_made_from(get, runs):
+    for run, lr in zip(runs, (0.1, 0.2), strict=True):
+        write_values(
+            run, {"params/lr": lr, "monitoring/train/source/text": f"a\nlr={lr}\nb"}
+        )
+    write_values(runs[1], {"monitoring/train/packages/list": "numpy==2.0"})
+
+    page = text(get(*runs, tab="source"))
+
+    assert "3 of 3 parts differ" in page
+    assert "lr=0.<mark>1</mark>" in page
+    assert "lr=0.<mark>2</mark>" in page
+    assert "not captured of first" in page
+
+
+@pytest.mark.parametrize("view", ["unified", "split"])
+def test_sources_of_strangers_are_shown_letter_for_letter(get, runs, view):
+    hostile = "<script>alert(1)</script>\x1b[31m"
+    write_values(runs[0], {"monitoring/train/source/text": hostile})
+
+    page = text(get(*runs, tab="source", view=view))
+
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def test_says_how_to_capture_when_nothing_was(get, runs):
+    assert "Nothing was captured" in text(get(*runs, tab="source"))
+
+
+def test_parallel_coordinates_take_what_differs_and_what_says_most(get, runs):
+    for run, lr in zip(runs, (0.1, 0.2), strict=True):
+        write_values(run, {"params/lr": lr, "params/seed": 1, "test/accuracy": lr})
+
+    page = text(get(*runs, tab="parallel"))
+
+    axes = re.findall(r'<li class="chip"><span class="clip">([^<]+)', page)
+    assert axes == ["params/lr", "test/accuracy"]
+
+
+def test_parallel_coordinates_stand_beside_all_runs_of_a_query(get, runs, project):
+    other = make_run(project, "other", "finished")
+    write_values(other, {"params/lr": 0.5})
+
+    found = text(get(*runs, tab="parallel", among="1", query="params/lr > 0.4"))
+    mistaken = text(get(*runs, tab="parallel", among="1", query="params/lr >"))
+
+    assert str(other.id) in found
+    assert "1 beside" in found
+    assert "The query is not understood" in mistaken
+
+
+def test_a_scatter_has_a_point_for_each_run_that_has_both_values(get, runs):
+    write_values(runs[0], {"params/lr": 0.1, "score": 1.0})
+    write_values(runs[1], {"params/lr": 0.2, "score": float("nan")})
+
+    figure = get(*runs, name="compare-scatter", x="params/lr", y="score").json()
+
+    (trace,) = figure["data"]
+    assert trace["text"] == ["first"]
+    assert trace["customdata"][0][0] == str(runs[0].id)
+    assert "second" in figure["notes"][0]
+
+
+@pytest.mark.parametrize("align", ["run", "stage", "step"])
+def test_hardware_of_runs_lies_on_one_axis(get, project, align):
+    runs = [make_measured_run(project, job) for job in DEMO[:2]]
+
+    figure = get(*runs, name="compare-hardware", align=align).json()
+
+    rows = {trace["name"] for trace in figure["data"]}
+    assert rows == {"baseline", "decoded"}
+    title = figure["layout"]["xaxis"]["title"]["text"]
+    assert (
+        title
+        == {
+            "run": "seconds since the run began",
+            "stage": "seconds since the stage began",
+            "step": "step",
+        }[align]
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"tab": "parallel", "dimension": "__proto__", "brush": "x:y:z"},
+        {"tab": "scatter", "x": "a\0b", "y": "<script>"},
+        {"tab": "hardware", "stage": "nothing", "align": "sideways"},
+        {"tab": "source", "left": "nonsense", "stage": "a\0"},
+        {"hidden": "99", "colours": "0.0"},
+    ],
+)
+def test_what_the_address_cannot_mean_breaks_no_tab(get, runs, query):
+    response = get(*runs, **query)
+
+    assert response.status_code == 200
+    assert "<script>" not in text(response)

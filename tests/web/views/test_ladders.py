@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from django.urls import reverse
 
-from tests.builders import make_member, make_project, make_run
+from tests.builders import (
+    START,
+    make_member,
+    make_project,
+    make_run,
+    write_tags,
+    write_values,
+)
 from tests.ladder_runs import DEMO, NOTES, Job, make_measured_run
 from tracker.actions.ladders import WantedRung, create_ladder
-from tracker.models import Ladder, Role
+from tracker.actions.prices import set_price
+from tracker.models import Diagnosis, Ladder, Role, Run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -109,14 +118,14 @@ def test_a_run_too_short_to_judge_says_so(visitor, project):
     page = page_of(visitor, ladder_of(project, *runs))
 
     assert "not enough steady steps to judge" in page
-    assert "No rung can be compared with the baseline yet" in page
+    assert "Nothing can be compared with the baseline yet" in page
 
 
 def test_unknown_is_a_dash_never_zero(visitor, ladder):
     page = page_of(visitor, ladder)
 
     shown = re.findall(
-        r"<dt>(?:Throughput|Mean step|Data wait|CPU|GPU)</dt><dd>(\S+?)[\s<]", page
+        r"<dt>(?:Throughput|Mean step|Waits for data|CPU|GPU)</dt><dd>(\S+?)[\s<]", page
     )
     assert shown == ["–", "–", "–", "–", "unknown"] * 2
 
@@ -143,10 +152,10 @@ def test_the_figure_has_a_bar_for_each_rung(visitor, project):
     per_step = visitor.get(address, {"per": "step"}).json()
 
     assert [trace["name"] for trace in per_example["data"]] == [
-        "data wait",
+        "waiting for data",
         "forward",
         "backward",
-        "other",
+        "everything else",
     ]
     assert per_example["layout"]["xaxis"]["title"]["text"] == "milliseconds per example"
     assert per_step["layout"]["xaxis"]["title"]["text"] == "milliseconds per step"
@@ -270,7 +279,9 @@ def test_a_viewer_may_look_but_not_edit(viewer, ladder, listed, runs):
     assert Ladder.objects.count() == 1
 
 
-@pytest.mark.parametrize("name", ["ladder", "ladder-figure", "ladder-edit"])
+@pytest.mark.parametrize(
+    "name", ["ladder", "ladder-figure", "ladder-edit", "ladder-report"]
+)
 def test_for_a_stranger_there_is_no_such_ladder(name, client_of, stranger, ladder):
     visitor = client_of(stranger)
 
@@ -300,3 +311,151 @@ def test_a_forged_request_is_refused(ladder, member):
 
     assert response.status_code == 403
     assert Ladder.objects.exists()
+
+
+@pytest.fixture
+def made(project):
+    return reverse("ladder-make", args=[project.workspace.slug, project.slug])
+
+
+def rungs_of(response) -> list[str]:
+    ladder = Ladder.objects.get(id=response["Location"].split("/")[2])
+    return [rung.run.name for rung in ladder.rungs.all()]
+
+
+def test_makes_a_ladder_of_named_runs_at_once(visitor, made, runs):
+    response = visitor.post(made, {"runs": f"{runs[1].id},{runs[0].id}"})
+
+    assert rungs_of(response) == ["second", "first"]
+    assert Ladder.objects.get().name == "second to first"
+
+
+def test_the_same_runs_make_a_ladder_of_another_name(visitor, made, runs):
+    for _ in range(3):
+        visitor.post(made, {"run": [str(run.id) for run in runs]})
+
+    names = Ladder.objects.order_by("created_at").values_list("name", flat=True)
+    assert list(names) == ["first to second", "first to second 2", "first to second 3"]
+
+
+def test_runs_of_a_tag_are_ordered_by_their_start(visitor, made, project):
+    for name, start in (("late", 2), ("early", 1)):
+        run = make_run(project, name, "finished")
+        write_tags(run, "sweep")
+        moment = datetime(2026, 1, start, tzinfo=UTC)
+        Run.objects.filter(id=run.id).update(started_at=moment)
+    make_run(project, "untagged", "finished")
+
+    response = visitor.post(made, {"tag": "sweep"})
+
+    assert rungs_of(response) == ["early", "late"]
+    assert Ladder.objects.get().name == "sweep"
+
+
+def test_no_run_is_no_ladder(visitor, made):
+    response = visitor.post(made, {"tag": "nothing"})
+
+    assert response.status_code == 400
+    assert "must be 1 to 50 runs" in response.content.decode()
+
+
+def test_runs_of_others_are_left_out(visitor, made, runs, stranger):
+    hidden = make_run(make_project(stranger, "secret"), "hidden")
+
+    response = visitor.post(made, {"runs": f"{runs[0].id},{hidden.id}"})
+
+    assert rungs_of(response) == ["first"]
+
+
+def test_fifty_rungs_and_no_more(visitor, listed, project):
+    for number in range(52):
+        write_tags(make_run(project, f"run {number}", "finished"), "many")
+
+    page = visitor.get(listed, {"tag": "many"}).content.decode()
+
+    assert page.count('name="run"') == 50
+    assert "2 more are left out" in page
+
+
+def test_the_form_orders_rungs_by_their_start(visitor, listed, project):
+    late = make_run(project, "late", "finished", started_at=START + 2_000_000)
+    early = make_run(project, "early", "finished", started_at=START + 1_000_000)
+
+    response = visitor.post(listed, form_of(late, early, do="by-time"))
+
+    page = response.content.decode()
+    assert page.index("note of early") < page.index("note of late")
+    assert not Ladder.objects.exists()
+
+
+def test_a_note_is_edited_in_place(visitor, ladder, runs):
+    address = reverse("ladder-note", args=[ladder.id, runs[1].id])
+
+    response = visitor.post(f"{address}?per=step", {"note": " faster disk "})
+
+    assert response["Location"].endswith(f"?per=step#rung-{runs[1].id}")
+    assert [rung.note for rung in ladder.rungs.all()] == ["", "faster disk"]
+
+
+@pytest.mark.parametrize("note", ["x" * 2_001, "a\0"])
+def test_a_note_that_cannot_be_stored_is_refused(visitor, ladder, runs, note):
+    address = reverse("ladder-note", args=[ladder.id, runs[1].id])
+
+    assert visitor.post(address, {"note": note}).status_code == 400
+    assert ladder.rungs.exclude(note="").count() == 0
+
+
+def test_only_rungs_have_notes(visitor, ladder, project):
+    other = make_run(project, "other")
+
+    address = reverse("ladder-note", args=[ladder.id, other.id])
+    assert visitor.post(address, {"note": "x"}).status_code == 404
+
+
+def test_a_viewer_writes_no_notes_and_makes_no_ladders(viewer, ladder, runs, made):
+    note = reverse("ladder-note", args=[ladder.id, runs[0].id])
+
+    assert viewer.post(note, {"note": "x"}).status_code == 403
+    assert viewer.post(made, {"runs": str(runs[0].id)}).status_code == 403
+    assert "Edit the note" not in page_of(viewer, ladder)
+    assert ladder.rungs.exclude(note="").count() == 0
+
+
+def test_costs_are_told_with_the_project_s_own_price(visitor, project):
+    run = make_measured_run(project, DEMO[0])
+    ladder = ladder_of(project, run)
+    assert "<dt>Cost</dt>" not in page_of(visitor, ladder)
+
+    Diagnosis.objects.filter(run=run).update(
+        ledger={"gpus": 2, "useful": 3600.0, "idle": 3600.0}
+    )
+    set_price(project, 3.0, "EUR")
+
+    assert "<dt>Cost</dt><dd>6.00 EUR</dd>" in page_of(visitor, ladder)
+
+
+def test_shows_how_busy_the_cores_were_from_beginning_to_end(visitor, project):
+    page = page_of(visitor, ladder_of(project, make_measured_run(project, DEMO[0])))
+
+    assert 'class="strip"' in page
+    assert "CPU from the stage&#x27;s beginning to its end: mean 50 %" in page
+
+
+def test_a_report_has_no_buttons_but_everything_that_counts(viewer, project):
+    runs = [make_measured_run(project, job) for job in DEMO]
+    page = page_of(viewer, ladder_of(project, *runs, notes=NOTES), "ladder-report")
+
+    assert "times the work of the baseline" in page
+    assert page.count('class="report__bar"') == 4
+    assert "Rung by rung" in page
+    assert 'method="post" action="/ladders' not in page
+
+
+@pytest.mark.parametrize("name", ["ladder", "ladder-report"])
+def test_runs_without_steps_or_with_nan_break_nothing(visitor, project, name):
+    strange = make_run(project, "<b>x</b>" * 20, "failed")
+    write_values(strange, {"params/lr": float("nan"), "test/accuracy": float("inf")})
+    page = page_of(visitor, ladder_of(project, make_run(project, "a"), strange), name)
+
+    assert "NaN" in page
+    assert "<b>x</b>" not in page

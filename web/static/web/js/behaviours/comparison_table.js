@@ -1,12 +1,16 @@
-// Draws the side-by-side table: attributes as rows, runs as columns, a body for each
-// namespace. Rows of a closed namespace are made when somebody opens it.
+// Draws the side-by-side table: attributes as rows, runs as columns, and namespaces as a
+// tree whose branches fold. Rows of a closed branch are made when somebody opens it.
 //
-// data-url    where the rows are; JSON: rows, paths, next_offset
-// A row is [path, namespace, isMonitoring, cells], a cell [text, change, isChanged, title].
+// data-url        where the rows are; JSON: rows, paths, next_offset
+// data-chart-url  the page that charts a series, but for its path
+// A row is [path, namespace, isMonitoring, cells, isSeries], a cell
+// [text, change, isChanged, title].
 
 // This many attributes are looked at without being asked, a chunk at a time, so that the
 // first rows are there at once.
 const LOOKED_AT_ONCE = 1_000
+// What the agent measured is much: below a stage's name, it waits to be opened.
+const DEPTH_OF_STAGES = 1
 
 export default function comparisonTable(element) {
   new ComparisonTable(element).load()
@@ -24,8 +28,12 @@ class ComparisonTable {
     this.table = this.part("table")
     this.runs = JSON.parse(element.querySelector("#compared-runs").textContent)
     this.table.append(this.head())
-    this.part("filter").addEventListener("input", () => this.filter())
+    this.part("filter").addEventListener("input", ({ target }) => {
+      keepInAddress("text", target.value.trim())
+      this.filter()
+    })
     this.part("more").addEventListener("click", () => this.load())
+    this.part("fold").addEventListener("click", () => this.foldAll())
   }
 
   part(name) {
@@ -40,7 +48,7 @@ class ComparisonTable {
     if (!response.ok) return this.say("The table could not be loaded. Reload the page.")
 
     const { rows, paths, next_offset } = await response.json()
-    for (const row of rows) this.add(row)
+    for (const row of rows) this.group(row[1], row[2]).rows.push(row)
     this.rowCount += rows.length
     this.pathCount = paths
     this.offset = next_offset ?? paths
@@ -51,27 +59,56 @@ class ComparisonTable {
     if (next_offset !== null && next_offset < LOOKED_AT_ONCE) await this.load()
   }
 
-  add(row) {
-    const [, namespace, isMonitoring] = row
-    let group = this.groups.get(namespace)
-    if (!group) {
-      group = new Group(namespace, isMonitoring, this.runs)
-      this.groups.set(namespace, group)
-      this.table.append(group.body)
-    }
-    group.rows.push(row)
+  // Rows come in the order of the tree, so each branch is appended below its parent.
+  group(namespace, isMonitoring) {
+    const known = this.groups.get(namespace)
+    if (known) return known
+    const slash = namespace.lastIndexOf("/")
+    const parent = slash < 0 ? null : this.group(namespace.slice(0, slash), isMonitoring)
+    const depth = parent ? parent.depth + 1 : 0
+    const made = new Group({
+      namespace,
+      name: namespace.slice(slash + 1),
+      parent,
+      depth,
+      isOpen: !isMonitoring || depth === DEPTH_OF_STAGES,
+      columns: this.runs.length + 1,
+      chartUrl: this.element.dataset.chartUrl,
+    })
+    made.button.addEventListener("click", () => {
+      made.isOpen = !made.isOpen
+      this.filter()
+    })
+    this.groups.set(namespace, made)
+    this.table.append(made.body)
+    return made
   }
 
   filter() {
     const wanted = this.part("filter").value.trim().toLowerCase()
-    let shown = 0
-    for (const group of this.groups.values()) shown += group.show(wanted)
+    const groups = [...this.groups.values()]
+    for (const group of groups) group.count(wanted)
+    // Children come after their parents, so from the end sums are complete.
+    for (const group of groups.toReversed()) {
+      if (group.parent) group.parent.total += group.total
+    }
+    for (const group of groups) group.show(wanted)
 
+    const shown = groups.reduce((sum, group) => sum + group.own, 0)
+    const areOpen = groups.every((group) => group.isOpen)
+    this.part("fold-text").textContent = areOpen ? "Close all" : "Open all"
     this.part("count").textContent = `${shown} of ${this.pathCount} attributes`
     const isEmpty = shown === 0 && this.offset >= this.pathCount
     this.table.hidden = isEmpty
     this.part("none").hidden = !isEmpty
     this.say(this.rowCount ? "No path matches" : "These runs do not differ")
+  }
+
+  foldAll() {
+    const groups = [...this.groups.values()]
+    const isOpen = !groups.every((group) => group.isOpen)
+    for (const group of groups) group.isOpen = isOpen
+    this.filter()
   }
 
   say(text) {
@@ -82,81 +119,85 @@ class ComparisonTable {
     const head = document.createElement("thead")
     const row = head.insertRow()
     row.append(cell("th", "compare-table__path", "Attribute"))
-    for (const run of this.runs) {
-      const header = cell("th", "compare-table__run")
-      const colour = span(`run-colour run-colour--${run.colour}`)
-      if (run.second) colour.classList.add("run-colour--dashed")
-      const link = document.createElement("a")
-      link.href = run.url
-      link.className = "clip"
-      link.title = link.textContent = run.name
-      header.append(colour, link)
-      if (run.reference) header.append(span("chip", "reference"))
-      row.append(header)
-    }
+    for (const run of this.runs) row.append(runHeader(run))
     return head
   }
 }
 
 class Group {
   rows = []
-  isDrawn = 0
+  own = 0
+  total = 0
 
-  constructor(namespace, isClosed, runs) {
-    this.runs = runs
-    this.isOpen = !isClosed
+  constructor({ namespace, name, parent, depth, isOpen, columns, chartUrl }) {
+    Object.assign(this, { parent, depth, isOpen, chartUrl })
     this.body = document.createElement("tbody")
     this.button = document.createElement("button")
     this.button.type = "button"
     this.button.className = "compare-table__group"
-    this.name = span("compare-table__namespace", namespace || "Without a namespace")
-    this.count = span("muted")
-    this.button.append(span("compare-table__arrow"), this.name, this.count)
-    this.button.addEventListener("click", () => this.toggle())
+    this.button.title = namespace
+    this.label = span("compare-table__namespace", name || (namespace ? "(no name)" : "Without a namespace"))
+    this.number = span("muted")
+    this.button.append(span("compare-table__arrow"), this.label, this.number)
     const header = cell("th", "")
     header.scope = "rowgroup"
-    header.colSpan = runs.length + 1
+    header.colSpan = columns
     header.append(this.button)
+    this.body.style.setProperty("--depth", depth)
     this.body.insertRow().append(header)
   }
 
-  toggle() {
-    this.isOpen = !this.isOpen
-    this.show(this.wanted)
+  get isShown() {
+    return this.total > 0 && (!this.parent || this.parent.isUnfolded)
   }
 
-  // Returns how many rows match, whether the namespace is open or not.
-  show(wanted) {
-    this.wanted = wanted
-    const isMatch = ([path]) => path.toLowerCase().includes(wanted)
-    const matching = this.rows.filter(isMatch).length
-    const isOpen = this.isOpen || wanted !== ""
-    if (isOpen && matching) this.draw()
+  get isUnfolded() {
+    return this.isShown && (this.isOpen || this.isSearched)
+  }
 
-    this.drawn().forEach((element, index) => {
-      element.hidden = !isOpen || !isMatch(this.rows[index])
+  count(wanted) {
+    this.isSearched = wanted !== ""
+    this.isMatch = ([path]) => path.toLowerCase().includes(wanted)
+    this.own = this.rows.filter(this.isMatch).length
+    this.total = this.own
+  }
+
+  show() {
+    this.body.hidden = !this.isShown
+    const isOpen = this.isUnfolded
+    if (isOpen && this.own) this.draw()
+    ;[...this.body.rows].slice(1).forEach((element, index) => {
+      element.hidden = !isOpen || !this.isMatch(this.rows[index])
     })
-    this.body.hidden = matching === 0
     this.button.setAttribute("aria-expanded", isOpen)
-    this.count.textContent = matching
-    return matching
-  }
-
-  drawn() {
-    return [...this.body.rows].slice(1)
+    this.number.textContent = this.total
   }
 
   draw() {
-    for (const [path, , , cells] of this.rows.slice(this.body.rows.length - 1)) {
+    for (const [path, , , cells, isSeries] of this.rows.slice(this.body.rows.length - 1)) {
       const row = this.body.insertRow()
       const header = cell("th", "compare-table__path")
       header.scope = "row"
-      const name = span("clip", path.slice(path.lastIndexOf("/") + 1) || path)
-      name.title = path
+      const name = cell(isSeries ? "a" : "span", "clip", path.slice(path.lastIndexOf("/") + 1) || path)
+      name.title = isSeries ? `${path}: show its chart` : path
+      if (isSeries) name.href = `${this.chartUrl}&text=${encodeURIComponent(path)}`
       header.append(name)
       row.append(header, ...cells.map(valueCell))
     }
   }
+}
+
+function runHeader(run) {
+  const header = cell("th", "compare-table__run")
+  const colour = span(`run-colour run-colour--${run.colour}`)
+  if (run.second) colour.classList.add("run-colour--dashed")
+  const link = document.createElement("a")
+  link.href = run.url
+  link.className = "clip"
+  link.title = link.textContent = run.name
+  header.append(colour, link)
+  if (run.reference) header.append(span("chip", "reference"))
+  return header
 }
 
 function valueCell([text, change, isChanged, title]) {
@@ -168,6 +209,13 @@ function valueCell([text, change, isChanged, title]) {
   element.append(value)
   if (change) element.append(span("compare-table__delta", change))
   return element
+}
+
+function keepInAddress(name, value) {
+  const address = new URL(location.href)
+  if (value) address.searchParams.set(name, value)
+  else address.searchParams.delete(name)
+  history.replaceState(history.state, "", address)
 }
 
 function cell(tag, className, text = "") {

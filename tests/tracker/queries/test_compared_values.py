@@ -1,0 +1,100 @@
+"""Values of runs as dimensions of a chart."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.builders import make_project, make_run, write_series, write_values
+from tracker.queries.compared_values import (
+    DURATION,
+    STARTED,
+    dimensions_of,
+    newest_others,
+    read_columns,
+)
+from tracker.queries.run_filter import InvalidQuery
+from tracker.series.compaction import compact_run
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def project(member):
+    return make_project(member)
+
+
+@pytest.fixture
+def runs(project):
+    return [make_run(project, name, "finished") for name in ("a", "b")]
+
+
+def values(runs, dimension):
+    (column,) = read_columns(runs, [dimension])
+    return column.values
+
+
+def test_parameters_that_differ_are_suggested_before_what_measures_quality(runs):
+    for run, lr in zip(runs, (0.1, 0.2), strict=True):
+        write_values(run, {"params/lr": lr, "params/seed": 1, "val/accuracy": lr})
+
+    found = dimensions_of([run.id for run in runs])
+
+    assert found.suggested == ["params/lr", "val/accuracy"]
+    assert found.names[:3] == ["params/lr", "params/seed", "val/accuracy"]
+
+
+def test_runs_that_logged_nothing_have_their_own_times(runs):
+    assert dimensions_of([run.id for run in runs]).suggested == [STARTED, DURATION]
+
+
+def test_of_a_series_the_last_the_least_the_largest_and_the_mean(runs):
+    write_series(runs[0], "train/loss", [3.0, 1.0, 2.0])
+    compact_run(runs[0].id)
+
+    found = {
+        name: values(runs, name)
+        for name in (
+            "train/loss",
+            "min(train/loss)",
+            "max(train/loss)",
+            "mean(train/loss)",
+        )
+    }
+
+    assert [each[0] for each in found.values()] == [2.0, 1.0, 3.0, 2.0]
+    assert {each[1] for each in found.values()} == {None}
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_has_no_place(runs, value):
+    write_values(runs[0], {"score": value})
+
+    assert values(runs, "score") == [None, None]
+
+
+def test_texts_and_switches_are_words(runs):
+    write_values(runs[0], {"params/amp": True})
+    write_values(runs[1], {"params/amp": "auto"})
+
+    assert values(runs, "params/amp") == ["true", "auto"]
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", "min()", "x" * 5_000])
+def test_a_path_that_cannot_be_is_absent(runs, path):
+    assert values(runs, path) == [None, None]
+
+
+def test_finds_the_newest_others(project, runs):
+    others = [make_run(project, name) for name in ("c", "d")]
+    write_values(others[0], {"params/lr": 0.5})
+    without = [run.id for run in runs]
+
+    everyone = newest_others(project.id, "", without=without)
+    found = newest_others(project.id, "params/lr > 0.4", without=without)
+
+    assert [run.name for run in everyone] == ["d", "c"]
+    assert [run.name for run in found] == ["c"]
+    with pytest.raises(InvalidQuery):
+        newest_others(project.id, "params/lr >", without=without)

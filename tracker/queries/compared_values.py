@@ -1,0 +1,168 @@
+"""Numbers and texts of many runs by name: what charts of runs against runs are made of."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from tracker.models import Attribute, Kind, Run
+from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.metrics import importance, quality_rank
+from tracker.queries.namespaces import MONITORING, PARAMS
+from tracker.queries.run_filter import Found, RunFilter, read_query
+
+# Where other runs are shown beside the chosen ones: the newest.
+OTHERS_AT_MOST = 500
+PATHS_AT_MOST = 1_000
+SUGGESTED_PARAMS, SUGGESTED_METRICS = 4, 2
+
+NUMBERS = (Kind.FLOAT_SERIES, Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN)
+COMPARABLE = (*NUMBERS, Kind.STRING)
+# What is known of a run beside its attributes. No path begins with a parenthesis.
+DURATION, STARTED = "(duration)", "(started)"
+OWN_DIMENSIONS = {
+    DURATION: "duration in seconds",
+    STARTED: "start, in hours before the last",
+}
+HOUR = 3_600
+OF_SERIES = re.compile(r"^(min|max|mean)\((.+)\)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One dimension of every run; NaN, infinities and what is absent are None."""
+
+    dimension: str
+    values: list[float | str | None]
+
+    @property
+    def label(self) -> str:
+        return OWN_DIMENSIONS.get(self.dimension, self.dimension)
+
+    @property
+    def is_categorical(self) -> bool:
+        return any(isinstance(value, str) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Dimensions:
+    """What can be an axis; `suggested` says most about how these runs differ."""
+
+    names: list[str]
+    suggested: list[str]
+
+
+def newest_others(
+    project_id: int, query: str, *, without: Collection[UUID]
+) -> list[Run]:
+    """Return the newest other runs that a query finds."""
+    found = Found(project_id, RunFilter(query=read_query(query)))
+    runs = found.runs().exclude(id__in=list(without))
+    return list(runs.order_by("-created_at", "id")[:OTHERS_AT_MOST])
+
+
+def dimensions_of(run_ids: Sequence[UUID]) -> Dimensions:
+    """Name what can be compared, parameters first and what the agent measured last."""
+    rows = (
+        Attribute.objects.filter(run_id__in=list(run_ids), kind__in=COMPARABLE)
+        .order_by()
+        .values_list("path", "kind", "number", "text", "is_nan")
+    )
+    said: dict[str, set[object]] = {}
+    series: set[str] = set()
+    for path, kind, value, text, is_nan in rows:
+        if kind == Kind.STRING and not path.startswith(PARAMS):
+            continue
+        if kind == Kind.FLOAT_SERIES:
+            series.add(path)
+        said.setdefault(path, set()).add(
+            "nan" if is_nan else value if text is None else text
+        )
+
+    params = sorted(path for path in said if path.startswith(PARAMS))
+    measured = sorted(path for path in said if path.startswith(MONITORING))
+    metrics = sorted(said.keys() - set(params) - set(measured), key=importance)
+    of_series = [
+        f"{part}({path})"
+        for path in metrics
+        if path in series
+        for part in ("min", "max")
+    ]
+    means = [f"mean({path})" if path in series else path for path in measured]
+    differing = [path for path in params if len(said[path]) > 1]
+    telling = sorted(
+        metrics, key=lambda path: (quality_rank(path) is None, importance(path))
+    )
+    return Dimensions(
+        [*params, *metrics, DURATION, STARTED, *of_series, *means][:PATHS_AT_MOST],
+        [*(differing or params)[:SUGGESTED_PARAMS], *telling[:SUGGESTED_METRICS]]
+        or [STARTED, DURATION],
+    )
+
+
+def read_columns(runs: Sequence[Run], dimensions: Sequence[str]) -> list[Column]:
+    """Read each dimension of each run, in one query."""
+    paths = {dimension: _path(dimension) for dimension in dimensions}
+    values = attribute_values([run.id for run in runs], set(paths.values()))
+    last_start = max((run.started_at for run in runs if run.started_at), default=None)
+    columns = []
+    found: list[float | str | None]
+    for dimension in dimensions:
+        if dimension == DURATION:
+            found = [_duration(run) for run in runs]
+        elif dimension == STARTED:
+            found = [
+                (run.started_at - last_start).total_seconds() / HOUR
+                if run.started_at and last_start
+                else None
+                for run in runs
+            ]
+        else:
+            path, part = paths[dimension], _part(dimension)
+            found = [_value(values[run.id].get(path), part) for run in runs]
+        columns.append(Column(dimension, found))
+    return columns
+
+
+def _path(dimension: str) -> str:
+    match = OF_SERIES.match(dimension)
+    return match[2] if match else dimension
+
+
+def _part(dimension: str) -> str:
+    match = OF_SERIES.match(dimension)
+    return match[1] if match else ""
+
+
+def _value(row: AttributeRow | None, part: str) -> float | str | None:
+    if row is None:
+        return None
+    value = {"min": row.minimum, "max": row.maximum, "mean": row.mean}.get(
+        part, row.value
+    )
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return _finite(value)
+    return None
+
+
+def _finite(value: int | float) -> float | None:
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _duration(run: Run) -> float | None:
+    end = run.ended_at or run.last_seen_at
+    if run.started_at is None or end is None:
+        return None
+    return max(0.0, (end - run.started_at).total_seconds())

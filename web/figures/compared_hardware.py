@@ -1,0 +1,132 @@
+"""What the machines of several runs did, laid over each other: a row for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from web.figures.hardware import Measurement, fits, scaled_row
+from web.figures.hardware_kinds import Group, Kind
+from web.figures.layout import RELATIVE, STEP
+from web.figures.rows import Frame, Reading, Row, rows_figure
+from web.figures.series import Line
+from web.figures.traces import Figure, Floats
+
+# Places at which lines of several GPUs are averaged.
+POINTS = 300
+# A box with a row for each of more runs is higher than the figure.
+MOST_HOVERED_TOGETHER = 4
+ALIGNED = {
+    "run": (RELATIVE, "seconds since the run began"),
+    "stage": (RELATIVE, "seconds since the stage began"),
+    "step": (STEP, "step"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    name: str
+    slot: int
+    measurements: Sequence[Measurement]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanLine:
+    """The mean of several lines at the same places; it has no band."""
+
+    path: str
+    x: Floats
+    mean: Floats
+    exact: bool = True
+
+    @property
+    def minimum(self) -> Floats:
+        return self.mean
+
+    @property
+    def maximum(self) -> Floats:
+        return self.mean
+
+
+def compared_hardware_figure(
+    runs: Sequence[MeasuredRun], group: Group, *, align: str, is_narrow: bool = False
+) -> Figure:
+    """Draw one line for each run and kind: of several GPUs, their mean."""
+    rows = [row for kind in group.kinds if (row := _row(kind, runs)) is not None]
+    axis, title = ALIGNED[align]
+    frame = Frame(axis=axis, is_narrow=is_narrow, has_legends=False)
+    figure = rows_figure(rows, frame)
+    layout = figure["layout"]
+    if rows:
+        layout["showlegend"] = False
+        layout["xaxis"]["title"]["text"] = title
+    if len(runs) > MOST_HOVERED_TOGETHER:
+        layout["hovermode"] = "closest"
+        layout.pop("hoversubplots", None)
+    return figure
+
+
+def _row(kind: Kind, runs: Sequence[MeasuredRun]) -> Row | None:
+    """Take the first measure of a kind that any run has: lines of one row compare."""
+    for pattern in kind.measures:
+        found = {run.slot: lines for run in runs if (lines := _lines(run, pattern))}
+        if found:
+            return _of_measure(kind, pattern, runs, found)
+    return None
+
+
+def _lines(run: MeasuredRun, pattern: str) -> list[Measurement]:
+    fitting = [item for item in run.measurements if fits(item.measure, pattern)]
+    if "<i>" in pattern:
+        return fitting
+    # Of what every process says about itself, the first one's.
+    first = min((item.rank for item in fitting), default=0)
+    return [item for item in fitting if item.rank == first]
+
+
+def _of_measure(
+    kind: Kind,
+    pattern: str,
+    runs: Sequence[MeasuredRun],
+    found: Mapping[int, Sequence[Measurement]],
+) -> Row:
+    readings = [
+        Reading(run.name, _joined(found[run.slot], pattern), slot=run.slot)
+        for run in runs
+        if run.slot in found
+    ]
+    row = scaled_row(replace(kind, limit=""), readings, None)
+    what = kind.measures[pattern].replace("<i>", "").strip()
+    note = "mean of the GPUs" if "<i>" in pattern else what
+    readings = [
+        replace(scaled, slot=reading.slot)
+        for scaled, reading in zip(row.readings, readings, strict=True)
+    ]
+    return replace(row, readings=readings, note=f"({note})" if note else "")
+
+
+def _joined(items: Sequence[Measurement], pattern: str) -> list[Line]:
+    if "<i>" not in pattern:
+        return [item.line for item in items]
+    if len({(item.measure, item.rank) for item in items}) == 1:  # in several stages
+        return [item.line for item in items]
+    return [_mean([item.line for item in items])]
+
+
+def _mean(lines: Sequence[Line]) -> Line:
+    low = min(float(line.x[0]) for line in lines)
+    high = max(float(line.x[-1]) for line in lines)
+    places = np.linspace(low, high, POINTS)
+    values = np.array(
+        [
+            np.interp(places, line.x, line.mean, left=np.nan, right=np.nan)
+            for line in lines
+        ]
+    )
+    counts = np.isfinite(values).sum(axis=0)
+    sums = np.where(np.isfinite(values), values, 0.0).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return MeanLine(lines[0].path, places, mean)

@@ -1,0 +1,70 @@
+// A list whose items are dragged by a handle, or moved by the keyboard: on the handle, the
+// arrow keys move an item by one, Home and End to the ends. The order is what the form
+// sends, so nothing is kept here.
+//
+// Items hold [data-part="handle"], and a number in [data-part="number"].
+
+const ENDS = ["pointerup", "pointercancel"]
+
+export default function sortable(list) {
+  for (const handle of list.querySelectorAll('[data-part="handle"]')) {
+    handle.hidden = false
+    handle.addEventListener("keydown", (event) => byKey(list, handle, event))
+    handle.addEventListener("pointerdown", (event) => drag(list, handle, event))
+  }
+}
+
+function byKey(list, handle, event) {
+  const item = handle.closest("li")
+  const items = [...list.children]
+  const from = items.indexOf(item)
+  const to = { ArrowUp: from - 1, ArrowDown: from + 1, Home: 0, End: items.length - 1 }[event.key]
+  if (to === undefined) return
+  event.preventDefault()
+  move(list, item, Math.max(0, Math.min(items.length - 1, to)))
+  handle.focus()
+}
+
+function drag(list, handle, event) {
+  if (event.button) return
+  event.preventDefault()
+  const item = handle.closest("li")
+  item.dataset.dragged = "true"
+
+  const follow = ({ clientY }) => {
+    const others = [...list.children].filter((other) => other !== item)
+    const to = others.filter((other) => clientY > middle(other)).length
+    if ([...list.children].indexOf(item) !== to) move(list, item, to)
+  }
+  const end = () => {
+    delete item.dataset.dragged
+    document.removeEventListener("pointermove", follow)
+    for (const name of ENDS) document.removeEventListener(name, end)
+  }
+  // On the document: an element that is moved within it loses the pointer.
+  document.addEventListener("pointermove", follow)
+  for (const name of ENDS) document.addEventListener(name, end)
+}
+
+function middle(element) {
+  const { top, height } = element.getBoundingClientRect()
+  return top + height / 2
+}
+
+function move(list, item, to) {
+  const others = [...list.children].filter((other) => other !== item)
+  list.insertBefore(item, others[to] ?? null)
+  const items = [...list.children]
+  items.forEach((each, index) => {
+    each.querySelector('[data-part="number"]').textContent = index
+    setDisabled(each, "up:", index === 0)
+    setDisabled(each, "down:", index === items.length - 1)
+  })
+  const said = document.getElementById(list.dataset.said)
+  if (said) said.textContent = `${item.dataset.name}: place ${to} of ${items.length - 1}`
+}
+
+function setDisabled(item, start, isDisabled) {
+  const button = item.querySelector(`button[value^="${start}"]`)
+  if (button) button.disabled = isDisabled
+}

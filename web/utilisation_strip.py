@@ -1,0 +1,52 @@
+"""A thin strip of how busy something was, as rectangles of one colour (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from web.templatetags.format import percent
+
+LEVELS = 10
+WHOLE = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class StripPart:
+    """Neighbouring parts of about the same value; `opacity` is how busy they were."""
+
+    start: int
+    length: int
+    opacity: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStrip:
+    name: str
+    length: int
+    parts: tuple[StripPart, ...]
+    said: str  # the same in words
+
+
+def shown_strip(name: str, values: Sequence[float | None]) -> ShownStrip | None:
+    """Make a strip, or None where nothing was measured."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    parts, start = [], 0
+    for level, group in groupby(values, key=_level):
+        length = len(list(group))
+        if level is not None:
+            parts.append(StripPart(start, length, f"{level / LEVELS:g}"))
+        start += length
+    mean = sum(known) / len(known)
+    said = (
+        f"{name} from the stage's beginning to its end: mean {percent(mean)},"
+        f" lowest {percent(min(known))}, highest {percent(max(known))}"
+    )
+    return ShownStrip(name, len(values), tuple(parts), said)
+
+
+def _level(value: float | None) -> int | None:
+    return None if value is None else round(LEVELS * value / WHOLE)

@@ -1,0 +1,102 @@
+"""The charts of a comparison: series laid over each other, and what machines did."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_safe
+
+from tracker.freshness import fresh_answer
+from tracker.queries.compared_hardware import compared_lines
+from tracker.queries.compared_source import chosen_stage, stages_of
+from tracker.queries.series import Axis, read_lines
+from web.figures.compared_hardware import MeasuredRun, compared_hardware_figure
+from web.figures.comparison import overlay_figure
+from web.figures.hardware import Measurement, is_drawn
+from web.figures.series import NamedLine
+from web.session import PageRequest, signed_in
+from web.views.chart_options import read_number
+from web.views.compare_frame import read_comparison
+from web.views.figures import (
+    chosen_group,
+    figure_response,
+    figure_version,
+    is_narrow,
+    sent_figure,
+)
+
+BUCKETS = 500
+
+
+@require_safe
+@signed_in
+def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    """Answer the chart of one series path, a line for each run that has it."""
+    comparison = read_comparison(request, workspace, project)
+    runs, slots = comparison.runs, comparison.slots
+    is_live = comparison.is_live
+    version = figure_version(request, runs, is_live=is_live)
+    path = request.GET.get("path", "")
+    state = comparison.state
+    low, high = read_number(request.GET, "low"), read_number(request.GET, "high")
+
+    def draw() -> HttpResponse:
+        lines = read_lines(
+            [(run, path) for run in runs],
+            axis=Axis(state.axis),
+            low=low,
+            high=high,
+            buckets=BUCKETS,
+            steady=True,
+        )
+        named = [
+            NamedLine(line, run.name, slot)
+            for run, slot, line in zip(runs, slots, lines, strict=True)
+            if line.count
+        ]
+        figure = overlay_figure(
+            named,
+            axis=state.axis,
+            log=state.log,
+            smoothing=state.smoothing,
+            low=low,
+            high=high,
+        )
+        return sent_figure(request, figure, is_live=is_live)
+
+    return fresh_answer(request, version, draw)
+
+
+@require_safe
+@signed_in
+def compare_hardware(
+    request: PageRequest, workspace: str, project: str
+) -> HttpResponse:
+    """Draw what the machines of the runs did, one row for each kind of measurement."""
+    comparison = read_comparison(request, workspace, project)
+    state, runs = comparison.state, comparison.runs
+    group = chosen_group(state.group)
+    stage = chosen_stage(stages_of([run.id for run in runs]), state.stage)
+    lines = compared_lines(
+        runs,
+        lambda measure: is_drawn(measure, group),
+        align=state.align,
+        stage=stage,
+    )
+    measured = [
+        MeasuredRun(
+            run.name,
+            slot,
+            [
+                Measurement(
+                    found.measured.measure, found.measured.rank, found.measured.line
+                )
+                for found in lines
+                if found.position == position
+            ],
+        )
+        for position, (run, slot) in enumerate(zip(runs, comparison.slots, strict=True))
+    ]
+    figure = compared_hardware_figure(
+        measured, group, align=state.align, is_narrow=is_narrow(request)
+    )
+    return figure_response(request, figure, is_live=comparison.is_live)

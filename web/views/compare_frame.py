@@ -1,0 +1,104 @@
+"""What every part of a comparison needs: its project, its runs and what is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tracker.access import readable_project, runs_of
+from tracker.queries.run import may_go_on
+from web.compare_state import CompareState, read_state
+from web.figures.traces import RUN_COLOURS
+from web.session import PageRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A run of the comparison with its colour, and the addresses that change it."""
+
+    run: Any  # a row of the runs table; pages do not import tables
+    slot: int
+    is_hidden: bool
+    is_reference: bool
+    state: CompareState
+
+    @property
+    def colour(self) -> int:
+        return self.slot % RUN_COLOURS
+
+    @property
+    def is_second_round(self) -> bool:
+        return self.slot >= RUN_COLOURS
+
+    @property
+    def address_without(self) -> str:
+        return self.state.without(self.run.id)
+
+    @property
+    def address_as_reference(self) -> str:
+        return self.state.having(
+            reference=self.run.id,
+            hidden=tuple(slot for slot in self.state.hidden if slot != self.slot),
+        )
+
+    @property
+    def address_toggled(self) -> str:
+        return self.state.with_toggled(self.slot)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What was asked for, cut down to the runs that there are."""
+
+    project: Any  # likewise
+    state: CompareState
+    everyone: list[ComparedRun]
+    missing: list[str]
+
+    @property
+    def shown(self) -> list[ComparedRun]:
+        return [each for each in self.everyone if not each.is_hidden]
+
+    @property
+    def runs(self) -> list[Any]:
+        return [each.run for each in self.shown]
+
+    @property
+    def slots(self) -> list[int]:
+        return [each.slot for each in self.shown]
+
+    @property
+    def reference_position(self) -> int:
+        """Return the place of the reference among the runs that are shown."""
+        flags = [each.is_reference for each in self.shown]
+        return flags.index(True) if True in flags else 0
+
+    @property
+    def is_live(self) -> bool:
+        return any(may_go_on(run) for run in self.runs)
+
+
+def read_comparison(request: PageRequest, workspace: str, project: str) -> Comparison:
+    found = readable_project(request.actor, workspace, project)
+    state = read_state(request.GET)
+    runs = runs_of(found, list(state.runs))
+    ids = [run.id for run in runs]
+    # Absent and forbidden look the same here, too.
+    missing = [str(run_id) for run_id in state.runs if run_id not in ids]
+    state = state.of_only(ids)
+    slots = state.slot_of
+    visible = [run.id for run in runs if slots[run.id] not in state.hidden]
+    reference = state.reference if state.reference in visible else None
+    if reference is None and visible:
+        reference = visible[0]
+    everyone = [
+        ComparedRun(
+            run,
+            slots[run.id],
+            is_hidden=slots[run.id] in state.hidden,
+            is_reference=run.id == reference,
+            state=state,
+        )
+        for run in runs
+    ]
+    return Comparison(found, state, everyone, [*missing, *state.unreadable])

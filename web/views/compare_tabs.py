@@ -1,0 +1,239 @@
+"""What each tab of a comparison shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from tracker.queries.compared_findings import (
+    Became,
+    compare_findings,
+    count_changes,
+)
+from tracker.queries.compared_source import chosen_stage, source_parts, stages_of
+from tracker.queries.comparison import overlaid_paths
+from tracker.queries.diagnoses import diagnoses_of
+from tracker.queries.ledgers import LedgerView, run_ledger
+from web.chart_sections import chart_sections
+from web.compare_state import ALIGNMENTS, AXES, SMOOTHINGS, VIEWS, CompareState
+from web.figures.hardware_kinds import GROUPS
+from web.text_diff import TextDiff, compare_texts
+from web.views.compare_frame import ComparedRun, Comparison
+from web.views.compare_values import fields_but, parallel_context, scatter_context
+
+# Beyond this many charts on a page nobody reads them all; the filter finds the rest.
+CHARTS_AT_MOST = 200
+# The longer texts of a comparison of sources wait to be opened.
+OPEN_LINES_AT_MOST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPart:
+    """A text of both runs; it is open where it differs and is not very long."""
+
+    name: str
+    title: str
+    diff: TextDiff
+    lacking: str  # the name of the run that has no such text, or ""
+
+    @property
+    def is_open(self) -> bool:
+        changed = self.diff.added + self.diff.removed
+        return 0 < changed <= OPEN_LINES_AT_MOST
+
+
+@dataclass(frozen=True, slots=True)
+class RunVerdict:
+    """What became of the reference's findings in a run, and where its time went."""
+
+    run: ComparedRun
+    gone: int
+    new: int
+    same: int
+    ledger: LedgerView | None
+
+
+def _charts(comparison: Comparison) -> dict[str, Any]:
+    state = comparison.state
+    paths = [
+        path
+        for path in overlaid_paths([run.id for run in comparison.runs])
+        if state.text.casefold() in path.casefold()
+    ]
+    drawn = state.of_only([run.id for run in comparison.runs])
+    return {
+        "sections": [
+            (section, [(path, _figure_query(drawn, path)) for path in section.paths])
+            for section in chart_sections(
+                paths[:CHARTS_AT_MOST], opens_all=bool(state.text)
+            )
+        ],
+        "chart_count": len(paths),
+        "charts_at_most": CHARTS_AT_MOST,
+        "address_without_text": state.having(text=""),
+        "hidden_fields": fields_but(comparison, "text", "smoothing", "log"),
+        "smoothings": [
+            (f"{weight:g}", weight == state.smoothing) for weight in SMOOTHINGS
+        ],
+        "axes": _choices(state, "axis", AXES),
+    }
+
+
+def _figure_query(state: CompareState, path: str) -> str:
+    asked = {
+        "path": path,
+        "runs": ",".join(map(str, state.runs)),
+        "colours": ".".join(map(str, state.slots)),
+        "axis": state.axis,
+        "smoothing": f"{state.smoothing:g}" if state.smoothing else "",
+        "log": "1" if state.log else "",
+    }
+    return urlencode({name: value for name, value in asked.items() if value})
+
+
+def _table(comparison: Comparison) -> dict[str, Any]:
+    state = comparison.state
+    return {
+        "table_url": f"{_address(comparison, 'compare-table')}?{state.address}",
+        # The script puts a path at its end.
+        "chart_url": f"{_address(comparison, 'compare')}?"
+        + state.having(tab="charts", text=""),
+        "table_runs": [
+            {
+                "name": each.run.name,
+                "colour": each.colour,
+                "second": each.is_second_round,
+                "reference": each.is_reference,
+                "url": reverse("run", args=[each.run.id]),
+                "pin": "" if each.is_reference else f"?{each.address_as_reference}",
+            }
+            for each in comparison.shown
+        ],
+        "address_toggled": state.having(everything=not state.everything),
+    }
+
+
+def _source(comparison: Comparison) -> dict[str, Any]:
+    left, right = _pair(comparison)
+    state = comparison.state
+    stages = stages_of([left.run.id, right.run.id])
+    stage = chosen_stage(stages, state.stage)
+    parts = [
+        ShownPart(
+            part.name,
+            part.title,
+            compare_texts(part.left or "", part.right or ""),
+            lacking=left.run.name
+            if part.left is None
+            else right.run.name
+            if part.right is None
+            else "",
+        )
+        for part in source_parts(left.run, right.run, stage)
+    ]
+    return {
+        "left": left,
+        "right": right,
+        "stage": stage,
+        "stages": sorted(stages),
+        "parts": parts,
+        "differing": sum(not part.diff.is_same for part in parts),
+        "is_split": state.view == "split",
+        "views": _choices(state, "view", VIEWS),
+        "hidden_fields": fields_but(comparison, "left", "right", "stage"),
+        "address_swapped": state.having(left=right.run.id, right=left.run.id),
+    }
+
+
+def _pair(comparison: Comparison) -> tuple[ComparedRun, ComparedRun]:
+    """Return the two runs asked for; without, the reference and the first other one."""
+    by_id = {each.run.id: each for each in comparison.everyone}
+    state = comparison.state
+    usual = next(each for each in comparison.everyone if each.is_reference)
+    left = by_id[state.left] if state.left else usual
+    right = by_id[state.right] if state.right else None
+    if right is None or right is left:
+        others = [each for each in comparison.everyone if each is not left]
+        right = next((each for each in others if not each.is_hidden), others[0])
+    return left, right
+
+
+def _hardware(comparison: Comparison) -> dict[str, Any]:
+    state = comparison.state
+    stages = stages_of([run.id for run in comparison.runs])
+    stage = chosen_stage(stages, state.stage)
+    drawn = state.of_only([run.id for run in comparison.runs])
+    return {
+        "stage": stage,
+        "stages": sorted(stages),
+        "alignments": _choices(state, "align", ALIGNMENTS),
+        "needs_stage": state.align != "run" and len(stages) > 1,
+        "groups": [
+            (group.title, group.name == state.group, state.having(group=group.name))
+            for group in GROUPS
+        ],
+        "hidden_fields": fields_but(comparison, "stage"),
+        "figure_query": drawn.having(stage=stage or ""),
+    }
+
+
+def _findings(comparison: Comparison) -> dict[str, Any]:
+    diagnoses = [diagnoses_of(run) for run in comparison.runs]
+    findings = compare_findings(diagnoses, comparison.reference_position)
+    verdicts = []
+    for position, (each, found) in enumerate(
+        zip(comparison.shown, diagnoses, strict=True)
+    ):
+        counts = count_changes(findings, position)
+        ledger = run_ledger(
+            (diagnosis.ledger for diagnosis in found), comparison.project
+        )
+        verdicts.append(
+            RunVerdict(
+                each,
+                gone=counts[Became.GONE],
+                new=counts[Became.NEW],
+                same=counts[Became.SAME],
+                ledger=ledger,
+            )
+        )
+    return {
+        "findings": findings,
+        "verdicts": verdicts,
+        "has_ledgers": any(verdict.ledger for verdict in verdicts),
+        "is_diagnosed": any(diagnoses),
+        "undiagnosed": [
+            run.name
+            for run, found in zip(comparison.runs, diagnoses, strict=True)
+            if not found
+        ],
+    }
+
+
+def _choices(
+    state: CompareState, name: str, choices: dict[str, str]
+) -> list[tuple[str, bool, str]]:
+    now = getattr(state, name)
+    return [
+        (label, choice == now, state.having(**{name: choice}))
+        for choice, label in choices.items()
+    ]
+
+
+def _address(comparison: Comparison, name: str) -> str:
+    project = comparison.project
+    return reverse(name, args=[project.workspace.slug, project.slug])
+
+
+TAB_CONTEXTS = {
+    "charts": _charts,
+    "table": _table,
+    "source": _source,
+    "parallel": parallel_context,
+    "scatter": scatter_context,
+    "hardware": _hardware,
+    "findings": _findings,
+}
