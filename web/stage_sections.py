@@ -179,6 +179,6 @@ def open_sections(shown: Sequence[StageSection]) -> set[str]:
 def _rank(section: StageSection) -> int:
     if section.stage.name == TRAINING:
         return 0
-    if section.diagnosis and section.diagnosis.findings:
+    if section.stage.failure or (section.diagnosis and section.diagnosis.findings):
         return 1
     return 2 if section.diagnosis else 3

@@ -16,6 +16,7 @@ class StepFigures:
     The step's time is the mean, as throughput is its inverse; parts add up to it.
     """
 
+    steps_per_second: float | None = None
     mean_seconds: float | None = None
     median_seconds: float | None = None
     examples: float | None = None  # of a step
@@ -23,9 +24,9 @@ class StepFigures:
 
     @property
     def per_second(self) -> float | None:
-        if self.mean_seconds is None:
+        if self.steps_per_second is None:
             return None
-        return (self.examples or 1.0) / self.mean_seconds
+        return self.steps_per_second * (self.examples or 1.0)
 
     @property
     def throughput(self) -> str:
@@ -34,7 +35,7 @@ class StepFigures:
 
     @property
     def throughput_unit(self) -> str:
-        if self.mean_seconds is None:
+        if self.steps_per_second is None:
             return ""
         return "steps/s" if self.examples is None else "examples/s"
 
@@ -67,6 +68,7 @@ def of_breakdown(step: StepBreakdown | None) -> StepFigures:
         return StepFigures()
     has_wait = any(part.name == DATA_WAIT for part in step.parts)
     return StepFigures(
+        steps_per_second=step.steps_per_second,
         mean_seconds=step.mean_step_seconds,
         median_seconds=step.median_step_seconds,
         examples=step.examples_per_step,
@@ -80,6 +82,7 @@ def of_diagnosis(diagnosis: StageDiagnosis | None) -> StepFigures | None:
         return None
     steps, examples = diagnosis.steps_per_second, diagnosis.examples_per_second
     return StepFigures(
+        steps_per_second=steps,
         mean_seconds=1.0 / steps,
         median_seconds=diagnosis.median_step_seconds,
         examples=None if examples is None else examples / steps,

@@ -49,6 +49,6 @@ def test_what_a_diagnosis_kept_reads_like_a_breakdown():
 def test_a_diagnosis_of_an_older_version_tells_what_it_kept():
     shown = of_diagnosis(replace(diagnosis(), steps_per_second=10.0))
 
-    assert shown == StepFigures(mean_seconds=0.1)
+    assert shown == StepFigures(steps_per_second=10.0, mean_seconds=0.1)
     assert (shown.median, shown.data_wait) == ("", "–")
     assert of_diagnosis(diagnosis()) is None

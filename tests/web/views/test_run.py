@@ -257,7 +257,7 @@ def test_fifty_stages_stay_a_page(project, page):
 
     text = page(run)
 
-    assert text.count('<details class="card stage__folded"') == 48
+    assert text.count('<details class="card stage__folded"') == 49
     assert text.index("ValueError: 33") < text.index("stage__folded", 1)
 
 

@@ -149,7 +149,7 @@ class TestOne:
 
     @pytest.mark.parametrize("path", ["no/such", "note/", "a%00b", "/"])
     def test_one_that_is_not_there_is_said_to_be_missing(self, attributes, path):
-        assert "No attribute" in attributes(f"?path={path}")
+        assert "No such attribute" in attributes(f"?path={path}")
 
     def test_values_are_copied_with_all_of_their_digits(self, attributes, run):
         write_values(run, {"third": 1 / 3, "long": "x" * 5_000})
