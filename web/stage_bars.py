@@ -28,7 +28,7 @@ def _bars(stage: StageRow) -> list[StageBar]:
     """The first bar says how busy the stage was."""
     if len(stage.processes) > MOST_PROCESS_BARS:
         return [_one_bar(stage)]
-    several = len(stage.processes) > 1
+    names = _names(stage)
     bars = []
     for index, process in enumerate(stage.processes):
         end = max(process.last_known, process.started_at)
@@ -37,7 +37,7 @@ def _bars(stage: StageRow) -> list[StageBar]:
             parts += _busy(stage)
         bars.append(
             StageBar(
-                name=f"{stage.name} · rank {process.rank}" if several else stage.name,
+                name=names[index],
                 state=process.state,
                 start=milliseconds(process.started_at),
                 end=milliseconds(end),
@@ -47,16 +47,25 @@ def _bars(stage: StageRow) -> list[StageBar]:
     return bars
 
 
+def _names(stage: StageRow) -> list[str]:
+    """Tell processes apart by their ranks, or those of one rank as its attempts."""
+    ranks = [process.rank for process in stage.processes]
+    if len(ranks) <= 1:
+        return [stage.name for _ in ranks]
+    if len(set(ranks)) == 1:
+        return [f"{stage.name} · attempt {number + 1}" for number in range(len(ranks))]
+    return [f"{stage.name} · rank {rank}" for rank in ranks]
+
+
 def _one_bar(stage: StageRow) -> StageBar:
     """Make one bar of a stage with so many ranks that they would hide the others."""
     start = min(process.started_at for process in stage.processes)
     end = max(start, *(process.last_known for process in stage.processes))
     states = Counter(process.state for process in stage.processes)
     others = [f"{n} {state}" for state, n in states.items() if state != stage.state]
-    took, ranks = duration(end - start), f"{len(stage.processes)} processes"
-    parts = [stage.state, took, *_busy(stage), ranks, *others]
+    parts = [stage.state, duration(end - start), *_busy(stage), *others]
     return StageBar(
-        name=stage.name,
+        name=f"{stage.name} × {len(stage.processes)}",
         state=stage.state,
         start=milliseconds(start),
         end=milliseconds(end),

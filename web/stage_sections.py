@@ -62,6 +62,14 @@ class StageSection:
         return not (self.sure or self.stage.failure or self._failures)
 
     @property
+    def failed_ranks(self) -> Ranks | None:
+        """Return the ranks that failed as the stage did; None: there is only one."""
+        same = [p for p in self.stage.processes if p.failure == self.stage.failure]
+        if not self.stage.failure or len(self.stage.processes) <= 1 or not same:
+            return None
+        return Ranks(tuple(each.rank for each in same), same[0].host)
+
+    @property
     def other_failures(self) -> list[Ranks]:
         """Return why ranks failed, where it is not what the stage says."""
         return self._failures[:MOST_FAILURES]

@@ -86,12 +86,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
         findings.bring_finding_back,
         name="finding-bring-back",
     ),
-    path(
-        "runs/<uuid:run_id>/describe", run_notes.describe_run, name="run-describe"
-    ),
-    path(
-        "runs/<uuid:run_id>/key-metrics", run_notes.choose_metric, name="run-metric"
-    ),
+    path("runs/<uuid:run_id>/describe", run_notes.describe_run, name="run-describe"),
+    path("runs/<uuid:run_id>/key-metrics", run_notes.choose_metric, name="run-metric"),
     path("runs/<uuid:run_id>/pin", trash.pin_run, name="run-pin"),
     path("runs/<uuid:run_id>/unpin", trash.unpin_run, name="run-unpin"),
     path("runs/<uuid:run_id>/figures/series", figures.series, name="run-series"),

@@ -77,7 +77,9 @@ def test_anything_may_stand_at_a_path():
     odd = rows({"train/git/commit": 3.5, "train/git/is_dirty": "yes"})
     counts = {"train/facts/gpu_count": True, "train/facts/gpu/0/name": ["a"]}
 
-    about = about_run(overview(stage_row("train"), facts=counts), "train", odd, made_by="")
+    about = about_run(
+        overview(stage_row("train"), facts=counts), "train", odd, made_by=""
+    )
 
     assert (about.commit, about.is_dirty, about.gpus) == ("", None, "")
 

@@ -21,7 +21,13 @@ VALUE = AttributeRow(
     updated_at=NOW,
 )
 SERIES = replace(
-    VALUE, path="loss", kind="float_series", value=0.1, count=3, minimum=0.1, last_step=2
+    VALUE,
+    path="loss",
+    kind="float_series",
+    value=0.1,
+    count=3,
+    minimum=0.1,
+    last_step=2,
 )
 
 

@@ -9,7 +9,10 @@ def test_the_first_process_says_how_busy_the_stage_was():
 
     first, second = stage_bars([stage])
 
-    assert (first.name, first.note) == ("train · rank 0", "finished, 1 min, GPU idle 70 %")
+    assert (first.name, first.note) == (
+        "train · rank 0",
+        "finished, 1 min, GPU idle 70 %",
+    )
     assert second.note == "finished, 1 min"
 
 
@@ -20,7 +23,7 @@ def test_very_many_processes_are_one_bar_that_counts_them():
 
     (bar,) = stage_bars([stage_row("train", *ranks, crashed)])
 
-    assert bar.note == "finished, 2 min, 9 processes, 1 crashed"
+    assert (bar.name, bar.note) == ("train × 9", "finished, 2 min, 1 crashed")
     assert (bar.start, bar.end) == (milliseconds(NOW), milliseconds(late))
 
 
@@ -28,3 +31,12 @@ def test_a_stage_without_processes_has_no_bar():
     stage = stage_row("train", processes=())
 
     assert stage_bars([stage]) == []
+
+
+def test_processes_of_one_rank_are_attempts():
+    stage = stage_row("train", process_row(0), process_row(0))
+
+    assert [bar.name for bar in stage_bars([stage])] == [
+        "train · attempt 1",
+        "train · attempt 2",
+    ]

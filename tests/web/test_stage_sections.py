@@ -91,6 +91,18 @@ def test_what_the_stage_says_is_not_said_again():
     stage = stage_row("train", process_row(failure="OOM"), failure="OOM")
 
     assert StageSection(stage, None).other_failures == []
+    assert StageSection(stage, None).failed_ranks is None
+
+
+def test_the_ranks_that_made_a_stage_fail_are_named():
+    ranks = [
+        process_row(rank, failure="OOM" if rank > 61 else "") for rank in range(64)
+    ]
+
+    failed = StageSection(stage_row("train", *ranks, failure="OOM"), None).failed_ranks
+
+    assert failed is not None
+    assert failed.told == "62, 63"
 
 
 def test_many_different_failures_are_counted():

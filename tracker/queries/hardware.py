@@ -163,7 +163,9 @@ def _between(paths: Sequence[str], prefix: str) -> Sequence[str]:
 
 
 def _pattern(measure: str) -> str:
-    return NUMBERED.sub(lambda m: f"{m[1]}/{'<i>' if m[1] == 'gpu' else '<j>'}", measure)
+    return NUMBERED.sub(
+        lambda m: f"{m[1]}/{'<i>' if m[1] == 'gpu' else '<j>'}", measure
+    )
 
 
 def _below(path: str, stage: str) -> tuple[int, str]:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet, Subquery
 
-from tracker.models import Run
+from tracker.models import Run, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,33 +18,33 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """None: there is none."""
+    """None: there is none.
+
+    `compared` is the last run before it that finished: beside one that failed, little
+    can be said.
+    """
 
     before: Neighbour | None = None
     after: Neighbour | None = None
+    compared: Neighbour | None = None
 
 
 def neighbours_of(run: Run) -> Neighbours:
     """Return the runs of the project that started just before this one and after it.
 
-    One statement, in which the index of runs by their start is looked into four times.
+    One statement, which looks into the index of runs by their start.
     """
     if run.started_at is None:
         return Neighbours()
     before, after = _started_before(run), _started_after(run)
-    row = (
-        Run.objects.filter(id=run.id)
-        .values_list(
-            Subquery(before.values("id")[:1]),
-            Subquery(before.values("name")[:1]),
-            Subquery(after.values("id")[:1]),
-            Subquery(after.values("name")[:1]),
-        )
-        .first()
-    )
+    wanted = (before, after, before.filter(state=State.FINISHED))
+    columns = [
+        Subquery(runs.values(name)[:1]) for runs in wanted for name in ("id", "name")
+    ]
+    row = Run.objects.filter(id=run.id).values_list(*columns).first()
     if row is None:
         return Neighbours()
-    return Neighbours(_neighbour(*row[:2]), _neighbour(*row[2:]))
+    return Neighbours(*(_neighbour(row[place], row[place + 1]) for place in (0, 2, 4)))
 
 
 def _neighbour(run_id: UUID | None, name: str | None) -> Neighbour | None:

@@ -6,6 +6,7 @@ from django import template
 
 from tracker.queries.attributes import Value
 from web.attribute_csv import plain_value
+from web.templatetags.format import UNKNOWN
 
 register = template.Library()
 
@@ -17,6 +18,12 @@ LONGEST_COPIED = 2_000
 def kind_words(kind: str) -> str:
     """Show a kind in words: float series."""
     return kind.replace("_", " ")
+
+
+@register.filter
+def plain(value: Value | None) -> str:
+    """Show a value with all of its digits."""
+    return plain_value(value) or UNKNOWN
 
 
 @register.filter

@@ -38,4 +38,3 @@ def zoom(window: Window) -> str:
     low = (window.start - around) / MILLISECONDS
     high = (window.end + around) / MILLISECONDS
     return f"low={low:.0f}&high={high:.0f}"
-

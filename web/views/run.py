@@ -30,11 +30,11 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
     diagnoses, version = diagnoses_of(run), rules_version(project)
     shown = sections(frame["overview"].stages, diagnoses)
     named = anchors(shown)
-    stage, before = main_stage(shown), frame["neighbours"].before
+    stage, compared = main_stage(shown), frame["neighbours"].compared
     values = key_values(
         run,
         pinned=project.key_metrics,
-        before=before.id if before else None,
+        before=compared.id if compared else None,
         others=paths_about(stage),
     )
     context = {

@@ -106,7 +106,13 @@ def _chosen(
     if any(wanted.values()):
         places = [place_of(series.path) for series in found]
         return found[nearest(places, wanted)]
-    return max(found, key=lambda s: (s.path.endswith("stdout"), s.last_time or 0))
+    return max(found, key=_newest)
+
+
+def _newest(series: RecordSeries) -> tuple[bool, int, bool]:
+    """Sort key: what was printed last is read first, of several ranks the first's."""
+    is_first = place_of(series.path).rank == "0"
+    return series.path.endswith("stdout"), series.last_time or 0, is_first
 
 
 def _log(series: RecordSeries, chosen: RecordSeries | None) -> Log:

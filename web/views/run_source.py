@@ -60,9 +60,9 @@ def source(request: PageRequest, run_id: UUID) -> HttpResponse:
 def _against(
     request: PageRequest, frame: dict[str, Any], found: CapturedSource, stage: str
 ) -> dict[str, Any]:
-    """Compare with the run that the address names, or with the one before."""
-    before = frame["neighbours"].before
-    asked = request.GET.get("against", "") or (str(before.id) if before else "")
+    """Compare with the run that the address names, or the last that finished before."""
+    compared = frame["neighbours"].compared
+    asked = request.GET.get("against") or (str(compared.id) if compared else "")
     try:
         others = runs_of(frame["project"], [UUID(asked)]) if asked else []
     except ValueError as error:

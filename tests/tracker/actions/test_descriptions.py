@@ -2,7 +2,13 @@
 
 import pytest
 
-from tests.builders import make_project, make_run, write_series, write_tags, write_values
+from tests.builders import (
+    make_project,
+    make_run,
+    write_series,
+    write_tags,
+    write_values,
+)
 from tracker.actions.descriptions import (
     LONGEST_DESCRIPTION,
     LONGEST_TAG,

@@ -104,7 +104,9 @@ def test_a_series_says_how_it_went_and_what_was_best(run):
 def test_the_run_before_is_what_is_compared_with(run):
     before = make_run(run.project, "before")
     write_values(run, {"val/accuracy": 0.9, "train/loss": 3.0, "speed": 2.0, "a": 1.0})
-    write_values(before, {"val/accuracy": 0.6, "train/loss": 2.0, "speed": 1.0, "a": 0.0})
+    write_values(
+        before, {"val/accuracy": 0.6, "train/loss": 2.0, "speed": 1.0, "a": 0.0}
+    )
 
     accuracy, loss, zero, speed = key_values(run, before=before.id).metrics
 

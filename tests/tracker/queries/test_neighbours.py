@@ -53,6 +53,17 @@ def test_trash_and_other_projects_are_passed_over(project, stranger):
     assert names(last) == ("a", None)
 
 
+def test_what_is_compared_with_is_the_last_that_finished(project):
+    for name, state, at in (("a", "finished", 0), ("b", "finished", 5)):
+        make_run(project, name, state, started_at=START + at * SECOND)
+    make_run(project, "c", "failed", started_at=START + 7 * SECOND)
+    run = started(project, "d", 9)
+
+    found = neighbours_of(run)
+
+    assert (found.before.name, found.compared.name) == ("c", "b")
+
+
 def test_costs_one_statement(project, django_assert_num_queries):
     started(project, "a", 0)
     run = started(project, "b", 10)

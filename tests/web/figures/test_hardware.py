@@ -132,7 +132,9 @@ def test_of_very_many_gpus_the_first_are_drawn():
     found = each_gpu_rows(measures, EACH_GPU["utilization_percent"], {})
 
     assert len(found.rows) == MOST_GPUS
-    assert found.absent == [f"{512 - MOST_GPUS} more GPUs are not shown; choose a stage."]
+    assert found.absent == [
+        f"{512 - MOST_GPUS} more GPUs are not shown; choose a stage."
+    ]
 
 
 def test_without_gpus_there_are_no_rows():

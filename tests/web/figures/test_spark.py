@@ -11,7 +11,9 @@ from web.figures.spark import HEIGHT, WIDTH, spark_path
 
 
 def drawn(values):
-    return spark_path(np.arange(len(values), dtype=float), np.array(values, dtype=float))
+    return spark_path(
+        np.arange(len(values), dtype=float), np.array(values, dtype=float)
+    )
 
 
 def test_a_line_goes_from_end_to_end_and_up_for_more():

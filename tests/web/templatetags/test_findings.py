@@ -18,7 +18,10 @@ def entry(what, *, is_primary=False):
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        (entry("opened", is_primary=True), "opened as critical, confirmed, the main cause"),
+        (
+            entry("opened", is_primary=True),
+            "opened as critical, confirmed, the main cause",
+        ),
         (entry("changed"), "changed as critical, confirmed"),
         (entry("cleared"), "gone"),
     ],

@@ -28,7 +28,7 @@ from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 # What each tab may ask the database for.
-STATEMENTS = {"": 22, "charts": 16, "hardware": 16, "attributes": 16, "logs": 16}
+STATEMENTS = {"": 20, "charts": 13, "hardware": 12, "attributes": 13, "logs": 12}
 NAMESPACES = ("params", "model", "monitoring/train", "monitoring/train/rank-1/facts")
 HOSTILE = "<script>alert(1)</script>\"'../../__proto__\u202e"
 
@@ -283,7 +283,9 @@ def test_sixty_four_ranks_that_fail_alike_are_told_once(project, page):
 
 def test_a_silent_run_says_for_how_long(project, page):
     run = make_run(project)
-    Run.objects.filter(id=run.id).update(last_seen_at=timezone.now() - timedelta(hours=1))
+    Run.objects.filter(id=run.id).update(
+        last_seen_at=timezone.now() - timedelta(hours=1)
+    )
 
     assert "silent for 1 h" in page(run)
 

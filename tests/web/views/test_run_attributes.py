@@ -178,7 +178,10 @@ class TestTable:
         rows = {row["path"]: row for row in table()}
 
         assert rows["note"]["value"] == "A Try"
-        assert (rows["train/loss"]["count"], rows["train/loss"]["maximum"]) == ("3", "3.0")
+        assert (rows["train/loss"]["count"], rows["train/loss"]["maximum"]) == (
+            "3",
+            "3.0",
+        )
         assert len(rows) == MANY + 4
 
     def test_a_namespace_alone_can_be_had(self, table):

@@ -118,9 +118,11 @@ def test_a_machine_without_a_gpu_says_why(project, page):
     assert reason in text
 
 
-def test_fifty_stages_cost_no_more_than_three(project, page, django_assert_max_num_queries):
+def test_fifty_stages_cost_no_more_than_three(
+    project, page, django_assert_max_num_queries
+):
     for number in range(50):
         run = make_run(project, state="finished", stage=f"stage-{number}")
 
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(12):
         assert page(run).status_code == 200

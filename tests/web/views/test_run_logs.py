@@ -66,7 +66,9 @@ def test_of_many_logs_one_is_chosen_by_stage_rank_and_stream(page, run):
     assert '<option value="stderr" selected>stderr</option>' in text
     assert 'name="stage"' not in text
     # A rank that has no such stream is shown with what it has.
-    assert 'data-path="monitoring/train/rank-8/stdout"' in page("logs?rank=8&stream=stderr")
+    assert 'data-path="monitoring/train/rank-8/stdout"' in page(
+        "logs?rank=8&stream=stderr"
+    )
 
 
 def test_what_is_looked_for_is_in_the_address(page, run):
