@@ -23,7 +23,7 @@ class AboutRun:
     made_by: str
     hosts: tuple[str, ...]
     more_hosts: int
-    processes: int
+    processes: int  # at once: attempts of one rank follow each other
     gpus: str
     has_no_gpu: bool
     commit: str
@@ -59,7 +59,7 @@ def about_run(
         made_by=made_by,
         hosts=hosts[:MOST_HOSTS],
         more_hosts=max(0, len(hosts) - MOST_HOSTS),
-        processes=max((len(row.processes) for row in overview.stages), default=0),
+        processes=max((_ranks(row) for row in overview.stages), default=0),
         gpus=_gpus(overview),
         has_no_gpu=_counts(overview) == {0},
         commit=text(COMMIT),
@@ -68,6 +68,10 @@ def about_run(
         command=text(COMMAND),
         stage=stage,
     )
+
+
+def _ranks(stage: StageRow) -> int:
+    return len({process.rank for process in stage.processes})
 
 
 def _hosts(stages: Sequence[StageRow]) -> tuple[str, ...]:
