@@ -29,7 +29,7 @@ def readable_run(actor: Actor, run_id: UUID) -> Run:
         Run.objects.readable_by(actor)
         .not_in_trash()
         .filter(id=run_id)
-        .select_related("project__workspace")
+        .select_related("project__workspace", "made_by")
         .first()
     )
     if run is None:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from web.notebooks import notebook_text
+
 TEXT_BYTES = 64 * 1024
 JSON_BYTES = 512 * 1024
 FIGURE_BYTES = 16 * 1024 * 1024
@@ -69,6 +71,8 @@ def preview(name: str, head: bytes, *, is_whole: bool) -> Preview:
     for ending, delimiter in DELIMITERS.items():
         if lowered.endswith(ending):
             return _table(text, delimiter, is_whole=is_whole)
+    if lowered.endswith(".ipynb") and is_whole and (cells := notebook_text(text)):
+        return _shown(cells)
     if lowered.endswith((".json", ".ipynb")) and is_whole:
         return _json(text)
     shown = text[:TEXT_BYTES]
@@ -123,10 +127,14 @@ def _json(text: str) -> Preview:
         pretty = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         pretty = text
-    shown = pretty[:TEXT_BYTES]
+    return _shown(pretty)
+
+
+def _shown(text: str) -> Preview:
+    shown = text[:TEXT_BYTES]
     # Half of a surrogate pair, which JSON can name, no page can show.
     printable = shown.encode("utf-8", "replace").decode()
-    return Preview(Kind.TEXT, printable, is_part=len(shown) < len(pretty))
+    return Preview(Kind.TEXT, printable, is_part=len(shown) < len(text))
 
 
 def _table(text: str, delimiter: str, *, is_whole: bool) -> Preview:

@@ -13,7 +13,7 @@ from tracker.queries.rungs import RungView, ValueChange
 from tracker.queries.verdicts import Change, Materiality, Verdict
 from web.cells import change_text, value_text
 from web.figures.ladder import part_colours, shown_name
-from web.step_figures import StepFigures
+from web.step_figures import StepFigures, of_breakdown
 from web.templatetags.format import UNKNOWN, duration, number, percent
 from web.templatetags.ledger import money
 from web.templatetags.quantities import factor
@@ -85,7 +85,7 @@ class RungCard:
 
     @property
     def step(self) -> StepFigures:
-        return StepFigures(self.rung.breakdown)
+        return of_breakdown(self.rung.breakdown)
 
     @property
     def throughput_length(self) -> float:
@@ -257,7 +257,7 @@ def cards_of(ladder: LadderView) -> list[RungCard]:
     known = [
         value
         for rung in ladder.rungs
-        if (value := StepFigures(rung.breakdown).per_second) is not None
+        if (value := of_breakdown(rung.breakdown).per_second) is not None
     ]
     steps = [rung.breakdown for rung in ladder.rungs if rung.breakdown is not None]
     # Bars of examples and of steps have no common scale.

@@ -26,6 +26,7 @@ from web.views import (
     run_files,
     run_hardware,
     run_logs,
+    run_notes,
     run_source,
     runs,
     series_figures,
@@ -79,6 +80,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
         run_attributes.attributes,
         name="run-attributes",
     ),
+    path(
+        "runs/<uuid:run_id>/attributes.csv",
+        run_attributes.attributes_csv,
+        name="run-attributes-csv",
+    ),
     path("runs/<uuid:run_id>/source", run_source.source, name="run-source"),
     path("runs/<uuid:run_id>/files", run_files.files, name="run-files"),
     path(
@@ -109,6 +115,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
         findings.bring_finding_back,
         name="finding-bring-back",
     ),
+    path("runs/<uuid:run_id>/describe", run_notes.describe_run, name="run-describe"),
+    path("runs/<uuid:run_id>/key-metrics", run_notes.choose_metric, name="run-metric"),
     path("runs/<uuid:run_id>/pin", trash.pin_run, name="run-pin"),
     path("runs/<uuid:run_id>/unpin", trash.unpin_run, name="run-unpin"),
     path("runs/<uuid:run_id>/figures/series", series_figures.series, name="run-series"),

@@ -94,3 +94,13 @@ def test_a_figure_is_known_by_its_type_or_its_name():
     assert is_figure("x", "application/vnd.plotly.v1+json")
     assert is_figure("X.Plotly.JSON", "")
     assert not is_figure("x.json", "application/json")
+
+
+def test_a_notebook_is_its_cells():
+    notebook = b'{"cells": [{"cell_type": "code", "source": "fit()", "outputs": []}]}'
+
+    shown = preview("train.ipynb", notebook, is_whole=True)
+
+    assert (shown.kind, "fit()" in shown.text) == (Kind.TEXT, True)
+    assert "cell_type" not in shown.text
+    assert "cell_type" in preview("other.json", notebook, is_whole=True).text

@@ -17,6 +17,8 @@ class Figures(TypedDict):
     ledger: dict[str, float | None] | None
     steps_per_second: float | None
     examples_per_second: float | None
+    median_step_seconds: float | None
+    data_wait_share: float | None
 
 
 def figures_of(
@@ -27,6 +29,8 @@ def figures_of(
         ledger=_ledger(stage, measurements),
         steps_per_second=speed.steps if speed else None,
         examples_per_second=speed.examples if speed else None,
+        median_step_seconds=speed.median_step_seconds if speed else None,
+        data_wait_share=speed.data_wait_share if speed else None,
     )
 
 

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tracker.diagnosis.measurements import Measurements, Window, clean
 
-EXAMPLES = "step_examples"
+EXAMPLES, WAIT = "step_examples", "data_wait_seconds"
 
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Per second of steps; examples are None where nobody knows how many a step has."""
+    """Per second of steps; examples are None where nobody knows how many a step has.
+
+    `data_wait_share` is of the time of the steps; None: waiting was not measured.
+    """
 
     steps: float
     examples: float | None
+    median_step_seconds: float
+    data_wait_share: float | None
 
 
 def throughput_of(
@@ -25,7 +32,8 @@ def throughput_of(
         return None
     within = clean(measurements).within(window)
     count = len(within.steps)
-    total = float(within.steps.columns["step_seconds"].sum()) if count else 0.0
+    seconds = within.steps.columns["step_seconds"] if count else np.empty(0)
+    total = float(seconds.sum())
     if not total > 0:
         return None
 
@@ -37,4 +45,10 @@ def throughput_of(
         shown = batch_size * count / total
     else:
         shown = None
-    return Throughput(count / total, shown)
+    waits = within.steps.columns.get(WAIT)
+    return Throughput(
+        steps=count / total,
+        examples=shown,
+        median_step_seconds=float(np.median(seconds)),
+        data_wait_share=None if waits is None else float(waits.sum()) / total,
+    )

@@ -34,6 +34,8 @@ class Diagnosis(models.Model):
     # In the steady window, whole steps; None: not measured.
     steps_per_second = models.FloatField(null=True)
     examples_per_second = models.FloatField(null=True)
+    median_step_seconds = models.FloatField(null=True)
+    data_wait_share = models.FloatField(null=True)
 
 
 class Finding(models.Model):

@@ -50,6 +50,9 @@ class Project(models.Model):
     # its limits by name.
     rule_settings = models.JSONField(default=dict)
 
+    # Paths of the metrics that people want to see first of every run, in that order.
+    key_metrics = models.JSONField(default=list)
+
     objects = ProjectQuerySet.as_manager()
 
     class Meta:

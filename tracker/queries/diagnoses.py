@@ -154,6 +154,9 @@ class StageDiagnosis:
     failed: list[RuleLabel]
     ledger: Ledger | None = None
     steps_per_second: float | None = None
+    examples_per_second: float | None = None
+    median_step_seconds: float | None = None
+    data_wait_share: float | None = None
     rules_version: str = ""
 
 
@@ -228,6 +231,9 @@ def _stage_diagnosis(diagnosis: Diagnosis, findings: list[Finding]) -> StageDiag
         failed=_labels(diagnosis.failed),
         ledger=ledger_from(diagnosis.ledger),
         steps_per_second=diagnosis.steps_per_second,
+        examples_per_second=diagnosis.examples_per_second,
+        median_step_seconds=diagnosis.median_step_seconds,
+        data_wait_share=diagnosis.data_wait_share,
         rules_version=diagnosis.rules_version,
     )
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 
 from tracker.models import Run
-from tracker.queries.attributes import series_paths
-from tracker.queries.namespaces import monitoring_path
+from tracker.queries.attributes import AttributeRow, attribute_values, series_paths
+from tracker.queries.namespaces import MONITORING, monitoring_path
 from tracker.queries.series import Axis, Line, read_lines
 
 RANK = re.compile(r"rank-(\d{1,9})/")
+NUMBERED = re.compile(r"(?<![^/])(gpu|mig)/\d{1,4}(?=/)")
+READINGS = "facts/readings"
 # Enough for a row as wide as a screen; a page holds some twenty of them.
 BUCKETS = 300
 
@@ -26,6 +31,35 @@ class Measured:
     line: Line
 
 
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A series of a stage; `measure` is its path below the stage and the rank."""
+
+    path: str
+    stage: str
+    rank: int
+    measure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a run says of a reading: whose doings it describes, and how good it is."""
+
+    scope: str
+    quality: float
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is known of one measure over a whole stage; None: it was not described."""
+
+    stage: str
+    measure: str
+    row: AttributeRow
+    description: Description | None
+
+
 def measured_lines(
     run: Run,
     stages: Collection[str],
@@ -35,32 +69,66 @@ def measured_lines(
     high: float | None = None,
 ) -> list[Measured]:
     """Read the wanted measures of these stages over time, in milliseconds since 1970."""
-    found = [
-        (path, stage, *_below(path, stage))
-        for stage in stages
-        for path in series_paths(run, monitoring_path(stage))
-    ]
-    wanted = [entry for entry in found if is_wanted(entry[3])]
+    wanted = [each for each in list_measures(run, stages) if is_wanted(each.measure)]
     lines = read_lines(
-        [(run, path) for path, *_ in wanted],
+        [(run, each.path) for each in wanted],
         axis=Axis.TIME,
         low=low,
         high=high,
         buckets=BUCKETS,
     )
     return [
-        Measured(stage, rank, measure, line)
-        for (_, stage, rank, measure), line in zip(wanted, lines, strict=True)
+        Measured(each.stage, each.rank, each.measure, line)
+        for each, line in zip(wanted, lines, strict=True)
     ]
 
 
-def measures_of(run: Run, stages: Collection[str]) -> set[str]:
-    """Return what was measured in any of these stages, by path below the stage."""
-    return {
-        _below(path, stage)[1]
-        for stage in stages
-        for path in series_paths(run, monitoring_path(stage))
+def list_measures(run: Run, stages: Collection[str]) -> list[Measure]:
+    """Return what was measured in these stages, in one statement."""
+    # Of one stage an index knows them; of several, all are read at once.
+    several = len(stages) > 1
+    every = series_paths(run, MONITORING) if several else []
+    found = []
+    for stage in stages:
+        prefix = monitoring_path(stage)
+        paths = _between(every, prefix) if several else series_paths(run, prefix)
+        found += [Measure(path, stage, *_below(path, stage)) for path in paths]
+    return found
+
+
+def summaries_of(run: Run, measures: Sequence[Measure]) -> list[Summary]:
+    """Read the summaries of these measures, and how good their runs say they are."""
+    stages = {each.stage for each in measures}
+    described = {stage: monitoring_path(stage, READINGS) for stage in stages}
+    paths = [each.path for each in measures]
+    rows = attribute_values([run.id], [*paths, *described.values()])[run.id]
+    qualities = {
+        stage: descriptions_of(rows.get(path)) for stage, path in described.items()
     }
+    return [
+        Summary(
+            each.stage,
+            each.measure,
+            rows[each.path],
+            qualities[each.stage].get(_pattern(each.measure)),
+        )
+        for each in measures
+        if each.path in rows and rows[each.path].count
+    ]
+
+
+def descriptions_of(row: AttributeRow | None) -> dict[str, Description]:
+    """Return what a run says of its readings, by path with `<i>` and `<j>`."""
+    text = row.value if row is not None else ""
+    found: dict[str, Description] = {}
+    for line in text.splitlines() if isinstance(text, str) else ():
+        path, *rest = line.split("\t")
+        # Anybody may have written it: unit, scope, quality, source.
+        with suppress(IndexError, ValueError):
+            quality = float(rest[2])
+            if 0.0 < quality <= 1.0:
+                found[path] = Description(rest[1], quality, *rest[3:4])
+    return found
 
 
 def stage_lines(
@@ -86,6 +154,18 @@ def stage_lines(
         buckets=BUCKETS,
     )
     return dict(zip(there, lines, strict=True))
+
+
+def _between(paths: Sequence[str], prefix: str) -> Sequence[str]:
+    """Return those of sorted paths that begin so."""
+    first = bisect_left(paths, prefix)
+    return list(takewhile(lambda path: path.startswith(prefix), paths[first:]))
+
+
+def _pattern(measure: str) -> str:
+    return NUMBERED.sub(
+        lambda m: f"{m[1]}/{'<i>' if m[1] == 'gpu' else '<j>'}", measure
+    )
 
 
 def _below(path: str, stage: str) -> tuple[int, str]:

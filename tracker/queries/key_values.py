@@ -2,47 +2,147 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
+from uuid import UUID
 
 from django.db.models import Q
 
 from tracker.models import Kind, Run
 from tracker.queries.attributes import AttributeRow, attribute_paths, attribute_values
-from tracker.queries.metrics import importance
+from tracker.queries.metrics import importance, is_good_high
 from tracker.queries.namespaces import MONITORING, PARAMS
+from tracker.queries.series import Line, read_lines
 
 MOST_METRICS, MOST_PARAMS = 12, 40
+# Enough for a line as wide as a word.
+SPARK_BUCKETS = 60
 
+METRIC_KINDS = (Kind.FLOAT, Kind.FLOAT_SERIES)
+PINNED_KINDS = (*METRIC_KINDS, Kind.INTEGER)
 # A number logged once is a metric, too: many report their accuracy at the end.
-IS_METRIC = Q(kind__in=(Kind.FLOAT, Kind.FLOAT_SERIES)) & (
+IS_METRIC = Q(kind__in=METRIC_KINDS) & (
     Q(count__gt=0) | Q(number__isnull=False) | Q(is_nan=True)
 )
 
 
 @dataclass(frozen=True, slots=True)
-class KeyValues:
-    """The main metrics and the first parameters, and how many there are of each."""
+class KeyMetric:
+    """One metric, how it went, and what the run before had."""
 
-    metrics: list[AttributeRow]
+    row: AttributeRow
+    line: Line | None = None  # None: logged once
+    before: float | None = None
+    is_pinned: bool = False
+
+    @property
+    def path(self) -> str:
+        return self.row.path
+
+    @property
+    def value(self) -> float | None:
+        return _number(self.row)
+
+    @property
+    def is_good_high(self) -> bool | None:
+        return is_good_high(self.row.path)
+
+    @property
+    def best(self) -> float | None:
+        """Return the best value it had; None where nobody knows which is good."""
+        if self.is_good_high is None or not self.row.count:
+            return None
+        return self.row.maximum if self.is_good_high else self.row.minimum
+
+    @property
+    def change(self) -> float | None:
+        """Return by what share of the run before it differs from that."""
+        value, before = self.value, self.before
+        if value is None or before is None:
+            return None
+        if not (math.isfinite(value) and math.isfinite(before)) or before == 0:
+            return None
+        return (value - before) / abs(before)
+
+    @property
+    def is_better(self) -> bool | None:
+        """Say whether it changed for the better; None: not at all, or nobody knows."""
+        if not self.change or self.is_good_high is None:
+            return None
+        return (self.change > 0) == self.is_good_high
+
+
+@dataclass(frozen=True, slots=True)
+class KeyValues:
+    """The main metrics and the first parameters, and how many there are of each.
+
+    `others` are what else was asked for, by path.
+    """
+
+    metrics: list[KeyMetric]
     metric_count: int
     params: list[AttributeRow]
     param_count: int
+    others: Mapping[str, AttributeRow]
+    # What could be pinned.
+    metric_paths: Sequence[str] = ()
 
 
-def key_values(run: Run) -> KeyValues:
+def key_values(
+    run: Run,
+    *,
+    pinned: Sequence[str] = (),
+    before: UUID | None = None,
+    others: Collection[str] = (),
+) -> KeyValues:
+    """Read a run's main values, those first that are pinned, beside another run's."""
     metrics = [
         path
         for path in attribute_paths(run, where=IS_METRIC)
         if not path.startswith((MONITORING, PARAMS))
     ]
     params = attribute_paths(run, PARAMS)
-    main = nsmallest(MOST_METRICS, metrics, key=importance)
+    automatic = [path for path in metrics if path not in set(pinned)]
+    main = nsmallest(MOST_METRICS - len(pinned), automatic, key=importance)
     first = params[:MOST_PARAMS]
-    rows = attribute_values([run.id], [*main, *first])[run.id]
+    runs = [run.id] if before is None else [run.id, before]
+    values = attribute_values(runs, [*pinned, *main, *first, *others])
+    rows = values[run.id]
+    known = [path for path in (*pinned, *main) if _is_number(rows.get(path))]
+    lines = _lines(run, [path for path in known if rows[path].count])
+    earlier = values.get(before, {}) if before is not None else {}
     return KeyValues(
-        metrics=[rows[path] for path in main if path in rows],
+        metrics=[
+            KeyMetric(
+                row=rows[path],
+                line=lines.get(path),
+                before=_number(earlier.get(path)),
+                is_pinned=path in pinned,
+            )
+            for path in known
+        ],
         metric_count=len(metrics),
         params=[rows[path] for path in first if path in rows],
         param_count=len(params),
+        others={path: rows[path] for path in others if path in rows},
+        metric_paths=metrics,
     )
+
+
+def _lines(run: Run, paths: Sequence[str]) -> dict[str, Line]:
+    if not paths:
+        return {}
+    wanted = [(run, path) for path in paths]
+    return dict(zip(paths, read_lines(wanted, buckets=SPARK_BUCKETS), strict=True))
+
+
+def _is_number(row: AttributeRow | None) -> bool:
+    return row is not None and row.kind in PINNED_KINDS
+
+
+def _number(row: AttributeRow | None) -> float | None:
+    if row is None or isinstance(row.value, bool):
+        return None
+    return float(row.value) if isinstance(row.value, int | float) else None

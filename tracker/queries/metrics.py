@@ -20,6 +20,21 @@ HELD_OUT_WORDS = ("test", "val", "eval", "holdout", "infer")
 # These say how far a run is, not how good.
 BOOKKEEPING_WORDS = ("epoch", "step", "iteration", "iter", "lr", "learning", "momentum")
 
+# Which end of a metric is the good one; a path that has words of both is not known.
+GOOD_WHEN_HIGH = frozenset(
+    {
+        *("accuracy", "acc", "f1", "auc", "auroc", "map", "iou", "dice", "bleu"),
+        *("rouge", "precision", "recall", "r2", "psnr", "ssim", "reward", "throughput"),
+        "mfu",
+    }
+)
+GOOD_WHEN_LOW = frozenset(
+    {
+        *("loss", "error", "err", "perplexity", "ppl", "wer", "cer", "mae", "mse"),
+        *("rmse", "fid", "latency", "seconds", "ms", "duration"),
+    }
+)
+
 _QUALITY, _OTHER, _BOOKKEEPING = range(3)
 
 
@@ -41,6 +56,21 @@ def importance(path: str) -> tuple[int, tuple[int, bool], str]:
     words = _words(path.rpartition("/")[2])
     is_bookkeeping = any(word in words for word in BOOKKEEPING_WORDS)
     return _BOOKKEEPING if is_bookkeeping else _OTHER, (0, False), path
+
+
+def is_good_high(path: str) -> bool | None:
+    """Say whether more of a metric is better, by its name; None: it does not tell.
+
+    What counts something per second is better high, though it speaks of seconds.
+    """
+    for name in (path.rpartition("/")[2], path):
+        words = set(_words(name))
+        is_high, is_low = words & GOOD_WHEN_HIGH, words & GOOD_WHEN_LOW
+        if "per" in words or (is_high and not is_low):
+            return True
+        if is_low:
+            return None if is_high else False
+    return None
 
 
 def _words(path: str) -> list[str]:

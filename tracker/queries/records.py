@@ -89,11 +89,6 @@ def list_texts(run: Run) -> list[RecordSeries]:
     return sorted((_series(run, row) for row in rows), key=lambda found: found.path)
 
 
-def has_texts(run: Run) -> bool:
-    rows = Attribute.objects.filter(run_id=run.id, kind=Kind.TEXT_SERIES, count__gt=0)
-    return rows.exists()
-
-
 def picture_steps(run: Run, path: str, most: int) -> list[tuple[float, str]]:
     """Return steps and digests of the last pictures of a series, in order of arrival."""
     try:

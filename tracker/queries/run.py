@@ -27,6 +27,8 @@ from tracker.queries.hardware_means import (
 from tracker.queries.namespaces import MONITORING
 from tracker.queries.run_filter import TAGS_PATH
 
+# What people say of a run, whether by its scripts or on its page.
+DESCRIPTION_PATH = "description"
 # The agent says every few seconds that it lives.
 SILENT_AFTER = timedelta(seconds=30)
 # A script that joins a run comes soon after the one before it has ended.
@@ -93,6 +95,7 @@ class RunOverview:
     may_go_on: bool  # it is worth looking again
     silent_for: timedelta | None  # None: not running, or heard of lately
     tags: tuple[str, ...]
+    description: str
     stages: tuple[StageRow, ...]
     # What is known of the machines, and how much of them was used.
     facts: Mapping[str, AttributeRow] = field(repr=False)
@@ -131,7 +134,7 @@ def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
     # Whole, there may be very many: of each GPU of each rank, and what others wrote.
     facts = list_attributes(run, prefix=MONITORING, where=MACHINES)
     readings = {row.path: row for row in facts}
-    tags = attribute_values([run.id], [TAGS_PATH])[run.id].get(TAGS_PATH)
+    said = attribute_values([run.id], [TAGS_PATH, DESCRIPTION_PATH])[run.id]
     return RunOverview(
         name=run.name,
         state=run.state,
@@ -140,7 +143,8 @@ def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
         last_seen_at=run.last_seen_at,
         may_go_on=may_go_on(run, now=now),
         silent_for=silent_for(run, now=now),
-        tags=_tags(tags),
+        tags=_tags(said.get(TAGS_PATH)),
+        description=_text(said.get(DESCRIPTION_PATH)),
         stages=tuple(_stages(run, readings, _gpu_readings(run), now)),
         facts=readings,
     )
@@ -156,6 +160,13 @@ def has_readings(run: Run) -> bool:
 
 def _tags(row: AttributeRow | None) -> tuple[str, ...]:
     return tuple(row.value) if row and isinstance(row.value, list) else ()
+
+
+def _text(row: AttributeRow | None) -> str:
+    """Return a text; a run may hold something else under that path."""
+    if row is None or row.kind != Kind.STRING:
+        return ""
+    return row.value if isinstance(row.value, str) else ""
 
 
 def _stages(

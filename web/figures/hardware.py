@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 import numpy as np
@@ -25,6 +25,8 @@ SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 # A limit far above what was used would press the line to the floor of its row.
 LIMIT_SHOWN_FROM = 0.3
 HEADROOM = 1.06
+# More would be taller than anybody scrolls.
+MOST_GPUS = 32
 # Of a GPU, or of a slice of one; and what is measured of each probe.
 GPU = re.compile(r"^gpu/(\d{1,4})/(?:mig/(\d{1,4})/)?")
 PROBE = re.compile(r"^agent/probes/(\w{1,40})_seconds$")
@@ -54,6 +56,12 @@ def fits(measure: str, pattern: str) -> bool:
     return _pattern(measure) == pattern
 
 
+def reading_name(kind: Kind, measure: str) -> str:
+    """Return what a measure is called in a row; "" if the row does not have it."""
+    words = kind.measures.get(_pattern(measure))
+    return "" if words is None else _name(words, measure)
+
+
 def hardware_rows(
     measurements: Sequence[Measurement],
     facts: Mapping[str, float],
@@ -68,6 +76,36 @@ def hardware_rows(
         elif kind.absent:
             absent.append(kind.absent)
     return Hardware(rows, absent)
+
+
+def each_gpu_rows(
+    measurements: Sequence[Measurement], kind: Kind, facts: Mapping[str, float]
+) -> Hardware:
+    """Make a row of each GPU of each rank, all of one height and one axis."""
+    fitting = [item for item in measurements if _pattern(item.measure) in kind.measures]
+    if not fitting:
+        return Hardware([], [kind.absent] if kind.absent else [])
+    whole = scaled_row(kind, _readings(kind, fitting), facts.get(kind.limit))
+    scale = whole.readings[0].scale
+    largest = max(_largest(reading.lines) for reading in whole.readings)
+    several_ranks = len({item.rank for item in fitting}) > 1
+    by_gpu: dict[tuple[int, int], list[Measurement]] = {}
+    for item in fitting:
+        by_gpu.setdefault((item.rank, _gpu(item.measure)[0]), []).append(item)
+    rows = [
+        replace(
+            whole,
+            title=f"GPU {gpu}, rank {rank}" if several_ranks else f"GPU {gpu}",
+            readings=[
+                replace(reading, scale=scale) for reading in _readings(kind, items)
+            ],
+            top=whole.top or largest * scale * HEADROOM or None,
+        )
+        for (rank, gpu), items in sorted(by_gpu.items())
+    ]
+    hidden = len(rows) - MOST_GPUS
+    notes = [f"{hidden} more GPUs are not shown; choose a stage."] if hidden > 0 else []
+    return Hardware(rows[:MOST_GPUS], notes)
 
 
 def scaled_row(kind: Kind, readings: Sequence[Reading], limit: float | None) -> Row:

@@ -351,3 +351,8 @@ AGENT = Group(
     ),
 )
 GROUPS = (OVERVIEW, GPUS, CPU, MEMORY, STORAGE, AGENT)
+
+# What can be looked at GPU by GPU, by what stands for it in addresses.
+EACH_GPU = {
+    next(iter(kind.measures)).removeprefix("gpu/<i>/"): kind for kind in GPUS.kinds
+}

@@ -22,6 +22,8 @@ from web.figures.traces import (
 
 # Above each row stands its header, and some room between that and the row before.
 ROW_HEIGHT, HEADER_HEIGHT, SPACING = 104, 24, 16
+# Of rows that are looked at for how they differ.
+LOW_ROW_HEIGHT = 56
 # Of no rows, only what is said of them is shown.
 EMPTY_HEIGHT = 24
 # On a narrow page a row's title stands above the lines of its legend.
@@ -88,6 +90,7 @@ class Frame:
     notes: Sequence[str] = field(default=())
     is_narrow: bool = False
     has_legends: bool = True  # or the page itself says what the colours mean
+    row_height: int = ROW_HEIGHT
 
     @property
     def names_height(self) -> int:
@@ -152,11 +155,11 @@ def _domains(rows: Sequence[Row], frame: Frame) -> tuple[int, list[Domain]]:
     for row in rows:
         if bottoms:
             height += SPACING + _header_height(row, frame)
-        height += ROW_HEIGHT
+        height += frame.row_height
         bottoms.append(height)
     return height, [
         # Whole pixels over the whole height: rounding leaves no domain beyond 0 to 1.
-        ((height - bottom) / height, (height - bottom + ROW_HEIGHT) / height)
+        ((height - bottom) / height, (height - bottom + frame.row_height) / height)
         for bottom in bottoms
     ]
 

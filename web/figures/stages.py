@@ -11,7 +11,8 @@ from web.figures.layout import TIME, Layout, framed, room_below, x_axis, y_axis
 from web.figures.text import literal
 from web.figures.traces import Figure, faint, typed
 
-BAR_HEIGHT = 34
+# Of more bars than `FEW` each is lower, so that they are seen together.
+BAR_HEIGHT, LOW_BAR_HEIGHT, FEW = 34, 22, 12
 TOP, SLACK = 6, 10
 # A bar too short to see still says that something ran.
 SHORTEST_SHARE = 0.004
@@ -83,7 +84,7 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
                 fixedrange=True,
                 showgrid=False,
             ),
-            height=max(1, len(bars)) * BAR_HEIGHT + TOP + SLACK + room_below(xaxis),
+            height=_bars_height(len(bars)) + TOP + SLACK + room_below(xaxis),
             margin={"l": 12, "r": 12, "t": TOP, "b": room_below(xaxis)},
             hovermode="closest",
             dragmode=False,
@@ -95,6 +96,10 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
         ),
         "notes": [],
     }
+
+
+def _bars_height(count: int) -> int:
+    return max(1, count) * (BAR_HEIGHT if count <= FEW else LOW_BAR_HEIGHT)
 
 
 def _roomiest(bar: StageBar, start: float, end: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -26,14 +25,25 @@ from tracker.queries.run import RunOverview, StageRow, may_go_on, run_overview
 from tracker.queries.versions import version_of
 from web.figure_columns import CONTENT_TYPE, packed
 from web.figures.evidence import evidence_rows
-from web.figures.hardware import Measurement, hardware_rows, is_drawn
-from web.figures.hardware_kinds import GROUPS, Group
+from web.figures.hardware import (
+    Measurement,
+    each_gpu_rows,
+    hardware_rows,
+    is_drawn,
+)
+from web.figures.hardware_kinds import EACH_GPU, GROUPS, Group, Kind
 from web.figures.histogram import histogram_figure
-from web.figures.rows import Frame, TimeSpan, rows_figure
-from web.figures.stages import StageBar, stages_figure
+from web.figures.rows import (
+    LOW_ROW_HEIGHT,
+    ROW_HEIGHT,
+    Frame,
+    TimeSpan,
+    rows_figure,
+)
+from web.figures.stages import stages_figure
 from web.figures.traces import Figure
 from web.session import PageRequest, signed_in
-from web.templatetags.format import duration, percent
+from web.stage_bars import milliseconds, stage_bars
 from web.views.chart_options import named_path, read_number, read_options
 from web.views.cited_signals import cited_paths, cited_signals, share_limit
 
@@ -121,8 +131,8 @@ def histograms(request: PageRequest, run_id: UUID) -> HttpResponse:
 @signed_in
 def stages(request: PageRequest, run_id: UUID) -> HttpResponse:
     overview = run_overview(readable_run(request.actor, run_id))
-    bars = [bar for stage in overview.stages for bar in _bars(stage)]
-    return figure_response(request, stages_figure(bars), is_live=overview.may_go_on)
+    figure = stages_figure(stage_bars(overview.stages))
+    return figure_response(request, figure, is_live=overview.may_go_on)
 
 
 @require_safe
@@ -133,6 +143,9 @@ def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
     overview = run_overview(run)
     shown = chosen_stages(overview, request.GET.get("stage", ""))
     group = chosen_group(request.GET.get("group", ""))
+    each = chosen_each(request.GET.get("each", ""))
+    if each is not None:
+        group = Group("", each.title, (each,))
     measured = measured_lines(
         run,
         [stage.name for stage in shown],
@@ -140,10 +153,12 @@ def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
         low=low,
         high=high,
     )
-    drawn = hardware_rows(
-        [Measurement(found.measure, found.rank, found.line) for found in measured],
-        numeric_facts(overview, shown),
-        group,
+    readings = [Measurement(m.measure, m.rank, m.line) for m in measured]
+    facts = numeric_facts(overview, shown)
+    drawn = (
+        hardware_rows(readings, facts, group)
+        if each is None
+        else each_gpu_rows(readings, each, facts)
     )
     frame = Frame(
         spans=stage_spans(shown),
@@ -152,6 +167,7 @@ def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
         high=high,
         notes=drawn.absent,
         is_narrow=is_narrow(request),
+        row_height=ROW_HEIGHT if each is None else LOW_ROW_HEIGHT,
     )
     return figure_response(
         request, rows_figure(drawn.rows, frame), is_live=overview.may_go_on
@@ -209,6 +225,15 @@ def chosen_group(name: str) -> Group:
     raise NotFound("group")
 
 
+def chosen_each(name: str) -> Kind | None:
+    """Return what to show GPU by GPU; None: all GPUs share their rows."""
+    if not name:
+        return None
+    if name not in EACH_GPU:
+        raise NotFound("reading")
+    return EACH_GPU[name]
+
+
 def stage_spans(stages: list[StageRow]) -> list[TimeSpan]:
     return [
         TimeSpan(
@@ -230,10 +255,6 @@ def numeric_facts(overview: RunOverview, stages: list[StageRow]) -> dict[str, fl
                 name = path.removeprefix(prefix)
                 facts[name] = max(value, facts.get(name, value))
     return facts
-
-
-def milliseconds(moment: datetime) -> float:
-    return moment.timestamp() * MILLISECONDS
 
 
 def _finding(
@@ -282,33 +303,3 @@ def _number(row: AttributeRow) -> float | None:
     if row.count or isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value)
-
-
-def _bars(stage: StageRow) -> list[StageBar]:
-    """Make a bar of each process; the first one says how busy the stage was."""
-    several = len(stage.processes) > 1
-    bars = []
-    for index, process in enumerate(stage.processes):
-        end = max(process.last_known, process.started_at)
-        parts = [process.state, duration(end - process.started_at)]
-        if index == 0:
-            parts += _busy(stage)
-        bars.append(
-            StageBar(
-                name=f"{stage.name} · rank {process.rank}" if several else stage.name,
-                state=process.state,
-                start=milliseconds(process.started_at),
-                end=milliseconds(end),
-                note=", ".join(parts),
-            )
-        )
-    return bars
-
-
-def _busy(stage: StageRow) -> list[str]:
-    busy = []
-    if stage.gpu_percent is not None:
-        busy.append(f"GPU idle {percent(100 - stage.gpu_percent)}")
-    if stage.cpu_percent is not None:
-        busy.append(f"CPU {percent(stage.cpu_percent)}")
-    return busy

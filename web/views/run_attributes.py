@@ -7,11 +7,12 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
+from tracker.files.names import attachment
 from tracker.queries.attributes import (
     AttributeRow,
     attribute_paths,
@@ -19,12 +20,16 @@ from tracker.queries.attributes import (
     paths_of_texts,
 )
 from tracker.queries.files import files_at
+from tracker.queries.namespaces import namespace
+from web.attribute_csv import csv_lines
 from web.attribute_tree import MOST_SHOWN, found_level, level_below, trail
 from web.session import PageRequest, signed_in
 from web.templatetags.format import bytes_size
 from web.views.run_frame import run_frame
 
 FILE = "file"
+# Texts may be long.
+AT_ONCE = 500
 
 
 # Any: a row of the runs table; pages do not import tables.
@@ -41,13 +46,17 @@ def _rows(run: Any, paths: list[str]) -> dict[str, AttributeRow]:
 @require_safe
 @signed_in
 def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
-    prefix, after = request.GET.get("prefix", ""), request.GET.get("after", "")
+    prefix, after = _prefix(request), request.GET.get("after", "")
     search = request.GET.get("search", "").strip()
-    if "\0" in prefix:
-        prefix = ""
+    path = request.GET.get("path", "")
+    if path:
+        # One attribute by itself, below the names that lead to it.
+        prefix = f"{namespace(path)}/" if "/" in path else ""
     run = readable_run(request.actor, run_id)
     paths = attribute_paths(run, prefix)
-    if search:
+    if path:
+        level = found_level([each for each in paths if each == path])
+    elif search:
         wanted = search.casefold()
         found = {path for path in paths if wanted in path.casefold()}
         found.update(paths_of_texts(run, search, prefix))
@@ -60,9 +69,10 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
         "level": level.filled(_rows(run, level.paths)),
         "prefix": prefix,
         "search": search,
+        "path": path,
         "count": len(paths),
         "trail": trail(prefix),
-        "is_part": bool(prefix or after),
+        "is_part": bool(prefix or after or path),
         "following": urlencode({name: text for name, text in asked.items() if text}),
         "next_count": min(level.hidden, MOST_SHOWN),
     }
@@ -73,3 +83,24 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
         "run/attributes.html",
         {**run_frame(request, run_id, "attributes"), **context},
     )
+
+
+@require_safe
+@signed_in
+def attributes_csv(request: PageRequest, run_id: UUID) -> HttpResponseBase:
+    """Send the attributes of a run, or those below a namespace, as a table."""
+    run = readable_run(request.actor, run_id)
+    paths = attribute_paths(run, _prefix(request))
+    pages = (paths[start : start + AT_ONCE] for start in range(0, len(paths), AT_ONCE))
+    found = (attribute_values([run.id], page)[run.id] for page in pages)
+    rows = (row for each in found for _, row in sorted(each.items()))
+    return StreamingHttpResponse(
+        csv_lines(rows),
+        content_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": attachment(f"{run.name}-attributes.csv")},
+    )
+
+
+def _prefix(request: PageRequest) -> str:
+    prefix = request.GET.get("prefix", "")
+    return "" if "\0" in prefix else prefix

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from tracker.access import may_edit, readable_run
-from tracker.queries.records import has_texts
+from tracker.queries.neighbours import neighbours_of
 from tracker.queries.run import run_overview
 from web.session import PageRequest
 
@@ -19,6 +19,18 @@ run["evaluate/accuracy"].append(0.97)
 run.finish()"""
 
 
+# The tabs of a run, by their names: those of their addresses.
+TABS = {
+    "overview": "run",
+    "charts": "run-charts",
+    "hardware": "run-hardware",
+    "attributes": "run-attributes",
+    "logs": "run-logs",
+    "files": "run-files",
+    "source": "run-source",
+}
+
+
 # A template's context: whatever its template shows.
 def run_frame(request: PageRequest, run_id: UUID, tab: str) -> dict[str, Any]:
     run = readable_run(request.actor, run_id)
@@ -28,7 +40,8 @@ def run_frame(request: PageRequest, run_id: UUID, tab: str) -> dict[str, Any]:
         "project": run.project,
         "may_edit": may_edit(request.actor, run.project),
         "run_tab": tab,
-        "has_texts": tab == "logs" or has_texts(run),
+        "neighbours": neighbours_of(run),
+        "tab_view": TABS.get(tab, "run"),
         "join_snippet": SNIPPET.format(
             # JSON's strings are Python's, and they escape what could end the line.
             name=json.dumps(run.name),

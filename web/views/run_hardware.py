@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -11,18 +11,25 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.queries.attributes import Value
-from tracker.queries.hardware import measures_of
+from tracker.queries.hardware import list_measures, summaries_of
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.run import RunOverview, has_readings
-from web.figures.hardware import is_drawn
-from web.figures.hardware_kinds import GROUPS, OVERVIEW, Group
+from web.figures.hardware import is_drawn, reading_name
+from web.figures.hardware_kinds import EACH_GPU, GPUS, GROUPS, OVERVIEW, Group
+from web.readings_table import reading_rows
 from web.session import PageRequest, signed_in
-from web.views.figures import chosen_group, chosen_stages
+from web.views.chart_options import read_number
+from web.views.figures import chosen_each, chosen_group, chosen_stages
 from web.views.run_frame import run_frame
 
 PROBES = "facts/probes/"
 # What a probe says that was to measure and does not.
 SILENT = ("fails", "does not answer")
+# And what one says that has nothing to measure on this machine.
+ABSENT = ("not here",)
+# Numbers of a page; of fifty stages there may be thousands.
+MOST_READ = 400
+GPU_OF = re.compile(r"gpu/\d{1,4}/")
 FACTS = (
     ("facts/host", "host"),
     ("facts/effective_cores", "cores it may use"),
@@ -58,27 +65,36 @@ def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
     stage = request.GET.get("stage", "")
     shown = chosen_stages(overview, stage)
     group = chosen_group(request.GET.get("group", ""))
+    each = request.GET.get("each", "")
+    chosen_each(each)
+    zoom = _zoom(request)
     names = [row.name for row in shown]
+    found = list_measures(frame["run"], names)
+    measures = {each.measure for each in found}
+    of_first = [m for m in found if m.rank == 0 and is_drawn(m.measure, group)]
+    readings = reading_rows(summaries_of(frame["run"], of_first[:MOST_READ]), group)
+    asked = {"stage": stage, "group": group.name, "each": each}
     context = {
         **frame,
         "stage": stage,
-        "has_readings": has_readings(frame["run"]),
+        "has_readings": bool(measures) or has_readings(frame["run"]),
         "group": group,
-        "groups": measured_groups(frame["run"], names),
-        "figure_query": urlencode(
-            {k: v for k, v in (("stage", stage), ("group", group.name)) if v}
-        ),
+        "groups": measured_groups(measures),
+        "each": each,
+        "each_choices": each_choices(measures) if group is GPUS else [],
+        "figure_query": urlencode({k: v for k, v in asked.items() if v}),
+        "zoom": urlencode(zoom),
         "facts": facts_table(overview, names),
-        "silent": silent_probes(overview, names),
+        "silent": probes_that(overview, names, SILENT),
+        "absent": probes_that(overview, names, ABSENT),
+        "readings": readings,
         "shown": shown,
     }
     return render(request, "run/hardware.html", context)
 
 
-# Any: tables are not for pages to import.
-def measured_groups(run: Any, stages: list[str]) -> list[Group]:
+def measured_groups(measures: set[str]) -> list[Group]:
     """Return the groups of rows that there is something to draw in."""
-    measures = measures_of(run, stages)
     return [
         group
         for group in GROUPS
@@ -86,15 +102,37 @@ def measured_groups(run: Any, stages: list[str]) -> list[Group]:
     ]
 
 
-def silent_probes(overview: RunOverview, stages: list[str]) -> list[tuple[str, str]]:
-    """Return the probes that did not say what they should, and why; each pair once."""
+def each_choices(measures: set[str]) -> list[tuple[str, str]]:
+    """Return what can be looked at GPU by GPU: its name in addresses, its title."""
+    gpus = {match[0] for measure in measures if (match := GPU_OF.match(measure))}
+    if len(gpus) <= 1:
+        return []
+    return [
+        (name, kind.title)
+        for name, kind in EACH_GPU.items()
+        if any(reading_name(kind, measure) for measure in measures)
+    ]
+
+
+def probes_that(
+    overview: RunOverview, stages: list[str], say: tuple[str, ...]
+) -> list[tuple[str, str]]:
+    """Return the probes that say so, and what exactly; each pair once."""
     found: dict[tuple[str, str], None] = {}
     for stage in stages:
         prefix = monitoring_path(stage, PROBES)
         for path, row in overview.facts.items():
-            if path.startswith(prefix) and str(row.value).startswith(SILENT):
+            if path.startswith(prefix) and str(row.value).startswith(say):
                 found[path.removeprefix(prefix), str(row.value)] = None
     return list(found)
+
+
+def _zoom(request: PageRequest) -> dict[str, str]:
+    """Return the range of time asked for, as the address has it; both ends or none."""
+    ends = {name: read_number(request.GET, name) for name in ("low", "high")}
+    if None in ends.values():
+        return {}
+    return {name: request.GET[name] for name in ends}
 
 
 def facts_table(

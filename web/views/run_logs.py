@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +16,7 @@ from tracker.access import readable_run
 from tracker.queries.namespaces import MONITORING
 from tracker.queries.records import RecordSeries, list_texts, read_page
 from tracker.records.search import plain
+from web.log_places import LABELS, choices, nearest, place_of
 from web.session import PageRequest, signed_in
 from web.views.run_frame import run_frame
 
@@ -64,12 +66,16 @@ def logs(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
     found = list_texts(run)
     long = [series for series in found if is_log(series)]
-    chosen = _chosen(long, request.GET.get("path", ""))
+    wanted = {name: request.GET.get(name, "") for name in LABELS}
+    chosen = _chosen(long, request.GET.get("path", ""), wanted)
     short = [series for series in found if not is_log(series)]
+    has_many = len(long) > MOST_BESIDE
+    places = [place_of(series.path) for series in long]
     context = {
         **run_frame(request, run_id, "logs"),
         "logs": [_log(series, chosen) for series in long],
-        "has_many": len(long) > MOST_BESIDE,
+        "choices": choices(places, chosen.path) if chosen and has_many else [],
+        "text": request.GET.get("text", ""),
         "log": None if chosen is None else _log(chosen, chosen),
         "without_script": _last_lines(chosen),
         "start": _start(run, chosen),
@@ -90,12 +96,23 @@ def is_errors(path: str) -> bool:
     return path.rpartition("/")[2].lower() in ERRORS
 
 
-def _chosen(found: list[RecordSeries], path: str) -> RecordSeries | None:
-    """Return the log of this path, or else what was printed last."""
+def _chosen(
+    found: list[RecordSeries], path: str, wanted: Mapping[str, str]
+) -> RecordSeries | None:
+    """Return the log of this path or place, or else what was printed last."""
     named = [series for series in found if series.path == path]
     if named or not found:
         return next(iter(named), None)
-    return max(found, key=lambda s: (s.path.endswith("stdout"), s.last_time or 0))
+    if any(wanted.values()):
+        places = [place_of(series.path) for series in found]
+        return found[nearest(places, wanted)]
+    return max(found, key=_newest)
+
+
+def _newest(series: RecordSeries) -> tuple[bool, int, bool]:
+    """Sort key: what was printed last is read first, of several ranks the first's."""
+    is_first = place_of(series.path).rank == "0"
+    return series.path.endswith("stdout"), series.last_time or 0, is_first
 
 
 def _log(series: RecordSeries, chosen: RecordSeries | None) -> Log:

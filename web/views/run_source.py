@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from tracker.access import runs_of
+from tracker.errors import InvalidInput
 from tracker.queries.run import RunOverview
-from tracker.queries.source import captured_source
+from tracker.queries.source import CapturedSource, captured_source
+from web.command_line import arguments_of
 from web.session import PageRequest, signed_in
 from web.source_cards import (
     OFF,
@@ -19,6 +23,7 @@ from web.source_cards import (
     package_rows,
     script_card,
 )
+from web.source_changes import source_changes
 from web.views.figures import chosen_stages
 from web.views.run_frame import run_frame
 
@@ -38,6 +43,8 @@ def source(request: PageRequest, run_id: UUID) -> HttpResponse:
                 found.part(part) for part in ("source", "git", "packages")
             ),
             "script": script_card(found.part("source")),
+            "arguments": arguments_of(found.text("source", "arguments")),
+            **_against(request, frame, found, stages[0].name),
             "git": git_card(found.part("git")),
             "packages": package_rows(packages),
             "packages_absent": found.text("packages", "absent") or OFF,
@@ -47,3 +54,20 @@ def source(request: PageRequest, run_id: UUID) -> HttpResponse:
             "signals": sorted(found.part("signals").items()),
         }
     return render(request, "run/source.html", context)
+
+
+# Any: a template's context.
+def _against(
+    request: PageRequest, frame: dict[str, Any], found: CapturedSource, stage: str
+) -> dict[str, Any]:
+    """Compare with the run that the address names, or the last that finished before."""
+    compared = frame["neighbours"].compared
+    asked = request.GET.get("against") or (str(compared.id) if compared else "")
+    try:
+        others = runs_of(frame["project"], [UUID(asked)]) if asked else []
+    except ValueError as error:
+        raise InvalidInput("against", "must be the id of a run") from error
+    if not others:
+        return {}
+    changes = source_changes(captured_source(others[0], stage), found)
+    return {"against": others[0], "changes": changes}

@@ -72,3 +72,53 @@ def test_costs_three_statements(run, django_assert_num_queries):
 
     with django_assert_num_queries(3):
         key_values(run)
+
+
+def test_pinned_metrics_come_first_and_what_a_run_lacks_is_left_out(run):
+    write_series(run, "train/loss", [2.0, 1.0])
+    write_values(run, {"images": 3, "score": 0.5, "note": "x"})
+    compact_run(run.id)
+
+    found = key_values(run, pinned=["images", "no/such", "note", "score"])
+
+    assert [(m.path, m.is_pinned) for m in found.metrics] == [
+        ("images", True),
+        ("score", True),
+        ("train/loss", False),
+    ]
+
+
+def test_a_series_says_how_it_went_and_what_was_best(run):
+    write_series(run, "train/loss", [3.0, 1.0, 2.0])
+    write_series(run, "val/accuracy", [0.5, 0.9, 0.7])
+    write_series(run, "train/other", [1.0, 2.0])
+    compact_run(run.id)
+
+    accuracy, loss, other = key_values(run).metrics
+
+    assert (accuracy.best, loss.best, other.best) == (0.9, 1.0, None)
+    assert loss.line is not None
+    assert loss.line.mean.tolist() == [3.0, 1.0, 2.0]
+
+
+def test_the_run_before_is_what_is_compared_with(run):
+    before = make_run(run.project, "before")
+    write_values(run, {"val/accuracy": 0.9, "train/loss": 3.0, "speed": 2.0, "a": 1.0})
+    write_values(
+        before, {"val/accuracy": 0.6, "train/loss": 2.0, "speed": 1.0, "a": 0.0}
+    )
+
+    accuracy, loss, zero, speed = key_values(run, before=before.id).metrics
+
+    assert accuracy.change == pytest.approx(0.5)
+    assert accuracy.is_better is True
+    assert (loss.change, loss.is_better) == (0.5, False)
+    assert (speed.change, speed.is_better) == (1.0, None)
+    assert zero.change is None
+    assert key_values(run).metrics[0].change is None
+
+
+def test_others_are_read_along(run):
+    write_values(run, {"git/commit": "abc"})
+
+    assert key_values(run, others=["git/commit", "no"]).others.keys() == {"git/commit"}

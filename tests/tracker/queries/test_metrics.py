@@ -1,6 +1,8 @@
 """Which metric says most about a run."""
 
-from tracker.queries.metrics import importance, quality_rank
+import pytest
+
+from tracker.queries.metrics import importance, is_good_high, quality_rank
 
 
 def test_quality_comes_before_the_rest_and_bookkeeping_last():
@@ -27,3 +29,20 @@ def test_only_whole_words_tell_what_a_path_measures():
     assert quality_rank("train/glossary") is None
     assert quality_rank("Val-Loss") is not None
     assert importance("train/steps_left") < importance("train/step")
+
+
+@pytest.mark.parametrize(
+    ("path", "is_high"),
+    [
+        ("val/accuracy", True),
+        ("train/loss", False),
+        ("loss/accuracy", True),
+        ("infer/latency_seconds", False),
+        ("preprocess/written_per_second", True),
+        ("Val-F1", True),
+        ("train/epoch", None),
+        ("accuracy_loss", None),
+    ],
+)
+def test_a_name_tells_which_end_is_the_good_one(path, is_high):
+    assert is_good_high(path) is is_high

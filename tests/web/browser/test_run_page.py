@@ -393,9 +393,10 @@ def test_very_many_attributes_come_part_by_part(visit, ada, page, project):
     visit(address)
     expect(rows).to_have_count(500)
     expect(rows.first).to_contain_text("0500")
-    assert violations(page) == []
     page.get_by_role("searchbox").fill("119")
     expect(rows).to_have_count(12)
+    # Of few rows: axe compares each button with every other.
+    assert violations(page) == []
     page.get_by_role("link", name="All attributes").click()
     expect(page.locator(".tree__branch > summary")).to_have_count(1)
 

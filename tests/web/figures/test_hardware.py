@@ -1,8 +1,15 @@
 import pytest
 
 from tests.web.figures.plotly_schema import DrawnLine
-from web.figures.hardware import Measurement, hardware_rows, is_drawn, scale_of
-from web.figures.hardware_kinds import NO_GPU, NO_STEPS
+from web.figures.hardware import (
+    MOST_GPUS,
+    Measurement,
+    each_gpu_rows,
+    hardware_rows,
+    is_drawn,
+    scale_of,
+)
+from web.figures.hardware_kinds import EACH_GPU, NO_GPU, NO_STEPS
 
 
 def measured(measure, values=(1.0, 2.0), rank=0):
@@ -96,3 +103,43 @@ def test_readings_without_a_number_make_a_row_all_the_same():
 )
 def test_knows_what_has_a_row(measure, drawn):
     assert is_drawn(measure) is drawn
+
+
+def test_each_gpu_has_a_row_and_all_have_one_axis():
+    memory = [
+        measured("gpu/10/memory_used_bytes", (2.0**30, 2.0**31)),
+        measured("gpu/2/memory_used_bytes", (2.0**20, 2.0**29)),
+    ]
+
+    found = each_gpu_rows(memory, EACH_GPU["memory_used_bytes"], {})
+
+    assert titles(found) == ["GPU 2", "GPU 10"]
+    assert {(row.unit, row.top) for row in found.rows} == {("GiB", 2 * 1.06)}
+    assert {reading.scale for row in found.rows for reading in row.readings} == {2**-30}
+
+
+def test_ranks_have_gpus_of_their_own():
+    measures = [measured("gpu/0/power_watts", rank=rank) for rank in (1, 0)]
+
+    found = each_gpu_rows(measures, EACH_GPU["power_watts"], {})
+
+    assert titles(found) == ["GPU 0, rank 0", "GPU 0, rank 1"]
+
+
+def test_of_very_many_gpus_the_first_are_drawn():
+    measures = [measured(f"gpu/{n}/utilization_percent") for n in range(512)]
+
+    found = each_gpu_rows(measures, EACH_GPU["utilization_percent"], {})
+
+    assert len(found.rows) == MOST_GPUS
+    assert found.absent == [
+        f"{512 - MOST_GPUS} more GPUs are not shown; choose a stage."
+    ]
+
+
+def test_without_gpus_there_are_no_rows():
+    kind = EACH_GPU["utilization_percent"]
+
+    found = each_gpu_rows([measured("job/cpu_cores")], kind, {})
+
+    assert (list(found.rows), list(found.absent)) == ([], [NO_GPU])

@@ -80,3 +80,12 @@ def test_names_are_shown_letter_for_letter():
     layout = stages_figure(BARS)["layout"]
 
     assert layout["yaxis"]["ticktext"][2] == "&lt;i&gt;infer&lt;/i&gt;"
+
+
+def test_very_many_bars_are_lower():
+    def height(count):
+        bars = [StageBar(f"{n}", "finished", 0.0, 1.0, "") for n in range(count)]
+        return stages_figure(bars)["layout"]["height"]
+
+    assert height(50) < 50 * 30
+    assert height(51) > height(50)

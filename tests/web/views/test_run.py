@@ -1,9 +1,17 @@
 """A run's first page."""
 
+import re
+from datetime import timedelta
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
 import pytest
 from django.db.models.signals import post_init
+from django.utils import timezone
 
 from tests.builders import (
+    SECOND,
+    START,
     Process,
     close_message,
     make_project,
@@ -11,14 +19,16 @@ from tests.builders import (
     write_series,
     write_values,
 )
-from tests.diagnoses import finding
 from tests.web.sample_run import make_sample_run, settle
-from tracker.models import Attribute, Finding
+from tracker.actions.prices import set_price
+from tracker.actions.rule_settings import set_rule
+from tracker.models import Attribute, Finding, Run, Stage
 from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS
-from web.views.run import together
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
+# What each tab may ask the database for.
+STATEMENTS = {"": 20, "charts": 13, "hardware": 12, "attributes": 13, "logs": 12}
 NAMESPACES = ("params", "model", "monitoring/train", "monitoring/train/rank-1/facts")
 HOSTILE = "<script>alert(1)</script>\"'../../__proto__\u202e"
 
@@ -165,14 +175,14 @@ def test_who_is_not_signed_in_is_asked_to(project, client, tab):
     assert response.headers["Location"].startswith("/sign-in")
 
 
-@pytest.mark.parametrize("tab", ["", "charts", "hardware", "attributes"])
+@pytest.mark.parametrize("tab", STATEMENTS)
 def test_a_page_costs_the_same_few_statements_however_long_the_run(
     project, client_of, member, tab, django_assert_max_num_queries
 ):
     run = make_sample_run(project)
     client = client_of(member)
 
-    with django_assert_max_num_queries(29):
+    with django_assert_max_num_queries(STATEMENTS[tab]):
         assert client.get(f"/runs/{run.id}/{tab}").status_code == 200
 
 
@@ -222,14 +232,140 @@ def test_a_cause_is_shown_with_what_its_symptoms_explain(project, page):
     assert "Training waits for data" in text
 
 
-def test_a_rule_speaks_once_for_all_gpus():
-    found = [
-        finding("gpu-is-the-limit", scope="gpu/0"),
-        finding("too-few-loader-workers"),
-        finding("gpu-is-the-limit", scope="gpu/1"),
-    ]
+def test_a_run_without_stages_says_how_one_appears(project, page):
+    run = make_run(project, state="finished")
+    Stage.objects.filter(run=run).delete()
 
-    shown = together(found)
+    assert "Nothing has arrived yet" in page(run)
 
-    assert [f.rule for f in shown] == ["gpu-is-the-limit", "too-few-loader-workers"]
-    assert shown[0].also_on == ("gpu/1",)
+
+def test_a_stage_without_steps_says_what_measures_them(project, page):
+    run = make_run(project, state="finished")
+    write_values(run, {"params/lr": 0.1})
+    settle(run)
+
+    text = page(run)
+
+    assert "for batch in run.loader(loader):" in text
+    assert "Throughput" not in text
+
+
+def test_fifty_stages_stay_a_page(project, page):
+    for number in range(50):
+        run = make_run(project, state="finished", stage=f"stage-{number:02}")
+    Stage.objects.filter(run=run, name="stage-33").update(failure="ValueError: 33")
+
+    text = page(run)
+
+    assert text.count('<details class="card stage__folded"') == 49
+    assert text.index("ValueError: 33") < text.index("stage__folded", 1)
+
+
+def test_a_run_that_failed_at_once_says_why_before_anything_else(project, page):
+    run = make_run(project, state="failed", failure="ModuleNotFoundError: torch")
+
+    text = page(run)
+
+    assert text.index("ModuleNotFoundError: torch") < text.index("Key metrics")
+
+
+def test_sixty_four_ranks_that_fail_alike_are_told_once(project, page):
+    for rank in range(64):
+        process = Process(project, "wide", rank=rank)
+        process.open()
+        process.send([close_message("failed", failure=f"rank {rank < 63}", time=START)])
+
+    text = page(process.run)
+
+    assert text.count("stage__failure") <= 3
+    assert "64 processes" in text
+
+
+def test_a_silent_run_says_for_how_long(project, page):
+    run = make_run(project)
+    Run.objects.filter(id=run.id).update(
+        last_seen_at=timezone.now() - timedelta(hours=1)
+    )
+
+    assert "silent for 1 h" in page(run)
+
+
+def test_says_who_where_on_what_and_with_which_code(project, page, member):
+    run = make_sample_run(project, has_gpu=True)
+    write_values(
+        run,
+        {
+            "monitoring/train/git/commit": "3179d2f0a1b2c3d4",
+            "monitoring/train/git/is_dirty": True,
+            "monitoring/train/source/arguments": "python train.py --lr <1>",
+        },
+    )
+
+    about = page(run).partition("About</h2>")[2].partition("</section>")[0]
+
+    for shown in ("node-1", "2 × NVIDIA H100", "3179d2f0a1<", "--lr &lt;1&gt;"):
+        assert shown in about
+    assert "GPU time" in about
+    set_price(project, 2.0, "EUR")
+    assert "EUR" in page(run).partition("About</h2>")[2].partition("</section>")[0]
+
+
+def test_names_the_runs_beside_it_and_compares_with_the_one_before(project, page):
+    before = make_run(project, "first", "finished", started_at=START - 10 * SECOND)
+    run = make_sample_run(project)
+    after = make_run(project, "third", started_at=START + 10 * SECOND)
+    write_values(before, {"train/final_loss": 2.0})
+    write_values(run, {"train/final_loss": 1.0})
+
+    text = page(run, "charts")
+    assert f'href="/runs/{before.id}/charts"' in text
+    assert f'href="/runs/{after.id}/charts"' in text
+
+    metrics = page(run).partition("Key metrics</h2>")[2].partition("</section>")[0]
+    assert f'href="/runs/{before.id}/"' in metrics
+    assert "\N{MINUS SIGN}50 %" in metrics
+    assert metrics.count('class="spark"') == 4
+
+
+def test_rules_that_nobody_asks_are_named(project, page):
+    run = make_sample_run(project)
+    assert "switched off" not in page(run)
+
+    set_rule(project, "too-few-loader-workers", is_off=True, limits={})
+
+    text = page(run)
+    assert "1 rule is switched off" in text
+    assert "Too few processes load the data" in text.partition("switched off")[2]
+
+
+def test_an_address_leads_to_each_finding_and_ids_are_their_own(project, page):
+    text = page(make_sample_run(project, has_gpu=True))
+
+    assert 'id="too-few-loader-workers"' in text
+    assert 'href="#too-few-loader-workers"' in text
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+
+
+def test_evidence_leads_to_its_time_among_all_readings(project, page):
+    run = make_sample_run(project)
+
+    link = re.search(r'href="([^"]*hardware\?stage=train[^"]*)"', page(run))
+
+    assert link is not None
+    asked = parse_qs(urlsplit(unescape(link[1])).query)
+    assert float(asked["low"][0]) < float(asked["high"][0])
+
+
+def test_what_became_of_a_finding_is_told(project, page):
+    run = make_sample_run(project)
+    first = Finding.objects.filter(run=run, rule="too-few-loader-workers").get()
+    entry = first.history[0]
+    Finding.objects.filter(id=first.id).update(
+        history=[entry, {**entry, "what": "changed", "severity": "notice"}]
+    )
+
+    text = page(run)
+
+    assert "opened as critical" in text
+    assert "changed as notice" in text

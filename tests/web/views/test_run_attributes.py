@@ -1,5 +1,7 @@
 """A run's attributes as a tree."""
 
+import csv
+import io
 import re
 from html import unescape
 
@@ -9,6 +11,7 @@ from tests.builders import make_project, make_run, write_series, write_values
 from tests.web.sample_run import settle
 from web import attribute_tree
 from web.attribute_tree import OPEN_AT_MOST
+from web.views import run_attributes
 
 MANY = OPEN_AT_MOST + 1
 
@@ -43,7 +46,7 @@ def attributes(client_of, member, run):
 
 
 def shown_names(text):
-    return re.findall(r'<th scope="row"><span class="mono wrap">(.*?)</span>', text)
+    return re.findall(r'<th scope="row"><a [^>]*><span class="mono wrap">(.*?)</', text)
 
 
 @pytest.mark.django_db
@@ -132,3 +135,70 @@ def test_a_run_without_attributes_says_how_to_log_one(client_of, member):
 
     assert "No attributes yet" in text
     assert "batch_size" in text
+
+
+@pytest.mark.django_db
+@pytest.mark.database
+class TestOne:
+    def test_one_attribute_has_an_address_of_its_own(self, attributes):
+        text = attributes("?path=params/model/depth")
+
+        assert shown_names(text) == ["params/model/depth"]
+        assert "?prefix=params%2Fmodel%2F" in text
+        assert "?path=params%2Fmodel%2Fdepth" in attributes("?prefix=params/model/")
+
+    @pytest.mark.parametrize("path", ["no/such", "note/", "a%00b", "/"])
+    def test_one_that_is_not_there_is_said_to_be_missing(self, attributes, path):
+        assert "No such attribute" in attributes(f"?path={path}")
+
+    def test_values_are_copied_with_all_of_their_digits(self, attributes, run):
+        write_values(run, {"third": 1 / 3, "long": "x" * 5_000})
+
+        text = attributes()
+
+        assert f'data-copy-text="{1 / 3}"' in text
+        assert f'data-copy-text="{"x" * 5_000}"' not in text
+
+
+@pytest.mark.django_db
+@pytest.mark.database
+class TestTable:
+    @pytest.fixture
+    def table(self, client_of, member, run):
+        def read(query=""):
+            address = f"/runs/{run.id}/attributes.csv{query}"
+            response = client_of(member).get(address)
+            assert response.headers["Content-Type"].startswith("text/csv")
+            text = response.getvalue().decode()
+            return list(csv.DictReader(io.StringIO(text, newline="")))
+
+        return read
+
+    def test_every_attribute_is_a_row(self, table):
+        rows = {row["path"]: row for row in table()}
+
+        assert rows["note"]["value"] == "A Try"
+        assert (rows["train/loss"]["count"], rows["train/loss"]["maximum"]) == (
+            "3",
+            "3.0",
+        )
+        assert len(rows) == MANY + 4
+
+    def test_a_namespace_alone_can_be_had(self, table):
+        assert [row["path"] for row in table("?prefix=params/")] == [
+            "params/model/depth",
+            "params/seed",
+        ]
+
+    def test_very_many_are_read_part_by_part(self, table, monkeypatch):
+        monkeypatch.setattr(run_attributes, "AT_ONCE", 2)
+
+        paths = [row["path"] for row in table()]
+
+        assert paths == sorted(paths)
+        assert len(paths) == MANY + 4
+
+    def test_a_stranger_gets_nothing(self, client_of, stranger, run):
+        address = f"/runs/{run.id}/attributes.csv"
+
+        assert client_of(stranger).get(address).status_code == 404

@@ -71,3 +71,58 @@ def test_a_probe_that_does_not_answer_is_told(project, page):
     text = page(run).content.decode()
 
     assert "Not measured: <code>nvml</code>, which does not answer." in text
+
+
+def test_readings_are_told_as_numbers_with_their_scope_and_quality(project, page):
+    run = make_sample_run(project)
+    line = "job/cpu_cores\tcores\tprocess tree\t0.8\t/proc"
+    write_values(run, {"monitoring/train/facts/readings": line})
+
+    table = page(run, "?stage=train").content.decode().partition("readings-title")[2]
+
+    assert "CPU cores in use" in table
+    assert "process tree" in table
+    assert "80 %, sampled" in table
+
+
+def test_gpus_can_be_looked_at_one_by_one(project, page):
+    run = make_sample_run(project, has_gpu=True)
+
+    text = page(run, "?group=gpus&each=power_watts").content.decode()
+
+    assert '<option value="power_watts" selected>Each GPU: GPU power</option>' in text
+    assert "group=gpus&amp;each=power_watts" in text
+    assert "temperature_celsius" not in text
+    assert "Each GPU" not in page(run, "?group=cpu").content.decode()
+    assert page(run, "?each=no_such").status_code == 404
+
+
+def test_a_zoom_is_in_the_address(project, page):
+    run = make_sample_run(project)
+
+    text = page(run, "?low=1000&high=2000").content.decode()
+
+    assert 'data-chart-query="low=1000&amp;high=2000"' in text
+    assert 'data-chart-query=""' in page(run, "?low=1000").content.decode()
+    assert page(run, "?low=x&high=1").status_code == 400
+
+
+def test_a_machine_without_a_gpu_says_why(project, page):
+    run = make_sample_run(project)
+    reason = "not here: no NVIDIA driver"
+    write_values(run, {"monitoring/train/facts/probes/nvml": reason})
+
+    text = page(run).content.decode()
+
+    assert "1 source of readings is not on this machine" in text
+    assert reason in text
+
+
+def test_fifty_stages_cost_no_more_than_three(
+    project, page, django_assert_max_num_queries
+):
+    for number in range(50):
+        run = make_run(project, state="finished", stage=f"stage-{number}")
+
+    with django_assert_max_num_queries(12):
+        assert page(run).status_code == 200

@@ -54,14 +54,27 @@ def test_what_was_printed_last_is_chosen_by_itself(page, run):
     assert ">train/stdout</bdi>" in text
 
 
-def test_of_many_logs_one_is_chosen_from_a_list(page, run):
-    for rank in range(8):
+def test_of_many_logs_one_is_chosen_by_stage_rank_and_stream(page, run):
+    for rank in range(1, 9):
         log(run, ["x"], f"monitoring/train/rank-{rank}/stdout")
+    log(run, ["x"], "monitoring/train/rank-3/stderr")
 
-    text = page("logs")
+    text = page("logs?rank=3&stream=stderr")
 
-    assert text.count("<option") == 8
-    assert "train/rank-7/stdout</option>" in text
+    assert 'data-path="monitoring/train/rank-3/stderr"' in text
+    assert '<option value="3" selected>3</option>' in text
+    assert '<option value="stderr" selected>stderr</option>' in text
+    assert 'name="stage"' not in text
+    # A rank that has no such stream is shown with what it has.
+    assert 'data-path="monitoring/train/rank-8/stdout"' in page(
+        "logs?rank=8&stream=stderr"
+    )
+
+
+def test_what_is_looked_for_is_in_the_address(page, run):
+    log(run, ["x"])
+
+    assert 'value="&lt;lr&gt;"' in page("logs?text=%3Clr%3E")
 
 
 def test_few_texts_are_a_table_and_many_a_log(page, run):
@@ -72,13 +85,9 @@ def test_few_texts_are_a_table_and_many_a_log(page, run):
     assert 'data-path="samples/caption"' in page("logs")
 
 
-def test_the_tab_is_there_where_there_is_text(page, run):
-    assert ">Logs</a>" not in page()
+def test_a_run_without_text_says_how_to_log_some(page, run):
+    assert ">Logs</a>" in page()
     assert "No text yet" in page("logs")
-
-    log(run, ["a line"])
-
-    assert f'href="/runs/{run.id}/logs"' in page()
 
 
 def test_attributes_say_what_series_of_records_hold(page, run):

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.builders import make_project, make_run, write_values
+from tests.builders import SECOND, START, make_project, make_run, write_values
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -44,8 +44,13 @@ def write_captured(run, values=CAPTURED, stage="train"):
 
 
 @pytest.fixture
-def run(member):
-    return make_run(make_project(member), state="finished")
+def project(member):
+    return make_project(member)
+
+
+@pytest.fixture
+def run(project):
+    return make_run(project, state="finished")
 
 
 @pytest.fixture
@@ -164,3 +169,50 @@ def test_values_of_other_kinds_at_these_paths_do_no_harm(run, page):
 
 def test_strangers_do_not_see_it(client_of, stranger, run):
     assert client_of(stranger).get(f"/runs/{run.id}/source").status_code == 404
+
+
+def test_what_differs_from_the_run_before_is_told(run, page, project):
+    before = make_run(project, "before", "finished", started_at=START - SECOND)
+    write_captured(before)
+    write_captured(run, {**CAPTURED, "source/arguments": "python train.py --lr 0.2"})
+
+    text = page().partition("changes-title")[2].partition("</section>")[0]
+
+    assert f'href="/runs/{before.id}/source?stage=train"' in text
+    assert "<del>0.1</del>" in text
+    assert "<ins>0.2</ins>" in text
+    assert "Packages" not in text
+
+
+def test_another_run_can_be_compared_with(run, page, project):
+    other = make_run(project, "other", "finished", started_at=START + SECOND)
+    write_captured(other)
+    write_captured(run)
+
+    assert "Nothing that was captured differs." in page(f"?against={other.id}")
+    assert "changes-title" not in page()
+
+
+def test_a_run_of_strangers_is_not_compared_with(run, page, stranger):
+    theirs = make_run(make_project(stranger), "theirs", "finished")
+    write_captured(theirs)
+    write_captured(run)
+
+    assert "changes-title" not in page(f"?against={theirs.id}")
+
+
+def test_what_is_no_run_is_refused(run, client_of, member):
+    write_captured(run)
+
+    asked = client_of(member).get(f"/runs/{run.id}/source?against=me")
+
+    assert asked.status_code == 400
+
+
+def test_the_command_line_is_a_table_of_arguments_too(run, page):
+    write_captured(run)
+
+    table = page().partition("source__arguments")[2].partition("</table>")[0]
+
+    assert ">--lr</th>" in table
+    assert ">0.1</td>" in table

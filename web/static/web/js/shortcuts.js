@@ -1,6 +1,7 @@
 // Every keyboard shortcut of the pages: its keys, what it does in words and in fact, and
 // whether the page at hand has a use for it. The list of shortcuts is drawn from this.
 import { openDialog } from "./dialogs.js"
+import { hasFindings, moveFinding } from "./findings.js"
 import { moveRow, hasRows } from "./rows.js"
 
 const SEARCH = "main input[type=search], main [role=search] input:not([type=hidden])"
@@ -10,14 +11,22 @@ const ALWAYS = [
   entry("Mod+k", "Everywhere", "Go to a project, a run, a ladder or a page", () => openDialog("palette"), () => "placesUrl" in PLACES),
   entry("?", "Everywhere", "These shortcuts", () => openDialog("shortcuts")),
   entry("/", "Everywhere", "Search on this page", search, () => Boolean(searchField())),
-  entry("j", "In tables", "Next row", () => moveRow(1), hasRows),
-  entry("k", "In tables", "Previous row", () => moveRow(-1), hasRows),
+  entry("j", "In tables", "Next row", () => moveRow(1), () => !hasFindings() && hasRows()),
+  entry("k", "In tables", "Previous row", () => moveRow(-1), () => !hasFindings() && hasRows()),
+  entry("j", "On a run", "Next finding", () => moveFinding(1), hasFindings),
+  entry("k", "On a run", "Previous finding", () => moveFinding(-1), hasFindings),
+  entry("[", "On a run", "The run before", () => beside("before").click(), () => Boolean(beside("before"))),
+  entry("]", "On a run", "The run after", () => beside("after").click(), () => Boolean(beside("after"))),
   entry("g p", "Go to", "Projects", () => location.assign("/"), () => "placesUrl" in PLACES),
   entry("g r", "Go to", "Runs of this project", () => location.assign(PLACES.projectUrl), () => "projectUrl" in PLACES),
 ]
 
 export function shortcuts() {
   return [...ALWAYS.filter((shortcut) => shortcut.isThere()), ...tabs()]
+}
+
+function beside(place) {
+  return document.querySelector(`#run-actions [data-part="${place}"]`)
 }
 
 // The tabs say their own keys.

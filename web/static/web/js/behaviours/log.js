@@ -52,6 +52,8 @@ class Log {
     this.lines.addEventListener("click", (event) => this.link(event))
 
     const field = this.root.querySelector('input[name="text"]')
+    // A link may name a text, and a line besides, which is what to look at then.
+    if (field.value) this.find(field.value, { isQuiet: location.hash.startsWith("#L") })
     let waiting
     field.addEventListener("input", () => {
       clearTimeout(waiting)
@@ -197,12 +199,20 @@ class Log {
 
   // What is looked for.
 
-  async find(text) {
+  async find(text, { isQuiet = false } = {}) {
+    this.keep(text)
     const isNew = await this.search.find(text, (isWhole) => this.tellMatches(isWhole))
     if (!isNew) return
     this.tellMatches(true)
-    if (this.search.count) this.go(0)
+    if (this.search.count && !isQuiet) this.go(0)
     else this.renderSoon()
+  }
+
+  // In the address, so that a link finds the same.
+  keep(text) {
+    const address = new URL(location.href)
+    text ? address.searchParams.set("text", text) : address.searchParams.delete("text")
+    history.replaceState(history.state, "", address)
   }
 
   go(step) {

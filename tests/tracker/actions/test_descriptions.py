@@ -1,0 +1,100 @@
+"""What people say of a run."""
+
+import pytest
+
+from tests.builders import (
+    make_project,
+    make_run,
+    write_series,
+    write_tags,
+    write_values,
+)
+from tracker.actions.descriptions import (
+    LONGEST_DESCRIPTION,
+    LONGEST_TAG,
+    MOST_TAGS,
+    change_tags,
+    describe,
+)
+from tracker.errors import InvalidInput
+from tracker.models import Attribute
+from tracker.queries.run import run_overview
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def run(member):
+    return make_run(make_project(member))
+
+
+def told(run):
+    overview = run_overview(run)
+    return overview.description, overview.tags
+
+
+def test_a_description_is_kept_and_taken_away(run):
+    describe(run, "  Larger batches.\r\nNo luck.  ")
+    assert told(run)[0] == "Larger batches.\nNo luck."
+
+    describe(run, " ")
+    assert told(run)[0] == ""
+    assert not Attribute.objects.filter(run=run, path="description").exists()
+
+
+def test_scripts_and_people_write_the_same_description(run):
+    write_values(run, {"description": "by a script"})
+    assert told(run)[0] == "by a script"
+
+    describe(run, "by a person")
+
+    assert told(run)[0] == "by a person"
+    write_values(run, {"description": "and again"})
+    assert told(run)[0] == "and again"
+
+
+def test_tags_are_added_and_taken_away(run):
+    write_tags(run, "old", "kept")
+
+    change_tags(run, add=["new", "  two\nwords ", ""], remove=["old", "no such"])
+
+    assert told(run)[1] == ("kept", "new", "two words")
+    write_tags(run, "late")
+    assert "late" in told(run)[1]
+    assert "new" in told(run)[1]
+
+
+def test_what_no_database_can_hold_is_left_out(run):
+    describe(run, "a\0b\ud800c")
+    change_tags(run, add=["x\0y"])
+
+    assert told(run) == ("abc", ("xy",))
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (lambda run: describe(run, "x" * (LONGEST_DESCRIPTION + 1)), "description"),
+        (lambda run: change_tags(run, add=["x" * (LONGEST_TAG + 1)]), "tags"),
+        (lambda run: change_tags(run, add=map(str, range(MOST_TAGS + 1))), "tags"),
+    ],
+    ids=["description", "tag", "tags"],
+)
+def test_too_much_is_refused(run, change, field):
+    with pytest.raises(InvalidInput) as refused:
+        change(run)
+
+    assert refused.value.field == field
+    assert told(run) == ("", ())
+
+
+def test_what_the_run_keeps_there_already_is_not_lost(run):
+    write_series(run, "description", [1.0, 2.0])
+    write_values(run, {"tags": 7})
+
+    with pytest.raises(InvalidInput):
+        describe(run, "no")
+    with pytest.raises(InvalidInput):
+        change_tags(run, add=["no"])
+
+    assert told(run) == ("", ())

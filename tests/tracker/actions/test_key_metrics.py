@@ -1,0 +1,46 @@
+"""Which metrics a project's people want to see first."""
+
+import pytest
+
+from tests.builders import make_project
+from tracker.actions.key_metrics import MOST_PINNED, pin_metric, unpin_metric
+from tracker.errors import InvalidInput
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def project(member):
+    return make_project(member)
+
+
+def pinned(project):
+    project.refresh_from_db()
+    return project.key_metrics
+
+
+def test_metrics_stand_in_the_order_in_which_they_were_pinned(project):
+    for path in ("val/f1", "train/loss", "val/f1"):
+        pin_metric(project, path)
+    assert pinned(project) == ["val/f1", "train/loss"]
+
+    unpin_metric(project, "val/f1")
+    unpin_metric(project, "never/pinned")
+
+    assert pinned(project) == ["train/loss"]
+
+
+@pytest.mark.parametrize("path", ["", "  ", "a\0b", "\ud800", "x" * 1_025])
+def test_what_is_no_path_is_refused(project, path):
+    with pytest.raises(InvalidInput):
+        pin_metric(project, path)
+
+
+def test_no_more_than_are_shown(project):
+    for number in range(MOST_PINNED):
+        pin_metric(project, f"metric/{number}")
+
+    with pytest.raises(InvalidInput):
+        pin_metric(project, "one/more")
+
+    assert len(pinned(project)) == MOST_PINNED

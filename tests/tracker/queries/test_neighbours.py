@@ -1,0 +1,72 @@
+"""The runs before and after one."""
+
+import pytest
+
+from tests.builders import SECOND, START, make_member, make_project, make_run
+from tracker.actions.trash import move_to_trash
+from tracker.queries.neighbours import neighbours_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def project(member):
+    return make_project(member)
+
+
+def started(project, name, seconds):
+    return make_run(project, name, started_at=START + seconds * SECOND)
+
+
+def names(run):
+    found = neighbours_of(run)
+    return tuple(each and each.name for each in (found.before, found.after))
+
+
+def test_runs_follow_each_other_as_they_started(project):
+    last, first, middle = (
+        started(project, name, at) for name, at in (("c", 20), ("a", 0), ("b", 10))
+    )
+
+    assert names(first) == (None, "b")
+    assert names(middle) == ("a", "c")
+    assert names(last) == ("b", None)
+
+
+def test_runs_that_started_together_have_an_order_all_the_same(project):
+    runs = {name: started(project, name, 0) for name in "abc"}
+
+    pairs = [names(run) for run in runs.values()]
+
+    (first,) = [pair for pair in pairs if pair[0] is None]
+    (last,) = [pair for pair in pairs if pair[1] is None]
+    assert {first[1], last[0]} & set(runs)
+    assert len(set(pairs)) == 3
+
+
+def test_trash_and_other_projects_are_passed_over(project, stranger):
+    first, last = started(project, "a", 0), started(project, "c", 20)
+    move_to_trash(started(project, "b", 10))
+    started(make_project(make_member("bob")), "theirs", 10)
+
+    assert names(first) == (None, "c")
+    assert names(last) == ("a", None)
+
+
+def test_what_is_compared_with_is_the_last_that_finished(project):
+    for name, state, at in (("a", "finished", 0), ("b", "finished", 5)):
+        make_run(project, name, state, started_at=START + at * SECOND)
+    make_run(project, "c", "failed", started_at=START + 7 * SECOND)
+    run = started(project, "d", 9)
+
+    found = neighbours_of(run)
+
+    assert (found.before.name, found.compared.name) == ("c", "b")
+
+
+def test_costs_one_statement(project, django_assert_num_queries):
+    started(project, "a", 0)
+    run = started(project, "b", 10)
+
+    with django_assert_num_queries(1):
+        neighbours_of(run)

@@ -1,0 +1,41 @@
+"""Which metrics a project's people want to see first of every run."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from tracker.errors import InvalidInput
+from tracker.models import Project
+from tracker.queries.attributes import storable
+
+MOST_PINNED = 12
+LONGEST_PATH = 1_024
+
+
+def pin_metric(project: Project, path: str) -> None:
+    """Show a metric first, after those that are pinned already."""
+    path = path.strip()
+    if not path or len(path) > LONGEST_PATH or not storable([path]):
+        raise InvalidInput("path", "must name a metric, such as train/loss")
+    with transaction.atomic():
+        pinned = _locked(project)
+        if path in pinned:
+            return
+        if len(pinned) >= MOST_PINNED:
+            raise InvalidInput("path", f"would be one of more than {MOST_PINNED}")
+        _keep(project, [*pinned, path])
+
+
+def unpin_metric(project: Project, path: str) -> None:
+    with transaction.atomic():
+        _keep(project, [other for other in _locked(project) if other != path])
+
+
+def _locked(project: Project) -> list[str]:
+    rows = Project.objects.select_for_update(no_key=True).filter(pk=project.pk)
+    return list(rows.values_list("key_metrics", flat=True).get())
+
+
+def _keep(project: Project, pinned: list[str]) -> None:
+    project.key_metrics = pinned
+    project.save(update_fields=["key_metrics"])

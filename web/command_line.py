@@ -1,0 +1,51 @@
+"""A command line taken apart into what a script is told (pure)."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+# A number is no option, though it may begin with the same sign.
+OPTION = re.compile(r"--?[^\d\s-][^=\s]*")
+# More is a list of files, which nobody reads as a table.
+MOST_ARGUMENTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An option with what follows it; of a positional one the name is its number."""
+
+    name: str
+    value: str  # "" of a switch
+
+
+def arguments_of(command: str) -> list[Argument]:
+    """Return what follows the script; nothing of a line that no shell could read."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
+    found: list[tuple[str, list[str]]] = []
+    takes_values, positional = False, 0
+    for word in words[_script_at(words) + 1 :][:MOST_ARGUMENTS]:
+        if OPTION.match(word):
+            name, equals, value = word.partition("=")
+            found.append((name, [value] if equals else []))
+            takes_values = not equals
+        elif takes_values:
+            found[-1][1].append(word)
+        else:
+            positional += 1
+            found.append((str(positional), [word]))
+    return [Argument(name, " ".join(values)) for name, values in found]
+
+
+def _script_at(words: list[str]) -> int:
+    """Return where the script stands: after `-m`, or the first word that is Python's."""
+    for place, word in enumerate(words):
+        if word == "-m" and place + 1 < len(words):
+            return place + 1
+        if word.endswith((".py", ".ipynb")):
+            return place
+    return 0

@@ -1,0 +1,60 @@
+"""Logs by stage, rank and stream, where there are too many to stand side by side (pure)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+CAPTURED = re.compile(
+    r"monitoring/(?P<stage>.+?)/(?:rank-(?P<rank>\d{1,9})/)?(?P<stream>[^/]+)"
+)
+LABELS = {"stage": "Stage", "rank": "Rank", "stream": "Stream"}
+
+
+@dataclass(frozen=True, slots=True)
+class LogPlace:
+    """Which process wrote a log, and where to; of others the stream is the path."""
+
+    stage: str
+    rank: str
+    stream: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    name: str
+    label: str
+    values: tuple[str, ...]
+    chosen: str
+
+
+def place_of(path: str) -> LogPlace:
+    match = CAPTURED.fullmatch(path)
+    if match is None:
+        return LogPlace("", "0", path)
+    return LogPlace(match["stage"], match["rank"] or "0", match["stream"])
+
+
+def choices(places: Sequence[LogPlace], path: str) -> list[Choice]:
+    """Return in what the logs differ, with the one that is shown."""
+    shown = place_of(path)
+    found = []
+    for name, label in LABELS.items():
+        values = sorted({getattr(place, name) for place in places}, key=_as_number)
+        if len(values) > 1:
+            found.append(Choice(name, label, tuple(values), getattr(shown, name)))
+    return found
+
+
+def nearest(places: Sequence[LogPlace], wanted: Mapping[str, str]) -> int:
+    """Return the number of the log that is as wanted in most, the stage first of all."""
+    order = list(range(len(places)))
+    for name in LABELS:
+        fitting = [n for n in order if getattr(places[n], name) == wanted.get(name)]
+        order = fitting or order
+    return order[0]
+
+
+def _as_number(text: str) -> tuple[int, str]:
+    return (int(text) if text.isdecimal() else -1), text

@@ -1,0 +1,138 @@
+"""In what a run's code, packages and machine differ from another run's (pure)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tracker.queries.source import CapturedSource
+from web.attribute_csv import plain_value
+from web.command_line import arguments_of
+from web.diff import DiffFile, diff_files
+from web.source_cards import Values, machine_rows, package_rows
+
+# Of packages, a few hundred can differ; more is another environment.
+MOST_CHANGES = 60
+MOST_SCRIPT_LINES = 5_000
+LONGEST_VALUE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """None: there was none."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Some of what differs; `hidden` more do."""
+
+    title: str
+    rows: tuple[Change, ...]
+    hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChanges:
+    """`unknown` names what cannot be compared, as one of the two lacks it."""
+
+    groups: tuple[Changes, ...]
+    script: DiffFile | None
+    unknown: tuple[str, ...]
+
+    @property
+    def is_same(self) -> bool:
+        return not self.groups and self.script is None and not self.unknown
+
+
+def source_changes(before: CapturedSource, after: CapturedSource) -> SourceChanges:
+    """Compare what was captured of the same stage of two runs."""
+    parts = {
+        "Code": ("git", _code),
+        "Arguments": ("source", _arguments),
+        "Packages": ("packages", _packages),
+        "Environment": ("environment", _as_text),
+        "Machine": ("facts", _machine),
+    }
+    groups, unknown = [], []
+    for title, (part, read) in parts.items():
+        old, new = before.part(part), after.part(part)
+        if old and new:
+            groups.append(_changes(title, read(old), read(new)))
+        elif old or new:
+            unknown.append(title.lower())
+    return SourceChanges(
+        tuple(group for group in groups if group.rows),
+        _script(before.text("source", "text"), after.text("source", "text")),
+        tuple(unknown),
+    )
+
+
+def _changes(
+    title: str, before: Mapping[str, str], after: Mapping[str, str]
+) -> Changes:
+    names = sorted({*before, *after})
+    rows = [
+        Change(name, _cut(before.get(name)), _cut(after.get(name)))
+        for name in names
+        if before.get(name) != after.get(name)
+    ]
+    return Changes(title, tuple(rows[:MOST_CHANGES]), max(0, len(rows) - MOST_CHANGES))
+
+
+def _code(values: Values) -> dict[str, str]:
+    shown = {"commit": "commit", "branch": "branch", "is_dirty": "changed since"}
+    found = {
+        label: plain_value(values[name])
+        for name, label in shown.items()
+        if name in values
+    }
+    diff = values.get("diff")
+    if isinstance(diff, str) and diff:
+        found["changes since the commit"] = f"{len(diff.splitlines()):,} lines of diff"
+    return found
+
+
+def _arguments(values: Values) -> dict[str, str]:
+    command = values.get("arguments")
+    rows = arguments_of(command) if isinstance(command, str) else []
+    found = {row.name: row.value or "given" for row in rows}
+    for name in ("script", "python", "folder"):
+        if isinstance(values.get(name), str):
+            found[name] = plain_value(values[name])
+    return found
+
+
+def _packages(values: Values) -> dict[str, str]:
+    return dict(package_rows(values))
+
+
+def _as_text(values: Values) -> dict[str, str]:
+    return {name: plain_value(value) for name, value in values.items()}
+
+
+def _machine(values: Values) -> dict[str, str]:
+    return {label: plain_value(value) for label, _, value in machine_rows(values)}
+
+
+def _script(before: str, after: str) -> DiffFile | None:
+    if not before or not after or before == after:
+        return None
+    old, new = _lines(before), _lines(after)
+    lines = difflib.unified_diff(old, new, "a/script", "b/script", lineterm="", n=3)
+    text = "\n".join(["diff --git a/script b/script", *lines])
+    return next(iter(diff_files(text)), None)
+
+
+def _lines(text: str) -> Sequence[str]:
+    return text.splitlines()[:MOST_SCRIPT_LINES]
+
+
+def _cut(text: str | None) -> str | None:
+    if text is None or len(text) <= LONGEST_VALUE:
+        return text
+    return f"{text[:LONGEST_VALUE]}…"

@@ -1,0 +1,192 @@
+"""A stage as a run's first page shows it: its steps, and what the rules said (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tracker.diagnosis.finding import Severity
+from tracker.diagnosis.judgement import Label
+from tracker.queries.diagnoses import FindingView, StageDiagnosis
+from tracker.queries.run import ProcessRow, StageRow
+from web.step_figures import StepFigures, of_diagnosis
+
+TRAINING = "train"
+# More stages than this are folded, but for those with something to read.
+MOST_OPEN = 8
+# Of very many ranks, those whose failures differ are few.
+MOST_FAILURES, MOST_RANKS = 3, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Ranks of which the same is told; `failure` is why they failed, "" of others."""
+
+    ranks: tuple[int, ...]
+    host: str = ""  # of the first
+    failure: str = ""
+    points: int = 0
+
+    @property
+    def told(self) -> str:
+        """Name the first of them: "0, 1, 2 and 61 more"."""
+        shown = ", ".join(str(rank) for rank in self.ranks[:MOST_RANKS])
+        more = len(self.ranks) - MOST_RANKS
+        return f"{shown} and {more} more" if more > 0 else shown
+
+
+@dataclass(frozen=True, slots=True)
+class StageSection:
+    """A stage with what was measured of its steps, and what the rules said about it.
+
+    None: nothing yet.
+    """
+
+    stage: StageRow
+    diagnosis: StageDiagnosis | None
+
+    @property
+    def steps(self) -> StepFigures | None:
+        return of_diagnosis(self.diagnosis)
+
+    @property
+    def is_well(self) -> bool:
+        """Whether rules judged and none is at all sure of a fault."""
+        found = self.diagnosis
+        faults = [f for f in self.sure if f.severity != Severity.NOTICE]
+        return found is not None and bool(found.healthy) and not faults
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there is nothing in it that somebody must read."""
+        return not (self.sure or self.stage.failure or self._failures)
+
+    @property
+    def failed_ranks(self) -> Ranks | None:
+        """Return the ranks that failed as the stage did; None: there is only one."""
+        same = [p for p in self.stage.processes if p.failure == self.stage.failure]
+        if not self.stage.failure or len(self.stage.processes) <= 1 or not same:
+            return None
+        return Ranks(tuple(each.rank for each in same), same[0].host)
+
+    @property
+    def other_failures(self) -> list[Ranks]:
+        """Return why ranks failed, where it is not what the stage says."""
+        return self._failures[:MOST_FAILURES]
+
+    @property
+    def more_failures(self) -> int:
+        return sum(len(failed.ranks) for failed in self._failures[MOST_FAILURES:])
+
+    @property
+    def _failures(self) -> list[Ranks]:
+        found: dict[str, list[ProcessRow]] = {}
+        for process in self.stage.processes:
+            if process.failure and process.failure != self.stage.failure:
+                found.setdefault(process.failure, []).append(process)
+        return [
+            Ranks(tuple(each.rank for each in same), same[0].host, failure)
+            for failure, same in found.items()
+        ]
+
+    @property
+    def dropped(self) -> Ranks | None:
+        """Return whose agents dropped points; None: nobody's did."""
+        lossy = [each for each in self.stage.processes if each.dropped_points]
+        if not lossy:
+            return None
+        ranks = tuple(each.rank for each in lossy)
+        return Ranks(ranks, points=sum(each.dropped_points for each in lossy))
+
+    @property
+    def sure(self) -> list[FindingView]:
+        """What is worth reading at once."""
+        return together([f for f in self._kept if is_sure(f)])
+
+    @property
+    def possible(self) -> list[FindingView]:
+        """What few windows show, or what only follows from something else."""
+        return together([f for f in self._kept if not is_sure(f)])
+
+    @property
+    def dismissed(self) -> list[FindingView]:
+        found = self.diagnosis.findings if self.diagnosis else []
+        return [finding for finding in found if finding.dismissal]
+
+    @property
+    def _kept(self) -> list[FindingView]:
+        found = self.diagnosis.findings if self.diagnosis else []
+        return [finding for finding in found if not finding.dismissal]
+
+    @property
+    def is_unjudged(self) -> bool:
+        found = self.diagnosis
+        return found is not None and not found.healthy and not found.findings
+
+    @property
+    def shown(self) -> Iterator[FindingView]:
+        """Yield its findings in the order in which they stand on the page."""
+        for finding in (*self.sure, *self.possible, *self.dismissed):
+            yield finding
+            yield from finding.all_symptoms
+        if self.diagnosis is not None:
+            yield from self.diagnosis.cleared
+
+
+def is_sure(finding: FindingView) -> bool:
+    """Whether it, or what it explains, is more than possible."""
+    labels = {finding.label, *(symptom.label for symptom in finding.all_symptoms)}
+    return labels != {Label.POSSIBLE}
+
+
+def together(findings: Sequence[FindingView]) -> list[FindingView]:
+    """Let the first finding of each rule speak for those about other GPUs."""
+    by_rule: dict[str, list[FindingView]] = {}
+    for finding in findings:
+        by_rule.setdefault(finding.rule, []).append(finding)
+    return [
+        replace(first, also_on=tuple(other.scope for other in others))
+        for first, *others in by_rule.values()
+    ]
+
+
+def sections(
+    stages: Sequence[StageRow], diagnoses: Sequence[StageDiagnosis]
+) -> list[StageSection]:
+    """Pair stages with diagnoses; training first, because GPUs wait there longest."""
+    by_stage = {diagnosis.stage: diagnosis for diagnosis in diagnoses}
+    found = [StageSection(stage, by_stage.get(stage.name)) for stage in stages]
+    return sorted(found, key=_rank)
+
+
+def anchors(shown: Sequence[StageSection]) -> dict[int, str]:
+    """Return by its id the finding that an address with its rule's name leads to.
+
+    Two stages may have the same fault; the address leads to the first.
+    """
+    first: dict[str, int] = {}
+    for section in shown:
+        for finding in section.shown:
+            first.setdefault(finding.rule, finding.id)
+    return {finding_id: rule for rule, finding_id in first.items()}
+
+
+def main_stage(shown: Sequence[StageSection]) -> str:
+    """Return the stage that stands for a run where one must; "" without any."""
+    return shown[0].stage.name if shown else ""
+
+
+def open_sections(shown: Sequence[StageSection]) -> set[str]:
+    """Return the names of the stages that are open from the start."""
+    if len(shown) <= MOST_OPEN:
+        return {section.stage.name for section in shown}
+    loud = [section.stage.name for section in shown if not section.is_quiet]
+    return {*loud[:MOST_OPEN], main_stage(shown)}
+
+
+def _rank(section: StageSection) -> int:
+    if section.stage.name == TRAINING:
+        return 0
+    if section.stage.failure or (section.diagnosis and section.diagnosis.findings):
+        return 1
+    return 2 if section.diagnosis else 3

@@ -1,0 +1,40 @@
+"""What a finding says of itself beside its words: its anchor, and when it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django import template
+
+from tracker.diagnosis.measurements import MICROSECONDS, Window
+from tracker.queries.diagnoses import HistoryEntry
+
+register = template.Library()
+
+MILLISECONDS = 1_000
+# Beside what was judged, as a share of it: what came before and what followed.
+MARGIN = 0.15
+
+
+@register.filter
+def of(by_id: Mapping[int, str], finding_id: int) -> str:
+    """Look up what a finding has; "" if it has nothing."""
+    return by_id.get(finding_id, "")
+
+
+@register.filter
+def change(entry: HistoryEntry) -> str:
+    """Say what happened to a finding: "opened as critical, confirmed, the main cause"."""
+    if entry.what == "cleared":
+        return "gone"
+    parts = [f"{entry.what} as {entry.severity}", entry.label.value]
+    return ", ".join([*parts, "the main cause"] if entry.is_primary else parts)
+
+
+@register.filter
+def zoom(window: Window) -> str:
+    """Return the part of an address that zooms to a window and what lies around it."""
+    around = window.seconds * MARGIN * MICROSECONDS
+    low = (window.start - around) / MILLISECONDS
+    high = (window.end + around) / MILLISECONDS
+    return f"low={low:.0f}&high={high:.0f}"
