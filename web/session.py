@@ -8,7 +8,13 @@ from http import HTTPStatus
 from typing import Concatenate, ParamSpec, cast
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    JsonResponse,
+)
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
@@ -27,12 +33,12 @@ class PageRequest(HttpRequest):
 
 
 def signed_in(
-    view: Callable[Concatenate[PageRequest, Parameters], HttpResponse],
-) -> Callable[Concatenate[HttpRequest, Parameters], HttpResponse]:
+    view: Callable[Concatenate[PageRequest, Parameters], HttpResponseBase],
+) -> Callable[Concatenate[HttpRequest, Parameters], HttpResponseBase]:
     @wraps(view)
     def guarded(
         request: HttpRequest, /, *args: Parameters.args, **kwargs: Parameters.kwargs
-    ) -> HttpResponse:
+    ) -> HttpResponseBase:
         if request.user.pk is None or not request.user.is_active:
             return _ask_to_sign_in(request)
 

@@ -11,10 +11,11 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils import timezone
 
-from tests.builders import make_project, make_run, write_series
+from tests.builders import browser_of, make_project, make_run, write_series
 from tracker.actions.access import make_sign_in_link, make_token
 from tracker.actions.channels import add_channel
 from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.saved_views import keep_view
 from tracker.actor import Scope
 from tracker.models import Finding, Stage, Token
 
@@ -171,6 +172,9 @@ def addresses(member):
         "finding_id": make_finding(run),
         "channel_id": add_channel(
             project, "webhook", "https://chat.example.com/hook", "warning"
+        ).id,
+        "view_id": keep_view(
+            project, browser_of(member), "mine", "sort=name", is_shared=False
         ).id,
         "token_id": Token.objects.get(name="laptop").id,
         "rule": "data-wait-dominates",

@@ -11,6 +11,7 @@ const BEHAVIOURS = {
   "filter-rows": () => import("./behaviours/filter_rows.js"),
   "image-steps": () => import("./behaviours/image_steps.js"),
   "log": () => import("./behaviours/log.js"),
+  "drop": () => import("./behaviours/drop.js"),
   "file-figure": () => import("./charts/file_figure.js"),
   "local-time": () => import("./behaviours/local_time.js"),
   "query-field": () => import("./behaviours/query_field.js"),
