@@ -28,6 +28,7 @@ STAGE_COLUMNS = ("run_id", "name", "state", "started_at", "ended_at", "failure")
 FINDING_COLUMNS = (
     *("run_id", "stage_id", "rule", "scope", "is_open", "is_primary", "explained_by"),
     *("severity", "confidence", "title", "body", "opened_at", "changed_at", "history"),
+    "dismissed_reason",
 )
 ATTRIBUTE_COLUMNS = (
     *("run_id", "project_id", "path", "kind", "updated_at", "number", "is_nan"),
@@ -107,6 +108,7 @@ class Fill:
             yield (
                 *(key(run_id), stages[run_id], "data-wait-dominates", "", True, True),
                 *("", severity, 0.9, "Training waits for data", "{}", now, now, "[]"),
+                "",
             )
 
     def attributes(self) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tracker', '0016_rules_version'),
+        ('tracker', '0017_saved_views'),
     ]
 
     operations = [

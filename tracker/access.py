@@ -9,7 +9,7 @@ from uuid import UUID
 
 from tracker.actor import Actor, Scope
 from tracker.errors import NotAllowed, NotFound
-from tracker.models import Annotation, Ladder, Member, Project, Run
+from tracker.models import Annotation, Ladder, Member, Project, Run, SavedView
 
 
 def readable_project(actor: Actor, workspace: str, project: str) -> Project:
@@ -115,6 +115,27 @@ def editable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
     return found
 
 
+def readable_view(actor: Actor, view_id: UUID) -> SavedView:
+    view = (
+        SavedView.objects.readable_by(actor)
+        .filter(id=view_id)
+        .select_related("project__workspace")
+        .first()
+    )
+    if view is None:
+        raise NotFound("view")
+    return view
+
+
+def editable_view(actor: Actor, view_id: UUID) -> SavedView:
+    """Return a view that is the actor's own, or one of the team they may change."""
+    view = readable_view(actor, view_id)
+    is_own = actor.scope is Scope.FULL and view.owner_id == actor.user_id
+    if not (is_own and not view.is_shared) and not may_edit(actor, view.project):
+        raise NotAllowed("change shared views")
+    return view
+
+
 def may_edit(actor: Actor, project: Project) -> bool:
     """Say whether the actor may change what people arrange, such as ladders."""
     return (
@@ -139,6 +160,14 @@ def own_membership(actor: Actor, workspace: str) -> Member:
     if member is None:
         raise NotFound("workspace")
     return member
+
+
+def changeable_project(actor: Actor, workspace: str, project: str) -> Project:
+    """Return a project of which the actor may tag runs and move them to the trash."""
+    found = readable_project(actor, workspace, project)
+    if not may_edit(actor, found):
+        raise NotAllowed("change runs")
+    return found
 
 
 def runs_of(project: Project, run_ids: list[UUID]) -> list[Run]:

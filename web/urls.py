@@ -14,6 +14,7 @@ from web.views import (
     findings,
     gpu_hours,
     ladders,
+    many_runs,
     places,
     project_settings,
     projects,
@@ -29,6 +30,8 @@ from web.views import (
     run_notes,
     run_source,
     runs,
+    runs_csv,
+    saved_views,
     series_figures,
     trash,
 )
@@ -45,6 +48,31 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("docs/rules/<str:rule>", rules.rule_page, name="rule"),
     path("w/<str:workspace>/<str:project>/", runs.runs, name="runs"),
     path("w/<str:workspace>/<str:project>/runs.json", runs.runs_json, name="runs-page"),
+    path(
+        "w/<str:workspace>/<str:project>/groups.json",
+        runs.groups_json,
+        name="runs-groups",
+    ),
+    path(
+        "w/<str:workspace>/<str:project>/columns.json",
+        runs.columns_json,
+        name="runs-columns",
+    ),
+    path(
+        "w/<str:workspace>/<str:project>/runs.csv", runs_csv.runs_csv, name="runs-csv"
+    ),
+    path("w/<str:workspace>/<str:project>/runs/tag", many_runs.tag, name="runs-tag"),
+    path(
+        "w/<str:workspace>/<str:project>/runs/trash", many_runs.move, name="runs-trash"
+    ),
+    path(
+        "w/<str:workspace>/<str:project>/runs/restore",
+        many_runs.put_back,
+        name="runs-restore",
+    ),
+    path("w/<str:workspace>/<str:project>/views", saved_views.keep, name="view-keep"),
+    path("views/<uuid:view_id>", saved_views.change, name="view-change"),
+    path("views/<uuid:view_id>/delete", saved_views.delete, name="view-delete"),
     path("runs/<uuid:run_id>/", run.overview, name="run"),
     path("runs/<uuid:run_id>/header", run.header, name="run-header"),
     path("runs/<uuid:run_id>/charts", run_charts.charts, name="run-charts"),

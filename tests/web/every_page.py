@@ -32,6 +32,7 @@ from tracker.actions.annotations import annotate
 from tracker.actions.channels import add_channel
 from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.saved_views import keep_view
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Scope
 from tracker.models import Alert, Finding, Member, Project, Run, Stage, State, Token
@@ -84,6 +85,13 @@ class Things:
             "channel_id": channel.id,
             "token_id": Token.objects.filter(name="laptop").latest("id").id,
             "rule": RULE,
+            "view_id": keep_view(
+                self.project,
+                browser_of(self.member),
+                "mine",
+                "sort=name",
+                is_shared=False,
+            ).id,
             "secret": make_sign_in_link(self.member.user),
         }
 

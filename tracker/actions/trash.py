@@ -7,10 +7,12 @@ and bytes follow in the background (see tracker/actions/purging.py).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from tracker.actions.work import request_work
@@ -40,6 +42,37 @@ def restore(run: Run, *, now: datetime | None = None) -> None:
             raise NotFound("run")
         expired_runs(run.project, now).filter(id=run.id).update(pinned_at=now)
     run.refresh_from_db()
+
+
+def move_many_to_trash(
+    project: Project, run_ids: Sequence[UUID], *, now: datetime | None = None
+) -> list[UUID]:
+    """Hide runs of a project; return those that moved: pinned ones do not."""
+    with transaction.atomic():
+        shown = Run.objects.not_in_trash().filter(project=project, pinned_at=None)
+        moved = _locked(shown, run_ids)
+        Run.objects.filter(id__in=moved).update(trashed_at=now or timezone.now())
+    return moved
+
+
+def restore_many(
+    project: Project, run_ids: Sequence[UUID], *, now: datetime | None = None
+) -> list[UUID]:
+    """Bring runs of a project back, as `restore` does; return those that came."""
+    now = now or timezone.now()
+    with transaction.atomic():
+        back = _locked(Run.objects.in_trash().filter(project=project), run_ids)
+        Run.objects.filter(id__in=back).update(trashed_at=None)
+        expired_runs(project, now).filter(id__in=back).update(pinned_at=now)
+    return back
+
+
+def _locked(runs: QuerySet[Run], run_ids: Sequence[UUID]) -> list[UUID]:
+    """Return which of these there are, in an order in which nobody waits for another."""
+    if len(run_ids) > RUNS_AT_ONCE:
+        raise InvalidInput("runs", f"must be at most {RUNS_AT_ONCE:,} runs")
+    found = runs.filter(id__in=run_ids).select_for_update().order_by("id")
+    return list(found.values_list("id", flat=True))
 
 
 def pin(run: Run) -> None:

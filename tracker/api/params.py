@@ -11,7 +11,8 @@ from ninja import Query
 from pydantic import FiniteFloat, StringConstraints
 
 from tracker.models import Kind, State
-from tracker.queries.run_order import COLUMNS, SUMMARY_MARKS
+from tracker.queries.column_keys import SUMMARY_MARKS
+from tracker.queries.run_order import COLUMNS
 from tracker.queries.run_query.parser import MOST_CHARACTERS
 
 LONGEST_TEXT = 1_024

@@ -9,6 +9,7 @@ from tracker.models.ladder import Ladder, Rung
 from tracker.models.project import Project
 from tracker.models.records import RecordChunk
 from tracker.models.run import Run, Spool, Stage, State
+from tracker.models.saved_view import SavedView
 from tracker.models.series import JournalEntry, Rewind, SeriesChunk, SeriesTicks
 from tracker.models.token import SignInLink, Token
 from tracker.models.user import User
@@ -37,6 +38,7 @@ __all__ = [
     "Role",
     "Run",
     "Rung",
+    "SavedView",
     "SeriesChunk",
     "SeriesTicks",
     "SignInLink",

@@ -32,6 +32,8 @@ MOST_STAGES = 50
 # Rows of at most one for each run, and what they are sorted by.
 Sorted = tuple[QuerySet[Any], Combinable]
 NOTHING = Value(0.0)
+# Of a set of paths that is empty, the ORM would say that no run matches at all.
+NO_PATH = [""]
 
 
 def by_gpu(found: Found) -> Sorted:
@@ -40,7 +42,7 @@ def by_gpu(found: Found) -> Sorted:
         for path in _monitored(found.project_id, "/utilization_percent")
         if "/gpu/" in path
     ]
-    rows = found.attributes().filter(path__in=paths, finite_count__gt=0)
+    rows = found.attributes().filter(path__in=paths or NO_PATH, finite_count__gt=0)
     if len(paths) == 1:
         return rows, F("total") / _as_float(F("finite_count"))
     mean = Sum("total") / _as_float(Sum("finite_count"))
@@ -63,7 +65,7 @@ def by_cpu(found: Found) -> Sorted:
         # Where nothing is known of the cores, nothing was watched.
         finite = finite + Coalesce(count * cores / cores, NOTHING)
     mean = busy / NullIf(finite, NOTHING)
-    rows = found.attributes().filter(path__in=paths).order_by()
+    rows = found.attributes().filter(path__in=paths or NO_PATH).order_by()
     return rows.values("run_id"), mean
 
 

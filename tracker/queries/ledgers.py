@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Case, Count, F, FloatField, Q, Sum, Value, When
+from django.db.models.expressions import Combinable
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
@@ -103,7 +104,7 @@ class LedgerView:
 
     @property
     def largest_waste(self) -> LedgerPart | None:
-        rest = [part for part in self.parts if part.use in _wasted()]
+        rest = [part for part in self.parts if part.use in wasted_uses()]
         return max(rest, key=lambda part: part.seconds, default=None)
 
     @property
@@ -223,41 +224,49 @@ def _of_project(project: Project, since: datetime | None) -> Any:
 def _held_gpus(of: Q, since: datetime | None) -> Any:
     kept = Diagnosis.objects.filter(
         of, run__trashed_at=None, ledger__isnull=False
-    ).annotate(gpus=_number("gpus"))
+    ).annotate(gpus=number_kept("gpus"))
     if since is not None:
         kept = kept.filter(Q(run__started_at__gte=since) | Q(run__started_at=None))
     return kept.filter(gpus__gt=0).order_by()
 
 
-def _number(key: str) -> Cast:
+def seconds_kept(uses: Iterable[Use]) -> Combinable:
+    """Return what the ledger of a diagnosis says of these uses, added up."""
+    return sum(map(_seconds, uses), Value(0.0))
+
+
+def energy_kept() -> Combinable:
+    # Where one stage did not tell, the sum would be less than all.
+    is_told = When(ledger__energy_joules=None, then=Value(None))
+    return Case(
+        is_told, default=number_kept("energy_joules"), output_field=FloatField()
+    )
+
+
+def number_kept(key: str) -> Cast:
     return Cast(KT(f"ledger__{key}"), FloatField())
 
 
+def wasted_uses() -> Sequence[Use]:
+    return [use for use in Use if use not in (Use.USEFUL, Use.UNKNOWN)]
+
+
 def _seconds(use: Use) -> Coalesce:
-    return Coalesce(_number(use.value), Value(0.0))
+    return Coalesce(number_kept(use.value), Value(0.0))
 
 
 def _sums() -> dict[str, Any]:
     sums: dict[str, Any] = {use.value: Sum(_seconds(use)) for use in Use}
-    # Where one stage did not tell, the sum would be less than all.
-    is_told = When(ledger__energy_joules=None, then=Value(None))
-    energy = Case(is_told, default=_number("energy_joules"), output_field=FloatField())
-    return {**sums, "energy_joules": Sum(energy)}
+    return {**sums, "energy_joules": Sum(energy_kept())}
 
 
 def _summed(rows: Any, **more: Any) -> Any:
-    wasted = sum((_seconds(use) for use in _wasted()), Value(0.0))
-    total = sum((_seconds(use) for use in Use), Value(0.0))
     return rows.annotate(
         **_sums(),
-        wasted=Sum(wasted, output_field=FloatField()),
-        total=Sum(total, output_field=FloatField()),
+        wasted=Sum(seconds_kept(wasted_uses()), output_field=FloatField()),
+        total=Sum(seconds_kept(Use), output_field=FloatField()),
         **more,
     )
-
-
-def _wasted() -> Sequence[Use]:
-    return [use for use in Use if use not in (Use.USEFUL, Use.UNKNOWN)]
 
 
 def _ledger_of(row: Mapping[str, Any]) -> Ledger | None:

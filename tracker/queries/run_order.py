@@ -1,12 +1,13 @@
 """In which order runs are shown.
 
-Runs without the value come last in both directions, the newest first.
+Runs without the value come last in both directions, the newest first. Where an order
+has others after it, they decide between runs that are equal by it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -23,57 +24,82 @@ from django.db.models import (
     Value,
     When,
 )
-from django.db.models.expressions import Combinable
+from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import Cast, Left, Lower
 from django.db.models.lookups import IsNull
 
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Finding, Run, Stage
 from tracker.models.attribute import SHORT_CHARACTERS
+from tracker.queries.column_keys import of_attribute
+from tracker.queries.gpu_time import by_energy, by_gpu_hours, by_gpu_idle
 from tracker.queries.hardware_order import Sorted, by_cpu, by_gpu
 from tracker.queries.run_columns import duration_seconds
 from tracker.queries.run_conditions import LONG_TEXT, SHORT_TEXT, SUMMARY_COLUMNS
 from tracker.queries.run_filter import TAGS_PATH, Found, is_searchable
 from tracker.queries.run_segments import Segment
 
-# "path:train/loss" orders by an attribute, "min:train/loss" by what a series' summary
-# says; anything else is one of ORDERS.
-PATH_MARK = "path:"
-SUMMARY_MARKS = {
-    PATH_MARK: "last",
-    **{f"{name}:": name for name in SUMMARY_COLUMNS if name != "last"},
-}
 SEVERITIES = ("notice", "warning", "critical")
+
+
+# Each may be decided by looking up a value of every run that is equal so far.
+MOST_ORDERS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
     key: str = "started"
     is_descending: bool = True
+    # Those that decide between equal runs, the most important first.
+    then: tuple[RunOrder, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.path and self.key not in COLUMNS:
             raise InvalidInput("sort", "must be a column of the table")
         if not is_searchable(self.path or ""):
             raise InvalidInput("sort", "holds what no path can hold")
+        if len(self.then) >= MOST_ORDERS:
+            raise InvalidInput("sort", f"must be at most {MOST_ORDERS} columns")
 
     @property
     def path(self) -> str | None:
         """The attribute to order by, if it is one."""
-        mark, colon, path = self.key.partition(":")
-        return path if f"{mark}{colon}" in SUMMARY_MARKS else None
+        column = of_attribute(self.key)
+        return column.path if column else None
 
     @property
     def summary(self) -> str:
         """What of the attribute to order by."""
-        return SUMMARY_MARKS[self.key.partition(":")[0] + ":"]
+        column = of_attribute(self.key)
+        return column.summary if column else ""
 
     def __str__(self) -> str:
-        return f"{'-' if self.is_descending else ''}{self.key}"
+        parts = (self, *self.then)
+        return ",".join(f"{'-' if o.is_descending else ''}{o.key}" for o in parts)
+
+
+def read_order(texts: Sequence[str]) -> RunOrder:
+    """Read orders, the most important first; "-started" is started, descending."""
+    orders: dict[str, RunOrder] = {}
+    for text in filter(None, texts):
+        order = RunOrder(text.removeprefix("-"), text.startswith("-"))
+        orders.setdefault(order.key, order)
+    first, *others = orders.values() or [RunOrder()]
+    return replace(first, then=tuple(others))
 
 
 def segments_of(order: RunOrder, found: Found, now: datetime) -> list[Segment]:
     """Return the parts of the order as it is at a moment: runs that run grow longer."""
+    segments = _segments_of(order, found, now)
+    if not order.then:
+        return segments
+    return [
+        replace(segment, ties=tuple(_ties(order, segment.of_run, found, now)))
+        for segment in segments
+    ]
+
+
+def _segments_of(order: RunOrder, found: Found, now: datetime) -> list[Segment]:
     if order.path is not None:
         return _by_attribute(order, order.path, found)
     if order.key in ROW_ORDERS:
@@ -123,7 +149,38 @@ def _by_attribute(order: RunOrder, path: str, found: Found) -> list[Segment]:
 
 
 def _newest_first(runs: QuerySet[Run]) -> Segment:
-    return Segment(runs, "id", (F("created_at"),), is_descending=True)
+    keys = (F("created_at"),)
+    return Segment(runs, "id", keys, is_descending=True, before_ties=0)
+
+
+def _ties(
+    order: RunOrder, of_run: str, found: Found, now: datetime
+) -> Iterator[OrderBy]:
+    """Return what decides between runs whose ids are in the column `of_run`."""
+    for other in order.then:
+        for value in _looked_up(other, OuterRef(of_run), found, now):
+            yield OrderBy(value, descending=other.is_descending, nulls_last=True)
+
+
+def _looked_up(
+    order: RunOrder, run_id: OuterRef, found: Found, now: datetime
+) -> list[Subquery]:
+    """Return what one run is sorted by, of which the first that is known decides."""
+    if order.path is not None:
+        rows = Attribute.objects.filter(run_id=run_id, path=order.path)
+        keys = [SUMMARY_COLUMNS[order.summary]()]
+        if order.summary == "last":
+            keys.append(Left("text", SHORT_CHARACTERS))
+        return [_only(rows, key) for key in keys]
+    if order.key in ROW_ORDERS:
+        rows, key = ROW_ORDERS[order.key](found.everyone)
+        return [_only(rows.filter(run_id=run_id), key)]
+    return [_only(Run.objects.filter(id=run_id), ORDERS[order.key](now)[0])]
+
+
+# Any: rows of any table, at most one for the run.
+def _only(rows: QuerySet[Any], key: Combinable) -> Subquery:
+    return Subquery(rows.annotate(wanted=key).values("wanted")[:1])
 
 
 def _stage_count() -> Combinable:
@@ -153,6 +210,8 @@ ORDERS: dict[str, Callable[[datetime], tuple[Combinable, ...]]] = {
     "state": lambda _: (F("state"), F("created_at")),
     "created": lambda _: (F("created_at"),),
     "started": lambda _: (F("started_at"),),
+    "ended": lambda _: (F("ended_at"),),
+    "made_by": lambda _: (Lower("made_by__username"), F("created_at")),
     "duration": lambda now: (duration_seconds(now),),
     "stages": lambda _: (_stage_count(), F("created_at")),
     "finding": lambda _: (_severity(), F("created_at")),
@@ -162,6 +221,9 @@ ROW_ORDERS: dict[str, Callable[[Found], Sorted]] = {
     "tags": _by_tags,
     "gpu": by_gpu,
     "cpu": by_cpu,
+    "gpu_idle": by_gpu_idle,
+    "gpu_hours": by_gpu_hours,
+    "energy": by_energy,
 }
 COLUMNS = (*ORDERS, *ROW_ORDERS)
 NEVER_NULL = ("name", "state", "created")

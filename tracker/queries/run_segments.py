@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
-from django.db.models.expressions import Combinable
+from django.db.models.expressions import Combinable, OrderBy
 
 # The values a place has in the order: what it is sorted by, without the run's id.
 Keys = tuple[Any, ...]
@@ -32,13 +32,17 @@ class Segment:
     """Rows of at most one for each run; `of_run` is the column with the run's id.
 
     Their order is total: the run's id decides last, in the same direction, so that an
-    index which ends with it is already sorted.
+    index which ends with it is already sorted. `ties` decide where the first
+    `before_ties` of the keys are equal, each in a direction of its own; a database
+    sorts only those that are. A place does not say how they were decided.
     """
 
     rows: QuerySet[Any]
     of_run: str
     keys: tuple[Combinable, ...]
     is_descending: bool
+    ties: tuple[OrderBy, ...] = ()
+    before_ties: int = 1
 
     def count(self) -> int:
         return self.rows.order_by().values(self.of_run).count()
@@ -51,8 +55,10 @@ class Segment:
             values = [*after.keys, after.run_id]
             rows = rows.filter(_beyond(columns, values, is_less=self.is_descending))
         sign = "-" if self.is_descending else ""
-        ordered = rows.order_by(*(sign + column for column in columns))
-        return list(ordered.values_list(*columns)[start:stop])
+        order: list[str | OrderBy] = [sign + column for column in columns]
+        place = min(self.before_ties, len(names))
+        order[place:place] = self.ties
+        return list(rows.order_by(*order).values_list(*columns)[start:stop])
 
 
 def places_from(

@@ -15,6 +15,7 @@ from django.utils import timezone
 from tracker.models import Attribute, Kind, Run, Stage, State
 from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.diagnoses import MainFinding, main_findings
+from tracker.queries.gpu_time import NOT_MEASURED, GpuTime, gpu_times
 from tracker.queries.hardware_means import HardwareMeans, hardware_means
 from tracker.queries.metrics import importance
 from tracker.queries.namespaces import MONITORING, PARAMS
@@ -41,6 +42,8 @@ class RunRow:
     id: UUID
     name: str
     state: str
+    made_by: str  # "" for a run that nobody is known to have made
+    created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None  # for one that crashed: when it was last heard of
     stages: list[tuple[str, str]]  # name and state, in order of their start
@@ -48,6 +51,7 @@ class RunRow:
     main_finding: MainFinding | None
     gpu_percent: float | None
     cpu_percent: float | None
+    gpu_time: GpuTime
     values: list[AttributeRow | None]  # as the columns asked for
 
 
@@ -68,8 +72,12 @@ def runs_page(
     offset: int = 0,
     cursor: str = "",
     limit: int,
+    gpu_time: bool = False,
 ) -> RunsPage:
-    """Return a page that begins after `cursor`, or passes `offset` runs over."""
+    """Return a page that begins after `cursor`, or passes `offset` runs over.
+
+    What the ledger says of GPU time takes a statement of its own, where it is wanted.
+    """
     found = Found(project_id, wanted)
     after, now = place_of(cursor, order) if cursor else (None, timezone.now())
     # One more than asked for says whether there are any after them.
@@ -79,13 +87,34 @@ def runs_page(
         total, matching = found.everyone.count, found.count
         shown, following = places[:limit], places[limit:]
         plan.expect_small_sets()
-        rows = _rows([place.run_id for place in shown], paths)
+        rows = _rows([place.run_id for place in shown], paths, gpu_time=gpu_time)
+    # A place does not say how ties were decided, so that no page could follow it.
+    has_next = shown and following and not order.then
     return RunsPage(
         total=total,
         matching=matching,
         rows=rows,
-        cursor=cursor_at(shown[-1], order, now) if shown and following else "",
+        cursor=cursor_at(shown[-1], order, now) if has_next else "",
     )
+
+
+def runs_in_order(
+    project_id: int, *, wanted: RunFilter, order: RunOrder, limit: int
+) -> list[UUID]:
+    """Return the ids of the first runs of the order, as they are at this moment."""
+    found = Found(project_id, wanted)
+    with planner() as plan:
+        page = Stretch(order, timezone.now(), None, 0, limit)
+        return [place.run_id for place in places_of_page(found, page, plan)]
+
+
+def run_rows(
+    run_ids: list[UUID], paths: list[str], *, gpu_time: bool = False
+) -> list[RunRow]:
+    """Return what a table shows of these runs, in their order; some may be gone."""
+    with planner() as plan:
+        plan.expect_small_sets()
+        return _rows(run_ids, paths, gpu_time=gpu_time)
 
 
 def metric_paths(project_id: int) -> list[str]:
@@ -152,8 +181,10 @@ def _attributes_of_newest(project_id: int) -> QuerySet[Attribute]:
     return Attribute.objects.filter(run__in=_newest(project_id, RUNS_LOOKED_AT))
 
 
-def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
-    runs = {run.id: run for run in Run.objects.filter(id__in=each_of(run_ids))}
+def _rows(run_ids: list[UUID], paths: list[str], *, gpu_time: bool) -> list[RunRow]:
+    found = Run.objects.filter(id__in=each_of(run_ids)).select_related("made_by")
+    runs = {run.id: run for run in found}
+    held = gpu_times(run_ids) if gpu_time else {}
     means = hardware_means(run_ids)
     stages = _stages(run_ids)
     values = attribute_values(run_ids, [*paths, TAGS_PATH])
@@ -163,6 +194,8 @@ def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
             id=run.id,
             name=run.name,
             state=run.state,
+            made_by=run.made_by.username if run.made_by else "",
+            created_at=run.created_at,
             started_at=run.started_at,
             ended_at=_end(run),
             stages=stages.get(run.id, []),
@@ -170,6 +203,7 @@ def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
             main_finding=findings.get(run.id),
             gpu_percent=means.get(run.id, NOTHING_MEASURED).gpu_percent,
             cpu_percent=means.get(run.id, NOTHING_MEASURED).cpu_percent,
+            gpu_time=held.get(run.id, NOT_MEASURED),
             values=[values[run.id].get(path) for path in paths],
         )
         for run in (runs[run_id] for run_id in run_ids if run_id in runs)

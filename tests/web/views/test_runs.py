@@ -9,9 +9,11 @@ from tests.builders import (
     make_member,
     make_project,
     make_run,
+    write_series,
     write_tags,
     write_values,
 )
+from tests.web.sample_run import settle
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -56,7 +58,9 @@ def test_a_project_without_runs_says_how_to_log_one(signed_in, address, project)
     assert "first-block" not in html
 
 
-@pytest.mark.parametrize("page", ["", "runs.json"])
+@pytest.mark.parametrize(
+    "page", ["", "runs.json", "runs.csv", "columns.json", "groups.json?group=state"]
+)
 def test_a_colleague_may_look_and_a_stranger_finds_nothing(
     page, member, stranger, client_of, project
 ):
@@ -94,12 +98,17 @@ def test_filter_and_order_come_from_the_address(signed_in, address, project):
     "query",
     [
         {"sort": "secret"},
+        {"column": "secret"},
+        {"column": "path:"},
+        {"column": [f"path:{number}" for number in range(51)]},
+        {"sort": ["name", "state", "started", "ended", "created"]},
+        {"within": ["a = 1"] * 5},
         {"state": "done"},
         {"offset": "-1"},
         {"offset": "1e9"},
         {"q": "\0"},
     ],
-    ids=lambda query: next(iter(query)),
+    ids=str,
 )
 def test_what_cannot_be_meant_is_refused(signed_in, address, project, query):
     make_run(project)
@@ -169,7 +178,8 @@ def test_what_json_cannot_say_has_a_form_of_its_own(
         {"params/x": "other" if isinstance(value, str) else type(value)(3)},
     )
 
-    block = signed_in.get(f"{address}runs.json", {"q": "one"}).json()
+    query = {"q": "one", "column": "path:params/x"}
+    block = signed_in.get(f"{address}runs.json", query).json()
 
     assert block["rows"][0]["values"] == [cell]
 
@@ -191,7 +201,7 @@ def test_a_blocks_cost_does_not_grow(
     for number in range(40):
         write_tags(make_run(project, f"run {number}"), "x")
 
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(19):
         signed_in.get(f"{address}runs.json", {"q": "run", "tag": "x", "sort": "-gpu"})
 
 
@@ -224,3 +234,75 @@ def test_a_mistake_in_a_query_is_shown_with_the_page(signed_in, address, project
     assert (block["mistake"]["position"], block["mistake"]["length"]) == (3, 1)
     assert block["mistake"]["message"]
     assert signed_in.get(address, {"query": "a << 3"}).status_code == HTTPStatus.OK
+
+
+def test_the_columns_are_those_the_address_chooses(signed_in, address, project):
+    run = make_run(project)
+    write_series(run, "train/loss", [4.0, 1.0, 2.0])
+    settle(run)
+    chosen = [
+        *("mean:train/loss", "state", "path:train/loss", "min:train/loss"),
+        *("gpu_hours", "made_by", "path:absent", "tags", "duration"),
+    ]
+
+    block = signed_in.get(f"{address}runs.json", {"column": chosen}).json()
+
+    assert [column["key"] for column in block["columns"]] == chosen
+    values = dict(zip(chosen, block["rows"][0]["values"], strict=True))
+    assert values["mean:train/loss"] == pytest.approx(7 / 3)
+    assert (values["path:train/loss"], values["min:train/loss"]) == (2.0, 1.0)
+    assert (values["state"], values["made_by"], values["tags"]) == (
+        "running",
+        "ada",
+        [],
+    )
+    assert values["path:absent"] is None
+
+
+def test_several_columns_sort(signed_in, address, project):
+    for name, lr, loss in [("a", 1, 0.3), ("b", 2, 0.1), ("c", 1, 0.2)]:
+        write_values(make_run(project, name), {"lr": lr, "loss": loss})
+
+    found = rows(signed_in, address, sort=["-path:lr", "path:loss"])
+
+    assert [row["name"] for row in found] == ["b", "c", "a"]
+
+
+def test_groups_and_the_runs_in_them(signed_in, address, project):
+    for name, optimizer, loss in [("a", "x", 0.1), ("b", "y", 0.3), ("c", "x", 0.5)]:
+        values = {"params/optimizer": optimizer, "test/loss": loss}
+        write_values(make_run(project, name), values)
+    asked = {"group": "path:params/optimizer", "column": "path:test/loss"}
+
+    found = signed_in.get(f"{address}groups.json", asked).json()
+
+    assert (found["matching"], found["keys"]) == (3, ["path:params/optimizer"])
+    assert [group["values"] for group in found["groups"]] == [["x"], ["y"]]
+    [count, _, lowest, highest, best] = found["groups"][0]["numbers"][0]
+    assert (count, lowest, highest, best) == (2, 0.1, 0.5, 0.1)
+    within = found["groups"][0]["query"]
+    inside = rows(signed_in, address, within=within, query="test/loss > 0.2")
+    assert [row["name"] for row in inside] == ["c"]
+
+
+def test_a_mistake_in_the_query_is_no_error_of_groups(signed_in, address, project):
+    make_run(project)
+
+    found = signed_in.get(f"{address}groups.json", {"group": "state", "query": "a <"})
+
+    assert found.status_code == HTTPStatus.OK
+    assert found.json()["mistake"]["message"]
+
+
+def test_columns_are_found_by_any_part_of_their_path(signed_in, address, project):
+    write_values(make_run(project), {"train/loss": 1.0, "params/lr": 2, "x": "y"})
+
+    def found(text) -> list[str]:
+        answer = signed_in.get(f"{address}columns.json", {"search": text})
+        return [path for path, _ in answer.json()["paths"]]
+
+    assert found("LOSS") == ["train/loss"]
+    assert found("param") == ["params/lr"]
+    assert set(found("")) >= {"train/loss", "params/lr", "x"}
+    assert found("\0") == []
+    assert found("%") == []

@@ -14,6 +14,7 @@ const BEHAVIOURS = {
   "fold-all": () => import("./behaviours/fold_all.js"),
   "image-steps": () => import("./behaviours/image_steps.js"),
   "log": () => import("./behaviours/log.js"),
+  "drop": () => import("./behaviours/drop.js"),
   "file-figure": () => import("./charts/file_figure.js"),
   "local-time": () => import("./behaviours/local_time.js"),
   "opens": () => import("./behaviours/opens.js"),

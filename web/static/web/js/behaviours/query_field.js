@@ -1,9 +1,16 @@
-// Completes the path that is being typed in a query, from the list the server has.
+// Completes what is being typed in a query: paths from the list the server has, and the
+// words of the language.
 const TYPING_MS = 150
 // What a path looks like without quotes, up to the place of typing.
 const WORD = /[\p{L}_][\p{L}\p{N}_./-]*$/u
 const IN_QUOTES = /^[^"]*("(?:[^"\\]|\\.)*"[^"]*)*"(?:[^"\\]|\\.)*$/
 const PLAIN = /^[\p{L}_][\p{L}\p{N}_./-]*$/u
+// What every run has, what can be asked of a series, and what states there are.
+const FIELDS = ["name", "state", "created", "started", "ended", "duration"]
+const SUMMARIES = ["min(", "max(", "mean(", "count(", "first_step(", "last_step("]
+const STATES = ["running", "finished", "failed", "crashed", "preempted"]
+const AFTER_STATE = /(^|[\s(])state\s*!?=\s*$/
+const AFTER_VALUE_MARK = /[<>=~]\s*$/
 const WORDS = new Set(["and", "or", "not", "contains", "exists", "is", "nan"])
 
 export default function queryField(element) {
@@ -37,6 +44,14 @@ class QueryField {
     return WORD.exec(before)?.[0] ?? ""
   }
 
+  // The words of the language that begin so, at this place of the query.
+  words(word) {
+    const before = this.input.value.slice(0, this.input.selectionStart - word.length)
+    if (AFTER_STATE.test(before)) return STATES.filter((state) => state.startsWith(word) && state !== word)
+    if (AFTER_VALUE_MARK.test(before)) return []
+    return [...FIELDS, ...SUMMARIES].filter((name) => name.startsWith(word) && name !== word)
+  }
+
   askSoon() {
     clearTimeout(this.typing)
     this.typing = setTimeout(() => this.ask(), TYPING_MS)
@@ -52,7 +67,9 @@ class QueryField {
       const response = await fetch(url, { signal: this.pending.signal })
       if (!response.ok) return this.close()
       const { paths } = await response.json()
-      if (this.word === word) this.open(paths.map(({ path }) => path).filter((path) => path !== word))
+      if (this.word !== word) return
+      const known = paths.map(({ path }) => path).filter((path) => path !== word)
+      this.open([...this.words(word), ...known.map(written)])
     } catch (error) {
       // Something else is typed by now, or the server is away: nothing to offer.
       if (error.name !== "AbortError" && !(error instanceof TypeError)) throw error
@@ -67,7 +84,7 @@ class QueryField {
         const option = document.createElement("li")
         option.id = `query-path-${place}`
         option.role = "option"
-        option.textContent = path
+        option.textContent = path.startsWith('"') ? unwritten(path) : path
         return option
       }),
     )
@@ -116,15 +133,19 @@ class QueryField {
 
   take(path) {
     const end = this.input.selectionStart
-    const text = written(path)
-    this.input.setRangeText(text, end - this.word.length, end, "end")
+    this.input.setRangeText(path, end - this.word.length, end, "end")
     this.close()
     this.input.dispatchEvent(new Event("input", { bubbles: true }))
   }
 }
 
-// As the query language writes a path: in quotes if it is more than a word.
+function unwritten(text) {
+  return text.slice(1, -1).replaceAll(/\\(["\\])/g, "$1")
+}
+
+// As the query language writes a path: in quotes if it is more than a word, or is one of
+// the language.
 function written(path) {
-  if (PLAIN.test(path) && !WORDS.has(path.toLowerCase())) return path
+  if (PLAIN.test(path) && !WORDS.has(path.toLowerCase()) && !FIELDS.includes(path)) return path
   return `"${path.replaceAll(/["\\]/g, "\\$&")}"`
 }

@@ -1,14 +1,23 @@
 // The runs table: toolbar, selection and keyboard around a virtual grid of runs.
-import { RunBlocks } from "../models/run_blocks.js"
-import { Selection } from "../models/selection.js"
-import { number } from "../models/format.js"
+import { BulkActions } from "../models/bulk_actions.js"
+import { changed, sorted } from "../models/column_changes.js"
+import { ColumnMenu } from "../models/column_menu.js"
+import { ColumnPicker } from "../models/column_picker.js"
 import { GridView } from "../models/grid_view.js"
-import { showMistake } from "../models/query_mistake.js"
+import { GroupPicker } from "../models/group_picker.js"
+import { GroupedRows } from "../models/grouped_rows.js"
+import { QueryForm } from "../models/query_form.js"
+import { RunBlocks } from "../models/run_blocks.js"
+import { canGroup } from "../models/run_columns.js"
+import { Selection } from "../models/selection.js"
+import { TableBar } from "../models/table_bar.js"
+import { TableState } from "../models/table_state.js"
 
 const FILTERS = ["q", "state", "tag", "query"]
 const REFRESH_MS = 3_000
+// Groups are made of all runs that match.
+const REFRESHES_BEFORE_GROUPS = 10
 const TYPING_MS = 250
-const COMPARED_AT_MOST = 20
 // Runs picked with one click: their rows have to be fetched.
 const LONGEST_RANGE = 1_000
 
@@ -20,20 +29,51 @@ class RunsGrid {
   constructor(element) {
     this.element = element
     this.form = element.querySelector("form")
-    this.query = new URLSearchParams(location.search)
-    const first = JSON.parse(element.querySelector("#first-block").textContent)
-    this.blocks = new RunBlocks(element.dataset.pageUrl, this.query, first)
+    const search = new URLSearchParams(location.search)
+    this.state = new TableState(search, this.read("table-data"))
+    const first = this.read("first-block")
+    this.blocks = new RunBlocks(element.dataset.pageUrl, this.state.question, first)
+    this.groups = new GroupedRows({ groups: element.dataset.groupsUrl, page: element.dataset.pageUrl })
     // Of what is shown, which lags behind what is asked for.
-    this.isFiltered = hasFilter(this.query)
-    this.selection = new Selection()
+    this.isFiltered = this.state.isFiltered
+    this.selection = Selection.read(search)
     this.view = new GridView(this.part("grid"), {
-      blocks: this.blocks,
+      rows: this.blocks,
       selection: this.selection,
-      sort: () => this.query.get("sort") || "-started",
-      onSort: (key, isNumeric) => this.sort(key, isNumeric),
+      state: this.state,
+      onSort: (key, isNumeric, isMore) => this.sort(key, isNumeric, isMore),
       onSelect: (position, isRange) => this.select(position, isRange),
       onOpen: (row, event) => open(row, event),
+      onToggle: (position) => this.toggleGroup(position),
+      onHide: (position) => this.hide(position),
       onScroll: (from, to) => this.loadSoon(from, to),
+      onColumn: (what, key, value) => this.changeColumn(what, key, value),
+      onMenu: (head) => this.openMenu(head),
+    })
+    this.bar = new TableBar(element)
+    this.makeParts()
+  }
+
+  makeParts() {
+    const { columnsUrl, tagUrl, trashUrl, restoreUrl } = this.element.dataset
+    const onColumn = (what, key, value) => this.changeColumn(what, key, value)
+    this.columns = new ColumnPicker(this.part("columns"), {
+      address: columnsUrl,
+      columns: () => this.shown,
+      onColumn,
+      onReset: () => this.resetColumns(),
+    })
+    this.grouping = new GroupPicker(this.part("groups"), {
+      address: columnsUrl,
+      keys: () => this.state.all("group"),
+      onChange: (keys) => this.group(keys),
+    })
+    this.menu = new ColumnMenu(this.part("column-menu"), { onChoose: (what, key) => this.choose(what, key) })
+    new QueryForm(this.part("query-form"), { field: this.form.elements.query, address: columnsUrl })
+    new BulkActions(this.element, {
+      addresses: { tag: tagUrl, trash: trashUrl, restore: restoreUrl },
+      ids: () => this.selection.ids,
+      onDone: (gone, back) => this.done(gone, back),
     })
   }
 
@@ -41,15 +81,34 @@ class RunsGrid {
     this.form.addEventListener("submit", (event) => event.preventDefault())
     this.form.elements.q.addEventListener("input", () => this.filterSoon())
     this.form.elements.query.addEventListener("input", () => this.filterSoon())
+    this.form.elements.query.addEventListener("written", () => this.filterSoon())
     this.form.elements.state.addEventListener("change", () => this.filter())
     this.form.elements.tag.addEventListener("change", () => this.filter())
     for (const name of ["clear", "clear-all", "clear-unread"]) {
       this.part(name).addEventListener("click", () => this.clear())
     }
     this.part("unselect").addEventListener("click", () => this.unselect())
+    this.part("heights").addEventListener("click", (event) => this.setHeight(event.target.closest("button")))
+    this.part("show").addEventListener("change", (event) => this.show(event.target.value))
     this.refreshing = setInterval(() => this.refresh(), REFRESH_MS)
     document.addEventListener("visibilitychange", () => this.refresh())
+    if (this.state.view && !location.search.includes("view=")) this.write()
     this.draw()
+    if (this.isGrouped) this.ask({ open: this.state.all("open") })
+  }
+
+  get isGrouped() {
+    return this.state.all("group").length > 0
+  }
+
+  get rows() {
+    return this.view.rows
+  }
+
+  // The columns as they are, whether somebody chose them or the runs suggest them.
+  get shown() {
+    const keys = this.rows.columns.map(({ key }) => key)
+    return { keys, pinned: Math.min(this.state.pinned, keys.length) }
   }
 
   // What people do
@@ -60,11 +119,7 @@ class RunsGrid {
   }
 
   filter() {
-    for (const name of FILTERS) {
-      const value = this.form.elements[name].value.trim()
-      if (value) this.query.set(name, value)
-      else this.query.delete(name)
-    }
+    for (const name of FILTERS) this.state.set(name, this.form.elements[name].value.trim())
     return this.ask()
   }
 
@@ -75,50 +130,149 @@ class RunsGrid {
   }
 
   // A second click on a column turns its order round.
-  sort(key, isNumeric) {
-    const now = this.query.get("sort") || "-started"
-    const first = isNumeric ? `-${key}` : key
-    this.query.set("sort", now === first ? (isNumeric ? key : `-${key}`) : first)
+  sort(key, isNumeric, isMore = false) {
+    this.state.set("sort", ...sorted(isMore ? this.state.all("sort") : this.state.sorts, key, isNumeric, isMore))
     return this.ask()
+  }
+
+  changeColumn(what, key, value) {
+    if (what === "group") return this.group([...new Set([...this.state.all("group"), key])])
+    if (what === "width") {
+      this.state.setWidth(key, value)
+      this.write()
+      return this.view.arrange()
+    }
+    const { keys, pinned } = changed(this.shown, what, key, value)
+    if (!keys.length) return undefined
+    this.state.set("column", ...keys)
+    this.state.set("pin", pinned ? String(pinned) : "")
+    return this.ask({ stays: true })
+  }
+
+  resetColumns() {
+    for (const name of ["column", "pin", "width"]) this.state.set(name)
+    return this.ask({ stays: true })
+  }
+
+  group(keys) {
+    this.state.set("group", ...keys.filter(canGroup))
+    return this.ask()
+  }
+
+  show(name) {
+    this.state.set("show", name === "mean" ? "" : name)
+    this.write()
+    this.draw()
+  }
+
+  setHeight(button) {
+    if (!button) return
+    const top = this.view.element.scrollTop / this.view.rowHeight
+    this.state.set("rows", button.value === "28" ? "" : button.value)
+    this.write()
+    this.view.arrange()
+    this.view.element.scrollTop = top * this.view.rowHeight
+    this.draw()
+  }
+
+  async toggleGroup(position) {
+    this.groups.toggle(this.groups.row(position).group)
+    this.state.set("open", ...this.groups.openQueries)
+    this.write()
+    this.draw()
+    await this.groups.load(...this.view.range)
+    this.draw()
   }
 
   async select(position, isRange) {
     if (isRange) {
       const [from, last] = this.selection.rangeTo(position)
       const to = Math.min(last, from + LONGEST_RANGE - 1)
-      await this.blocks.load(from, to)
-      const rows = Array.from({ length: to - from + 1 }, (_, i) => this.blocks.row(from + i))
-      this.selection.add(rows.filter(Boolean).map((row) => row.id))
+      await this.rows.load(from, to)
+      const rows = Array.from({ length: to - from + 1 }, (_, i) => this.rows.row(from + i))
+      this.selection.add(rows.filter((row) => row?.id).map((row) => row.id))
     } else {
-      const row = this.blocks.row(position)
-      if (row) this.selection.toggle(row.id, position)
+      const row = this.rows.row(position)
+      if (row?.id) this.selection.toggle(row.id, position)
     }
+    this.write()
+    this.draw()
+  }
+
+  // A run that charts leave out keeps its colour.
+  hide(position) {
+    const row = this.rows.row(position)
+    if (!row?.id) return
+    if (this.selection.place(row.id) < 0) this.selection.toggle(row.id, position)
+    this.selection.hide(row.id, !this.selection.isHidden(row.id))
+    this.write()
     this.draw()
   }
 
   unselect() {
     this.selection.clear()
+    this.write()
     this.draw()
+  }
+
+  openMenu(head) {
+    const column = this.view.columns.find(({ key }) => key === head.dataset.key)
+    if (column) this.menu.open(head, column, this.view.element)
+  }
+
+  choose(what, key) {
+    const isNumeric = this.view.columns.find((column) => column.key === key)?.isNumeric
+    const step = { left: -1, right: 1 }[what]
+    const sort = { ascending: key, descending: `-${key}` }[what]
+    if (step) return this.changeColumn("step", key, step)
+    if (what === "then") return this.sort(key, isNumeric, true)
+    if (!sort) return this.changeColumn(what, key)
+    this.state.set("sort", sort)
+    return this.ask()
+  }
+
+  // Runs in the trash are no longer picked; those that come back are again.
+  done(gone, back = []) {
+    this.selection.remove(gone)
+    this.selection.add(back)
+    return this.ask({ stays: true })
   }
 
   // What follows from it
 
-  async ask() {
-    const address = new URL(location)
-    address.search = this.query
-    history.replaceState(history.state, "", address)
-    await this.blocks.ask(this.query)
-    if (this.blocks.mistake) return this.drawMistake()
-    this.isFiltered = hasFilter(this.query)
-    this.view.toTop()
+  // `stays` keeps the place in the table; `open` are groups that stay open.
+  async ask({ stays = false, open = this.groups.openQueries } = {}) {
+    this.write()
+    const position = stays && !this.isGrouped ? this.view.range[0] : 0
+    await this.blocks.ask(this.state.question, Math.max(0, position))
+    if (this.isGrouped) {
+      await this.groups.ask(this.state.question, this.state.all("group"), this.blocks.columns, open)
+      this.state.set("open", ...this.groups.openQueries)
+    }
+    const rows = this.isGrouped ? this.groups : this.blocks
+    if (rows !== this.view.rows) this.view.found = null
+    this.view.rows = rows
+    this.isFiltered = this.state.isFiltered
+    if (!stays) this.view.toTop()
+    if (stays) this.view.arrange()
     this.draw()
+    await this.rows.load(...this.view.range)
+    this.draw()
+  }
+
+  write() {
+    const address = new URL(location)
+    const search = this.state.address
+    for (const [name, value] of this.selection.address) search.append(name, value)
+    address.search = search
+    history.replaceState(history.state, "", address)
   }
 
   loadSoon(from, to) {
     clearTimeout(this.scrolling)
     // Not while somebody drags the scroll bar past a thousand rows.
     this.scrolling = setTimeout(async () => {
-      await this.blocks.load(from, to)
+      await this.rows.load(from, to)
       this.draw()
     }, 60)
   }
@@ -126,61 +280,35 @@ class RunsGrid {
   async refresh() {
     if (!this.element.isConnected) return clearInterval(this.refreshing)
     if (document.hidden) return
-    await this.blocks.refresh(...this.view.range)
+    if (this.rows === this.blocks) {
+      await this.blocks.refresh(...this.view.range)
+    } else {
+      this.refreshed = ((this.refreshed ?? 0) + 1) % REFRESHES_BEFORE_GROUPS
+      if (this.refreshed === 0) await this.groups.refresh()
+      await this.groups.refreshRows(...this.view.range)
+    }
     this.draw()
   }
 
   draw() {
-    const { total, matching, isUnread } = this.blocks
-    const isFound = this.isFiltered && !isUnread
-    const found = isFound ? `${number(matching)} of ${runs(total)}` : runs(total)
-    this.part("count").textContent = this.blocks.isAway ? `${found}, the server does not answer` : found
-    this.part("clear").hidden = !this.isFiltered
-    this.part("none").hidden = matching > 0 || isUnread
-    this.part("unread").hidden = !isUnread
-    this.part("grid").hidden = matching === 0
-    this.drawMistake()
-    this.drawSelection()
+    const groups = this.rows === this.groups ? this.groups : null
+    const { blocks, state, isFiltered, selection } = this
+    this.bar.draw({ blocks, groups, state, isFiltered, selection })
     this.view.draw()
-  }
-
-  drawMistake() {
-    showMistake(this.form.elements.query, this.part("mistake"), this.blocks.mistake)
-  }
-
-  drawSelection() {
-    const ids = this.selection.ids
-    this.part("selected").textContent = ids.length ? `${number(ids.length)} selected` : ""
-    this.part("unselect").hidden = ids.length === 0
-    const runs = ids.join(",")
-    const isComparable = ids.length > 1 && ids.length <= COMPARED_AT_MOST
-    link(this.part("compare"), isComparable && `${this.element.dataset.compareUrl}?runs=${runs}`)
-    link(this.part("ladder"), isComparable && `${this.element.dataset.laddersUrl}?runs=${runs}`)
+    this.columns.draw()
+    this.grouping.draw()
   }
 
   part(name) {
     return this.element.querySelector(`[data-part="${name}"]`)
   }
-}
 
-function hasFilter(query) {
-  return FILTERS.some((name) => query.get(name))
-}
-
-function runs(count) {
-  return count === 1 ? "1 run" : `${number(count)} runs`
+  read(id) {
+    return JSON.parse(this.element.querySelector(`#${id}`).textContent)
+  }
 }
 
 function open(row, event) {
   if (event.ctrlKey || event.metaKey) window.open(row.url, "_blank", "noopener")
   else location.assign(row.url)
-}
-
-// A link without an address cannot be followed, and says so to screen readers.
-function link(element, address) {
-  if (!element) return
-  if (address) element.href = address
-  else element.removeAttribute("href")
-  element.setAttribute("aria-disabled", String(!address))
-  element.title = address ? "" : `Select 2 to ${COMPARED_AT_MOST} runs`
 }

@@ -1,15 +1,24 @@
 // Mouse and keyboard of the runs table, as the ARIA grid pattern has them.
+const RESIZED_BY = 12
+
 export class GridKeys {
-  constructor(view, { onSort, onSelect, onOpen }) {
+  constructor(view, { onSort, onSelect, onOpen, onToggle, onHide, onColumn, onMenu }) {
     this.view = view
     this.onSort = onSort
     this.onSelect = onSelect
     this.onOpen = onOpen
+    this.onToggle = onToggle
+    this.onHide = onHide
+    this.onColumn = onColumn
+    this.onMenu = onMenu
     view.element.addEventListener("keydown", (event) => this.press(event))
     view.element.addEventListener("click", (event) => this.click(event))
+    view.element.addEventListener("contextmenu", (event) => this.menu(event))
   }
 
   press(event) {
+    if (this.view.active.position < 0 && this.#pressHead(event)) return event.preventDefault()
+    if (this.#pressGroup(event)) return event.preventDefault()
     const move = this.#move(event)
     if (move) {
       event.preventDefault()
@@ -23,9 +32,10 @@ export class GridKeys {
       event.preventDefault()
       this.onSelect(position, event.shiftKey)
     }
+    if (event.key === "e" && position >= 0 && isBare(event)) this.onHide(position)
     if (event.key === "Enter") {
       event.preventDefault()
-      if (position < 0) this.#sortActive()
+      if (position < 0) this.#sortActive(event)
       else this.#open(event, position)
     }
   }
@@ -33,7 +43,9 @@ export class GridKeys {
   click(event) {
     const head = event.target.closest("[role=columnheader]")
     if (head) {
-      this.onSort(head.dataset.key, head.className.includes("--numeric"))
+      if (event.target.closest(".runs-grid__grip")) return
+      if (event.target.closest(".runs-grid__more")) return this.onMenu(head)
+      this.#sort(head, event)
       return
     }
     const row = event.target.closest("[data-position]")
@@ -42,17 +54,52 @@ export class GridKeys {
     const position = Number(row.dataset.position)
     const cell = event.target.closest("[role=gridcell]")
     this.view.activate(position, cell ? Number(cell.ariaColIndex) - 1 : 0)
+    if (this.view.rows.row(position)?.group) return this.onToggle(position)
+    if (event.target.closest(".runs-grid__eye")) return this.onHide(position)
     const isMark = event.target.classList.contains("runs-grid__mark")
     if (isMark || (event.shiftKey && !event.target.closest("a"))) {
       this.onSelect(position, event.shiftKey)
     }
   }
 
+  menu(event) {
+    const head = event.target.closest("[role=columnheader]")
+    if (!head || head.dataset.key === "name") return
+    event.preventDefault()
+    this.onMenu(head)
+  }
+
+  // In the head: Alt moves a column, Shift resizes it, letters and Delete do the rest.
+  #pressHead(event) {
+    const { column } = this.view.active
+    const key = this.view.columns[column - 1]?.key
+    if (!key) return false
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
+    if (step && event.altKey) this.onColumn("step", key, step)
+    else if (step && event.shiftKey) this.onColumn("width", key, this.view.columns[column - 1].width + step * RESIZED_BY)
+    else if (event.key === "Delete") this.onColumn("remove", key)
+    else if (event.key === "p" && isBare(event)) this.onColumn("pin", key)
+    else if (event.key === "g" && isBare(event)) this.onColumn("group", key)
+    else if ((event.key === "ArrowDown" && event.altKey) || event.key === "ContextMenu") this.onMenu(this.view.head.children[column])
+    else return false
+    return true
+  }
+
+  #pressGroup(event) {
+    const { position } = this.view.active
+    const row = position < 0 ? null : this.view.rows.row(position)
+    if (!row?.group) return false
+    const wanted = { ArrowRight: !row.isOpen, ArrowLeft: row.isOpen, Enter: true, " ": true }[event.key]
+    if (!wanted) return false
+    this.onToggle(position)
+    return true
+  }
+
   // Where a key leads: a position (-1 is the head) and a column, or nothing.
   #move({ key, ctrlKey, metaKey, altKey }) {
     if (altKey) return null
     const { position, column } = this.view.active
-    const last = this.view.blocks.matching - 1
+    const last = this.view.rows.matching - 1
     const toEnds = ctrlKey || metaKey
     const moves = {
       ArrowUp: [toEnds ? 0 : position - 1, column],
@@ -67,13 +114,21 @@ export class GridKeys {
     return Object.hasOwn(moves, key) ? moves[key] : null
   }
 
-  #sortActive() {
-    const head = this.view.head.children[this.view.active.column]
-    this.onSort(head.dataset.key, head.className.includes("--numeric"))
+  #sortActive(event) {
+    this.#sort(this.view.head.children[this.view.active.column], event)
+  }
+
+  // With Shift the column decides between runs that are equal so far.
+  #sort(head, event) {
+    this.onSort(head.dataset.key, head.className.includes("--numeric"), event.shiftKey)
   }
 
   #open(event, position) {
-    const row = this.view.blocks.row(position)
+    const row = this.view.rows.row(position)
     if (row) this.onOpen(row, event)
   }
+}
+
+function isBare({ ctrlKey, metaKey, altKey }) {
+  return !ctrlKey && !metaKey && !altKey
 }

@@ -1,20 +1,22 @@
 // Draws the visible part of a long table of runs. Rows are reused as they scroll out
 // of sight: their number depends on the height of the window, not on that of the table.
 import { GridKeys } from "./grid_keys.js"
-import { columnsFor } from "./run_columns.js"
+import { cellClass, fillNumbers, groupLabel, headCell, made } from "./grid_parts.js"
+import { HeadPointer } from "./head_pointer.js"
+import { NARROWEST, WIDEST, columnsFor, icon, texts } from "./run_columns.js"
 
-const ROW_HEIGHT = 28
 const SPARE_ROWS = 8
 const RUN_COLOURS = 10
 
 export class GridView {
-  #drawn = [] // for each reused row: { element, name, mark, link, cells, position, row, place }
+  #drawn = [] // for each reused row: { element, name, mark, eye, link, group, cells, position, row, place }
 
-  constructor(element, { blocks, selection, sort, onSort, onSelect, onOpen, onScroll }) {
+  // `rows` says what stands where; it can be changed for another.
+  constructor(element, { rows, selection, state, onSort, onSelect, onOpen, onToggle, onHide, onScroll, onColumn, onMenu }) {
     this.element = element
-    this.blocks = blocks
+    this.rows = rows
     this.selection = selection
-    this.sort = sort
+    this.state = state
     this.onScroll = onScroll
     this.active = { position: 0, column: 0 }
     this.canvas = made("div", "runs-grid__canvas")
@@ -22,22 +24,27 @@ export class GridView {
     this.canvas.append(this.head)
     element.replaceChildren(this.canvas)
 
-    this.keys = new GridKeys(this, { onSort, onSelect, onOpen })
+    this.keys = new GridKeys(this, { onSort, onSelect, onOpen, onToggle, onHide, onColumn, onMenu })
+    this.pointer = new HeadPointer(this, { onColumn })
     element.addEventListener("scroll", () => this.#soon(), { passive: true })
     new ResizeObserver(() => this.#soon()).observe(element)
   }
 
+  get rowHeight() {
+    return this.state.rowHeight
+  }
+
   get range() {
-    const first = Math.floor(this.element.scrollTop / ROW_HEIGHT)
-    const count = Math.ceil(this.element.clientHeight / ROW_HEIGHT)
+    const first = Math.floor(this.element.scrollTop / this.rowHeight)
+    const count = Math.ceil(this.element.clientHeight / this.rowHeight)
     return [
       Math.max(0, first - SPARE_ROWS),
-      Math.min(this.blocks.matching - 1, first + count + SPARE_ROWS),
+      Math.min(this.rows.matching - 1, first + count + SPARE_ROWS),
     ]
   }
 
   get rowsPerPage() {
-    return Math.max(1, Math.floor(this.element.clientHeight / ROW_HEIGHT) - 2)
+    return Math.max(1, Math.floor(this.element.clientHeight / this.rowHeight) - 2)
   }
 
   toTop() {
@@ -45,10 +52,16 @@ export class GridView {
     this.active.position = Math.min(this.active.position, 0)
   }
 
+  // Draws all anew: other columns, widths, heights or kinds of rows.
+  arrange() {
+    this.found = null
+    this.draw()
+  }
+
   draw() {
-    if (this.found !== this.blocks.columns) this.#arrange()
-    this.canvas.style.height = `${(this.blocks.matching + 1) * ROW_HEIGHT}px`
-    this.element.setAttribute("aria-rowcount", this.blocks.matching + 1)
+    if (this.found !== this.rows.columns) this.#arrange()
+    this.canvas.style.height = `${(this.rows.matching + 1) * this.rowHeight}px`
+    this.element.setAttribute("aria-rowcount", this.rows.matching + 1)
     this.#drawHead()
     this.#drawRows()
     this.#markActive()
@@ -57,12 +70,18 @@ export class GridView {
   // Makes a cell active and brings it into sight.
   activate(position, column) {
     this.active = {
-      position: Math.max(-1, Math.min(position, this.blocks.matching - 1)),
+      position: Math.max(-1, Math.min(position, this.rows.matching - 1)),
       column: Math.max(0, Math.min(column, this.columns.length)),
     }
     this.#reveal()
     this.#drawRows()
     this.#markActive()
+  }
+
+  resize(key, width) {
+    const column = this.columns.find((one) => one.key === key)
+    column.width = Math.round(Math.min(WIDEST, Math.max(NARROWEST, width)))
+    this.#setWidths()
   }
 
   #soon() {
@@ -76,11 +95,13 @@ export class GridView {
   }
 
   #arrange() {
-    this.found = this.blocks.columns
-    const rows = Array.from({ length: 100 }, (_, i) => this.blocks.row(i)).filter(Boolean)
-    this.columns = columnsFor(this.found, rows)
-    const widths = this.columns.map((column) => `${column.width}px`).join(" ")
-    this.canvas.style.setProperty("--columns", widths)
+    this.found = this.rows.columns
+    const rows = Array.from({ length: 100 }, (_, i) => this.rows.row(i)).filter((row) => row?.values)
+    this.columns = columnsFor(this.found, rows, this.state)
+    this.element.style.setProperty("--row", `${this.rowHeight}px`)
+    // Only rows of a tree can be opened.
+    this.element.setAttribute("role", this.rows.groups ? "treegrid" : "grid")
+    this.#setWidths()
     this.element.setAttribute("aria-colcount", this.columns.length + 1)
     for (const { element } of this.#drawn) element.remove()
     this.#drawn = []
@@ -89,21 +110,38 @@ export class GridView {
       ...this.columns.map((column, i) => headCell(column.key, column, i + 1)),
     )
     this.head.setAttribute("aria-rowindex", 1)
+    this.active.column = Math.min(this.active.column, this.columns.length)
+  }
+
+  #setWidths() {
+    const widths = this.columns.map((column) => `${column.width}px`).join(" ")
+    this.canvas.style.setProperty("--columns", widths)
+    let left = 0
+    for (const column of this.columns.filter((one) => one.isPinned)) {
+      column.left = left
+      left += column.width
+      for (const cell of [this.head.children[column.place + 1], ...this.#drawn.map(({ cells }) => cells[column.place])]) {
+        cell?.style.setProperty("--left", `${column.left}px`)
+      }
+    }
   }
 
   #drawHead() {
-    const sort = this.sort()
+    const sorts = this.state.sorts
     for (const cell of this.head.children) {
       const key = cell.dataset.key
-      const order = sort === key ? "ascending" : sort === `-${key}` ? "descending" : "none"
+      const place = sorts.findIndex((sort) => sort === key || sort === `-${key}`)
+      const order = place < 0 ? "none" : sorts[place].startsWith("-") ? "descending" : "ascending"
       cell.setAttribute("aria-sort", order)
+      const arrow = cell.querySelector(".runs-grid__arrow")
+      arrow.dataset.place = place >= 0 && sorts.length > 1 ? place + 1 : ""
     }
   }
 
   #drawRows() {
     const [from, to] = this.range
     const size = to - from + 1
-    const now = Date.now() - this.blocks.clockAheadMs
+    const now = Date.now() - this.rows.clockAheadMs
     while (this.#drawn.length < size) this.#drawn.push(this.#makeRow())
     const count = this.#drawn.length
     const seen = new Set()
@@ -111,7 +149,7 @@ export class GridView {
       const drawn = this.#drawn[position % count]
       seen.add(drawn)
       this.#place(drawn, position)
-      this.#fill(drawn, this.blocks.row(position), now)
+      this.#fill(drawn, this.rows.row(position), now)
     }
     for (const drawn of this.#drawn) drawn.element.hidden = !seen.has(drawn)
   }
@@ -122,52 +160,89 @@ export class GridView {
     const mark = made("span", "runs-grid__mark")
     const link = made("a", "runs-grid__link")
     link.tabIndex = -1
-    name.append(mark, link)
-    const cells = this.columns.map((column) =>
-      made("div", cellClass("runs-grid__cell", column), "gridcell"),
-    )
+    const group = made("span", "runs-grid__group")
+    const eye = made("span", "runs-grid__eye")
+    name.append(mark, group, link, eye)
+    const cells = this.columns.map((column) => {
+      const cell = made("div", cellClass("runs-grid__cell", column), "gridcell")
+      if (column.isPinned) cell.style.setProperty("--left", `${column.left}px`)
+      return cell
+    })
     for (const [i, cell] of [name, ...cells].entries()) cell.setAttribute("aria-colindex", i + 1)
     element.append(name, ...cells)
     this.canvas.append(element)
-    return { element, name, mark, link, cells }
+    return { element, name, mark, eye, link, group, cells }
   }
 
   #place(drawn, position) {
     if (drawn.position === position) return
     drawn.position = position
-    drawn.element.style.transform = `translateY(${(position + 1) * ROW_HEIGHT}px)`
+    drawn.element.style.transform = `translateY(${(position + 1) * this.rowHeight}px)`
     drawn.element.setAttribute("aria-rowindex", position + 2)
     drawn.element.dataset.position = position
   }
 
   #fill(drawn, row, now) {
+    if (row?.group) return this.#fillGroup(drawn, row)
     const place = row ? this.selection.place(row.id) : -1
-    if (drawn.row !== row) {
+    if (drawn.row !== row || drawn.isGroup) {
       drawn.row = row
+      this.#asGroup(drawn, false)
       drawn.element.classList.toggle("runs-grid__row--waiting", !row)
       drawn.link.textContent = row?.name ?? ""
       drawn.link.title = row?.name ?? ""
       if (row) drawn.link.href = row.url
       else drawn.link.removeAttribute("href")
       this.columns.forEach((column, i) => {
-        if (row) column.fill(drawn.cells[i], row, now)
+        if (row) column.fill(drawn.cells[i], row.values[column.place], row, now, column)
         else drawn.cells[i].replaceChildren()
       })
       drawn.place = undefined
     } else if (row?.state === "running") {
       // Time passes even when nothing is logged.
       const i = this.columns.findIndex((column) => column.key === "duration")
-      this.columns[i].fill(drawn.cells[i], row, now)
+      if (i >= 0) this.columns[i].fill(drawn.cells[i], null, row, now)
     }
-    this.#colour(drawn, place)
+    this.#colour(drawn, place, row && this.selection.isHidden(row.id))
   }
 
-  #colour(drawn, place) {
-    if (drawn.place === place) return
-    drawn.place = place
+  // What runs have in common, and what their numbers are like.
+  #fillGroup(drawn, { group, isOpen }) {
+    const shown = this.state.shownOfGroups
+    const said = `${isOpen} ${shown}`
+    if (drawn.row === group && drawn.isGroup === said) return
+    drawn.row = group
+    this.#asGroup(drawn, said)
+    drawn.element.classList.remove("runs-grid__row--waiting")
+    drawn.element.setAttribute("aria-expanded", String(isOpen))
+    drawn.element.setAttribute("aria-selected", "false")
+    drawn.element.classList.remove("runs-grid__row--unseen")
+    drawn.eye.replaceChildren()
+    drawn.link.removeAttribute("href")
+    drawn.link.textContent = ""
+    drawn.group.replaceChildren(...groupLabel(group, this.rows.keys, isOpen))
+    drawn.group.title = group.values.map((value) => texts(value)[0]).join(" · ")
+    this.columns.forEach((column, i) => fillNumbers(drawn.cells[i], group.numbers.get(column.key), shown))
+  }
+
+  #asGroup(drawn, said) {
+    drawn.isGroup = said
+    drawn.element.classList.toggle("runs-grid__row--group", Boolean(said))
+    if (said) return
+    drawn.group.replaceChildren()
+    drawn.element.removeAttribute("aria-expanded")
+  }
+
+  #colour(drawn, place, isHidden) {
+    const said = `${place} ${isHidden}`
+    if (drawn.place === said) return
+    drawn.place = said
     drawn.element.setAttribute("aria-selected", String(place >= 0))
+    drawn.element.classList.toggle("runs-grid__row--unseen", Boolean(isHidden))
     if (place >= 0) drawn.mark.style.setProperty("--swatch", `var(--run-${place % RUN_COLOURS})`)
     else drawn.mark.style.removeProperty("--swatch")
+    drawn.eye.replaceChildren(...(place >= 0 ? [icon(isHidden ? "eye-off" : "eye")] : []))
+    drawn.eye.title = place < 0 ? "" : isHidden ? "Draw it in comparisons again" : "Leave it out of comparisons’ charts"
   }
 
   #markActive() {
@@ -195,42 +270,18 @@ export class GridView {
     const { position, column } = this.active
     const { clientHeight, clientWidth } = this.element
     if (position >= 0) {
-      const top = position * ROW_HEIGHT
-      const lowest = top - clientHeight + 2 * ROW_HEIGHT
+      const top = position * this.rowHeight
+      const lowest = top - clientHeight + 2 * this.rowHeight
       if (this.element.scrollTop > top) this.element.scrollTop = top
       if (this.element.scrollTop < lowest) this.element.scrollTop = lowest
     }
-    if (column === 0) return
+    if (column === 0 || this.columns[column - 1].isPinned) return
+    const kept = this.columns.filter((one) => one.isPinned).reduce((sum, one) => sum + one.width, 0)
     const pinned = this.head.firstElementChild.offsetWidth
-    const left = this.columns.slice(0, column - 1).reduce((sum, one) => sum + one.width, 0)
-    const right = left + this.columns[column - 1].width - (clientWidth - pinned)
+    const before = this.columns.slice(0, column - 1).reduce((sum, one) => sum + one.width, 0)
+    const left = before - kept
+    const right = before + this.columns[column - 1].width - (clientWidth - pinned)
     if (this.element.scrollLeft > left) this.element.scrollLeft = left
     if (this.element.scrollLeft < right) this.element.scrollLeft = right
   }
-}
-
-function headCell(key, column, i) {
-  const cell = made("div", cellClass(i === 0 ? "runs-grid__name" : "runs-grid__cell", column), "columnheader")
-  cell.dataset.key = key
-  cell.title = column.hint ?? column.label
-  cell.setAttribute("aria-colindex", i + 1)
-  const label = made("span", "runs-grid__label")
-  const cut = column.label.lastIndexOf("/") + 1
-  const space = made("span", "runs-grid__namespace")
-  space.textContent = column.label.slice(0, cut)
-  label.append(space, column.label.slice(cut))
-  cell.append(label, made("span", "runs-grid__arrow"))
-  return cell
-}
-
-function cellClass(name, column) {
-  const numeric = column.isNumeric ? ` ${name}--numeric` : ""
-  return `${name}${numeric}${column.startsGroup ? ` ${name}--group` : ""}`
-}
-
-function made(tag, className, role) {
-  const element = document.createElement(tag)
-  element.className = className
-  if (role) element.setAttribute("role", role)
-  return element
 }

@@ -8,17 +8,18 @@ export class RunBlocks {
   #blocks = new Map()
   #pending = new Map()
 
-  // The first block came with the page.
-  constructor(address, query, first) {
+  // The first block came with the page; of a group it is known how many runs it has.
+  constructor(address, query, first, matching = 0) {
     this.#address = address
     this.#query = query
-    this.#take(first, null)
+    this.matching = matching
+    if (first) this.#take(first, null)
     // How far this computer's clock is ahead of the server's.
     this.clockAheadMs = 0
     // Whether the newest request was in vain: what is shown may be old.
     this.isAway = false
     // What is wrong with the query, and where.
-    this.mistake = first.mistake ?? null
+    this.mistake = first?.mistake ?? null
     // Whether nothing was ever found, as the page came with that mistake.
     this.isUnread = Boolean(this.mistake)
   }
@@ -28,12 +29,12 @@ export class RunBlocks {
     return block?.rows[position % BLOCK]
   }
 
-  // Forget what was found, as something else is asked for.
-  async ask(query) {
+  // Forget what was found, as something else is asked for; `position` is in sight.
+  async ask(query, position = 0) {
     this.#query = query
     for (const controller of this.#pending.values()) controller.abort()
     this.#pending.clear()
-    await this.#fetch(0, { fresh: true })
+    await this.#fetch(Math.floor(position / BLOCK), { fresh: true })
   }
 
   async load(from, to) {
@@ -56,7 +57,7 @@ export class RunBlocks {
     const controller = new AbortController()
     this.#pending.set(number, controller)
     try {
-      const response = await fetch(this.#url(number), {
+      const response = await fetch(this.#url(number, fresh), {
         headers: this.#headers(fresh ? null : this.#blocks.get(number)?.tag),
         signal: controller.signal,
       })
@@ -80,9 +81,13 @@ export class RunBlocks {
     }
   }
 
-  #url(number) {
+  #url(number, fresh) {
     const query = new URLSearchParams(this.#query)
     query.set("offset", number * BLOCK)
+    // Only the first block follows what runs suggest: all have the same columns.
+    if (number > 0 && !fresh && !query.has("column")) {
+      for (const { key } of this.columns) query.append("column", key)
+    }
     return `${this.#address}?${query}`
   }
 
@@ -96,7 +101,10 @@ export class RunBlocks {
     const hasMoved = this.matching !== undefined && this.matching !== body.matching
     this.total = body.total
     this.matching = body.matching
-    this.columns = sameColumns(this.columns, body.columns) ? this.columns : body.columns
+    if (!sameColumns(this.columns, body.columns)) {
+      this.columns = body.columns
+      this.#blocks.clear()
+    }
     if (hasMoved) for (const block of this.#blocks.values()) block.isStale = true
 
     const number = body.offset / BLOCK

@@ -13,72 +13,116 @@ const STARTED_IN_ANOTHER_YEAR = new Intl.DateTimeFormat("en-GB", {
   year: "numeric",
 })
 const SEVERITY_ICONS = { notice: "info", warning: "triangle-alert", critical: "circle-alert" }
-const NARROWEST = 84
-const WIDEST = 190
+export const NARROWEST = 48
+const NARROWEST_BY_ITSELF = 84
+const WIDEST_BY_ITSELF = 190
+export const WIDEST = 900
 const CHARACTER = 6.5
 const PADDING = 32
 // Columns that are empty in all rows need no room.
 const WIDTH_OF_NO_TAGS = 60
-// What fits into a cell of tags; the first is shown however long it is.
-const ROOM_FOR_TAGS = 140
 const TAG_PADDING = 18
 const ROOM_FOR_REST = 22
+const SUMMARIES = ["min", "max", "mean", "count", "first_step", "last_step"]
+const JOULES_OF_A_KILOWATT_HOUR = 3.6e6
 
-const FIXED = [
-  { key: "state", label: "State", width: 94, fill: fillState },
-  { key: "started", label: "Started", width: 114, fill: fillStarted },
-  { key: "duration", label: "Duration", width: 106, isNumeric: true, fill: fillDuration },
-  { key: "stages", label: "Stages", width: 192, fill: fillStages },
-  { key: "tags", label: "Tags", width: 160, fill: fillTags },
-  { key: "finding", label: "Main finding", width: 264, fill: fillFinding },
-  { key: "gpu", label: "GPU", hint: "Mean GPU utilisation", width: 84, isNumeric: true, fill: (cell, row) => fillShare(cell, row.gpu) },
-  { key: "cpu", label: "CPU", hint: "Mean use of the job's cores", width: 84, isNumeric: true, fill: (cell, row) => fillShare(cell, row.cpu) },
-]
-
-// The columns to the right of the name; `found` are those the runs themselves have.
-export function columnsFor(found, rows) {
-  const hasTags = rows.some((row) => row.tags.length > 0)
-  const fixed = FIXED.map((column) =>
-    column.key === "tags" && !hasTags ? { ...column, width: WIDTH_OF_NO_TAGS } : column,
-  )
-  return [...fixed, ...found.map((column, position) => attributeColumn(column, position, found, rows))]
+export const OF_RUN = {
+  state: { label: "State", width: 94, fill: fillState },
+  started: { label: "Started", width: 114, fill: fillMoment },
+  duration: { label: "Duration", width: 106, isNumeric: true, fill: fillDuration },
+  stages: { label: "Stages", width: 192, fill: fillStages },
+  tags: { label: "Tags", width: 160, fill: fillTags },
+  finding: { label: "Main finding", width: 264, fill: fillFinding },
+  gpu: { label: "GPU", hint: "Mean GPU utilisation", width: 84, isNumeric: true, fill: fillShare },
+  cpu: { label: "CPU", hint: "Mean use of the job's cores", width: 84, isNumeric: true, fill: fillShare },
+  gpu_idle: { label: "GPU idle", hint: "Share of the GPU time held that went into anything but useful work", width: 92, isNumeric: true, fill: fillShare },
+  gpu_hours: { label: "GPU hours", hint: "Hours times GPUs, while they were held", width: 96, isNumeric: true, fill: fillValue },
+  energy: { label: "Energy", hint: "What the GPUs used, in kWh, where they count it", width: 116, isNumeric: true, fill: fillEnergy },
+  created: { label: "Created", width: 114, fill: fillMoment },
+  ended: { label: "Ended", width: 114, fill: fillMoment },
+  made_by: { label: "Made by", width: 110, fill: fillValue },
 }
 
-function attributeColumn({ key, kind }, position, found, rows) {
-  const path = key.slice("path:".length)
-  const label = kind === "param" ? path.replace(/^params\//, "") : path
+// The columns to the right of the name, in the order the server answers them.
+export function columnsFor(found, rows, { widths, pinned }) {
+  let left = 0
+  return found.map(({ key, kind }, place) => {
+    const column = Object.hasOwn(OF_RUN, key)
+      ? { ...OF_RUN[key] }
+      : attributeColumn(key, place, rows)
+    if (key === "tags" && !rows.some((row) => row.values[place]?.length)) column.width = WIDTH_OF_NO_TAGS
+    if (widths.get(key)) column.width = Math.min(WIDEST, Math.max(NARROWEST, widths.get(key)))
+    const isPinned = place < pinned
+    const shown = {
+      ...column,
+      key,
+      kind,
+      place,
+      isPinned,
+      left,
+      startsGroup: place > 0 && found[place - 1].kind !== kind,
+    }
+    if (isPinned) left += column.width
+    return shown
+  })
+}
+
+// The path that a column shows, and what of it: "last" of a path alone.
+export function attributeOf(key) {
+  const colon = key.indexOf(":")
+  const mark = key.slice(0, colon)
+  if (colon < 1 || Object.hasOwn(OF_RUN, key)) return null
+  if (mark === "path") return { path: key.slice(colon + 1), summary: "last" }
+  return SUMMARIES.includes(mark) ? { path: key.slice(colon + 1), summary: mark } : null
+}
+
+// By what runs have in common, and a condition can find again.
+export function canGroup(key) {
+  return key === "state" || attributeOf(key)?.summary === "last"
+}
+
+export function labelOf(key) {
+  if (Object.hasOwn(OF_RUN, key)) return OF_RUN[key].label
+  const { path, summary } = attributeOf(key) ?? { path: key, summary: "last" }
+  return summary === "last" ? path : `${summary}(${path})`
+}
+
+function attributeColumn(key, place, rows) {
+  const { path, summary } = attributeOf(key)
+  const label = path.replace(/^params\//, "")
+  const values = rows.map((row) => row.values[place])
+  const length = label.length + (summary === "last" ? 0 : summary.length + 1)
   return {
-    key,
     label,
-    hint: path,
-    width: Math.round(Math.min(WIDEST, Math.max(NARROWEST, label.length * CHARACTER + PADDING))),
-    isNumeric: rows.every((row) => row.values[position] === null || typeof row.values[position] === "number" || row.values[position]?.special),
-    startsGroup: position === 0 || found[position - 1].kind !== kind,
-    fill: (cell, row) => fillValue(cell, row.values[position]),
+    note: summary === "last" ? "" : summary.replace("_", " "),
+    hint: labelOf(key),
+    width: Math.round(Math.min(WIDEST_BY_ITSELF, Math.max(NARROWEST_BY_ITSELF, length * CHARACTER + PADDING))),
+    isNumeric: summary !== "last" || values.every((value) => value === null || typeof value === "number" || value?.special),
+    fill: fillValue,
   }
 }
 
-function fillState(cell, row) {
-  cell.replaceChildren(chip(row.state, `chip--${row.state}`))
+function fillState(cell, value) {
+  cell.replaceChildren(chip(value, `chip--${value}`))
 }
 
-function fillStarted(cell, row) {
-  if (row.started === null) return fillText(cell, "–")
-  const moment = new Date(row.started)
+function fillMoment(cell, value) {
+  if (value === null) return fillText(cell, "–")
+  const moment = new Date(value.time)
   const isThisYear = moment.getFullYear() === new Date().getFullYear()
   const format = isThisYear ? STARTED : STARTED_IN_ANOTHER_YEAR
   fillText(cell, format.format(moment), moment.toLocaleString())
 }
 
-function fillDuration(cell, row, now) {
+function fillDuration(cell, _, row, now) {
   if (row.started === null) return fillText(cell, "–")
   const end = row.ended ?? Math.max(now, row.started)
   fillText(cell, duration(Math.round((end - row.started) / 1_000)))
 }
 
-function fillStages(cell, row) {
+function fillStages(cell, stages) {
   cell.replaceChildren(
-    ...row.stages.map(([name, state]) => {
+    ...stages.map(([name, state]) => {
       const sign = chip(name, `chip--plain chip--${state}`)
       sign.title = `${name}: ${state}`
       sign.append(hidden(` ${state}`))
@@ -87,17 +131,17 @@ function fillStages(cell, row) {
   )
 }
 
-function fillTags(cell, row) {
-  const shown = row.tags.slice(0, fitting(row.tags))
-  const rest = row.tags.slice(shown.length)
+function fillTags(cell, tags, _row, _now, column) {
+  const shown = tags.slice(0, fitting(tags, column.width - 20))
+  const rest = tags.slice(shown.length)
   cell.replaceChildren(...shown.map((tag) => chip(tag)))
   if (rest.length) cell.append(muted(`+${rest.length}`), hidden(rest.join(", ")))
-  cell.title = row.tags.join(", ")
+  cell.title = tags.join(", ")
 }
 
 // Measuring would cost a layout for each row that scrolls by; letters are counted instead.
-function fitting(tags) {
-  let room = ROOM_FOR_TAGS
+function fitting(tags, width) {
+  let room = width
   for (const [place, tag] of tags.entries()) {
     room -= tag.length * CHARACTER + TAG_PADDING
     const needed = place + 1 < tags.length ? ROOM_FOR_REST : 0
@@ -106,9 +150,9 @@ function fitting(tags) {
   return tags.length
 }
 
-function fillFinding(cell, row) {
-  if (row.finding === null) return fillText(cell, "")
-  const { severity, title } = row.finding
+function fillFinding(cell, finding) {
+  if (finding === null) return fillText(cell, "")
+  const { severity, title } = finding
   const text = document.createElement("span")
   text.className = "clip"
   text.textContent = title
@@ -127,19 +171,32 @@ function fillShare(cell, value) {
   cell.replaceChildren(...(value === null ? [text] : [bar, text]))
 }
 
-function fillValue(cell, value) {
+function fillEnergy(cell, value) {
   if (value === null) return fillText(cell, "–")
-  if (typeof value === "number") return fillText(cell, number(value), String(value))
-  if (Array.isArray(value)) return fillText(cell, value.join(", "), value.join(", "))
+  fillText(cell, `${number(rounded(value / JOULES_OF_A_KILOWATT_HOUR))} kWh`, `${number(value)} J`)
+}
+
+const rounded = (value) => Number(value.toPrecision(3))
+
+export function fillValue(cell, value) {
+  const [text, title] = texts(value)
+  fillText(cell, text, title)
+}
+
+// What is shown of a value, and what a hint says in full.
+export function texts(value) {
+  if (value === null || value === undefined) return ["–", ""]
+  if (typeof value === "number") return [number(value), String(value)]
+  if (Array.isArray(value)) return [value.join(", "), value.join(", ")]
   if (typeof value === "object") {
     const text = value.special ?? new Date(value.time).toLocaleString()
-    return fillText(cell, text, text)
+    return [text, text]
   }
-  fillText(cell, String(value), String(value))
+  return [String(value), String(value)]
 }
 
 // Names are text, whatever they look like: nothing here reads markup.
-function fillText(cell, text, title = "") {
+export function fillText(cell, text, title = "") {
   if (cell.textContent !== text || cell.firstElementChild) cell.textContent = text
   if (cell.title !== title) cell.title = title
   cell.classList.toggle("muted", text === "–")
@@ -169,7 +226,7 @@ function hidden(text) {
   return note
 }
 
-function icon(name) {
+export function icon(name) {
   const SVG = "http://www.w3.org/2000/svg"
   const image = document.createElementNS(SVG, "svg")
   image.setAttribute("class", "icon icon--small")

@@ -1,29 +1,82 @@
-// The runs somebody picked, in the order they were picked: their order is their colour.
+// The runs somebody picked. Each has a slot, which is its colour: the first one free when
+// it was picked. It keeps it when others leave, here and in a comparison.
+const LISTED_AT_MOST = 50
+
 export class Selection {
-  #places = new Map()
+  #slots = new Map()
+  #hidden = new Set()
   #anchor = null
 
-  get ids() {
-    return [...this.#places.keys()]
+  // As an address has them: runs=…&colours=…&hidden=…
+  static read(search) {
+    const selection = new Selection()
+    const ids = (search.get("runs") ?? "").split(",").filter(Boolean)
+    const slots = numbers(search.get("colours"))
+    const isKnown = slots.length === ids.length && new Set(slots).size === slots.length
+    for (const [place, id] of ids.entries()) selection.#slots.set(id, isKnown ? slots[place] : place)
+    const hidden = new Set(numbers(search.get("hidden")))
+    for (const [id, slot] of selection.#slots) if (hidden.has(slot)) selection.#hidden.add(id)
+    return selection
   }
 
-  // Its place among those picked, or -1.
+  // Of few runs; the ids of many would not fit into an address.
+  get address() {
+    const search = new URLSearchParams()
+    const slots = [...this.#slots.values()]
+    if (!slots.length || slots.length > LISTED_AT_MOST) return search
+    search.set("runs", this.ids.join(","))
+    if (slots.some((slot, place) => slot !== place)) search.set("colours", slots.join("."))
+    const hidden = this.ids.filter((id) => this.#hidden.has(id)).map((id) => this.place(id))
+    if (hidden.length) search.set("hidden", hidden.sort((a, b) => a - b).join("."))
+    return search
+  }
+
+  get ids() {
+    return [...this.#slots.keys()]
+  }
+
+  // The slot of a run that is picked, or -1.
   place(id) {
-    return this.#places.get(id) ?? -1
+    return this.#slots.get(id) ?? -1
+  }
+
+  // Whether charts leave it out; it keeps its colour meanwhile.
+  isHidden(id) {
+    return this.#hidden.has(id)
+  }
+
+  hide(id, isHidden) {
+    if (isHidden && this.#slots.has(id)) this.#hidden.add(id)
+    else this.#hidden.delete(id)
   }
 
   toggle(id, position) {
-    const others = this.ids.filter((other) => other !== id)
-    this.#number(this.#places.has(id) ? others : [...others, id])
+    if (this.#slots.has(id)) this.remove([id])
+    else this.add([id])
     this.#anchor = position
   }
 
   add(ids) {
-    this.#number([...this.ids, ...ids])
+    const taken = new Set(this.#slots.values())
+    let free = 0
+    for (const id of ids) {
+      if (this.#slots.has(id)) continue
+      while (taken.has(free)) free += 1
+      taken.add(free)
+      this.#slots.set(id, free)
+    }
+  }
+
+  remove(ids) {
+    for (const id of ids) {
+      this.#slots.delete(id)
+      this.#hidden.delete(id)
+    }
   }
 
   clear() {
-    this.#number([])
+    this.#slots.clear()
+    this.#hidden.clear()
     this.#anchor = null
   }
 
@@ -32,8 +85,8 @@ export class Selection {
     const anchor = this.#anchor ?? position
     return [Math.min(anchor, position), Math.max(anchor, position)]
   }
+}
 
-  #number(ids) {
-    this.#places = new Map([...new Set(ids)].map((id, place) => [id, place]))
-  }
+function numbers(text) {
+  return (text ?? "").split(".").filter((part) => /^\d{1,4}$/.test(part)).map(Number)
 }

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import make_project, make_run
+from tests.tracker.queries.ledgers import add_ledger
+from tracker.models import Run
+from tracker.queries.gpu_time import gpu_times
+from tracker.queries.run_filter import RunFilter
+from tracker.queries.run_order import read_order
+from tracker.queries.runs import runs_page
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def project(member):
+    return make_project(member)
+
+
+def names(project, *sorts) -> list[str]:
+    page = runs_page(
+        project.id,
+        wanted=RunFilter(),
+        order=read_order(sorts),
+        paths=[],
+        limit=100,
+        gpu_time=True,
+    )
+    return [row.name for row in page.rows]
+
+
+def test_says_how_long_gpus_were_held_and_how_much_of_it_was_idle(project):
+    run = make_run(project)
+    add_ledger(run, gpus=2, useful=5_400.0, data_wait=1_200.0, unknown=600.0)
+
+    [found] = gpu_times([run.id]).values()
+
+    assert found.hours == 2.0
+    assert found.idle_percent == pytest.approx(100 / 6)
+    assert found.energy_joules is None
+
+
+def test_a_run_that_held_no_gpu_says_nothing(project):
+    run = make_run(project)
+    add_ledger(run, gpus=0, useful=100.0, energy=5.0)
+
+    assert gpu_times([run.id]) == {}
+
+
+@pytest.mark.parametrize("key", ["gpu_hours", "gpu_idle", "energy"])
+def test_runs_are_sorted_by_it_and_those_without_come_last(project, key):
+    for name, idle in [("b", 200.0), ("a", 100.0), ("c", 300.0)]:
+        add_ledger(make_run(project, name), useful=400.0, idle=idle, energy=idle)
+    make_run(project, "d")
+
+    assert names(project, key) == ["a", "b", "c", "d"]
+    assert names(project, f"-{key}") == ["c", "b", "a", "d"]
+
+
+def test_energy_that_nobody_counted_is_not_zero(project):
+    add_ledger(make_run(project, "a"), useful=1.0, energy=3.0)
+    add_ledger(make_run(project, "b"), useful=1.0)
+
+    assert names(project, "energy") == ["a", "b"]
+    assert names(project, "-energy") == ["a", "b"]
+
+
+def test_a_row_has_the_figures_only_where_they_are_wanted(project):
+    add_ledger(make_run(project), useful=3_600.0)
+
+    def row(**wanted):
+        page = runs_page(
+            project.id,
+            wanted=RunFilter(),
+            order=read_order([]),
+            paths=[],
+            limit=1,
+            **wanted,
+        )
+        return page.rows[0]
+
+    assert row(gpu_time=True).gpu_time.hours == 1.0
+    assert row().gpu_time.hours is None
+
+
+def test_who_made_a_run_is_told(project, member):
+    run = make_run(project)
+    Run.objects.filter(id=run.id).update(made_by=member.user)
+
+    page = runs_page(
+        project.id, wanted=RunFilter(), order=read_order([]), paths=[], limit=1
+    )
+
+    assert page.rows[0].made_by == "ada"

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.builders import (
+    make_project,
+    make_run,
+    write_series,
+    write_tags,
+    write_values,
+)
+from tests.web.sample_run import settle
+from tracker.errors import InvalidInput
+from tracker.models import Run, State
+from tracker.queries.run_filter import RunFilter, read_query
+from tracker.queries.run_groups import OTHER, RunGroup, run_groups
+from tracker.queries.run_order import RunOrder
+from tracker.queries.runs import runs_page
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+OPTIMIZER = "path:params/optimizer"
+
+
+@pytest.fixture
+def project(member):
+    return make_project(member)
+
+
+def add_run(project, name, **values) -> Run:
+    run = make_run(project, name, State.FINISHED)
+    write_values(
+        run, {path.replace("__", "/"): value for path, value in values.items()}
+    )
+    return run
+
+
+def groups(project, *keys, columns=(), **wanted) -> list[RunGroup]:
+    found = run_groups(
+        project.id, wanted=RunFilter(**wanted), keys=keys, columns=columns
+    )
+    return found.groups
+
+
+def names_in(project, query: str) -> set[str]:
+    page = runs_page(
+        project.id,
+        wanted=RunFilter(query=read_query(query)),
+        order=RunOrder(),
+        paths=[],
+        limit=100,
+    )
+    return {row.name for row in page.rows}
+
+
+def test_runs_with_the_same_value_are_a_group_and_those_without_one_too(project):
+    for name, optimizer in [("a", "adam"), ("b", "adam"), ("c", "sgd")]:
+        add_run(project, name, params__optimizer=optimizer)
+    add_run(project, "d", other=1)
+
+    found = groups(project, OPTIMIZER)
+
+    assert [(group.values, group.count) for group in found] == [
+        (("adam",), 2),
+        (("sgd",), 1),
+        ((None,), 1),
+    ]
+
+
+def test_numbers_come_before_texts_and_nan_after_them(project):
+    for name, value in [("a", 10.0), ("b", 9.0), ("c", "x"), ("d", math.nan)]:
+        add_run(project, name, p=value)
+    add_run(project, "e", p=True)
+    add_run(project, "f", p="y" * 200)
+
+    values = [group.values[0] for group in groups(project, "path:p")]
+
+    assert values[:3] == [True, 9.0, 10.0]
+    assert values[0] is True
+    assert set(values[3:5]) == {"x", OTHER}
+    assert math.isnan(values[5])
+
+
+def test_the_query_of_a_group_finds_its_runs_and_no_others(project):
+    hostile = 'a"b\\c'
+    for name, value in [
+        ("a", 0.1),
+        ("b", math.nan),
+        ("c", math.inf),
+        ("d", hostile),
+        ("e", False),
+        ("f", 7),
+        ("g", ""),
+        ("h", -1e-300),
+    ]:
+        add_run(project, name, **{"two words": value})
+    add_run(project, "i", other=1)
+
+    found = groups(project, "path:two words", "state")
+
+    assert sum(group.count for group in found) == 9
+    members = [names_in(project, group.query) for group in found]
+    assert all(len(some) == 1 for some in members)
+    assert set().union(*members) == set("abcdefghi")
+
+
+def test_what_no_condition_finds_has_no_query(project):
+    add_run(project, "a", p="y" * 200)
+
+    [group] = groups(project, "path:p")
+
+    assert (group.values, group.query) == ((OTHER,), "")
+
+
+def test_numbers_of_a_group_leave_out_what_is_unknown(project):
+    for name, loss, lr in [("a", 0.2, 0.1), ("b", 0.4, 0.1), ("c", math.nan, 0.1)]:
+        add_run(project, name, test__loss=loss, params__lr=lr)
+    add_run(project, "d", test__loss=0.9, params__lr=0.2)
+
+    [low, high] = groups(
+        project, "path:params/lr", columns=["path:test/loss", "path:params/lr", "gpu"]
+    )
+
+    [loss, lr] = low.numbers
+    assert (low.count, loss.count) == (3, 2)
+    assert loss.mean == pytest.approx(0.3)
+    assert (loss.lowest, loss.highest, loss.best) == (0.2, 0.4, 0.2)
+    assert (lr.lowest, lr.best) == (0.1, None)
+    assert high.numbers[0].mean == 0.9
+
+
+def test_the_better_accuracy_is_the_higher_one(project):
+    for name, accuracy in [("a", 0.2), ("b", 0.4)]:
+        add_run(project, name, val__accuracy=accuracy, p=1)
+
+    [group] = groups(project, "path:p", columns=["path:val/accuracy"])
+
+    assert group.numbers[0].best == 0.4
+
+
+def test_summaries_of_series_are_added_up(project):
+    for name, values in [("a", [1.0, 3.0]), ("b", [2.0, 6.0])]:
+        run = make_run(project, name)
+        write_series(run, "loss", values)
+        settle(run)
+
+    [group] = groups(project, "state", columns=["mean:loss", "min:loss", "count:loss"])
+
+    assert [numbers.mean for numbers in group.numbers] == [3.0, 1.5, 2.0]
+
+
+def test_only_runs_that_match_are_grouped(project):
+    for name, tag in [("a", "x"), ("b", "y")]:
+        write_tags(make_run(project, name), tag)
+
+    [group] = groups(project, "state", tag="x")
+
+    assert group.count == 1
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [(), ("name",), ("min:loss",), ("path:",), ("path:a\0",), ("state",) * 5],
+    ids=str,
+)
+def test_refuses_what_runs_cannot_be_grouped_by(project, keys):
+    with pytest.raises(InvalidInput):
+        groups(project, *keys)
+
+
+def test_costs_the_same_for_many_runs(project):
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            groups(project, OPTIMIZER, "state", columns=["path:test/loss"])
+        return len(captured)
+
+    add_run(project, "a", params__optimizer="adam", test__loss=1)
+    few = statements()
+    for number in range(20):
+        add_run(project, f"b{number}", params__optimizer=f"o{number}", test__loss=1)
+
+    assert statements() == few

@@ -1,0 +1,406 @@
+"""The runs table as people arrange it: columns, order, groups, views, many runs at once."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.builders import make_project, make_run, write_series, write_values
+from tests.web.browser.accessibility import violations
+from tests.web.browser.conftest import PHONE
+from tests.web.browser.many_runs import add_runs
+from tests.web.browser.test_runs_grid import head, mark, names
+from tests.web.sample_run import settle
+from tracker.models import Attribute, Run, SavedView
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def project(ada):
+    return make_project(ada)
+
+
+@pytest.fixture
+def open_runs(visit, ada, project):
+    def open_page(query: str = "") -> Page:
+        return visit(f"/w/{project.workspace.slug}/{project.slug}/{query}", ada)
+
+    return open_page
+
+
+def add(project, name, **values) -> Run:
+    run = make_run(project, name)
+    write_values(
+        run, {path.replace("__", "/"): value for path, value in values.items()}
+    )
+    return run
+
+
+def heads(page: Page) -> list[str]:
+    cells = page.get_by_role("columnheader")
+    return cells.evaluate_all("cells => cells.map(cell => cell.dataset.key)")
+
+
+def state(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def panel(page: Page, name: str):
+    page.locator(f"[data-part={name}] > summary").click()
+    return page.locator(f"[data-part={name}] > .drop__panel")
+
+
+def test_a_column_is_searched_for_and_added_with_the_keyboard(open_runs, project):
+    run = make_run(project, "a")
+    write_series(run, "train/loss", [4.0, 1.0, 2.0])
+    settle(run)
+    page = open_runs("?column=state")
+
+    columns = panel(page, "columns")
+    expect(columns.get_by_label("Search columns")).to_be_focused()
+    columns.get_by_label("Of a series").select_option("min")
+    columns.get_by_label("Search columns").press_sequentially("LOSS")
+    expect(columns.get_by_role("listbox").get_by_role("option").first).to_have_text(
+        "min(train/loss)"
+    )
+    assert violations(page) == []
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(head(page, "loss")).to_be_visible()
+    page.keyboard.press("Escape")
+
+    expect(columns).to_be_hidden()
+    expect(page.get_by_role("gridcell", name="1", exact=True)).to_be_visible()
+    assert state(page)["column"] == ["state", "min:train/loss"]
+    page.reload(wait_until="networkidle")
+    assert heads(page) == ["name", "state", "min:train/loss"]
+
+
+def test_columns_are_moved_pinned_and_removed_with_the_keyboard(open_runs, project):
+    add_runs(project, 3)
+    page = open_runs("?column=state&column=started&column=gpu")
+    grid = page.get_by_role("grid")
+
+    grid.focus()
+    grid.press("ArrowUp")
+    grid.press("ArrowRight")
+    grid.press("Alt+ArrowRight")
+    expect(page.get_by_role("columnheader").nth(2)).to_have_attribute(
+        "data-key", "state"
+    )
+    grid.press("ArrowRight")
+    grid.press("p")
+    expect(
+        page.locator(".runs-grid__row--head .runs-grid__cell--pinned")
+    ).to_have_count(1)
+    assert heads(page)[:2] == ["name", "state"]
+    grid.press("ArrowRight")
+    grid.press("ArrowRight")
+    grid.press("Delete")
+
+    expect(page.get_by_role("columnheader")).to_have_count(3)
+    assert state(page)["pin"] == ["1"]
+    page.reload(wait_until="networkidle")
+    assert len(heads(page)) == 3
+
+
+def test_columns_are_dragged_and_resized(open_runs, project):
+    add_runs(project, 3)
+    page = open_runs("?column=state&column=started&column=duration")
+    box = head(page, "Duration").bounding_box()
+    first = head(page, "State").bounding_box()
+
+    page.mouse.move(box["x"] + 20, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(first["x"] + 5, first["y"] + 10, steps=5)
+    page.mouse.up()
+    expect(page.get_by_role("columnheader").nth(1)).to_have_attribute(
+        "data-key", "duration"
+    )
+    # A drag is no click.
+    assert "sort" not in state(page)
+
+    box = head(page, "Duration").bounding_box()
+    edge = box["x"] + box["width"] - 2
+    page.mouse.move(edge, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(edge + 60, box["y"] + 10, steps=5)
+    page.mouse.up()
+    assert state(page)["width"] == ["166:duration"]
+    page.reload(wait_until="networkidle")
+    assert head(page, "Duration").bounding_box()["width"] == 166
+
+
+def test_a_menu_says_what_can_be_done_with_a_column(open_runs, project):
+    for name, lr in [("b", 1), ("a", 2)]:
+        add(project, name, params__lr=lr)
+    page = open_runs()
+    grid = page.get_by_role("grid")
+
+    head(page, "lr").click(button="right")
+    menu = page.get_by_role("menu")
+    expect(menu.get_by_role("menuitem").first).to_be_focused()
+    assert violations(page) == []
+    page.keyboard.press("Enter")
+    expect(head(page, "lr")).to_have_attribute("aria-sort", "ascending")
+    assert names(page) == ["b", "a"]
+
+    expect(grid).to_be_focused()
+    head(page, "lr").click(button="right")
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    head(page, "lr").click(button="right")
+    menu.get_by_role("menuitem", name="Remove the column").click()
+    expect(head(page, "lr")).to_have_count(0)
+
+
+def test_shift_sorts_by_one_more_column_and_heads_say_which_is_first(
+    open_runs, project
+):
+    for name, lr, loss in [("a", 1, 0.3), ("b", 2, 0.1), ("c", 1, 0.2)]:
+        add(project, name, params__lr=lr, test__loss=loss)
+    page = open_runs("?column=path:params/lr&column=path:test/loss")
+
+    head(page, "lr").click()
+    expect(head(page, "lr")).to_have_attribute("aria-sort", "descending")
+    head(page, "loss").click(modifiers=["Shift"])
+    expect(page.locator(".runs-grid__arrow[data-place='2']")).to_be_visible()
+    assert names(page) == ["b", "a", "c"]
+    head(page, "loss").click(modifiers=["Shift"])
+    expect(head(page, "loss")).to_have_attribute("aria-sort", "ascending")
+
+    assert names(page) == ["b", "c", "a"]
+    assert state(page)["sort"] == ["-path:params/lr", "path:test/loss"]
+
+
+def test_groups_show_numbers_and_open_to_their_runs(open_runs, project):
+    for name, optimizer, loss in [("a", "x", 0.1), ("b", "y", 0.3), ("c", "x", 0.5)]:
+        add(project, name, params__optimizer=optimizer, test__loss=loss)
+    page = open_runs("?column=path:test/loss&sort=name")
+
+    groups = panel(page, "groups")
+    groups.get_by_role("option", name="params/optimizer").click()
+    expect(page.get_by_text("2 groups of 3 runs")).to_be_visible()
+    page.keyboard.press("Escape")
+    first = page.locator(".runs-grid__row--group").first
+    expect(first).to_contain_text("optimizer x")
+    expect(first.get_by_role("gridcell").nth(1)).to_have_text("0.3")
+    page.get_by_label("Numbers of groups").select_option("best")
+    expect(first.get_by_role("gridcell").nth(1)).to_have_text("0.1")
+
+    grid = page.get_by_role("treegrid")
+    grid.focus()
+    grid.press("Enter")
+    expect(page.get_by_role("link", name="c", exact=True)).to_be_visible()
+    expect(first).to_have_attribute("aria-expanded", "true")
+    assert violations(page) == []
+    page.reload(wait_until="networkidle")
+    expect(page.get_by_role("link", name="c", exact=True)).to_be_visible()
+    mark(page, "c").click()
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    page.get_by_role("treegrid").press("ArrowUp")
+    page.get_by_role("treegrid").press("ArrowUp")
+    page.get_by_role("treegrid").press("ArrowLeft")
+    expect(page.get_by_role("link", name="c", exact=True)).to_be_hidden()
+
+
+def test_a_view_is_kept_changed_and_opened_by_its_name(open_runs, project):
+    add_runs(project, 3)
+    page = open_runs("?sort=name&column=state")
+
+    panel(page, "views")
+    page.get_by_label("Name of the new view").fill("By name")
+    page.get_by_label("Share it with the team").check()
+    page.get_by_role("button", name="Save as a view").click()
+    page.wait_for_url("**/?view=*")
+    assert heads(page) == ["name", "state"]
+    assert list(state(page)) == ["view"]
+    expect(page.locator("[data-part=views] > summary")).to_contain_text("By name")
+
+    head(page, "Name").click()
+    expect(page.get_by_text("changed")).to_be_visible()
+    assert state(page)["sort"] == ["-name"]
+    panel(page, "views")
+    assert violations(page) == []
+    page.get_by_role("button", name="Update").click()
+    page.get_by_role("dialog").get_by_role("button", name="Update").click()
+    page.wait_for_url(re.compile(r"\?view=[0-9a-f-]+$"))
+    assert names(page)[0] == "run 00002"
+
+    panel(page, "views")
+    page.get_by_role("button", name="Make it the default").click()
+    page.wait_for_load_state("networkidle")
+    page = open_runs()
+    assert names(page)[0] == "run 00002"
+    assert SavedView.objects.get().is_default
+    panel(page, "views")
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.wait_for_url(re.compile(r"/vision/$"))
+    assert not SavedView.objects.exists()
+
+
+def test_many_runs_are_tagged_and_it_can_be_undone(open_runs, project):
+    add_runs(project, 5)
+    page = open_runs()
+    mark(page, "run 00001").click()
+    mark(page, "run 00003").click(modifiers=["Shift"])
+
+    tags = panel(page, "tags")
+    tags.get_by_label("Tag").fill("nightly")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Tagged 3 runs “nightly”")).to_be_visible()
+    expect(page.locator(".runs-grid .chip", has_text="nightly")).to_have_count(3)
+    page.get_by_role("button", name="Undo").click()
+
+    expect(page.locator(".runs-grid .chip", has_text="nightly")).to_have_count(0)
+    assert not Attribute.objects.filter(path="tags").exclude(items=[]).exists()
+
+
+def test_many_runs_go_to_the_trash_and_come_back(open_runs, project):
+    add_runs(project, 5)
+    page = open_runs()
+    for name in ("run 00001", "run 00002"):
+        mark(page, name).click()
+
+    page.locator("[data-part=trash]").click()
+    expect(page.get_by_text("Moved 2 runs to the trash")).to_be_visible()
+    expect(page.get_by_text("3 runs", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+
+    expect(page.get_by_text("5 runs", exact=True)).to_be_visible()
+    expect(page.get_by_text("2 selected")).to_be_visible()
+
+
+def test_a_run_keeps_its_colour_when_others_leave(open_runs, project):
+    runs = {run.name: run for run in add_runs(project, 4)}
+    page = open_runs()
+    for name in ("run 00000", "run 00001", "run 00002"):
+        mark(page, name).click()
+    mark(page, "run 00000").click()
+    page.locator(".runs-grid__eye:visible").last.click()
+
+    expect(page.locator(".runs-grid__row--unseen")).to_have_count(1)
+    kept = ",".join(str(runs[name].id) for name in ("run 00001", "run 00002"))
+    expect(page.locator("[data-part=compare]")).to_have_attribute(
+        "href", f"/w/ada-workspace/vision/compare?runs={kept}&colours=1.2&hidden=2"
+    )
+    page.reload(wait_until="networkidle")
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    swatch = mark(page, "run 00002").get_attribute("style")
+    assert "--run-2" in swatch
+
+
+def test_rows_have_three_heights_and_the_place_is_kept(open_runs, project):
+    add_runs(project, 200)
+    page = open_runs()
+    page.locator(".runs-grid").evaluate("grid => { grid.scrollTop = 28 * 100 }")
+    expect(page.get_by_role("link", name="run 00100")).to_be_visible()
+
+    page.get_by_role("button", name="Small").click()
+
+    expect(page.get_by_role("link", name="run 00100")).to_be_visible()
+    row = page.locator(".runs-grid__row[data-position='105']")
+    assert row.bounding_box()["height"] == 22
+    assert state(page)["rows"] == ["22"]
+
+
+def test_conditions_write_the_query(open_runs, project):
+    for name, loss in [("a", 0.1), ("b", 0.9)]:
+        add(project, name, test__loss=loss)
+    page = open_runs()
+
+    form = panel(page, "query-form")
+    form.get_by_label("Attribute of condition 1").fill("test/loss")
+    form.get_by_label("Value of condition 1").fill("0.5")
+    expect(page.get_by_label("Query", exact=True)).to_have_value("test/loss < 0.5")
+    expect(page.get_by_text("1 of 2 runs")).to_be_visible()
+    form.get_by_role("button", name="Add a condition").click()
+    form.get_by_label("Attribute of condition 2").fill("two words")
+    form.get_by_label("Operator of condition 2").select_option("not exists")
+    expect(page.get_by_label("Query", exact=True)).to_have_value(
+        'test/loss < 0.5 and not exists "two words"'
+    )
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+
+    page.get_by_label("Query", exact=True).fill("test/loss < 1 or state = failed")
+    panel(page, "query-form")
+    expect(page.get_by_text("says more than rows can")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "train/loss < 0.3",
+        "min(train/loss) >= -1e-4 and params/optimizer = adam",
+        '"two words" = "1"',
+        'tags contains "a b" and note ~ "x \\" y"',
+        "not exists params/lr and train/loss is nan",
+        'exists "state" and started > -7d and duration > 2h',
+        "state != failed",
+        'x = "true" and y = true and z = "2026-01-31" and w > 2026-01-31',
+    ],
+)
+def test_a_query_is_the_same_after_it_was_rows(visit, query):
+    page = visit("/sign-in")
+
+    again = page.evaluate(
+        """async (query) => {
+          const { rowsOf, textOf } = await import("/static/web/js/models/query_rows.js")
+          return textOf(rowsOf(query))
+        }""",
+        query,
+    )
+
+    assert again == query
+
+
+@pytest.mark.parametrize(
+    "query", ["a < 1 or b < 2", "(a < 1)", "not a < 1", "a <", "a < 1 and", '"a', "a b"]
+)
+def test_what_rows_cannot_say_is_left_to_the_field(visit, query):
+    page = visit("/sign-in")
+
+    rows = page.evaluate(
+        """async (query) => {
+          const { rowsOf } = await import("/static/web/js/models/query_rows.js")
+          return rowsOf(query)
+        }""",
+        query,
+    )
+
+    assert rows is None
+
+
+def test_the_language_s_own_words_are_completed(open_runs, project):
+    make_run(project)
+    page = open_runs()
+    field = page.get_by_label("Query", exact=True)
+    options = page.get_by_role("listbox", name="Paths").get_by_role("option")
+
+    field.press_sequentially("dur")
+    expect(options).to_have_text(["duration"])
+    field.fill("")
+    field.press_sequentially("state = f")
+    expect(options).to_have_text(["finished", "failed"])
+
+
+def test_a_phone_has_room_for_the_panels(open_runs, project):
+    add_runs(project, 20)
+    page = open_runs()
+    page.set_viewport_size(PHONE)
+
+    for name in ("columns", "groups", "views", "query-form"):
+        shown = panel(page, name)
+        expect(shown).to_be_visible()
+        box = shown.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= PHONE["width"]
+        page.keyboard.press("Escape")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]

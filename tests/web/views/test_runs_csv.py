@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import csv
+import io
+import math
+from http import HTTPStatus
+
+import pytest
+
+from tests.builders import make_project, make_run, write_tags, write_values
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+DANGEROUS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"]
+
+
+@pytest.fixture
+def project(member):
+    return make_project(member)
+
+
+@pytest.fixture
+def download(member, client_of, project):
+    def read(**query) -> list[list[str]]:
+        address = f"/w/{project.workspace.slug}/{project.slug}/runs.csv"
+        answer = client_of(member).get(address, query)
+        assert answer.status_code == HTTPStatus.OK
+        text = b"".join(answer.streaming_content).decode()
+        return list(csv.reader(io.StringIO(text, newline="")))
+
+    return read
+
+
+def test_holds_the_columns_runs_and_order_that_are_shown(download, project):
+    runs = {}
+    for name, loss in [("a", 0.25), ("b", 0.5), ("c", 2.0)]:
+        runs[name] = make_run(project, name)
+        write_values(runs[name], {"loss": loss})
+
+    head, *rows = download(
+        sort="-path:loss", query="loss < 1", column=["path:loss", "state"]
+    )
+
+    assert head == ["name", "loss", "state", "id"]
+    assert rows == [
+        ["b", "0.5", "running", str(runs["b"].id)],
+        ["a", "0.25", "running", str(runs["a"].id)],
+    ]
+
+
+def test_has_the_usual_columns_where_none_are_chosen(download, project):
+    write_tags(make_run(project, "a"), "x", "y")
+
+    head, row = download()
+
+    assert head[:4] == ["name", "state", "started", "duration (s)"]
+    assert row[head.index("tags")] == "x, y"
+    assert row[head.index("stages")] == "train: running"
+
+
+@pytest.mark.parametrize("text", DANGEROUS, ids=repr)
+def test_no_text_is_a_formula(download, project, text):
+    run = make_run(project, f"={text}")
+    write_values(run, {"note": text, f"@{text.strip()}": text})
+    write_tags(run, text)
+
+    head, row = download(column=["path:note", "tags", f"path:@{text.strip()}"])
+
+    assert row[1:4] == [f"'{text}"] * 3
+    assert row[0].startswith("'=")
+    assert head[3].startswith("'@")
+
+
+def test_a_negative_number_stays_a_number(download, project):
+    write_values(make_run(project), {"x": -1.5, "nan": math.nan, "yes": True})
+
+    _, row = download(column=["path:x", "path:nan", "path:yes", "path:absent"])
+
+    assert row[1:5] == ["-1.5", "nan", "true", ""]
+
+
+def test_is_longer_than_what_is_read_at_once(download, project, monkeypatch):
+    monkeypatch.setattr("web.views.runs_csv.ROWS_AT_ONCE", 2)
+    for number in range(5):
+        make_run(project, f"r{number}")
+
+    _, *rows = download(sort="name", column="state")
+
+    assert [row[0] for row in rows] == [f"r{number}" for number in range(5)]
+
+
+def test_a_mistake_in_the_query_is_refused(member, client_of, project):
+    address = f"/w/{project.workspace.slug}/{project.slug}/runs.csv"
+
+    answer = client_of(member).get(address, {"query": "a <"})
+
+    assert answer.status_code == HTTPStatus.BAD_REQUEST

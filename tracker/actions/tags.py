@@ -1,0 +1,92 @@
+"""Adds tags to runs, and takes them off, many runs at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from tracker.errors import InvalidInput
+from tracker.models import Attribute, Kind, Project, Run
+from tracker.queries.run_columns import each_of
+from tracker.queries.run_filter import TAGS_PATH
+
+RUNS_AT_ONCE = 1_000
+LONGEST_TAG = 1_024
+# As many as an agent may give one run.
+MOST_TAGS = 1_000
+
+
+def change_tags(
+    project: Project,
+    run_ids: Sequence[UUID],
+    *,
+    add: Sequence[str] = (),
+    remove: Sequence[str] = (),
+) -> list[UUID]:
+    """Change the tags of runs; return those that changed, so that it can be undone.
+
+    A run that holds something other than a set of texts under that path stays as it is.
+    """
+    if len(run_ids) > RUNS_AT_ONCE:
+        raise InvalidInput("runs", f"must be at most {RUNS_AT_ONCE:,} runs")
+    new, gone = _checked(add), _checked(remove)
+    if not new and not gone:
+        raise InvalidInput("tag", "must be given, to add or to remove")
+    with transaction.atomic():
+        runs = Run.objects.not_in_trash().filter(project=project, id__in=run_ids)
+        ids = list(runs.order_by("id").values_list("id", flat=True))
+        if new:
+            _register(project, ids)
+        changed = []
+        for row in _locked(ids):
+            tags = sorted((set(row.items or ()) | new) - gone)
+            if tags == row.items:
+                continue
+            if len(tags) > MOST_TAGS:
+                raise InvalidInput("tag", f"is one too many; a run has {MOST_TAGS:,}")
+            _own(row.run_id).update(items=tags, updated_at=timezone.now())
+            changed.append(row.run_id)
+    return changed
+
+
+def _checked(tags: Sequence[str]) -> set[str]:
+    found = {tag.strip() for tag in tags} - {""}
+    for tag in found:
+        has_surrogate = any("\ud800" <= character <= "\udfff" for character in tag)
+        if len(tag) > LONGEST_TAG or "\0" in tag or has_surrogate:
+            raise InvalidInput("tag", f"must be text of 1 to {LONGEST_TAG} characters")
+    return found
+
+
+def _register(project: Project, run_ids: Sequence[UUID]) -> None:
+    """Give each run a set of tags; one that has something there keeps it."""
+    Attribute.objects.bulk_create(
+        [
+            Attribute(
+                run_id=run_id,
+                project=project,
+                path=TAGS_PATH,
+                kind=Kind.STRING_SET,
+                items=[],
+            )
+            for run_id in run_ids
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _locked(run_ids: Sequence[UUID]) -> list[Attribute]:
+    # In the order of their runs, and locked as by a batch that changes tags.
+    rows = Attribute.objects.select_for_update(no_key=True).filter(
+        run_id__in=each_of(run_ids), path=TAGS_PATH, kind=Kind.STRING_SET
+    )
+    return list(rows.order_by("run_id"))
+
+
+def _own(run_id: UUID) -> QuerySet[Attribute]:
+    # By its run, which says in which partition of the table it is.
+    return Attribute.objects.filter(run_id=run_id, path=TAGS_PATH)

@@ -1,0 +1,14 @@
+"""The views of a project's runs table that somebody can open."""
+
+from __future__ import annotations
+
+from tracker.actor import Actor
+from tracker.models import Project, SavedView
+
+
+def saved_views(project: Project, actor: Actor) -> list[SavedView]:
+    """Return one's own views and the shared ones, by name."""
+    views = SavedView.objects.readable_by(actor).filter(project=project)
+    # Sorted here, as the databases sort text differently.
+    found = views.select_related("owner")
+    return sorted(found, key=lambda view: (view.name.casefold(), str(view.id)))

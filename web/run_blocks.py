@@ -1,0 +1,152 @@
+"""What the browser gets of a runs table: blocks of rows, and groups, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import QueryDict
+from django.urls import reverse
+
+from tracker.queries.column_keys import (
+    OF_RUN,
+    PATH_MARK,
+    USUAL,
+    of_attribute,
+    paths_of,
+    with_gpu_time,
+)
+from tracker.queries.namespaces import PARAMS
+from tracker.queries.run_filter import InvalidQuery
+from tracker.queries.run_groups import MOST_COLUMNS, RunGroup, run_groups
+from tracker.queries.runs import RunRow, changed_params, metric_paths, runs_page
+from web.run_cells import json_cell, json_value, milliseconds
+from web.table_state import TableState, read_table
+
+BLOCK = 100
+
+# Whatever JSON can hold.
+Json = dict[str, Any]
+
+
+def asked_block(project_id: int, query: QueryDict, *, offset: int) -> Json:
+    """Return the rows asked for, or the mistake in the query and no rows.
+
+    A query that is being typed is full of mistakes, and none of them is an error.
+    """
+    try:
+        return _block(project_id, read_table(query), offset=offset, limit=BLOCK)
+    except InvalidQuery as error:
+        bare = _without_filter(query)
+        nothing = _block(project_id, read_table(bare), offset=0, limit=0)
+        return {**nothing, "matching": 0, "mistake": _mistake(error)}
+
+
+def asked_groups(project_id: int, query: QueryDict) -> Json:
+    """Return the groups asked for; with a mistake in the query there are none."""
+    try:
+        state = read_table(query)
+    except InvalidQuery as error:
+        return {"matching": 0, "groups": [], "mistake": _mistake(error)}
+    keys = [key for key in shown_columns(project_id, state) if of_attribute(key)]
+    found = run_groups(project_id, wanted=state.wanted, keys=state.groups, columns=keys)
+    return {
+        "matching": found.matching,
+        "is_cut": found.is_cut,
+        "keys": list(state.groups),
+        "columns": keys[:MOST_COLUMNS],
+        "groups": [_group(group) for group in found.groups],
+    }
+
+
+def shown_columns(project_id: int, state: TableState) -> Sequence[str]:
+    """Return the keys of the columns, those that the runs suggest if none are chosen."""
+    if state.columns:
+        return state.columns
+    found = [*metric_paths(project_id), *changed_params(project_id)]
+    return [*USUAL, *(PATH_MARK + path for path in found)]
+
+
+def _block(project_id: int, state: TableState, *, offset: int, limit: int) -> Json:
+    keys = shown_columns(project_id, state)
+    paths = paths_of(keys)
+    page = runs_page(
+        project_id,
+        wanted=state.wanted,
+        order=state.order,
+        paths=paths,
+        offset=offset,
+        limit=limit,
+        gpu_time=with_gpu_time(keys),
+    )
+    places = value_places(keys, paths)
+    return {
+        "offset": offset,
+        "total": page.total,
+        "matching": page.matching,
+        "columns": [{"key": key, "kind": kind_of(key)} for key in keys],
+        "rows": [_row(row, keys, places) for row in page.rows],
+    }
+
+
+def value_places(keys: Sequence[str], paths: Sequence[str]) -> list[int | None]:
+    """Return for each column where its attribute stands among a row's values."""
+    by_path = {path: place for place, path in enumerate(paths)}
+    columns = map(of_attribute, keys)
+    return [by_path[column.path] if column else None for column in columns]
+
+
+def kind_of(key: str) -> str:
+    if key in OF_RUN:
+        return "run"
+    column = of_attribute(key)
+    is_param = column is not None and column.path.startswith(PARAMS)
+    return "param" if is_param else "metric"
+
+
+def _row(row: RunRow, keys: Sequence[str], places: Sequence[int | None]) -> Json:
+    """Present a run as JSON; lists rather than maps, so that no path is a key."""
+    return {
+        "id": str(row.id),
+        "url": reverse("run", args=[row.id]),
+        "name": row.name,
+        "state": row.state,
+        "started": milliseconds(row.started_at),
+        "ended": milliseconds(row.ended_at),
+        "values": [
+            json_cell(row, key, place) for key, place in zip(keys, places, strict=True)
+        ],
+    }
+
+
+def _group(group: RunGroup) -> Json:
+    return {
+        "values": [json_value(value) for value in group.values],
+        "count": group.count,
+        "query": group.query,
+        "numbers": [
+            [
+                numbers.count,
+                *map(
+                    json_value,
+                    (numbers.mean, numbers.lowest, numbers.highest, numbers.best),
+                ),
+            ]
+            for numbers in group.numbers
+        ],
+    }
+
+
+def _without_filter(query: QueryDict) -> QueryDict:
+    bare = query.copy()
+    for name in ("query", "within"):
+        bare.pop(name, None)
+    return bare
+
+
+def _mistake(error: InvalidQuery) -> Json:
+    return {
+        "message": error.reason,
+        "position": error.position,
+        "length": error.length,
+    }

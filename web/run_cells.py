@@ -1,0 +1,123 @@
+"""What a cell of the runs table holds: as JSON for the page, as text for a CSV."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from tracker.queries.attributes import AttributeRow, Value
+from tracker.queries.column_keys import of_attribute
+from tracker.queries.runs import RunRow
+from web.templatetags.format import LARGEST_EXACT, number
+
+# A spreadsheet would take a text that begins with one of these for a formula.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+NUMBERS_OF_SUMMARY: dict[str, Callable[[AttributeRow], float | int | None]] = {
+    "min": lambda row: row.minimum,
+    "max": lambda row: row.maximum,
+    "mean": lambda row: row.mean,
+    "count": lambda row: row.count or None,
+    "first_step": lambda row: row.first_step,
+    "last_step": lambda row: row.last_step,
+}
+
+
+# Any: whatever JSON can hold.
+def json_cell(row: RunRow, key: str, place: int | None) -> Any:
+    """Return what the page shows; null where the run has nothing there.
+
+    `place` is where the column's attribute stands among the row's values.
+    """
+    if key == "finding":
+        finding = row.main_finding
+        return finding and {"severity": finding.severity, "title": finding.title}
+    return json_value(cell_value(row, key, place))
+
+
+# Any: likewise.
+def json_value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return {"time": milliseconds(value)}
+    # JSON has no word for NaN, and a browser's numbers skip large integers.
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"special": number(value)}
+    if isinstance(value, int) and abs(value) > LARGEST_EXACT:
+        return {"special": number(value)}
+    return value
+
+
+def csv_cell(row: RunRow, key: str, place: int | None) -> str:
+    """Return the text of a cell that no spreadsheet takes for a formula."""
+    value = cell_value(row, key, place)
+    if value is None:
+        return ""
+    # A number below 0 begins like a formula, and is none.
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return safe_text(_text(value))
+
+
+# Any: of many types, as the columns.
+def _text(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case datetime():
+            return value.astimezone(UTC).isoformat()
+        case list():
+            return ", ".join(map(_text, value))
+        case (name, state):
+            return f"{name}: {state}"
+    return str(value)
+
+
+def safe_text(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+# Any: of many types, as the columns.
+def cell_value(row: RunRow, key: str, place: int | None) -> Any:
+    if key in OF_RUN:
+        return OF_RUN[key](row)
+    column = of_attribute(key)
+    attribute = None if place is None else row.values[place]
+    if column is None or attribute is None:
+        return None
+    return _of_summary(attribute, column.summary)
+
+
+def milliseconds(moment: datetime | None) -> int | None:
+    return None if moment is None else round(moment.timestamp() * 1_000)
+
+
+def _of_summary(row: AttributeRow, summary: str) -> Value | None:
+    if summary == "last":
+        return row.value
+    return NUMBERS_OF_SUMMARY[summary](row)
+
+
+def _seconds(row: RunRow) -> float | None:
+    """Return how long a run took; of one that runs the page counts by itself."""
+    if row.started_at is None or row.ended_at is None:
+        return None
+    return (row.ended_at - row.started_at).total_seconds()
+
+
+OF_RUN: dict[str, Callable[[RunRow], Any]] = {
+    "state": lambda row: row.state,
+    "created": lambda row: row.created_at,
+    "started": lambda row: row.started_at,
+    "ended": lambda row: row.ended_at,
+    "duration": _seconds,
+    "stages": lambda row: row.stages,
+    "tags": lambda row: row.tags,
+    "finding": lambda row: row.main_finding and row.main_finding.title,
+    "gpu": lambda row: row.gpu_percent,
+    "cpu": lambda row: row.cpu_percent,
+    "gpu_idle": lambda row: row.gpu_time.idle_percent,
+    "gpu_hours": lambda row: row.gpu_time.hours,
+    "energy": lambda row: row.gpu_time.energy_joules,
+    "made_by": lambda row: row.made_by or None,
+}

@@ -1,0 +1,70 @@
+// What is done to all runs that are picked: tags, and the trash; each can be undone.
+import { number } from "./format.js"
+import { Refused, post } from "./post.js"
+import { toast } from "./toast.js"
+
+export class BulkActions {
+  constructor(element, { addresses, ids, onDone }) {
+    this.addresses = addresses
+    this.ids = ids
+    this.onDone = onDone
+    const tags = element.querySelector("[data-part=tags]")
+    if (!tags) return
+    this.field = tags.querySelector("input")
+    tags.addEventListener("toggle", () => tags.open && this.field.focus())
+    this.field.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return
+      event.preventDefault()
+      this.tag("add", tags)
+    })
+    for (const what of ["add", "remove"]) {
+      tags.querySelector(`[data-part=tag-${what}]`).addEventListener("click", () => this.tag(what, tags))
+    }
+    element.querySelector("[data-part=trash]").addEventListener("click", () => this.trash())
+  }
+
+  async tag(what, panel) {
+    const tag = this.field.value.trim()
+    if (!tag) return this.field.focus()
+    const done = await this.#send(this.addresses.tag, { runs: this.ids().join(","), [what]: tag })
+    if (!done) return
+    this.field.value = ""
+    panel.open = false
+    const back = what === "add" ? "remove" : "add"
+    this.#say(done, what === "add" ? `Tagged ${runs(done)} “${tag}”` : `Took “${tag}” off ${runs(done)}`, {
+      address: this.addresses.tag,
+      fields: { [back]: tag },
+    })
+  }
+
+  async trash() {
+    const asked = this.ids()
+    const done = await this.#send(this.addresses.trash, { runs: asked.join(",") })
+    if (!done) return
+    const kept = asked.length - done.length
+    const pinned = kept ? `; ${runs({ length: kept })} stayed, pinned or gone` : ""
+    this.#say(done, `Moved ${runs(done)} to the trash${pinned}`, { address: this.addresses.restore, fields: {} }, done)
+  }
+
+  #say(done, text, { address, fields }, gone = []) {
+    this.onDone(gone)
+    const undo = async () => {
+      if (await this.#send(address, { ...fields, runs: done.join(",") })) this.onDone([], gone)
+    }
+    toast(text, { onUndo: done.length ? undo : null })
+  }
+
+  async #send(address, fields) {
+    try {
+      return (await post(address, fields)).changed
+    } catch (error) {
+      if (!(error instanceof Refused) && !(error instanceof TypeError)) throw error
+      toast(error instanceof Refused ? error.message : "The server does not answer; nothing changed.", { isError: true })
+      return null
+    }
+  }
+}
+
+function runs({ length }) {
+  return length === 1 ? "1 run" : `${number(length)} runs`
+}

@@ -1,0 +1,79 @@
+// What can be done with one column, as a menu below its head.
+import { canGroup, icon } from "./run_columns.js"
+
+export class ColumnMenu {
+  constructor(element, { onChoose }) {
+    this.element = element
+    this.onChoose = onChoose
+    element.addEventListener("click", (event) => this.#choose(event.target.closest("button")))
+    element.addEventListener("keydown", (event) => this.#press(event))
+    // Of its own accord it would close as soon as the right button is let go.
+    document.addEventListener("pointerdown", (event) => element.contains(event.target) || this.#close())
+  }
+
+  // `back` gets the focus again.
+  open(head, column, back) {
+    this.key = column.key
+    this.back = back
+    this.element.replaceChildren(...itemsOf(column).map(item))
+    this.element.showPopover()
+    const { left, bottom } = head.getBoundingClientRect()
+    const widest = document.documentElement.clientWidth - this.element.offsetWidth - 8
+    this.element.style.left = `${Math.max(8, Math.min(left, widest))}px`
+    this.element.style.top = `${bottom + 2}px`
+    this.element.querySelector("button").focus()
+  }
+
+  #choose(button) {
+    if (!button) return
+    this.#close()
+    this.onChoose(button.dataset.what, this.key)
+  }
+
+  #press(event) {
+    const buttons = [...this.element.querySelectorAll("button")]
+    const now = buttons.indexOf(document.activeElement)
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const ends = { Home: 0, End: buttons.length - 1 }
+    if (step) buttons[(now + step + buttons.length) % buttons.length].focus()
+    else if (Object.hasOwn(ends, event.key)) buttons[ends[event.key]].focus()
+    else if (event.key === "Tab" || event.key === "Escape") this.#close()
+    else return
+    event.preventDefault()
+  }
+
+  #close() {
+    if (!this.element.matches(":popover-open")) return
+    const hadFocus = this.element.contains(document.activeElement)
+    this.element.hidePopover()
+    if (hadFocus) this.back.focus({ preventScroll: true })
+  }
+}
+
+function itemsOf({ key, isPinned }) {
+  return [
+    { what: "ascending", label: "Sort ascending", sign: "arrow-up" },
+    { what: "descending", label: "Sort descending", sign: "arrow-down" },
+    { what: "then", label: "Then by this", sign: "plus", keys: "Shift Enter" },
+    { what: "pin", label: isPinned ? "Unpin" : "Pin to the left", sign: "pin", keys: "p" },
+    { what: "left", label: "Move left", sign: "chevron-right", keys: "Alt ←" },
+    { what: "right", label: "Move right", sign: "chevron-right", keys: "Alt →" },
+    ...(canGroup(key) ? [{ what: "group", label: "Group by this", sign: "list-tree", keys: "g" }] : []),
+    { what: "remove", label: "Remove the column", sign: "x", keys: "Delete" },
+  ]
+}
+
+function item({ what, label, sign, keys }) {
+  const button = document.createElement("button")
+  button.type = "button"
+  button.role = "menuitem"
+  button.className = "menu__item"
+  button.dataset.what = what
+  button.tabIndex = -1
+  const text = document.createElement("span")
+  text.textContent = label
+  const hint = document.createElement("kbd")
+  hint.textContent = keys ?? ""
+  button.append(icon(sign), text, hint)
+  return button
+}

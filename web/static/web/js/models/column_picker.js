@@ -1,0 +1,104 @@
+// Chooses the columns of the runs table: adds what is searched for, orders, pins, removes.
+import { PathOptions } from "./path_options.js"
+import { icon, labelOf } from "./run_columns.js"
+
+export class ColumnPicker {
+  // `columns` says what is shown now: { keys, pinned }.
+  constructor(element, { address, columns, onColumn, onReset }) {
+    this.element = element
+    this.columns = columns
+    this.onColumn = onColumn
+    this.summary = element.querySelector("[data-part=column-summary]")
+    this.list = element.querySelector("[data-part=column-list]")
+    this.options = new PathOptions(
+      element.querySelector("[data-part=column-search]"),
+      element.querySelector("[data-part=column-options]"),
+      {
+        address,
+        labelOf,
+        keysOf: (ofRun, found) => this.#keys(ofRun, found),
+        isTaken: (key) => this.columns().keys.includes(key),
+        onTake: (key) => this.#toggle(key),
+      },
+    )
+    this.summary.addEventListener("change", () => this.options.draw())
+    this.list.addEventListener("click", (event) => this.#press(event))
+    element.querySelector("[data-part=column-reset]").addEventListener("click", onReset)
+    element.addEventListener("toggle", () => {
+      if (!element.open) return
+      this.draw()
+      this.options.input.focus()
+      this.options.ask()
+    })
+  }
+
+  draw() {
+    if (!this.element.open) return
+    const { keys, pinned } = this.columns()
+    this.list.replaceChildren(...keys.map((key, place) => this.#item(key, place < pinned, place, keys.length)))
+    this.options.mark()
+    const again = this.focused && this.#button(this.focused.key, this.focused.what)
+    if (again) again.focus()
+    this.focused = null
+  }
+
+  #keys(ofRun, found) {
+    const summary = this.summary.value
+    const paths = found.map(([path, kind]) => {
+      const isSeries = kind === "float_series"
+      return `${isSeries && summary !== "last" ? summary : "path"}:${path}`
+    })
+    return [...paths, ...ofRun]
+  }
+
+  #toggle(key) {
+    this.onColumn(this.columns().keys.includes(key) ? "remove" : "add", key)
+  }
+
+  #item(key, isPinned, place, count) {
+    const item = document.createElement("li")
+    const label = document.createElement("span")
+    label.className = "clip picker__name"
+    label.textContent = labelOf(key)
+    label.title = labelOf(key)
+    item.append(
+      label,
+      action("arrow-up", "up", key, `Move ${labelOf(key)} to the left`, place === 0),
+      action("arrow-down", "down", key, `Move ${labelOf(key)} to the right`, place === count - 1),
+      action("pin", "pin", key, `${isPinned ? "Unpin" : "Pin"} ${labelOf(key)}`, false, isPinned),
+      action("x", "remove", key, `Remove ${labelOf(key)}`),
+    )
+    return item
+  }
+
+  #press(event) {
+    const button = event.target.closest("button")
+    if (!button) return
+    const { key, what } = button.dataset
+    this.focused = { key, what }
+    const step = { up: -1, down: 1 }[what]
+    if (step) this.onColumn("step", key, step)
+    else this.onColumn(what, key)
+  }
+
+  #button(key, what) {
+    return [...this.list.querySelectorAll("button")].find(
+      (button) => button.dataset.key === key && button.dataset.what === what && !button.disabled,
+    )
+  }
+}
+
+
+function action(sign, what, key, label, isDisabled = false, isPressed = null) {
+  const button = document.createElement("button")
+  button.type = "button"
+  button.className = "button button--quiet button--icon"
+  button.dataset.what = what
+  button.dataset.key = key
+  button.title = label
+  button.setAttribute("aria-label", label)
+  button.disabled = isDisabled
+  if (isPressed !== null) button.setAttribute("aria-pressed", String(isPressed))
+  button.append(icon(sign))
+  return button
+}

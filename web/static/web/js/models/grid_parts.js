@@ -1,0 +1,67 @@
+// The elements that a table of runs is made of, and what stands in the rows of groups.
+import { number } from "./format.js"
+import { fillText, icon, labelOf, texts } from "./run_columns.js"
+
+export function groupLabel(group, keys, isOpen) {
+  const parts = group.values.map((value, place) => {
+    const part = made("span", "runs-grid__value")
+    const name = made("span", "muted")
+    name.textContent = `${labelOf(keys[place]).split("/").at(-1)} `
+    part.append(name, value === null ? "nothing" : texts(value)[0])
+    return part
+  })
+  const count = made("span", "runs-grid__count")
+  count.textContent = number(group.count)
+  return [icon(isOpen ? "chevron-down" : "chevron-right"), ...parts, count]
+}
+
+export function fillNumbers(cell, numbers, shown) {
+  if (!numbers?.count) return fillText(cell, "")
+  const title = ["mean", "lowest", "highest", "best"]
+    .filter((name) => numbers[name] !== null)
+    .map((name) => `${name} ${texts(numbers[name])[0]}`)
+  const value = numbers[shown]
+  fillText(cell, value === null ? "" : texts(value)[0], `${title.join(", ")}; of ${number(numbers.count)}`)
+}
+
+export function headCell(key, column, i) {
+  const cell = made("div", cellClass(i === 0 ? "runs-grid__name" : "runs-grid__cell", column), "columnheader")
+  if (column.isPinned) cell.style.setProperty("--left", `${column.left}px`)
+  cell.dataset.key = key
+  cell.title = column.hint ?? column.label
+  cell.setAttribute("aria-colindex", i + 1)
+  const label = made("span", "runs-grid__label")
+  const cut = column.label.lastIndexOf("/") + 1
+  const space = made("span", "runs-grid__namespace")
+  space.textContent = column.label.slice(0, cut)
+  const last = made("span", "runs-grid__last")
+  last.textContent = column.label.slice(cut)
+  label.append(space, last)
+  if (column.note) {
+    const note = made("span", "runs-grid__note")
+    note.textContent = column.note
+    label.append(note)
+  }
+  cell.append(label, made("span", "runs-grid__arrow"))
+  if (i > 0) cell.append(menuSign(), made("span", "runs-grid__grip"))
+  return cell
+}
+
+function menuSign() {
+  const sign = made("span", "runs-grid__more")
+  sign.append(icon("chevron-down"))
+  return sign
+}
+
+export function cellClass(name, column) {
+  const kinds = { numeric: column.isNumeric, group: column.startsGroup, pinned: column.isPinned }
+  const marks = Object.keys(kinds).filter((kind) => kinds[kind])
+  return [name, ...marks.map((kind) => `${name}--${kind}`)].join(" ")
+}
+
+export function made(tag, className, role) {
+  const element = document.createElement(tag)
+  element.className = className
+  if (role) element.setAttribute("role", role)
+  return element
+}

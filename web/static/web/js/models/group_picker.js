@@ -1,0 +1,72 @@
+// Chooses by what the runs of a table are put together.
+import { PathOptions } from "./path_options.js"
+import { icon, labelOf } from "./run_columns.js"
+
+const MOST_KEYS = 4
+// Of one value that many runs may share.
+const KINDS = new Set(["string", "integer", "float", "boolean", "float_series"])
+
+export class GroupPicker {
+  constructor(element, { address, keys, onChange }) {
+    this.element = element
+    this.keys = keys
+    this.onChange = onChange
+    this.list = element.querySelector("[data-part=group-list]")
+    this.options = new PathOptions(
+      element.querySelector("[data-part=group-search]"),
+      element.querySelector("[data-part=group-options]"),
+      {
+        address,
+        labelOf,
+        keysOf: (ofRun, found) => offered(ofRun, found),
+        isTaken: (key) => this.keys().includes(key),
+        onTake: (key) => this.#toggle(key),
+      },
+    )
+    this.list.addEventListener("click", (event) => {
+      const button = event.target.closest("button")
+      if (button) this.#toggle(button.dataset.key)
+    })
+    element.addEventListener("toggle", () => {
+      if (!element.open) return
+      this.draw()
+      this.options.input.focus()
+      this.options.ask()
+    })
+  }
+
+  draw() {
+    this.list.replaceChildren(...this.keys().map(chosen))
+    this.options.mark()
+  }
+
+  #toggle(key) {
+    const keys = this.keys()
+    if (keys.includes(key)) this.onChange(keys.filter((other) => other !== key))
+    else this.onChange([...keys, key].slice(-MOST_KEYS))
+  }
+}
+
+// What runs are told apart by, before what they measured.
+function offered(ofRun, found) {
+  const fitting = found.filter(([, kind]) => KINDS.has(kind))
+  const paths = fitting.map(([path]) => `path:${path}`)
+  const params = paths.filter((key) => key.startsWith("path:params/"))
+  const state = ofRun.filter((key) => key === "state")
+  return [...state, ...params, ...paths.filter((key) => !params.includes(key))]
+}
+
+function chosen(key) {
+  const item = document.createElement("li")
+  const label = document.createElement("span")
+  label.className = "clip picker__name"
+  label.textContent = labelOf(key)
+  const button = document.createElement("button")
+  button.type = "button"
+  button.className = "button button--quiet button--icon"
+  button.dataset.key = key
+  button.setAttribute("aria-label", `Do not group by ${labelOf(key)}`)
+  button.append(icon("x"))
+  item.append(label, button)
+  return item
+}

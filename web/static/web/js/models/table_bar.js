@@ -1,0 +1,84 @@
+// What stands above the runs table: counts, links, and which of its parts are of use now.
+import { number } from "./format.js"
+import { showMistake } from "./query_mistake.js"
+
+const COMPARED_AT_MOST = 20
+
+export class TableBar {
+  constructor(element) {
+    this.element = element
+    this.addresses = element.dataset
+    this.query = element.querySelector("[name=query]")
+  }
+
+  // `groups` is null while there are none.
+  draw({ blocks, groups, state, isFiltered, selection }) {
+    const rows = groups ?? blocks
+    this.part("count").textContent = counted(blocks, groups, isFiltered)
+    this.part("clear").hidden = !isFiltered
+    this.part("none").hidden = rows.matching > 0 || blocks.isUnread
+    this.part("unread").hidden = !blocks.isUnread
+    this.part("grid").hidden = rows.matching === 0
+    this.element.classList.toggle("runs--grouped", Boolean(groups))
+    this.part("show").value = state.shownOfGroups
+    this.part("csv").href = `${this.addresses.csvUrl}?${state.question}`
+    for (const button of this.part("heights").children) {
+      button.setAttribute("aria-pressed", String(Number(button.value) === state.rowHeight))
+    }
+    showMistake(this.query, this.part("mistake"), blocks.mistake)
+    this.#drawSelection(selection)
+    this.#drawView(state)
+  }
+
+  #drawSelection(selection) {
+    const { ids } = selection
+    this.part("selected").textContent = ids.length ? `${number(ids.length)} selected` : ""
+    this.part("picked").hidden = ids.length === 0
+    const isComparable = ids.length > 1 && ids.length <= COMPARED_AT_MOST
+    link(this.part("compare"), isComparable && `${this.addresses.compareUrl}?${plain(selection.address)}`)
+    link(this.part("ladder"), isComparable && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`)
+  }
+
+  #drawView(state) {
+    for (const input of this.element.querySelectorAll("[data-part=view-state]")) input.value = state.text
+    for (const name of ["view-differs", "view-update"]) {
+      const part = this.part(name)
+      if (part) part.hidden = !state.differs
+    }
+  }
+
+  part(name) {
+    return this.element.querySelector(`[data-part="${name}"]`)
+  }
+}
+
+function counted(blocks, groups, isFiltered) {
+  const { total, matching, isUnread } = blocks
+  const found = isFiltered && !isUnread ? `${number(matching)} of ${runs(total)}` : runs(total)
+  const isAway = (groups ?? blocks).isAway
+  const said = groups ? `${groupCount(groups)} of ${found}` : found
+  return isAway ? `${said}, the server does not answer` : said
+}
+
+function groupCount({ groups, isCut }) {
+  if (isCut) return `The largest ${number(groups.length)} groups`
+  return groups.length === 1 ? "1 group" : `${number(groups.length)} groups`
+}
+
+function runs(count) {
+  return count === 1 ? "1 run" : `${number(count)} runs`
+}
+
+// Commas need no escape in an address, and without it a person can read it.
+function plain(search) {
+  return String(search).replaceAll("%2C", ",")
+}
+
+// A link without an address cannot be followed, and says so to screen readers.
+function link(element, address) {
+  if (!element) return
+  if (address) element.href = address
+  else element.removeAttribute("href")
+  element.setAttribute("aria-disabled", String(!address))
+  element.title = address ? "" : `Select 2 to ${COMPARED_AT_MOST} runs`
+}

@@ -1,0 +1,99 @@
+"""What a runs table shows, as its address says it: filter, order, columns, groups.
+
+The same text is what a saved view keeps. An address that names a view says only what
+differs from it; a part that is there and empty takes away what the view has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import QueryDict
+
+from tracker.errors import InvalidInput
+from tracker.queries.column_keys import OF_RUN, of_attribute
+from tracker.queries.run_filter import RunFilter, is_searchable, read_query
+from tracker.queries.run_order import RunOrder, read_order
+from tracker.queries.run_query.tree import Both
+
+# Everything that an address may say about the table, and a view keeps.
+PARTS = (
+    *("q", "state", "tag", "query", "sort", "column", "pin", "width"),
+    *("group", "show", "rows"),
+)
+MOST_COLUMNS = 50
+LONGEST_STATE = 8_000
+# Of a group within a group, a condition for each.
+MOST_WITHIN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """`columns` is empty where the address leaves them to the project's runs."""
+
+    wanted: RunFilter
+    order: RunOrder
+    columns: tuple[str, ...]
+    groups: tuple[str, ...]
+
+
+def read_table(query: QueryDict) -> TableState:
+    """Read an address; what cannot be meant is refused, a bad query by its place."""
+    order, columns = read_order(query.getlist("sort")), read_columns(query)
+    parts = [read_query(text) for text in _queries(query)]
+    trees = tuple(part for part in parts if part is not None)
+    wanted = RunFilter(
+        text=query.get("q", "").strip(),
+        state=query.get("state", ""),
+        tag=query.get("tag", ""),
+        query=trees[0] if len(trees) == 1 else Both(trees) if trees else None,
+    )
+    return TableState(wanted, order, columns, read_groups(query))
+
+
+def read_columns(query: QueryDict) -> tuple[str, ...]:
+    keys = tuple(dict.fromkeys(filter(None, query.getlist("column"))))
+    if len(keys) > MOST_COLUMNS:
+        raise InvalidInput("column", f"must be at most {MOST_COLUMNS} columns")
+    for key in keys:
+        if key not in OF_RUN and not (of_attribute(key) and is_searchable(key)):
+            raise InvalidInput("column", "must be a column that a table can have")
+    return keys
+
+
+def read_groups(query: QueryDict) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, query.getlist("group"))))
+
+
+def with_view(asked: QueryDict, kept: str) -> QueryDict:
+    """Return the parts that the address says, and for the others those of a view."""
+    merged = QueryDict(kept, mutable=True)
+    for name in PARTS:
+        if name in asked:
+            merged.setlist(name, asked.getlist(name))
+    return merged
+
+
+def says_nothing(asked: QueryDict) -> bool:
+    """Say whether an address leaves the whole table to the project."""
+    return "view" not in asked and not any(name in asked for name in PARTS)
+
+
+def kept_state(text: str) -> str:
+    """Return what a view keeps of an address, if it can be shown again."""
+    if len(text) > LONGEST_STATE:
+        raise InvalidInput("state", f"must be at most {LONGEST_STATE:,} characters")
+    asked, kept = QueryDict(text.removeprefix("?")), QueryDict(mutable=True)
+    for name in PARTS:
+        if values := [value for value in asked.getlist(name) if value]:
+            kept.setlist(name, values)
+    read_table(kept)
+    return kept.urlencode()
+
+
+def _queries(query: QueryDict) -> list[str]:
+    """Return what was written, and the condition of the group that is looked into."""
+    within = query.getlist("within")
+    if len(within) > MOST_WITHIN:
+        raise InvalidInput("within", f"must be at most {MOST_WITHIN} queries")
+    return [query.get("query", ""), *within]

@@ -1,0 +1,74 @@
+"""Views of a runs table: kept, changed, and deleted."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from tracker.access import changeable_project, editable_view, readable_project
+from tracker.actions.saved_views import (
+    delete_view,
+    keep_view,
+    make_default,
+    rename_view,
+    replace_state,
+    share_view,
+)
+from tracker.errors import InvalidInput
+from web.session import PageRequest, signed_in
+from web.table_state import kept_state
+
+
+@require_POST
+@signed_in
+def keep(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    """Keep the table as it is; to share it, one must be allowed to change things."""
+    is_shared = request.POST.get("shared") == "yes"
+    give = changeable_project if is_shared else readable_project
+    found = give(request.actor, workspace, project)
+    state = kept_state(request.POST.get("state", ""))
+    name = request.POST.get("name", "")
+    view = keep_view(found, request.actor, name, state, is_shared=is_shared)
+    return _shown(workspace, project, view.id)
+
+
+@require_POST
+@signed_in
+def change(request: PageRequest, view_id: UUID) -> HttpResponse:
+    """Change what the form says of a view: its table, its name, who sees it."""
+    view = editable_view(request.actor, view_id)
+    workspace, project = view.project.workspace.slug, view.project.slug
+    wanted = request.POST
+    if {"shared", "default"} & set(wanted):
+        # What others see, or no longer see, is for those who may change things.
+        changeable_project(request.actor, workspace, project)
+    if "state" in wanted:
+        replace_state(view, kept_state(wanted["state"]))
+    elif "name" in wanted:
+        rename_view(view, wanted["name"])
+    elif "shared" in wanted:
+        share_view(view, is_shared=wanted["shared"] == "yes")
+    elif "default" in wanted:
+        make_default(view, is_default=wanted["default"] == "yes")
+    else:
+        raise InvalidInput("view", "must get a name, a state, or who sees it")
+    return _shown(workspace, project, view.id)
+
+
+@require_POST
+@signed_in
+def delete(request: PageRequest, view_id: UUID) -> HttpResponse:
+    view = editable_view(request.actor, view_id)
+    project = view.project
+    delete_view(view)
+    return HttpResponseRedirect(
+        reverse("runs", args=[project.workspace.slug, project.slug])
+    )
+
+
+def _shown(workspace: str, project: str, view_id: UUID) -> HttpResponse:
+    address = reverse("runs", args=[workspace, project])
+    return HttpResponseRedirect(f"{address}?view={view_id}")
