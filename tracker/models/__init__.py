@@ -2,11 +2,13 @@
 
 from tracker.models.alert import Alert, Channel, ChannelKind, Delivery
 from tracker.models.attribute import Attribute, Kind
+from tracker.models.dashboard import Dashboard
 from tracker.models.diagnosis import Diagnosis, Finding
 from tracker.models.file import Blob, File
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.project import Project
 from tracker.models.records import RecordChunk
+from tracker.models.report import Report, ReportDraft, ReportVersion
 from tracker.models.run import Run, Spool, Stage, State
 from tracker.models.series import JournalEntry, Rewind, SeriesChunk, SeriesTicks
 from tracker.models.token import SignInLink, Token
@@ -20,6 +22,7 @@ __all__ = [
     "Blob",
     "Channel",
     "ChannelKind",
+    "Dashboard",
     "Delivery",
     "Diagnosis",
     "File",
@@ -30,6 +33,9 @@ __all__ = [
     "Member",
     "Project",
     "RecordChunk",
+    "Report",
+    "ReportDraft",
+    "ReportVersion",
     "Rewind",
     "Role",
     "Run",
