@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
-from tracker.boards.board import RunSet, Widget
+from tracker.boards.board import RunSet, Widget, checked
+from tracker.errors import InvalidInput
 from tracker.queries.run_sets import ShownRuns
 from web.figures.traces import Figure
 from web.views.chart_options import ChartOptions
@@ -93,3 +95,29 @@ class Kind:
     is_for_reports: bool = True
     # A title for widgets that were given none.
     title: Callable[[Any], str] = lambda _: ""
+
+
+def settings_of(kind: Kind, plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings as they are stored; raise InvalidInput if they are wrong."""
+    for each in kind.fields:
+        if each.is_required and not plain.get(each.name):
+            raise InvalidInput(each.label, "must be given")
+        if each.is_list and len(plain.get(each.name, ())) > each.most:
+            raise InvalidInput(each.label, f"may be at most {each.most}")
+        if each.input == "number" and each.name in plain:
+            _check_number(each, plain[each.name])
+    given = {name: value for name, value in plain.items() if value != ""}
+    settings: dict[str, Any] = msgspec.to_builtins(
+        checked(given, kind.settings, typed=True)
+    )
+    return settings
+
+
+def _check_number(each: Field, value: Any) -> None:
+    wanted = f"must be a number from {each.lowest} to {each.highest}"
+    try:
+        number = float(value or each.lowest)
+    except ValueError as error:
+        raise InvalidInput(each.label, wanted) from error
+    if not float(each.lowest) <= number <= float(each.highest):
+        raise InvalidInput(each.label, wanted)

@@ -97,10 +97,13 @@ def stored(board: Board) -> Any:
 Checked = TypeVar("Checked")
 
 
-def checked(plain: Any, kind: type[Checked]) -> Checked:
-    """Return the value of this type; raise InvalidInput if it is none."""
+def checked(plain: Any, kind: type[Checked], *, typed: bool = False) -> Checked:
+    """Return the value of this type; raise InvalidInput if it is none.
+
+    What was typed is text, in which numbers are read.
+    """
     try:
-        return msgspec.convert(plain, kind, strict=False)
+        return msgspec.convert(plain, kind, strict=not typed)
     except msgspec.ValidationError as error:
         said, _, where = str(error).partition(" - at `$")
         field = where.strip("`. ").replace("[...]", "") or "the value"

@@ -28,6 +28,8 @@ def body(scene: Scene, settings: Settings) -> Body:
     found, view = _read(scene, settings)
     if view is None:
         return Body(problem=GONE)
+    if scene.only is not None and not _run_ids(view) <= scene.only:
+        return Body(problem="This link shows fewer runs than the ladder has.")
     if not view.rungs:
         return Body(problem="The runs of this ladder are in the trash, or deleted.")
     context = {
@@ -42,7 +44,7 @@ def body(scene: Scene, settings: Settings) -> Body:
 
 def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
     _, ladder = _read(scene, settings)
-    if ladder is None:
+    if ladder is None or (scene.only is not None and not _run_ids(ladder) <= scene.only):
         return FigureView(step_time_figure([], unit="step"), is_live=False)
     unit = "step" if settings.per == "step" else _unit(ladder)
     bars = [
@@ -63,6 +65,10 @@ def _read(scene: Scene, settings: Settings) -> tuple[Any, LadderView | None]:
         return None, None
     found = ladder_of_project(scene.project.id, ladder_id)
     return found, None if found is None else read_ladder(found)
+
+
+def _run_ids(ladder: LadderView) -> set[UUID]:
+    return {rung.run_id for rung in ladder.rungs}
 
 
 def _unit(ladder: LadderView) -> str:
