@@ -36,7 +36,7 @@ from web.widget_kind import Kind
 from web.widgets import KINDS
 
 IN_DIALOG, ON_BOARD = "#dialog-refusal", "#board-refusal"
-Refused = (Changed, InvalidInput, TooLarge)
+Refused = (Changed, InvalidInput, NotFound, TooLarge)
 VERSION_DIGITS = 9
 
 
@@ -59,7 +59,9 @@ def widget_body(
 ) -> HttpResponse:
     """Send what is in a widget to whoever may see the dashboard."""
     board = board_from(dashboard.content)
-    widget = _widget(board.widget(widget_id))
+    widget = board.widget(widget_id)
+    if widget is None:
+        return render(request, "widgets/gone.html", status=404)
     run_set = widget.run_set or board.run_set
     return body_response(request, dashboard.project, widget, run_set, audience)
 
@@ -140,7 +142,7 @@ def edit(request: PageRequest, dashboard_id: UUID, widget_id: str) -> HttpRespon
 @signed_in
 def remove(request: PageRequest, dashboard_id: UUID, widget_id: str) -> HttpResponse:
     found = editable_dashboard(request.actor, dashboard_id)
-    widget = _widget(board_from(found.content).widget(widget_id))
+    widget = board_from(found.content).widget(widget_id)
     try:
         remove_widget(found, widget_id, **_by(request))
     except Refused as refusal:

@@ -30,7 +30,7 @@ from tracker.actions.dashboards import (
 )
 from tracker.boards.board import MOST_RUNS, Board, RunSet, board_from
 from tracker.errors import InvalidInput
-from tracker.queries.dashboards import dashboard_summaries
+from tracker.queries.dashboards import DashboardSummary, dashboard_summaries
 from tracker.queries.ladders import ladder_of_project, ladder_rungs
 from tracker.queries.run_sets import runs_in
 from web.compare_state import as_id
@@ -58,18 +58,20 @@ def dashboards(request: PageRequest, workspace: str, project: str) -> HttpRespon
 @require_safe
 @signed_in
 def dashboard(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
-    found = readable_dashboard(request.actor, dashboard_id)
-    audience = member_audience(request, found)
-    context = {"tab": "dashboards", "project": found.project}
-    return page(request, found, audience, **context)
+    return _member_page(request, readable_dashboard(request.actor, dashboard_id))
 
 
 def page(
-    request: HttpRequest, dashboard: Any, audience: Audience, **more: Any
+    request: HttpRequest,
+    dashboard: Any,
+    audience: Audience,
+    *,
+    status: int = 200,
+    **more: Any,
 ) -> HttpResponse:
     """Show a dashboard to whoever that is; without `project` in a frame of its own."""
     context = {**board_context(dashboard, audience), **more}
-    return render(request, "dashboards/dashboard.html", context)
+    return render(request, "dashboards/dashboard.html", context, status=status)
 
 
 def board_context(dashboard: Any, audience: Audience) -> dict[str, Any]:
@@ -121,7 +123,11 @@ def said_of(run_set: RunSet) -> str:
 @signed_in
 def rename(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
     found = editable_dashboard(request.actor, dashboard_id)
-    rename_dashboard(found, request.POST.get("name", ""))
+    try:
+        rename_dashboard(found, request.POST.get("name", ""))
+    except InvalidInput as refusal:
+        found.refresh_from_db()
+        return _member_page(request, found, status=400, error=str(refusal))
     return HttpResponseRedirect(reverse("dashboard", args=[found.id]))
 
 
@@ -145,6 +151,11 @@ def delete(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
 
 
 # Any: rows of tables, which pages do not import.
+def _member_page(request: PageRequest, dashboard: Any, **more: Any) -> HttpResponse:
+    context = {"tab": "dashboards", "project": dashboard.project, **more}
+    return page(request, dashboard, member_audience(request, dashboard), **context)
+
+
 def _create(request: PageRequest, project: Any) -> HttpResponse:
     is_example = "example" in request.POST
     board = example_board(project) if is_example else Board()
@@ -164,8 +175,7 @@ def _list_page(request: PageRequest, project: Any, *, error: str = "") -> HttpRe
         "project": project,
         "tab": "dashboards",
         "may_edit": may_edit(request.actor, project),
-        "dashboards": dashboard_summaries(project.id),
-        "kinds": KINDS,
+        "dashboards": [_card(each) for each in dashboard_summaries(project.id)],
         "error": error,
         "name": typed.get("name", ""),
         "is_new": bool(error) or bool(runs) or "new" in request.GET,
@@ -173,6 +183,23 @@ def _list_page(request: PageRequest, project: Any, *, error: str = "") -> HttpRe
     }
     status = 400 if error else 200
     return render(request, "dashboards/dashboards.html", context, status=status)
+
+
+def _card(summary: DashboardSummary) -> dict[str, Any]:
+    shown = []
+    for kind, title in summary.titles:
+        known = KINDS.get(kind)
+        icon = known.icon if known else "circle-help"
+        shown.append((icon, title or (known.label if known else kind)))
+    return {
+        "id": summary.id,
+        "name": summary.name,
+        "widget_count": summary.widget_count,
+        "changed_at": summary.changed_at,
+        "changed_by": summary.changed_by,
+        "shown": shown,
+        "more": summary.widget_count - len(shown),
+    }
 
 
 def _asked_runs(text: str) -> list[UUID]:
