@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from tracker.actions.dashboards import checked_name
-from tracker.boards.board import is_storable
+from tracker.boards.board import TITLE_LENGTH, is_storable
 from tracker.errors import Changed, InvalidInput, NotFound
 from tracker.models import Project, Report, ReportDraft, ReportVersion
 
@@ -37,15 +37,22 @@ def create_report(
 
 def save_draft(
     report: Report, name: str, text: str, *, user_id: int, based_on: int
-) -> ReportDraft:
-    """Keep what somebody has typed so far; nobody else sees it."""
-    name = name.strip()[:200]
+) -> ReportDraft | None:
+    """Keep what somebody has typed so far; nobody else sees it.
+
+    What is just as the newest version says is no draft.
+    """
+    name, text = name.strip()[:TITLE_LENGTH], checked_text(text)
     if not is_storable(name):
         raise InvalidInput("name", "holds characters that no text may hold")
+    saved = (report.version, report.name, report.text)
+    if report.version and (based_on, name, text) == saved:
+        discard_draft(report, user_id=user_id)
+        return None
     draft, _ = ReportDraft.objects.update_or_create(
         report=report,
         user_id=user_id,
-        defaults={"name": name, "text": checked_text(text), "based_on": based_on},
+        defaults={"name": name, "text": text, "based_on": based_on},
     )
     return draft
 

@@ -25,7 +25,7 @@ from tracker.statuses import status_of
 from web.report_blocks import read_block, written
 from web.report_text import report_html, source_of
 from web.session import PageRequest, signed_in
-from web.views.reports import DRAFT, Written, member_audience
+from web.views.reports import draft_written, member_audience, newest
 from web.widget_form import read_widget, widget_form
 from web.widget_kind import Kind
 from web.widgets import KINDS
@@ -179,16 +179,14 @@ def _editor(
 
 
 def _preview(request: PageRequest, report: Any, draft: Any) -> HttpResponse:
-    shown = Written(
-        draft.name, draft.text, draft.based_on, draft.saved_at, "you", f"{DRAFT}=1"
-    )
+    shown = newest(report) if draft is None else draft_written(draft)
     audience = member_audience(request, report, shown)
     edit_url = reverse("report-widget", args=[report.id])
     context = {
-        "name": draft.name,
-        "saved_at": draft.saved_at,
-        "html": report_html(draft.text, audience, edit_url=edit_url),
-        "is_behind": draft.based_on != report.version,
+        "written": shown,
+        "has_draft": draft is not None,
+        "html": report_html(shown.text, audience, edit_url=edit_url),
+        "is_behind": shown.number != report.version,
         "report": report,
     }
     return render(request, "reports/_preview.html", context)

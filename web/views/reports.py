@@ -193,9 +193,7 @@ def written_in(request: PageRequest, report: Any) -> Written:
         draft = draft_of(report, request.actor.user_id)
         if draft is None:
             raise NotFound("draft of yours")
-        return Written(
-            draft.name, draft.text, draft.based_on, draft.saved_at, "you", f"{DRAFT}=1"
-        )
+        return draft_written(draft)
     number = _number(request.GET)
     if number is None or number == report.version:
         return newest(report)
@@ -207,6 +205,12 @@ def written_in(request: PageRequest, report: Any) -> Written:
         saved_at=version.saved_at,
         saved_by=version.saved_by.username if version.saved_by else "",
         query=urlencode({"version": number}),
+    )
+
+
+def draft_written(draft: Any) -> Written:
+    return Written(
+        draft.name, draft.text, draft.based_on, draft.saved_at, "you", f"{DRAFT}=1"
     )
 
 
