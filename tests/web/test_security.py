@@ -14,8 +14,11 @@ from django.utils import timezone
 from tests.builders import make_project, make_run, write_series
 from tracker.actions.access import make_sign_in_link, make_token
 from tracker.actions.channels import add_channel
+from tracker.actions.dashboards import create_dashboard
 from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.reports import create_report, save_version
 from tracker.actor import Scope
+from tracker.boards.board import Board, Widget
 from tracker.models import Finding, Stage, Token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -156,6 +159,15 @@ def make_finding(run) -> int:
     ).id
 
 
+CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["loss"]})
+
+
+def make_report(project, member) -> UUID:
+    report = create_report(project, "Findings", user_id=member.user_id)
+    save_version(report, "Findings", "text", user_id=member.user_id, based_on=0)
+    return report.id
+
+
 @pytest.fixture
 def addresses(member):
     """Every page's address, of things that exist, by the page's name."""
@@ -168,6 +180,13 @@ def addresses(member):
         "project": project.slug,
         "run_id": run.id,
         "ladder_id": create_ladder(project, "steps", [WantedRung(str(run.id))]).id,
+        "dashboard_id": create_dashboard(
+            project, "overview", Board(widgets=(CHART,)), user_id=member.user_id
+        ).id,
+        "widget_id": CHART.id,
+        "report_id": make_report(project, member),
+        "number": 1,
+        "key": "0" * 8,
         "finding_id": make_finding(run),
         "channel_id": add_channel(
             project, "webhook", "https://chat.example.com/hook", "warning"
