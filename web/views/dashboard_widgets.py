@@ -214,6 +214,7 @@ def _done(
         return HttpResponseRedirect(reverse("dashboard", args=[dashboard.id]))
     context = {
         **board_context(dashboard, member_audience(request, dashboard)),
+        "project": dashboard.project,
         "removed": removed,
     }
     response = render(request, "dashboards/_board.html", context)

@@ -1,6 +1,7 @@
 // A dashboard's grid: puts widgets where the server says, and lets them be moved and
 // resized by pointer and by keyboard. The server then makes room and says where all are.
 import { movedBy, placeAt, resizedTo, resizedBy } from "../models/grid_place.js"
+import { afterSwap } from "../models/swaps.js"
 
 // A row and the gap below it; board.css has the same.
 const ROW = 72
@@ -11,9 +12,7 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 
 export default function board(page) {
   arrange(page)
-  page.addEventListener("htmx:after:swap", (event) => {
-    // A widget's content comes by itself, and moves nothing.
-    if (event.target.closest?.("[data-part=widget]")) return
+  afterSwap("board", () => {
     arrange(page)
     // Charts take the size of their widgets.
     window.dispatchEvent(new Event("resize"))

@@ -1,5 +1,6 @@
 // Writing a report: buttons that write Markdown, widgets that a dialog describes, and the
 // draft, which htmx saves while one types and this once more when the page is left.
+import { afterSwap } from "../models/swaps.js"
 
 const WAYS = {
   heading: (text) => [lineStart("## "), text || "Heading", ""],
@@ -35,7 +36,7 @@ export default function reportEditor(page) {
   })
 
   const inbox = document.getElementById("block-inbox")
-  inbox.addEventListener("htmx:after:swap", () => {
+  afterSwap(inbox.id, () => {
     const block = inbox.querySelector("[data-part=block]")
     if (!block) return
     put(text, block.dataset.old, block.dataset.new)
