@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tracker.boards.board import Board, Place, Widget, new_id
+from tracker.boards.board import COLUMNS, Board, Place, Widget, new_id
 from tracker.boards.grid import with_widget
 from tracker.queries.ladders import ladder_summaries
 from tracker.queries.metrics import quality_rank
@@ -34,9 +34,8 @@ def example_board(project: Any) -> Board:
     for path in values:
         settings = {"metric": path, "over": better(path)}
         widgets = _with(widgets, "value", settings)
-    _, room = divmod(KINDS["value"].width * len(values), 12)
-    if 12 - room >= 3:
-        widgets = _with(widgets, "text", {"text": WELCOME}, width=12 - room, height=2)
+    room = COLUMNS - KINDS["value"].width * len(values)
+    widgets = _with(widgets, "text", {"text": WELCOME}, width=room, height=2)
     for path in series[:MOST_CHARTS]:
         widgets = _with(widgets, "chart", {"metrics": [path]})
     widgets = _with(widgets, "table", {"columns": columns, "times": True})

@@ -60,10 +60,12 @@ def source_of(text: str, key: str) -> str | None:
 
 def readable_blocks(text: str) -> list[Block]:
     """Return every widget of a text that can be read."""
-    found = []
-    for each in blocks_of(text)[:MOST_WIDGETS]:
-        try:
-            found.append(read_block(each, KINDS))
-        except InvalidInput:
-            continue
-    return found
+    found = [_readable(each) for each in blocks_of(text)[:MOST_WIDGETS]]
+    return [block for block in found if block is not None]
+
+
+def _readable(text: str) -> Block | None:
+    try:
+        return read_block(text, KINDS)
+    except InvalidInput:
+        return None

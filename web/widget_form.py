@@ -66,9 +66,7 @@ def widget_form(
     return WidgetForm(kind, widget, fields, form_of(project, run_set))
 
 
-def read_widget(
-    posted: QueryDict, project: Any, kind: Kind, widget: Widget
-) -> Widget:
+def read_widget(posted: QueryDict, project: Any, kind: Kind, widget: Widget) -> Widget:
     """Return the widget as the form describes it; raise InvalidInput where it errs."""
     plain: dict[str, Any] = {}
     for field in kind.fields:

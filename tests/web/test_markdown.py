@@ -67,7 +67,7 @@ HOSTILE = [
     "| a |\n|---:|\n| <b onclick=alert(1)> |",
     "{{7*7}} {% load x %} %s%n ${1}",
     "__proto__ constructor toString",
-    "=HYPERLINK(\"https://evil.test\")",
+    '=HYPERLINK("https://evil.test")',
     "\u202ethe end\u202d",
 ]
 
@@ -123,7 +123,9 @@ def test_any_text_can_be_rendered(text):
 def test_links_tell_their_target_nothing_and_get_no_credit():
     html = rendered("[a](https://example.com) <https://example.com/b>")
 
-    assert re.findall(r'rel="([^"]*)"', html) == ["noopener noreferrer nofollow ugc"] * 2
+    assert (
+        re.findall(r'rel="([^"]*)"', html) == ["noopener noreferrer nofollow ugc"] * 2
+    )
 
 
 @pytest.mark.parametrize(

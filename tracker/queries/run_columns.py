@@ -59,7 +59,9 @@ def run_seconds(run: Run, now: datetime | None = None) -> float | None:
     if run.started_at is None:
         return None
     is_running = run.state == State.RUNNING
-    until = run.ended_at or ((now or timezone.now()) if is_running else run.last_seen_at)
+    until = run.ended_at or (
+        (now or timezone.now()) if is_running else run.last_seen_at
+    )
     return max(0.0, (until - run.started_at).total_seconds())
 
 

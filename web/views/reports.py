@@ -87,7 +87,9 @@ def reports(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "name": request.POST.get("name", ""),
         "is_new": bool(error) or "new" in request.GET,
     }
-    return render(request, "reports/reports.html", context, status=400 if error else 200)
+    return render(
+        request, "reports/reports.html", context, status=400 if error else 200
+    )
 
 
 @require_safe
@@ -170,9 +172,7 @@ def widget_body(
     block = block_in(written.text, key)
     if block is None:
         return render(request, "widgets/gone.html", status=404)
-    return body_response(
-        request, report.project, block.widget, block.run_set, audience
-    )
+    return body_response(request, report.project, block.widget, block.run_set, audience)
 
 
 def widget_figure(
@@ -182,9 +182,7 @@ def widget_figure(
     block = block_in(written.text, key)
     if block is None:
         raise NotFound("widget")
-    return figure_answer(
-        request, report.project, block.widget, block.run_set, audience
-    )
+    return figure_answer(request, report.project, block.widget, block.run_set, audience)
 
 
 def written_in(request: PageRequest, report: Any) -> Written:

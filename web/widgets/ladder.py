@@ -42,9 +42,11 @@ def body(scene: Scene, settings: Settings) -> Body:
     return Body("widgets/ladder.html", context, is_live=view.may_go_on)
 
 
-def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
+def figure(scene: Scene, settings: Settings, _view: ChartOptions) -> FigureView:
     _, ladder = _read(scene, settings)
-    if ladder is None or (scene.only is not None and not _run_ids(ladder) <= scene.only):
+    if ladder is None or (
+        scene.only is not None and not _run_ids(ladder) <= scene.only
+    ):
         return FigureView(step_time_figure([], unit="step"), is_live=False)
     unit = "step" if settings.per == "step" else _unit(ladder)
     bars = [

@@ -12,7 +12,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     """There is nothing to choose but the runs."""
 
 
-def body(scene: Scene, settings: Settings) -> Body:
+def body(scene: Scene, _settings: Settings) -> Body:
     ledger = runs_ledger(scene.project, [run.id for run in scene.runs])
     if ledger is None:
         return Body(

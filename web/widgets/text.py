@@ -15,7 +15,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(max_length=TEXT_LENGTH)] = ""
 
 
-def body(scene: Scene, settings: Settings) -> Body:
+def body(_scene: Scene, settings: Settings) -> Body:
     if not settings.text.strip():
         return Body(problem="There is no text yet.")
     return Body("widgets/text.html", {"html": rendered(settings.text)}, is_live=False)

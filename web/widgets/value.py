@@ -60,7 +60,9 @@ def body(scene: Scene, settings: Settings) -> Body:
     notes = []
     if lacking:
         which = "1 run has" if lacking == 1 else f"{lacking} runs have"
-        notes.append(f"{which} no such number and {'is' if lacking == 1 else 'are'} left out.")
+        notes.append(
+            f"{which} no such number and {'is' if lacking == 1 else 'are'} left out."
+        )
     if settings.reference and reference is None:
         notes.append("The reference is not among these runs any more.")
     context = {

@@ -51,9 +51,7 @@ def test_nothing_stored_is_an_empty_dashboard():
 
 
 BROKEN = {
-    "too many widgets": Board(
-        widgets=tuple(widget() for _ in range(MOST_WIDGETS + 1))
-    ),
+    "too many widgets": Board(widgets=tuple(widget() for _ in range(MOST_WIDGETS + 1))),
     "the same id twice": Board(widgets=(widget(id="0" * 8), widget(id="0" * 8))),
     "an id that is none": Board(widgets=(widget(id="../../etc"),)),
     "a title too long": Board(widgets=(widget(title="x" * 201),)),

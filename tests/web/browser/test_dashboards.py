@@ -254,7 +254,9 @@ def test_hostile_names_do_nothing_in_a_browser(visit, ada, project, name):
     widgets = (
         widget(CHART, "chart", Place(0, 0, 6, 4), name, metrics=[name, "train/loss"]),
         widget(VALUE, "value", Place(6, 0, 3, 2), metric=name),
-        widget(TEXT, "text", Place(9, 0, 3, 2), text=f"[x](javascript:alert(1)) {name}"),
+        widget(
+            TEXT, "text", Place(9, 0, 3, 2), text=f"[x](javascript:alert(1)) {name}"
+        ),
     )
     made = create_dashboard(project, name, Board(widgets=widgets), user_id=ada.user_id)
     page = visit(f"/dashboards/{made.id}/", ada)

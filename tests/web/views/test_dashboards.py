@@ -9,12 +9,21 @@ import pytest
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from tests.builders import make_member, make_project, make_run, write_series, write_values
+from tests.builders import (
+    SECOND,
+    START,
+    make_member,
+    make_project,
+    make_run,
+    write_series,
+    write_values,
+)
 from tracker.actions.dashboards import create_dashboard
 from tracker.boards.board import Board, Place, RunSet, Widget, board_from
 from tracker.models import Dashboard, Role
-from web.views.dashboards import page, runs_shown
+from tracker.series.compaction import compact_run
 from web.views.dashboard_widgets import widget_body
+from web.views.dashboards import page, runs_shown
 from web.widget_drawing import Audience
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -30,10 +39,14 @@ def project(member):
 
 @pytest.fixture
 def runs(project):
-    made = [make_run(project, name, "finished") for name in ("slow", "fast")]
+    made = [
+        make_run(project, name, "finished", started_at=START + place * SECOND)
+        for place, name in enumerate(("slow", "fast"))
+    ]
     for place, run in enumerate(made):
         write_series(run, "train/loss", [1.0, 0.5 - place / 4])
         write_values(run, {"params/lr": 0.1 * (place + 1)})
+        compact_run(run.id)
     return made
 
 
@@ -73,8 +86,8 @@ def body(visitor, dashboard, widget_id: str) -> str:
     return visitor.get(address).content.decode()
 
 
-def post(visitor, name, *arguments, version=1, htmx=True, **fields):
-    address = reverse(name, args=arguments)
+def post(visitor, page_name, /, *arguments, version=1, htmx=True, **fields):
+    address = reverse(page_name, args=arguments)
     return visitor.post(
         address, {"version": version, **fields}, headers=HTMX if htmx else {}
     )
@@ -109,9 +122,10 @@ def test_an_example_is_made_of_what_the_project_logs(visitor, listed, runs):
     assert kinds["value"]["over"] == "lowest"
     assert kinds["table"]["columns"] == ["train/loss", "params/lr"]
     for each in board_of(made).widgets:
-        assert visitor.get(
-            reverse("widget-body", args=[made.id, each.id])
-        ).status_code == 200
+        assert (
+            visitor.get(reverse("widget-body", args=[made.id, each.id])).status_code
+            == 200
+        )
 
 
 def test_an_example_of_an_empty_project_can_be_made_too(visitor, listed):
@@ -234,9 +248,8 @@ GONE = {
 
 
 @pytest.mark.parametrize(("broken", "why"), GONE.values(), ids=GONE)
-def test_a_widget_that_shows_nothing_says_why(
-    visitor, project, runs, member, broken, why
-):
+@pytest.mark.usefixtures("runs")
+def test_a_widget_that_shows_nothing_says_why(visitor, project, member, broken, why):
     board = Board(widgets=(broken,))
     made = create_dashboard(project, "broken", board, user_id=member.user_id)
 
@@ -352,7 +365,7 @@ def test_a_widget_can_name_its_runs(visitor, dashboard, runs):
     assert made.run_set == RunSet(runs=(runs[0].id, runs[1].id))
     assert made.settings["reference"] == str(runs[0].id)
     shown = body(visitor, dashboard, VALUE)
-    assert "−0.25 (−50 %)" in shown
+    assert "\u22120.25 (\u221250 %)" in shown
     assert "against" in shown
 
 
@@ -372,9 +385,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("fields", "why"), REFUSED.values(), ids=REFUSED)
-def test_a_refused_form_says_why_beside_what_was_typed(
-    visitor, dashboard, fields, why
-):
+def test_a_refused_form_says_why_beside_what_was_typed(visitor, dashboard, fields, why):
     typed = {"set-metrics": "train/loss", **fields}
     response = post(visitor, "widget-edit", dashboard.id, CHART, **typed)
 

@@ -147,9 +147,7 @@ def test_a_draft_is_kept_and_shown_as_it_will_look(visitor, report):
     shown = response.content.decode()
     assert "Draft saved" in shown
     assert f"/widgets/{key}/body?draft=1" in shown
-    assert "baseline" in get(
-        visitor, "report-widget-body", report.id, key, draft="1"
-    )
+    assert "baseline" in get(visitor, "report-widget-body", report.id, key, draft="1")
     assert ReportDraft.objects.get().text == text
     assert Report.objects.get().text == TEXT
     assert "first: 7" in get(visitor, "report-edit", report.id)
@@ -195,15 +193,18 @@ def test_who_comes_second_is_told_and_keeps_what_they_wrote(visitor, report, gra
     assert 'name="based_on" value="2"' in shown
     assert Report.objects.get().text == "hers"
 
-    visitor.post(
-        reverse("report-edit", args=[report.id]), typed("mine", based_on=2)
-    )
+    visitor.post(reverse("report-edit", args=[report.id]), typed("mine", based_on=2))
     assert Report.objects.get().text == "mine"
 
 
 @pytest.mark.parametrize(
     "fields",
-    [typed("a\0"), typed("x" * 100_001), typed("x", name=" "), typed("x", based_on="y")],
+    [
+        typed("a\0"),
+        typed("x" * 100_001),
+        typed("x", name=" "),
+        typed("x", based_on="y"),
+    ],
 )
 def test_what_cannot_be_saved_is_refused(visitor, report, fields):
     response = visitor.post(reverse("report-edit", args=[report.id]), fields)
@@ -220,9 +221,7 @@ def test_versions_are_listed_read_and_restored(visitor, report, grace):
     old = get(visitor, "report", report.id, version="1")
     assert "This is version 1; the newest is 2" in old
     assert f"/widgets/{KEY}/body?version=1" in old
-    assert "baseline" in get(
-        visitor, "report-widget-body", report.id, KEY, version="1"
-    )
+    assert "baseline" in get(visitor, "report-widget-body", report.id, KEY, version="1")
 
     visitor.post(reverse("report-restore", args=[report.id, 1]))
     assert Report.objects.get().text == TEXT

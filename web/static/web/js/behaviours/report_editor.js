@@ -6,7 +6,7 @@ const WAYS = {
   heading: (text) => [lineStart("## "), text || "Heading", ""],
   bold: (text) => ["**", text || "bold", "**"],
   list: (text) => [lineStart("- "), (text || "item").replaceAll("\n", "\n- "), ""],
-  link: (text) => ["[", text || "text", "](https://)"],
+  link: (text) => ["[", text || "text", "](address)"],
   table: () => [lineStart(""), "| run | note |\n|---|---|\n| a | b |\n", ""],
 }
 const lineStart = (mark) => ({ mark })
