@@ -52,10 +52,7 @@ def body(scene: Scene, settings: Settings) -> Body:
     )
     known, lacking = _known(scene.runs, settings)
     if not known:
-        return Body(
-            problem=f"None of these runs has “{settings.metric}” as a number. It may"
-            " have been renamed, or not be logged yet."
-        )
+        return Body(problem=_why_not(scene.runs, settings.metric))
     value, best = _over(known, settings.over)
     notes = []
     if lacking:
@@ -77,6 +74,17 @@ def body(scene: Scene, settings: Settings) -> Body:
         "change": _change(value, reference, known),
     }
     return Body("widgets/value.html", context, notes=notes)
+
+
+def _why_not(runs: Sequence[Any], metric: str) -> str:
+    values = attribute_values([run.id for run in runs], [metric])
+    rows = [found[metric] for found in values.values() if metric in found]
+    if any(row.kind == SERIES and row.value is None for row in rows):
+        return f"The first points of “{metric}” are being counted. Look again soon."
+    return (
+        f"None of these runs has “{metric}” as a number. It may have been renamed, or"
+        " not be logged yet."
+    )
 
 
 def _known(runs: Sequence[Any], settings: Settings) -> tuple[list[Known], int]:

@@ -17,6 +17,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 LISTED = "/w/ada-workspace/vision/reports/"
 DRAWN = '.chart[data-drawn="true"]'
+# The first chart of a page waits for Plotly.
+SLOW_MS = 20_000
 CHART = "```seamark\nwidget: chart\ntitle: Loss\nmetrics: train/loss\n```\n"
 
 
@@ -58,18 +60,18 @@ def test_from_nothing_to_a_report_that_others_read(visit, ada, project):
     page.get_by_role("combobox", name="Metrics").fill("train/loss")
     page.get_by_role("button", name="Insert").click()
 
-    expect(preview(page).locator(DRAWN)).to_be_visible()
+    expect(preview(page).locator(DRAWN)).to_be_visible(timeout=SLOW_MS)
     expect(text_field(page)).to_have_value(re.compile("```seamark\nwidget: chart\n"))
     page.get_by_role("button", name="Save version 1").click()
 
     expect(page.get_by_role("heading", name="What helped")).to_be_visible()
-    expect(page.locator(DRAWN)).to_be_visible()
+    expect(page.locator(DRAWN)).to_be_visible(timeout=SLOW_MS)
     assert not ReportDraft.objects.exists()
 
 
 def test_typing_does_not_draw_charts_again(visit, ada, report):
     page = visit(f"/reports/{report.id}/edit", ada)
-    expect(preview(page).locator(DRAWN)).to_be_visible()
+    expect(preview(page).locator(DRAWN)).to_be_visible(timeout=SLOW_MS)
     page.evaluate(f"document.querySelector('{DRAWN}').isTheSame = true")
 
     text_field(page).press("Control+Home")
@@ -87,7 +89,7 @@ def test_a_widget_is_opened_from_the_preview_and_changed(visit, ada, report):
     page.get_by_role("button", name="Change").click()
 
     expect(text_field(page)).to_have_value(re.compile("title: Losses"))
-    expect(preview(page).get_by_role("region", name="Losses")).to_be_visible()
+    expect(preview(page).get_by_role("group", name="Losses", exact=True)).to_be_visible()
     assert text_field(page).input_value().count("```seamark") == 1
 
 
@@ -128,7 +130,7 @@ def test_an_old_version_is_read_and_restored(visit, ada, report):
     page.get_by_role("link", name="version 2").click()
     page.get_by_role("link", name="1", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("This is version 1")
-    expect(page.locator(DRAWN)).to_be_visible()
+    expect(page.locator(DRAWN)).to_be_visible(timeout=SLOW_MS)
     page.get_by_role("button", name="Restore this one").click()
 
     expect(page.get_by_role("heading", name="What helped")).to_be_visible()
@@ -155,7 +157,7 @@ def test_all_of_it_is_drawn_before_it_is_printed(visit, ada, report):
 def test_nothing_stands_in_anybody_s_way(visit, ada, report, address):
     page = visit(f"/reports/{report.id}/{address}", ada)
     if address != "versions":
-        expect(page.locator(DRAWN)).to_be_visible()
+        expect(page.locator(DRAWN)).to_be_visible(timeout=SLOW_MS)
 
     assert violations(page) == []
 
