@@ -19,8 +19,8 @@ LOWER_IS_BETTER = ("loss", "error", "perplexity", "seconds", "latency")
 WELCOME = """\
 ### What this shows
 
-The charts, values and columns below are about **the ten newest runs**. _Runs_ above says
-which runs are meant; each widget can have others.
+Charts, values and columns here are about **the ten newest runs**. Choose others at the
+top of the page, or for each widget by itself.
 """
 
 

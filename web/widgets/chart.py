@@ -47,6 +47,7 @@ def body(scene: Scene, settings: Settings) -> Body:
         "runs": [
             (run, colour_of(place), place >= RUN_COLOURS)
             for place, run in enumerate(drawn)
+            if values[run.id].keys() & set(settings.metrics)
         ]
         if len(drawn) > 1 or not several
         else [],

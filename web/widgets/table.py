@@ -42,6 +42,10 @@ def body(scene: Scene, settings: Settings) -> Body:
         }
         for place, run in enumerate(scene.runs)
     ]
+    for column in zip(*(row["cells"] for row in rows), strict=True):
+        is_number = any(cell["is_number"] for cell in column)
+        for cell in column:
+            cell["is_number"] = is_number
     gone = [
         path
         for _, path in columns

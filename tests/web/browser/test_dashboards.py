@@ -114,7 +114,9 @@ def test_a_mistake_is_said_in_the_dialog(visit, ada, dashboard, watch):
 
 def test_widgets_are_moved_and_resized_by_keyboard(visit, ada, dashboard):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
-    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(timeout=SLOW_MS)
+    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(
+        timeout=SLOW_MS
+    )
     grip = page.get_by_role("button", name=re.compile("^Move Notes"))
 
     grip.focus()
@@ -135,7 +137,9 @@ def test_widgets_are_moved_and_resized_by_keyboard(visit, ada, dashboard):
 
 def test_a_widget_is_dragged_and_others_make_room(visit, ada, dashboard):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
-    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(timeout=SLOW_MS)
+    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(
+        timeout=SLOW_MS
+    )
     page.evaluate("window.isTheSamePage = true")
     grip = page.get_by_role("button", name=re.compile("^Move Loss"))
     start = grip.bounding_box()
@@ -153,13 +157,17 @@ def test_a_widget_is_dragged_and_others_make_room(visit, ada, dashboard):
     assert place_of(dashboard, CHART) == Place(6, 0, 6, 4)
     assert place_of(dashboard, VALUE).y == 4
     # The chart was neither loaded nor drawn again.
-    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(timeout=SLOW_MS)
+    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(
+        timeout=SLOW_MS
+    )
     assert page.evaluate("window.isTheSamePage")
 
 
 def test_a_corner_resizes(visit, ada, dashboard):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
-    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(timeout=SLOW_MS)
+    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(
+        timeout=SLOW_MS
+    )
     corner = region(page, "Loss").locator("[data-part=resize]")
     start = corner.bounding_box()
 
@@ -233,7 +241,9 @@ def test_is_renamed_duplicated_and_deleted(visit, ada, dashboard):
 
 def test_nothing_stands_in_anybody_s_way(visit, ada, dashboard):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
-    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(timeout=SLOW_MS)
+    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(
+        timeout=SLOW_MS
+    )
     assert violations(page) == []
 
     page.get_by_role("button", name="Edit Loss").click()

@@ -89,7 +89,9 @@ def test_a_widget_is_opened_from_the_preview_and_changed(visit, ada, report):
     page.get_by_role("button", name="Change").click()
 
     expect(text_field(page)).to_have_value(re.compile("title: Losses"))
-    expect(preview(page).get_by_role("group", name="Losses", exact=True)).to_be_visible()
+    expect(
+        preview(page).get_by_role("group", name="Losses", exact=True)
+    ).to_be_visible()
     assert text_field(page).input_value().count("```seamark") == 1
 
 
@@ -144,12 +146,12 @@ def test_all_of_it_is_drawn_before_it_is_printed(visit, ada, report):
     )
     save_version(report, "Long", blocks, user_id=ada.user_id, based_on=1)
     page = visit(f"/reports/{report.id}/", ada)
-    page.evaluate("window.print = () => (window.isPrinted = true)")
+    page.evaluate("window.print = () => (document.body.dataset.printed = 'yes')")
     assert page.locator(DRAWN).count() < 8
 
     page.get_by_role("button", name="Print").click()
 
-    page.wait_for_function("window.isPrinted")
+    expect(page.locator("body[data-printed]")).to_be_attached(timeout=SLOW_MS)
     assert page.locator(DRAWN).count() == 8
 
 
