@@ -136,7 +136,8 @@ def _asked(
 
 
 def _typed(request: PageRequest) -> dict[str, Any]:
-    number = request.POST.get("based_on", "")
+    # Who was told of a newer version may save over it.
+    number = request.POST.get("over") or request.POST.get("based_on", "")
     if not (number.isascii() and number.isdigit() and len(number) <= NUMBER_DIGITS):
         raise InvalidInput("based_on", "must be the number of a version")
     return {

@@ -190,10 +190,12 @@ def test_who_comes_second_is_told_and_keeps_what_they_wrote(visitor, report, gra
     assert response.status_code == 409
     assert "grace changed this report" in shown
     assert ">mine</textarea>" in shown
-    assert 'name="based_on" value="2"' in shown
+    assert 'name="over" value="2"' in shown
     assert Report.objects.get().text == "hers"
 
-    visitor.post(reverse("report-edit", args=[report.id]), typed("mine", based_on=2))
+    visitor.post(
+        reverse("report-edit", args=[report.id]), {**typed("mine"), "over": "2"}
+    )
     assert Report.objects.get().text == "mine"
 
 

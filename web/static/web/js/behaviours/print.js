@@ -12,8 +12,10 @@ export default function print(button) {
       room.dispatchEvent(new CustomEvent("intersect"))
     }
     await until(() => !document.querySelector(".widget__waiting"), end)
-    drawAll()
-    await until(() => !document.querySelector(".chart:not([data-drawn=true], .chart--failed)"), end)
+    await until(() => {
+      drawAll()
+      return !document.querySelector(".chart:not([data-drawn=true], .chart--failed)")
+    }, end)
     button.disabled = false
     window.print()
   })

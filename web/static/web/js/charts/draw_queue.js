@@ -11,6 +11,7 @@ const charts = new WeakMap()
 const waiting = new Set()
 // All that are watched; a printed page shows them whether they are near or not.
 const watched = new Set()
+const asked = new WeakSet()
 let isForgetful = true
 let busy = 0
 
@@ -62,9 +63,14 @@ export function unwatch(element) {
   watched.delete(element)
 }
 
+// May be called again, as charts come to be watched a moment after they are on the page.
 export function drawAll() {
   isForgetful = false
-  for (const element of watched) if (element.dataset.drawn !== "true") drawSoon(element)
+  for (const element of watched) {
+    if (element.dataset.drawn === "true" || asked.has(element)) continue
+    asked.add(element)
+    drawSoon(element)
+  }
 }
 
 export function drawSoon(element) {
