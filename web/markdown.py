@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
@@ -32,8 +32,8 @@ Environment = MutableMapping[str, Any]
 
 def rendered(text: str, widget: Callable[[str], str] | None = None) -> SafeString:
     """Return the HTML of a text; `widget` gives that of each block with a widget."""
-    html = MARKDOWN.render(text, {"widget": widget})
-    return mark_safe(html)
+    html: str = MARKDOWN.render(text, {"widget": widget})
+    return SafeString(html)
 
 
 def blocks_of(text: str) -> list[str]:
@@ -125,7 +125,7 @@ def _cell_open(
 def _made() -> MarkdownIt:
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": MOST_NESTED})
     made.enable(["table", "strikethrough"])
-    made.validateLink = is_safe_link  # type: ignore[method-assign]
+    made.validateLink = is_safe_link  # type: ignore[method-assign,assignment]
     made.add_render_rule("fence", _fence)
     made.add_render_rule("link_open", _link_open)
     made.add_render_rule("image", _image)

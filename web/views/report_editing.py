@@ -40,8 +40,7 @@ def edit(request: PageRequest, report_id: UUID) -> HttpResponse:
     report = editable_report(request.actor, report_id)
     user_id = request.actor.user_id
     if request.method != "POST":
-        draft = draft_of(report, user_id)
-        return _editor(request, report, draft or _unchanged(report))
+        return _editor(request, report, _to_begin_with(report, user_id))
     typed = _typed(request)
     try:
         save_version(report, **typed, user_id=user_id)
@@ -147,7 +146,10 @@ def _typed(request: PageRequest) -> dict[str, Any]:
     }
 
 
-def _unchanged(report: Any) -> dict[str, Any]:
+def _to_begin_with(report: Any, user_id: int) -> dict[str, Any]:
+    draft = draft_of(report, user_id)
+    if draft is not None:
+        return {"name": draft.name, "text": draft.text, "based_on": draft.based_on}
     return {"name": report.name, "text": report.text, "based_on": report.version}
 
 
@@ -155,22 +157,17 @@ def _unchanged(report: Any) -> dict[str, Any]:
 def _editor(
     request: PageRequest,
     report: Any,
-    draft: Any,
+    typed: dict[str, Any],
     *,
     status: int = 200,
     error: str = "",
     newer: int = 0,
 ) -> HttpResponse:
-    typed = draft if isinstance(draft, dict) else None
-    stored = None if typed else draft
     context = {
         "project": report.project,
         "tab": "reports",
         "report": report,
-        "name": typed["name"] if typed else stored.name,
-        "text": typed["text"] if typed else stored.text,
-        "based_on": typed["based_on"] if typed else stored.based_on,
-        "saved_at": None if stored is None else stored.saved_at,
+        **typed,
         "kinds": [kind for kind in KINDS.values() if kind.is_for_reports],
         "most": TEXT_LENGTH,
         "error": error,

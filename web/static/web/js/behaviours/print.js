@@ -8,14 +8,12 @@ export default function print(button) {
   button.addEventListener("click", async () => {
     button.disabled = true
     const end = Date.now() + PATIENCE_MS
+    drawAll()
     for (const room of document.querySelectorAll(".widget__body[hx-trigger^=intersect]")) {
       room.dispatchEvent(new CustomEvent("intersect"))
     }
     await until(() => !document.querySelector(".widget__waiting"), end)
-    await until(() => {
-      drawAll()
-      return !document.querySelector(".chart:not([data-drawn=true], .chart--failed)")
-    }, end)
+    await until(() => !document.querySelector(".chart:not([data-drawn=true], .chart--failed)"), end)
     button.disabled = false
     window.print()
   })

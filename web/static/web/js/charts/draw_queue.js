@@ -11,14 +11,13 @@ const charts = new WeakMap()
 const waiting = new Set()
 // All that are watched; a printed page shows them whether they are near or not.
 const watched = new Set()
-const asked = new WeakSet()
 let isForgetful = true
 let busy = 0
 
 const near = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting } of entries) {
-      isIntersecting ? waiting.add(target) : waiting.delete(target)
+      isIntersecting || !isForgetful ? waiting.add(target) : waiting.delete(target)
       charts.get(target).isNear = isIntersecting
     }
     next()
@@ -63,14 +62,10 @@ export function unwatch(element) {
   watched.delete(element)
 }
 
-// May be called again, as charts come to be watched a moment after they are on the page.
+// From here on charts are drawn wherever they are, and kept.
 export function drawAll() {
   isForgetful = false
-  for (const element of watched) {
-    if (element.dataset.drawn === "true" || asked.has(element)) continue
-    asked.add(element)
-    drawSoon(element)
-  }
+  for (const element of watched) if (element.dataset.drawn !== "true") drawSoon(element)
 }
 
 export function drawSoon(element) {
