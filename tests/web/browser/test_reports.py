@@ -151,7 +151,7 @@ def test_all_of_it_is_drawn_before_it_is_printed(visit, ada, report):
 
     page.get_by_role("button", name="Print").click()
 
-    expect(page.locator("body[data-printed]")).to_be_attached(timeout=SLOW_MS)
+    expect(page.locator("body[data-printed]")).to_be_attached(timeout=2 * SLOW_MS)
     assert page.locator(".widget__waiting").count() == 0
     assert page.locator(DRAWN).count() == 8
 
