@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
 from django.utils import timezone
 
-from tests.builders import START, make_member, make_project, make_run, write_values
+from tests.builders import make_member, make_project, make_run, write_values
 from tracker.boards.board import RunSet
 from tracker.errors import InvalidInput
 from tracker.models import Run
 from tracker.queries.run_sets import check_run_set, runs_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-SECOND = 1_000_000
 
 
 @pytest.fixture
@@ -27,10 +26,10 @@ def project():
 def runs(project):
     made = []
     for number, accuracy in enumerate((0.5, 0.9, 0.7)):
-        run = make_run(
-            project, f"run-{number}", "finished", started_at=START + number * SECOND
-        )
+        run = make_run(project, f"run-{number}", "finished")
         write_values(run, {"accuracy": accuracy})
+        began = datetime(2026, 1, 2, number, tzinfo=UTC)
+        Run.objects.filter(id=run.id).update(started_at=began)
         made.append(run)
     return made
 

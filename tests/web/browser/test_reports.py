@@ -139,23 +139,6 @@ def test_an_old_version_is_read_and_restored(visit, ada, report):
     expect(page.get_by_role("link", name="version 3")).to_be_visible()
 
 
-def test_all_of_it_is_drawn_before_it_is_printed(visit, ada, report):
-    blocks = "".join(
-        f"{'text. ' * 200}\n\n{CHART.replace('Loss', f'Loss {number}')}\n"
-        for number in range(8)
-    )
-    save_version(report, "Long", blocks, user_id=ada.user_id, based_on=1)
-    page = visit(f"/reports/{report.id}/", ada)
-    page.evaluate("window.print = () => (document.body.dataset.printed = 'yes')")
-    assert page.locator(DRAWN).count() < 8
-
-    page.get_by_role("button", name="Print").click()
-
-    expect(page.locator("body[data-printed]")).to_be_attached(timeout=2 * SLOW_MS)
-    assert page.locator(".widget__waiting").count() == 0
-    assert page.locator(DRAWN).count() == 8
-
-
 @pytest.mark.parametrize("address", ["", "edit", "versions"])
 def test_nothing_stands_in_anybody_s_way(visit, ada, report, address):
     page = visit(f"/reports/{report.id}/{address}", ada)

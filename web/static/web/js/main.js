@@ -16,7 +16,6 @@ const BEHAVIOURS = {
   "file-figure": () => import("./charts/file_figure.js"),
   "local-time": () => import("./behaviours/local_time.js"),
   "open-dialog": () => import("./behaviours/open_dialog.js"),
-  "print": () => import("./behaviours/print.js"),
   "query-field": () => import("./behaviours/query_field.js"),
   "repeat": () => import("./behaviours/repeat.js"),
   "report-editor": () => import("./behaviours/report_editor.js"),

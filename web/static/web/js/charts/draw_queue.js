@@ -9,15 +9,12 @@ const FAR = "2500px 0px"
 
 const charts = new WeakMap()
 const waiting = new Set()
-// All that are watched; a printed page shows them whether they are near or not.
-const watched = new Set()
-let isForgetful = true
 let busy = 0
 
 const near = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting } of entries) {
-      isIntersecting || !isForgetful ? waiting.add(target) : waiting.delete(target)
+      isIntersecting ? waiting.add(target) : waiting.delete(target)
       charts.get(target).isNear = isIntersecting
     }
     next()
@@ -28,7 +25,7 @@ const near = new IntersectionObserver(
 const far = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting && isForgetful) charts.get(target).forget()
+      if (!isIntersecting) charts.get(target).forget()
     }
   },
   { rootMargin: FAR },
@@ -50,7 +47,6 @@ async function next() {
 
 export function watch(element, chart) {
   charts.set(element, chart)
-  watched.add(element)
   near.observe(element)
   far.observe(element)
 }
@@ -59,13 +55,6 @@ export function unwatch(element) {
   near.unobserve(element)
   far.unobserve(element)
   waiting.delete(element)
-  watched.delete(element)
-}
-
-// From here on charts are drawn wherever they are, and kept.
-export function drawAll() {
-  isForgetful = false
-  for (const element of watched) if (element.dataset.drawn !== "true") drawSoon(element)
 }
 
 export function drawSoon(element) {
