@@ -9,7 +9,16 @@ from uuid import UUID
 
 from tracker.actor import Actor, Scope
 from tracker.errors import NotAllowed, NotFound
-from tracker.models import Annotation, Ladder, Member, Project, Run, SavedView
+from tracker.models import (
+    Annotation,
+    Dashboard,
+    Ladder,
+    Member,
+    Project,
+    Report,
+    Run,
+    SavedView,
+)
 
 
 def readable_project(actor: Actor, workspace: str, project: str) -> Project:
@@ -92,11 +101,13 @@ def readable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
     return ladder
 
 
-def editable_project(actor: Actor, workspace: str, project: str) -> Project:
-    """Return a project whose ladders the actor may change."""
+def editable_project(
+    actor: Actor, workspace: str, project: str, *, to: str = "change ladders"
+) -> Project:
+    """Return a project in which the actor may change what people arrange."""
     found = readable_project(actor, workspace, project)
     if not may_edit(actor, found):
-        raise NotAllowed("change ladders")
+        raise NotAllowed(to)
     return found
 
 
@@ -134,6 +145,44 @@ def editable_view(actor: Actor, view_id: UUID) -> SavedView:
     if not (is_own and not view.is_shared) and not may_edit(actor, view.project):
         raise NotAllowed("change shared views")
     return view
+
+
+def readable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:
+    dashboard = (
+        Dashboard.objects.readable_by(actor)
+        .filter(id=dashboard_id)
+        .select_related("project__workspace", "changed_by")
+        .first()
+    )
+    if dashboard is None:
+        raise NotFound("dashboard")
+    return dashboard
+
+
+def editable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:
+    dashboard = readable_dashboard(actor, dashboard_id)
+    if not may_edit(actor, dashboard.project):
+        raise NotAllowed("change dashboards")
+    return dashboard
+
+
+def readable_report(actor: Actor, report_id: UUID) -> Report:
+    report = (
+        Report.objects.readable_by(actor)
+        .filter(id=report_id)
+        .select_related("project__workspace", "created_by", "changed_by")
+        .first()
+    )
+    if report is None:
+        raise NotFound("report")
+    return report
+
+
+def editable_report(actor: Actor, report_id: UUID) -> Report:
+    report = readable_report(actor, report_id)
+    if not may_edit(actor, report.project):
+        raise NotAllowed("change reports")
+    return report
 
 
 def may_edit(actor: Actor, project: Project) -> bool:

@@ -113,6 +113,20 @@ class Pinned(TrackerError):
         super().__init__("The run is pinned; unpin it first.")
 
 
+class Changed(TrackerError):
+    """Somebody else changed it since the caller read it; nothing was stored."""
+
+    code = "changed"
+
+    def __init__(self, what: str, who: str, *, version: int) -> None:
+        super().__init__(
+            f"{who or 'Somebody'} changed this {what} while you had it open, and"
+            " nothing of yours was saved. Look at the change first, then do yours"
+            " again."
+        )
+        self.version = version
+
+
 class Unavailable(TrackerError):
     """The database cannot be reached or is too busy; try again."""
 

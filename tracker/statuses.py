@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from tracker.errors import (
     Busy,
+    Changed,
     DigestDiffers,
     FrameDiffers,
     InvalidInput,
@@ -25,6 +26,7 @@ from tracker.errors import (
 
 STATUS: dict[type[TrackerError], HTTPStatus] = {
     Busy: HTTPStatus.TOO_MANY_REQUESTS,
+    Changed: HTTPStatus.CONFLICT,
     DigestDiffers: HTTPStatus.UNPROCESSABLE_ENTITY,
     FrameDiffers: HTTPStatus.UNPROCESSABLE_ENTITY,
     InvalidInput: HTTPStatus.BAD_REQUEST,

@@ -10,6 +10,8 @@ from web.views import (
     compare,
     compare_figures,
     compare_values,
+    dashboard_widgets,
+    dashboards,
     figures,
     findings,
     gpu_hours,
@@ -18,6 +20,8 @@ from web.views import (
     places,
     project_settings,
     projects,
+    report_editing,
+    reports,
     rule_settings,
     rules,
     run,
@@ -244,4 +248,79 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("ladders/<uuid:ladder_id>/edit", ladders.edit, name="ladder-edit"),
     path("ladders/<uuid:ladder_id>/delete", ladders.delete, name="ladder-delete"),
+    path(
+        "w/<str:workspace>/<str:project>/dashboards/",
+        dashboards.dashboards,
+        name="dashboards",
+    ),
+    path("dashboards/<uuid:dashboard_id>/", dashboards.dashboard, name="dashboard"),
+    path(
+        "dashboards/<uuid:dashboard_id>/rename",
+        dashboards.rename,
+        name="dashboard-rename",
+    ),
+    path(
+        "dashboards/<uuid:dashboard_id>/duplicate",
+        dashboards.duplicate,
+        name="dashboard-duplicate",
+    ),
+    path(
+        "dashboards/<uuid:dashboard_id>/delete",
+        dashboards.delete,
+        name="dashboard-delete",
+    ),
+    path(
+        "dashboards/<uuid:dashboard_id>/runs",
+        dashboard_widgets.runs,
+        name="dashboard-runs",
+    ),
+    path(
+        "dashboards/<uuid:dashboard_id>/widgets/new",
+        dashboard_widgets.new,
+        name="widget-new",
+    ),
+    *(
+        path(
+            f"dashboards/<uuid:dashboard_id>/widgets/<str:widget_id>/{part}",
+            view,
+            name=f"widget-{part}",
+        )
+        for part, view in {
+            "body": dashboard_widgets.body,
+            "figure": dashboard_widgets.figure,
+            "edit": dashboard_widgets.edit,
+            "place": dashboard_widgets.place,
+            "remove": dashboard_widgets.remove,
+            "put-back": dashboard_widgets.put_back,
+        }.items()
+    ),
+    path("w/<str:workspace>/<str:project>/reports/", reports.reports, name="reports"),
+    path("reports/<uuid:report_id>/", reports.report, name="report"),
+    path("reports/<uuid:report_id>/versions", reports.versions, name="report-versions"),
+    path(
+        "reports/<uuid:report_id>/versions/<int:number>/restore",
+        reports.restore,
+        name="report-restore",
+    ),
+    path("reports/<uuid:report_id>/delete", reports.delete, name="report-delete"),
+    path(
+        "reports/<uuid:report_id>/widgets/<str:key>/body",
+        reports.body,
+        name="report-widget-body",
+    ),
+    path(
+        "reports/<uuid:report_id>/widgets/<str:key>/figure",
+        reports.figure,
+        name="report-widget-figure",
+    ),
+    path("reports/<uuid:report_id>/edit", report_editing.edit, name="report-edit"),
+    path("reports/<uuid:report_id>/draft", report_editing.draft, name="report-draft"),
+    path(
+        "reports/<uuid:report_id>/draft/discard",
+        report_editing.discard,
+        name="report-discard",
+    ),
+    path(
+        "reports/<uuid:report_id>/widget", report_editing.widget, name="report-widget"
+    ),
 ]

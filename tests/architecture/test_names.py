@@ -26,6 +26,7 @@ LISTS = {
     "tracker/models/__init__.py": "every table, for Django",
     "tracker/diagnosis/rules/__init__.py": "every rule",
     "tracker/diagnosis/signals/__init__.py": "every signal",
+    "web/widgets/__init__.py": "every kind of widget",
 }
 
 

@@ -23,6 +23,7 @@ def loaded_by(module):
 @pytest.mark.parametrize(
     "module",
     [
+        "tracker.boards.grid",
         "tracker.diagnosis.engine",
         "tracker.ingest.messages",
         "tracker.queries.run_query.parser",

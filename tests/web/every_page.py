@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from uuid import UUID
 
 from django.test import Client
 from django.urls import get_resolver, reverse
@@ -30,14 +31,18 @@ from tests.web.sample_run import make_sample_run
 from tracker.actions.access import make_sign_in_link, make_token
 from tracker.actions.annotations import annotate
 from tracker.actions.channels import add_channel
+from tracker.actions.dashboards import create_dashboard
 from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.reports import create_report, save_version
 from tracker.actions.saved_views import keep_view
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Scope
+from tracker.boards.board import Board, Widget
 from tracker.models import Alert, Finding, Member, Project, Run, Stage, State, Token
 
 RULE = "data-wait-dominates"
+CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["loss"]})
 PICTURE = to_png(bytes(12), width=2, height=2, channels=3)
 # Of one route several pages, by what its address asks for.
 VARIANTS: Mapping[str, tuple[str, ...]] = {
@@ -85,6 +90,16 @@ class Things:
             "channel_id": channel.id,
             "token_id": Token.objects.filter(name="laptop").latest("id").id,
             "rule": RULE,
+            "dashboard_id": create_dashboard(
+                self.project,
+                "overview",
+                Board(widgets=(CHART,)),
+                user_id=self.member.user_id,
+            ).id,
+            "widget_id": CHART.id,
+            "report_id": make_report(self.project, self.member),
+            "number": 1,
+            "key": "0" * 8,
             "view_id": keep_view(
                 self.project,
                 browser_of(self.member),
@@ -201,3 +216,9 @@ def _add_file(run: Run, path: str, content: bytes, name: str, kind: str) -> None
         offset=0,
         pieces=[content],
     )
+
+
+def make_report(project: Project, member: Member) -> UUID:
+    report = create_report(project, "Findings", user_id=member.user_id)
+    save_version(report, "Findings", "text", user_id=member.user_id, based_on=0)
+    return report.id

@@ -3,11 +3,13 @@
 from tracker.models.alert import Alert, Channel, ChannelKind, Delivery
 from tracker.models.attribute import Attribute, Kind
 from tracker.models.chart import Annotation, ChartArrangement
+from tracker.models.dashboard import Dashboard
 from tracker.models.diagnosis import Diagnosis, Finding
 from tracker.models.file import Blob, File
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.project import Project
 from tracker.models.records import RecordChunk
+from tracker.models.report import Report, ReportDraft, ReportVersion
 from tracker.models.run import Run, Spool, Stage, State
 from tracker.models.saved_view import SavedView
 from tracker.models.series import JournalEntry, Rewind, SeriesChunk, SeriesTicks
@@ -24,6 +26,7 @@ __all__ = [
     "Channel",
     "ChannelKind",
     "ChartArrangement",
+    "Dashboard",
     "Delivery",
     "Diagnosis",
     "File",
@@ -34,6 +37,9 @@ __all__ = [
     "Member",
     "Project",
     "RecordChunk",
+    "Report",
+    "ReportDraft",
+    "ReportVersion",
     "Rewind",
     "Role",
     "Run",

@@ -72,6 +72,12 @@ def ladder_summaries(project_id: int) -> list[LadderSummary]:
     ]
 
 
+def ladder_of_project(project_id: int, ladder_id: UUID) -> Ladder | None:
+    """Return a ladder of a project that may be read."""
+    ladders = Ladder.objects.filter(project_id=project_id, id=ladder_id)
+    return ladders.select_related("project__workspace").first()
+
+
 def _labelled(rungs: Sequence[Rung]) -> list[tuple[str, str]]:
     labels = rung_labels([(rung.note, rung.run.name) for rung in rungs])
     states = [rung.run.state for rung in rungs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -179,6 +179,13 @@ def run_ledger(stages: Iterable[Ledger | None], project: Project) -> LedgerView 
     known = [ledger for ledger in stages if ledger is not None]
     held = [ledger for ledger in known if ledger.gpus]
     return view_of(added_up(held or known), project)
+
+
+def runs_ledger(project: Project, run_ids: Collection[UUID]) -> LedgerView | None:
+    """Add up a few runs of a project, as one run's stages are."""
+    kept = Diagnosis.objects.filter(run_id__in=run_ids, run__project=project)
+    rows = kept.values_list("ledger", flat=True)
+    return run_ledger([ledger_from(row) for row in rows], project)
 
 
 def project_ledger(project: Project, *, since: datetime | None = None) -> ProjectLedger:

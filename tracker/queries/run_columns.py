@@ -23,8 +23,9 @@ from django.db.models import (
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 from django.db.models.sql.compiler import SQLCompiler
+from django.utils import timezone
 
-from tracker.models import State
+from tracker.models import Run, State
 
 Sql = tuple[str, tuple[str | int, ...]]
 
@@ -51,6 +52,17 @@ def duration_seconds(now: datetime) -> Combinable:
         output_field=DateTimeField(),
     )
     return SecondsBetween(F("started_at"), until)
+
+
+def run_seconds(run: Run, now: datetime | None = None) -> float | None:
+    """Return the same of a run that was read; None while its beginning is not known."""
+    if run.started_at is None:
+        return None
+    is_running = run.state == State.RUNNING
+    until = run.ended_at or (
+        (now or timezone.now()) if is_running else run.last_seen_at
+    )
+    return max(0.0, (until - run.started_at).total_seconds())
 
 
 class Unnested(Func):

@@ -139,6 +139,16 @@ def metric_paths(project_id: int) -> list[str]:
     return sorted(shown, key=importance)
 
 
+def series_among(project_id: int, paths: list[str]) -> list[str]:
+    """Return those paths at which the newest runs have a series, as they were given."""
+    found = set(
+        _attributes_of_newest(project_id)
+        .filter(path__in=paths, kind=Kind.FLOAT_SERIES)
+        .values_list("path", flat=True)
+    )
+    return [path for path in paths if path in found]
+
+
 def changed_params(project_id: int) -> list[str]:
     """Return the parameters in which the newest runs differ."""
     params = (

@@ -84,7 +84,8 @@ def figure_version(request: HttpRequest, runs: Sequence[Any], *, is_live: bool) 
 def _drawn_by() -> str:
     """Return a digest of what draws, so that an upgrade shows at once."""
     folder = Path(__file__).resolve().parents[1]
-    sources = [*folder.glob("figures/*.py"), *folder.glob("views/*.py")]
+    parts = ("figures", "views", "widgets")
+    sources = [source for part in parts for source in folder.glob(f"{part}/*.py")]
     digest = hashlib.blake2b(digest_size=12)
     for source in sorted(sources):
         digest.update(source.read_bytes())

@@ -199,7 +199,7 @@ def test_a_report_is_printed_on_white(visit, ada, ladder, theme):
     page_colour = "getComputedStyle(document.documentElement).backgroundColor"
     assert page.evaluate(page_colour) == "rgb(255, 255, 255)"
     expect(page.get_by_role("button", name="Print")).to_be_hidden()
-    expect(page.locator(".report__bar")).to_have_count(4)
+    expect(page.locator(".ladder-report__bar")).to_have_count(4)
 
 
 def test_nothing_in_a_report_stands_in_anybody_s_way(page, visit, ada, ladder):

@@ -446,7 +446,7 @@ def test_a_report_has_no_buttons_but_everything_that_counts(viewer, project):
     page = page_of(viewer, ladder_of(project, *runs, notes=NOTES), "ladder-report")
 
     assert "times the work of the baseline" in page
-    assert page.count('class="report__bar"') == 4
+    assert page.count('class="ladder-report__bar"') == 4
     assert "Rung by rung" in page
     assert 'method="post" action="/ladders' not in page
 

@@ -1,0 +1,112 @@
+"""Which runs a widget is about."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from tests.builders import make_member, make_project, make_run, write_values
+from tracker.boards.board import RunSet
+from tracker.errors import InvalidInput
+from tracker.models import Run
+from tracker.queries.run_sets import check_run_set, runs_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+
+@pytest.fixture
+def project():
+    return make_project(make_member("ada"))
+
+
+@pytest.fixture
+def runs(project):
+    made = []
+    for number, accuracy in enumerate((0.5, 0.9, 0.7)):
+        run = make_run(project, f"run-{number}", "finished")
+        write_values(run, {"accuracy": accuracy})
+        began = datetime(2026, 1, 2, number, tzinfo=UTC)
+        Run.objects.filter(id=run.id).update(started_at=began)
+        made.append(run)
+    return made
+
+
+def names(project, **wanted) -> list[str]:
+    return [run.name for run in runs_in(project, RunSet(**wanted)).runs]
+
+
+def test_without_a_query_the_newest_are_meant(project, runs):
+    assert names(project) == ["run-2", "run-1", "run-0"]
+    assert names(project, first=2) == ["run-2", "run-1"]
+
+
+def test_a_query_says_which_and_the_order_which_first(project, runs):
+    wanted = {"query": "accuracy > 0.6", "order": "-path:accuracy"}
+
+    assert names(project, **wanted) == ["run-1", "run-2"]
+    assert names(project, **wanted, first=1) == ["run-1"]
+
+
+def test_named_runs_keep_their_order(project, runs):
+    ids = (runs[2].id, runs[0].id, runs[2].id)
+
+    assert names(project, runs=ids) == ["run-2", "run-0"]
+
+
+def test_runs_that_are_gone_are_counted_not_shown(project, runs):
+    Run.objects.filter(id=runs[1].id).update(trashed_at=timezone.now())
+
+    found = runs_in(project, RunSet(runs=(runs[0].id, runs[1].id, uuid4())))
+
+    assert [run.name for run in found.runs] == ["run-0"]
+    assert found.missing_count == 2
+    assert "run-1" not in names(project)
+
+
+def test_runs_of_other_projects_are_never_shown(project, runs):
+    elsewhere = make_run(make_project(make_member("mallory")), "secret", "finished")
+
+    assert names(project, runs=(elsewhere.id,)) == []
+    assert "secret" not in names(project)
+
+
+def test_a_link_shows_no_other_runs(project, runs):
+    found = runs_in(project, RunSet(), only={runs[0].id})
+
+    assert [run.name for run in found.runs] == ["run-0"]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"query": "accuracy >"},
+        {"order": "nonsense"},
+        {"order": "path:a\0"},
+        {"query": "__class__()"},
+    ],
+)
+def test_what_cannot_be_understood_is_said_not_raised(project, runs, wanted):
+    found = runs_in(project, RunSet(**wanted))
+
+    assert found.runs == ()
+    assert found.problem
+    with pytest.raises(InvalidInput):
+        check_run_set(RunSet(**wanted))
+
+
+def test_a_query_is_live_while_any_run_of_the_project_is(project, runs):
+    Run.objects.update(ended_at="2026-01-02T12:00:00Z")
+    assert not runs_in(project, RunSet(query="accuracy > 0.6")).is_live
+
+    make_run(project, "growing")
+
+    assert runs_in(project, RunSet(query="accuracy > 0.6")).is_live
+    assert not runs_in(project, RunSet(runs=(runs[0].id,))).is_live
+
+
+def test_an_empty_project_has_no_runs(project):
+    assert runs_in(project, RunSet()).runs == ()
+    assert runs_in(project, RunSet(query="exists accuracy")).runs == ()

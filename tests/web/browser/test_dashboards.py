@@ -1,0 +1,287 @@
+"""A dashboard as people make it, arrange it and watch it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.builders import make_project, make_run, write_series, write_values
+from tests.web.browser.accessibility import violations
+from tests.web.browser.conftest import PHONE
+from tracker.actions.dashboards import create_dashboard, remove_widget
+from tracker.boards.board import Board, Place, Widget, board_from
+from tracker.models import Dashboard
+from tracker.series.compaction import compact_run
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+LISTED = "/w/ada-workspace/vision/dashboards/"
+CHART, VALUE, TEXT = "c0c0c0c0", "aaaaaaaa", "dddddddd"
+# The first chart of a page waits for Plotly.
+SLOW_MS = 20_000
+
+
+@pytest.fixture
+def project(ada):
+    made = make_project(ada)
+    for place, name in enumerate(("baseline", "decoded")):
+        run = make_run(made, name, "finished")
+        write_series(run, "train/loss", [1.0, 0.7 - place / 4, 0.5 - place / 4])
+        write_series(run, "train/accuracy", [0.1, 0.6, 0.8 + place / 10])
+        write_values(run, {"params/lr": 0.1 * (place + 1)})
+        compact_run(run.id)
+    return made
+
+
+def widget(widget_id, kind, place, title="", **settings):
+    return Widget(id=widget_id, kind=kind, place=place, title=title, settings=settings)
+
+
+@pytest.fixture
+def dashboard(project, ada):
+    widgets = (
+        widget(CHART, "chart", Place(0, 0, 6, 4), "Loss", metrics=["train/loss"]),
+        widget(VALUE, "value", Place(6, 0, 3, 2), metric="train/loss", over="lowest"),
+        widget(TEXT, "text", Place(9, 0, 3, 2), "Notes", text="look *here*"),
+    )
+    board = Board(widgets=widgets)
+    return create_dashboard(project, "nightly", board, user_id=ada.user_id)
+
+
+def place_of(dashboard, widget_id: str) -> Place:
+    kept = board_from(Dashboard.objects.get(id=dashboard.id).content)
+    return kept.widget(widget_id).place
+
+
+def region(page, name: str):
+    return page.get_by_role("group", name=name, exact=True)
+
+
+def test_from_nothing_to_charts_of_what_is_logged_most(visit, ada, project):
+    page = visit(LISTED, ada)
+
+    page.get_by_role("button", name="Start from an example").click()
+
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    drawn = page.locator('.chart[data-drawn="true"]')
+    expect(drawn.first).to_be_visible(timeout=SLOW_MS)
+    expect(region(page, "train/loss").first).to_be_visible()
+    assert violations(page) == []
+
+
+def test_a_widget_is_added_with_paths_completed(visit, ada, dashboard):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+
+    page.get_by_role("button", name="Add widget").click()
+    page.get_by_role("button", name="Chart Series of the runs").click()
+    field = page.get_by_role("combobox", name="Metrics")
+    field.fill("train/a")
+    expect(page.locator("datalist option[value='train/accuracy']")).to_have_count(1)
+    field.fill("train/accuracy")
+    field.press("Enter")
+    page.get_by_role("combobox", name="Metrics").last.fill("train/loss")
+    page.get_by_label("Title").fill("Both")
+    page.get_by_role("button", name="Add", exact=True).click()
+
+    added = region(page, "Both")
+    expect(added.locator('.chart[data-drawn="true"]')).to_be_visible(timeout=SLOW_MS)
+    expect(added.get_by_role("list", name="Metrics")).to_contain_text("train/loss")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.reload()
+    expect(region(page, "Both")).to_be_visible()
+
+
+def test_a_mistake_is_said_in_the_dialog(visit, ada, dashboard, watch):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+    page.get_by_role("button", name="Edit Loss").click()
+
+    page.get_by_label("What a query finds").check()
+    page.get_by_label("Query", exact=True).fill("train/loss <")
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text(
+        "is not understood"
+    )
+    watch.allow("400")
+    page.get_by_label("Query", exact=True).fill("train/loss < 0.3")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    legend = region(page, "Loss").get_by_role("list", name="Runs")
+    expect(legend).to_have_text(re.compile("^decoded$"))
+
+
+def test_widgets_are_moved_and_resized_by_keyboard(visit, ada, dashboard):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(
+        timeout=SLOW_MS
+    )
+    grip = page.get_by_role("button", name=re.compile("^Move Notes"))
+
+    grip.focus()
+    with page.expect_response(re.compile("/place$")):
+        grip.press("ArrowDown")
+        grip.press("ArrowDown")
+    with page.expect_response(re.compile("/place$")):
+        grip.press("Shift+ArrowDown")
+
+    assert place_of(dashboard, TEXT) == Place(9, 0, 3, 3)
+    with page.expect_response(re.compile("/place$")):
+        for _ in range(9):
+            grip.press("ArrowLeft")
+    assert place_of(dashboard, TEXT) == Place(0, 0, 3, 3)
+    assert place_of(dashboard, CHART) == Place(0, 3, 6, 4)
+    expect(grip).to_be_focused()
+
+
+def test_a_widget_is_dragged_and_others_make_room(visit, ada, dashboard):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(
+        timeout=SLOW_MS
+    )
+    page.evaluate("window.isTheSamePage = true")
+    grip = page.get_by_role("button", name=re.compile("^Move Loss"))
+    start = grip.bounding_box()
+    cell = page.locator("#board-grid").bounding_box()["width"] / 12
+
+    page.mouse.move(start["x"] + 8, start["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(start["x"] + 8 + 3 * cell, start["y"] + 8, steps=4)
+    page.mouse.move(start["x"] + 8 + 6 * cell, start["y"] + 8, steps=4)
+    expect(page.locator(".board__ghost")).to_be_visible()
+    with page.expect_response(re.compile("/place$")):
+        page.mouse.up()
+
+    expect(page.locator(f"#widget-{CHART}")).to_have_attribute("data-x", "6")
+    assert place_of(dashboard, CHART) == Place(6, 0, 6, 4)
+    assert place_of(dashboard, VALUE).y == 4
+    # The chart was neither loaded nor drawn again.
+    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(
+        timeout=SLOW_MS
+    )
+    assert page.evaluate("window.isTheSamePage")
+
+
+def test_a_corner_resizes(visit, ada, dashboard):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(
+        timeout=SLOW_MS
+    )
+    corner = region(page, "Loss").locator("[data-part=resize]")
+    start = corner.bounding_box()
+
+    page.mouse.move(start["x"] + 8, start["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(start["x"] + 8, start["y"] + 8 + 168, steps=4)
+    with page.expect_response(re.compile("/place$")):
+        page.mouse.up()
+
+    assert place_of(dashboard, CHART) == Place(0, 0, 6, 6)
+
+
+def test_what_is_removed_comes_back(visit, ada, dashboard):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+
+    page.get_by_role("button", name="Remove Notes").click()
+    expect(region(page, "Notes")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+
+    expect(region(page, "Notes")).to_contain_text("look here")
+    assert place_of(dashboard, TEXT) == Place(9, 0, 3, 2)
+
+
+def test_who_comes_second_is_told_and_decides(visit, ada, dashboard, watch):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+    page.get_by_role("button", name="Edit Loss").click()
+    page.get_by_label("Title").fill("Mine")
+    remove_widget(dashboard, TEXT, version=1, user_id=ada.user_id)
+
+    page.get_by_role("button", name="Save", exact=True).click()
+    said = page.get_by_role("dialog").get_by_role("alert")
+    expect(said).to_contain_text("ada changed this dashboard")
+    watch.allow("409")
+    expect(page.get_by_label("Title")).to_have_value("Mine")
+    page.get_by_role("button", name="Save mine as well").click()
+
+    expect(region(page, "Mine")).to_be_visible()
+    expect(region(page, "Notes")).to_have_count(0)
+
+
+def test_a_new_run_joins_by_itself(visit, ada, dashboard, project):
+    growing = make_run(project, "growing")
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+    legend = region(page, "Loss").get_by_role("list", name="Runs")
+    expect(legend).to_contain_text("growing")
+
+    write_series(growing, "train/loss", [0.05, 0.01])
+    another = make_run(project, "another")
+    write_series(another, "train/loss", [0.9])
+    compact_run(growing.id)
+
+    expect(legend).to_contain_text("another", timeout=20_000)
+    expect(region(page, "train/loss")).to_contain_text("0.01", timeout=20_000)
+
+
+def test_is_renamed_duplicated_and_deleted(visit, ada, dashboard):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+
+    page.get_by_role("button", name="Rename").click()
+    page.get_by_label("Name", exact=True).fill("weekly")
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    expect(page.get_by_role("heading", name="weekly", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Duplicate").click()
+    expect(page.get_by_role("heading", name="weekly (copy)")).to_be_visible()
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+
+    expect(page.get_by_role("heading", name="Dashboards")).to_be_visible()
+    assert [each.name for each in Dashboard.objects.all()] == ["weekly"]
+
+
+def test_nothing_stands_in_anybody_s_way(visit, ada, dashboard):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+    expect(region(page, "Loss").locator('[data-drawn="true"]')).to_be_visible(
+        timeout=SLOW_MS
+    )
+    assert violations(page) == []
+
+    page.get_by_role("button", name="Edit Loss").click()
+    expect(page.get_by_label("Title")).to_be_visible()
+    assert violations(page) == []
+
+
+def test_on_a_phone_widgets_stand_below_each_other(visit, ada, dashboard, page):
+    page.set_viewport_size(PHONE)
+    visit(f"/dashboards/{dashboard.id}/", ada)
+
+    boxes = [each.bounding_box() for each in page.locator(".widget").all()]
+    assert {box["x"] for box in boxes} == {boxes[0]["x"]}
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+@pytest.mark.parametrize(
+    "name", ["<img src=x onerror=alert(1)>", "<a href='//evil.test'>x</a>%{y}"]
+)
+def test_hostile_names_do_nothing_in_a_browser(visit, ada, project, name):
+    run = make_run(project, name, "finished")
+    write_series(run, name, [1.0, 2.0])
+    compact_run(run.id)
+    widgets = (
+        widget(CHART, "chart", Place(0, 0, 6, 4), name, metrics=[name, "train/loss"]),
+        widget(VALUE, "value", Place(6, 0, 3, 2), metric=name),
+        widget(
+            TEXT, "text", Place(9, 0, 3, 2), text=f"[x](javascript:alert(1)) {name}"
+        ),
+    )
+    made = create_dashboard(project, name, Board(widgets=widgets), user_id=ada.user_id)
+    page = visit(f"/dashboards/{made.id}/", ada)
+    dialogs = []
+    page.on("dialog", lambda dialog: dialogs.append(dialog) or dialog.dismiss())
+
+    expect(page.locator('.chart[data-drawn="true"]')).to_be_visible(timeout=SLOW_MS)
+    expect(page.locator(f"#widget-{VALUE}")).to_contain_text("2")
+
+    assert dialogs == []
+    assert page.locator("svg a").count() == 0
+    assert page.locator('a[href*="evil"], a[href^="javascript"]').count() == 0

@@ -1,0 +1,554 @@
+"""Dashboards as a browser asks for them: the list, the page, and what may be done."""
+
+from __future__ import annotations
+
+import re
+from uuid import uuid4
+
+import pytest
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from tests.builders import (
+    SECOND,
+    START,
+    make_member,
+    make_project,
+    make_run,
+    write_series,
+    write_values,
+)
+from tracker.actions.dashboards import create_dashboard
+from tracker.boards.board import Board, Place, RunSet, Widget, board_from
+from tracker.models import Dashboard, Role
+from tracker.series.compaction import compact_run
+from web.views.dashboard_widgets import widget_body
+from web.views.dashboards import page, runs_shown
+from web.widget_drawing import Audience
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+HTMX = {"HX-Request": "true"}
+CHART, VALUE, TABLE, TEXT = "c0c0c0c0", "aaaaaaaa", "bbbbbbbb", "dddddddd"
+
+
+@pytest.fixture
+def project(member):
+    return make_project(member)
+
+
+@pytest.fixture
+def runs(project):
+    made = [
+        make_run(project, name, "finished", started_at=START + place * SECOND)
+        for place, name in enumerate(("slow", "fast"))
+    ]
+    for place, run in enumerate(made):
+        write_series(run, "train/loss", [1.0, 0.5 - place / 4])
+        write_values(run, {"params/lr": 0.1 * (place + 1)})
+        compact_run(run.id)
+    return made
+
+
+@pytest.fixture
+def visitor(client_of, member):
+    return client_of(member)
+
+
+@pytest.fixture
+def viewer(client_of, member):
+    return client_of(make_member("grace", Role.VIEWER, workspace=member.workspace))
+
+
+@pytest.fixture
+def listed(project):
+    return reverse("dashboards", args=[project.workspace.slug, project.slug])
+
+
+def widget(widget_id: str, kind: str, place: Place, **settings) -> Widget:
+    return Widget(id=widget_id, kind=kind, place=place, settings=settings)
+
+
+@pytest.fixture
+def dashboard(project, runs, member):
+    widgets = (
+        widget(CHART, "chart", Place(0, 0, 6, 4), metrics=["train/loss"]),
+        widget(VALUE, "value", Place(6, 0, 3, 2), metric="train/loss", over="lowest"),
+        widget(TABLE, "table", Place(0, 4, 12, 4), columns=["params/lr"]),
+        widget(TEXT, "text", Place(9, 0, 3, 2), text="**hello**"),
+    )
+    board = Board(widgets=widgets)
+    return create_dashboard(project, "overview", board, user_id=member.user_id)
+
+
+def body(visitor, dashboard, widget_id: str) -> str:
+    address = reverse("widget-body", args=[dashboard.id, widget_id])
+    return visitor.get(address).content.decode()
+
+
+def post(visitor, page_name, /, *arguments, version=1, htmx=True, **fields):
+    address = reverse(page_name, args=arguments)
+    return visitor.post(
+        address, {"version": version, **fields}, headers=HTMX if htmx else {}
+    )
+
+
+def board_of(dashboard) -> Board:
+    return board_from(Dashboard.objects.get(id=dashboard.id).content)
+
+
+# The list
+
+
+def test_an_empty_list_says_what_a_dashboard_is(visitor, viewer, listed):
+    assert "Start from an example" in visitor.get(listed).content.decode()
+    assert "Start from an example" not in viewer.get(listed).content.decode()
+
+
+def test_lists_dashboards_with_what_is_on_them(visitor, listed, dashboard):
+    shown = visitor.get(listed).content.decode()
+
+    assert reverse("dashboard", args=[dashboard.id]) in shown
+    assert "4 widgets" in shown
+
+
+def test_an_example_is_made_of_what_the_project_logs(visitor, listed, runs):
+    response = visitor.post(listed, {"name": "Overview", "example": "1"})
+
+    made = Dashboard.objects.get()
+    assert response["Location"] == reverse("dashboard", args=[made.id])
+    kinds = {each.kind: each.settings for each in board_of(made).widgets}
+    assert kinds["chart"] == {"metrics": ["train/loss"]}
+    assert kinds["value"]["over"] == "lowest"
+    assert kinds["table"]["columns"] == ["train/loss", "params/lr"]
+    for each in board_of(made).widgets:
+        assert (
+            visitor.get(reverse("widget-body", args=[made.id, each.id])).status_code
+            == 200
+        )
+
+
+def test_an_example_of_an_empty_project_can_be_made_too(visitor, listed):
+    visitor.post(listed, {"name": "Overview", "example": "1"})
+
+    made = Dashboard.objects.get()
+    assert visitor.get(reverse("dashboard", args=[made.id])).status_code == 200
+
+
+def test_a_dashboard_can_be_about_the_runs_of_an_address(visitor, listed, runs):
+    ids = f"{runs[1].id},{runs[0].id},{uuid4()},nonsense"
+    assert "About 2 runs" in visitor.get(listed, {"runs": ids}).content.decode()
+
+    visitor.post(listed, {"name": "Two", "runs": ids})
+
+    assert board_of(Dashboard.objects.get()).run_set == RunSet(
+        runs=(runs[1].id, runs[0].id)
+    )
+
+
+def test_a_refused_name_says_why(visitor, listed, dashboard):
+    response = visitor.post(listed, {"name": "overview"})
+
+    assert response.status_code == 400
+    assert "already the name of a dashboard" in response.content.decode()
+
+
+# The page
+
+
+def test_shows_a_frame_for_each_widget(visitor, dashboard):
+    shown = visitor.get(reverse("dashboard", args=[dashboard.id])).content.decode()
+
+    assert shown.count('data-part="widget"') == 4
+    assert reverse("widget-body", args=[dashboard.id, CHART]) in shown
+    assert 'aria-label="train/loss"' in shown
+    assert "the newest 10 runs" in shown
+
+
+def test_a_chart_has_a_line_for_each_run(visitor, dashboard):
+    figure = visitor.get(reverse("widget-figure", args=[dashboard.id, CHART])).json()
+
+    assert {trace["name"] for trace in figure["data"]} == {"fast", "slow"}
+    assert "fast" in body(visitor, dashboard, CHART)
+
+
+def test_the_figure_is_not_sent_again_while_nothing_is_new(visitor, dashboard, runs):
+    address = reverse("widget-figure", args=[dashboard.id, CHART])
+    tag = visitor.get(address)["ETag"]
+
+    assert visitor.get(address, headers={"If-None-Match": tag}).status_code == 304
+    write_series(runs[0], "train/loss", [0.1], steps=[2])
+    assert visitor.get(address, headers={"If-None-Match": tag}).status_code == 200
+
+
+def test_a_value_names_the_best_run(visitor, dashboard):
+    shown = body(visitor, dashboard, VALUE)
+
+    assert "0.25" in shown
+    assert re.search(r'title="fast">fast</a>', shown)
+
+
+def test_a_table_has_a_row_for_each_run(visitor, dashboard):
+    shown = body(visitor, dashboard, TABLE)
+
+    assert shown.count('scope="row"') == 2
+    assert "0.2" in shown
+
+
+def test_a_text_is_markdown(visitor, dashboard):
+    assert "<strong>hello</strong>" in body(visitor, dashboard, TEXT)
+
+
+GONE = {
+    "no such metric": (widget(CHART, "chart", Place(), metrics=["gone"]), "None of"),
+    "no series": (
+        widget(CHART, "chart", Place(), metrics=["params/lr"]),
+        "not as a series",
+    ),
+    "no such value": (widget(CHART, "value", Place(), metric="gone"), "None of these"),
+    "no such ladder": (
+        widget(CHART, "ladder", Place(), ladder=str(uuid4())),
+        "was deleted",
+    ),
+    "no ledger": (widget(CHART, "ledger", Place()), "Nothing is known yet"),
+    "no text": (widget(CHART, "text", Place(), text=" "), "no text yet"),
+    "an unknown kind": (widget(CHART, "film", Place()), "is not known"),
+    "strange settings": (
+        widget(CHART, "chart", Place(), metrics=["a"], axis="up"),
+        "cannot be read",
+    ),
+    "runs that are gone": (
+        Widget(
+            id=CHART,
+            kind="chart",
+            settings={"metrics": ["train/loss"]},
+            run_set=RunSet(runs=(uuid4(),)),
+        ),
+        "in the trash, or deleted",
+    ),
+    "a query that finds none": (
+        Widget(
+            id=CHART,
+            kind="chart",
+            settings={"metrics": ["train/loss"]},
+            run_set=RunSet(query="params/lr > 9"),
+        ),
+        "No run matches",
+    ),
+    "a query that is none": (
+        Widget(
+            id=CHART,
+            kind="chart",
+            settings={"metrics": ["train/loss"]},
+            run_set=RunSet(query="params/lr >"),
+        ),
+        "cannot be found",
+    ),
+}
+
+
+@pytest.mark.parametrize(("broken", "why"), GONE.values(), ids=GONE)
+@pytest.mark.usefixtures("runs")
+def test_a_widget_that_shows_nothing_says_why(visitor, project, member, broken, why):
+    board = Board(widgets=(broken,))
+    made = create_dashboard(project, "broken", board, user_id=member.user_id)
+
+    assert visitor.get(reverse("dashboard", args=[made.id])).status_code == 200
+    assert why in body(visitor, made, CHART)
+
+
+def test_a_widget_that_was_removed_says_so(visitor, dashboard):
+    address = reverse("widget-body", args=[dashboard.id, "00000000"])
+
+    assert visitor.get(address).status_code == 404
+    assert "was removed" in visitor.get(address).content.decode()
+
+
+def test_a_widget_asks_again_while_its_runs_are_live(visitor, dashboard, project):
+    from tracker.models import Run
+
+    Run.objects.update(ended_at="2020-01-01T00:00:00Z")
+    assert "hx-trigger" not in body(visitor, dashboard, CHART)
+
+    make_run(project, "growing")
+
+    assert 'hx-trigger="every 10s"' in body(visitor, dashboard, CHART)
+    assert "hx-trigger" not in body(visitor, dashboard, TEXT)
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", '"><img src=x>', "{{7*7}}", "__proto__"]
+)
+def test_strange_names_are_shown_as_they_are(visitor, project, member, name, listed):
+    run = make_run(project, name, "finished")
+    write_series(run, name, [1.0, 2.0])
+    board = Board(
+        widgets=(
+            Widget(id=CHART, kind="chart", title=name, settings={"metrics": [name]}),
+            Widget(id=VALUE, kind="value", settings={"metric": name}),
+            Widget(id=TABLE, kind="table", settings={"columns": [name]}),
+            Widget(id=TEXT, kind="text", settings={"text": name}),
+        )
+    )
+    made = create_dashboard(project, name, board, user_id=member.user_id)
+
+    pages = [
+        visitor.get(listed).content.decode(),
+        visitor.get(reverse("dashboard", args=[made.id])).content.decode(),
+        *(body(visitor, made, each) for each in (CHART, VALUE, TABLE, TEXT)),
+        visitor.get(reverse("widget-edit", args=[made.id, CHART])).content.decode(),
+    ]
+    for shown in pages:
+        assert "<script>alert" not in shown
+        assert "<img" not in shown
+        assert ">49<" not in shown
+
+
+# Changes
+
+
+def test_a_widget_is_added_by_its_form(visitor, dashboard):
+    address = reverse("widget-new", args=[dashboard.id])
+    assert "Add a widget" in visitor.get(address).content.decode()
+    assert "Horizontal axis" in visitor.get(address, {"kind": "chart"}).content.decode()
+
+    response = visitor.post(
+        f"{address}?kind=chart",
+        {
+            "version": 1,
+            "title": "Both",
+            "set-metrics": ["train/loss", " ", "train/loss", "val/loss"],
+            "set-axis": "time",
+            "set-smoothing": "0.9",
+            "set-log": "1",
+            "runs_of": "query",
+            "query": "params/lr > 0",
+            "order": "-path:",
+            "order_path": "params/lr",
+            "first": "3",
+        },
+        headers=HTMX,
+    )
+
+    assert response.status_code == 200
+    assert "dialog-done" in response["HX-Trigger"]
+    made = next(each for each in board_of(dashboard).widgets if each.title == "Both")
+    assert made.settings == {
+        "metrics": ["train/loss", "val/loss"],
+        "axis": "time",
+        "smoothing": 0.9,
+        "log": True,
+    }
+    assert made.run_set == RunSet(
+        query="params/lr > 0", order="-path:params/lr", first=3
+    )
+
+
+def test_a_widget_can_name_its_runs(visitor, dashboard, runs):
+    response = post(
+        visitor,
+        "widget-edit",
+        dashboard.id,
+        VALUE,
+        **{
+            "set-metric": "train/loss",
+            "set-summary": "min",
+            "set-over": "lowest",
+            "set-reference": "slow",
+            "runs_of": "list",
+            "run": ["slow", str(runs[1].id), ""],
+        },
+    )
+
+    assert response.status_code == 200
+    made = board_of(dashboard).widget(VALUE)
+    assert made.run_set == RunSet(runs=(runs[0].id, runs[1].id))
+    assert made.settings["reference"] == str(runs[0].id)
+    shown = body(visitor, dashboard, VALUE)
+    assert "\u22120.25 (\u221250 %)" in shown
+    assert "against" in shown
+
+
+REFUSED = {
+    "no metric": ({"set-metrics": " "}, "Metrics must be given"),
+    "too many": ({"set-metrics": list("abcdefg")}, "may be at most 6"),
+    "smoothing": ({"set-smoothing": "2"}, "Smoothing must be a number"),
+    "an axis": ({"set-axis": "up"}, "axis"),
+    "a query": ({"runs_of": "query", "query": "a >"}, "query is not understood"),
+    "an order": ({"runs_of": "query", "order": "path:"}, "Of the metric must be given"),
+    "a count": ({"runs_of": "query", "first": "0"}, "How many must be a whole number"),
+    "no runs": ({"runs_of": "list"}, "must be 1 to 100 runs"),
+    "a run": ({"runs_of": "list", "run": "nobody"}, "is no run of this project"),
+    "a place": ({"x": "13"}, "First column must be from 1 to 12"),
+    "a version": ({"version": "x"}, "version must be a whole number"),
+}
+
+
+@pytest.mark.parametrize(("fields", "why"), REFUSED.values(), ids=REFUSED)
+def test_a_refused_form_says_why_beside_what_was_typed(visitor, dashboard, fields, why):
+    typed = {"set-metrics": "train/loss", **fields}
+    response = post(visitor, "widget-edit", dashboard.id, CHART, **typed)
+
+    assert response.status_code == 400
+    assert why in response.content.decode()
+    assert response["HX-Retarget"] == "#dialog-refusal"
+    assert Dashboard.objects.get().version == 1
+
+
+def test_the_dashboards_runs_can_be_changed(visitor, dashboard):
+    address = reverse("dashboard-runs", args=[dashboard.id])
+    assert "Which runs" in visitor.get(address).content.decode()
+
+    post(visitor, "dashboard-runs", dashboard.id, query="name = slow", first="5")
+
+    assert board_of(dashboard).run_set == RunSet(query="name = slow", first=5)
+    figure = visitor.get(reverse("widget-figure", args=[dashboard.id, CHART])).json()
+    assert [trace["name"] for trace in figure["data"]] == ["slow"]
+
+
+def test_a_widget_is_moved(visitor, dashboard):
+    place = {"x": "6", "y": "0", "width": "6", "height": "2"}
+    response = post(visitor, "widget-place", dashboard.id, TABLE, **place)
+
+    assert response.status_code == 200
+    assert board_of(dashboard).widget(TABLE).place == Place(6, 0, 6, 2)
+
+
+def test_a_removed_widget_can_be_put_back(visitor, dashboard):
+    response = post(visitor, "widget-remove", dashboard.id, VALUE)
+    assert "Undo" in response.content.decode()
+    assert board_of(dashboard).widget(VALUE) is None
+
+    post(visitor, "widget-put-back", dashboard.id, VALUE, version=2)
+    assert board_of(dashboard).widget(VALUE).place == Place(6, 0, 3, 2)
+
+
+def test_who_comes_second_is_told_and_keeps_what_they_typed(
+    visitor, dashboard, client_of, member
+):
+    grace = client_of(make_member("grace", Role.EDITOR, workspace=member.workspace))
+    post(grace, "widget-remove", dashboard.id, TEXT)
+
+    response = post(
+        visitor, "widget-edit", dashboard.id, CHART, **{"set-metrics": "val/loss"}
+    )
+
+    shown = response.content.decode()
+    assert response.status_code == 409
+    assert "grace changed this dashboard" in shown
+    assert 'name="version" value="2"' in shown
+    assert board_of(dashboard).widget(CHART).settings == {"metrics": ["train/loss"]}
+
+
+def test_without_a_script_a_change_leads_back_to_the_page(visitor, dashboard):
+    response = post(visitor, "widget-remove", dashboard.id, VALUE, htmx=False)
+
+    assert response["Location"] == reverse("dashboard", args=[dashboard.id])
+
+
+def test_renames_duplicates_and_deletes(visitor, dashboard, listed):
+    post(visitor, "dashboard-rename", dashboard.id, name="nightly")
+    assert Dashboard.objects.get().name == "nightly"
+
+    post(visitor, "dashboard-duplicate", dashboard.id)
+    assert Dashboard.objects.count() == 2
+
+    response = post(visitor, "dashboard-delete", dashboard.id)
+    assert response["Location"] == listed
+    assert Dashboard.objects.get().name == "nightly (copy)"
+
+
+def test_a_refused_name_keeps_the_page(visitor, dashboard):
+    response = post(visitor, "dashboard-rename", dashboard.id, name=" ")
+
+    assert response.status_code == 400
+    assert "name must be text" in response.content.decode()
+    assert Dashboard.objects.get().name == "overview"
+
+
+# Who may
+
+
+PAGES = [
+    ("dashboard", []),
+    ("dashboard-runs", []),
+    ("widget-new", []),
+    ("widget-body", [CHART]),
+    ("widget-figure", [CHART]),
+    ("widget-edit", [CHART]),
+]
+CHANGES = [
+    ("dashboard-rename", []),
+    ("dashboard-duplicate", []),
+    ("dashboard-delete", []),
+    ("dashboard-runs", []),
+    ("widget-new", []),
+    ("widget-edit", [CHART]),
+    ("widget-place", [CHART]),
+    ("widget-remove", [CHART]),
+    ("widget-put-back", [CHART]),
+]
+
+
+def test_a_viewer_may_look_but_not_change(viewer, dashboard, listed):
+    shown = viewer.get(reverse("dashboard", args=[dashboard.id])).content.decode()
+    assert "Add widget" not in shown
+    assert "Edit" not in shown
+
+    for name, arguments in CHANGES:
+        assert post(viewer, name, dashboard.id, *arguments).status_code == 403, name
+    assert viewer.post(listed, {"name": "x"}).status_code == 403
+    assert Dashboard.objects.get().version == 1
+
+
+def test_for_a_stranger_there_is_no_such_dashboard(
+    client_of, stranger, dashboard, listed
+):
+    visitor = client_of(stranger)
+
+    for name, arguments in PAGES:
+        address = reverse(name, args=[dashboard.id, *arguments])
+        assert visitor.get(address).status_code == 404, name
+    for name, arguments in CHANGES:
+        assert post(visitor, name, dashboard.id, *arguments).status_code == 404, name
+    assert visitor.get(listed).status_code == 404
+
+
+def test_changes_need_a_post(visitor, dashboard):
+    for name, arguments in CHANGES:
+        if (name, arguments) not in PAGES:
+            address = reverse(name, args=[dashboard.id, *arguments])
+            assert visitor.get(address).status_code == 405, name
+
+
+def test_a_forged_request_is_refused(dashboard, member):
+    visitor = Client(enforce_csrf_checks=True)
+    visitor.force_login(member.user)
+
+    assert post(visitor, "widget-remove", dashboard.id, CHART).status_code == 403
+    assert Dashboard.objects.get().version == 1
+
+
+# Without a member, as behind a link
+
+
+def test_one_function_shows_a_dashboard_to_whoever_that_is(dashboard, runs):
+    asked = []
+
+    def address(widget_id: str, part: str) -> str:
+        asked.append((widget_id, part))
+        return f"/shared/secret/{widget_id}/{part}"
+
+    request = RequestFactory().get("/shared/secret")
+    audience = Audience(address, has_links=False, only=frozenset({runs[0].id}))
+
+    shown = page(request, dashboard, audience).content.decode()
+    inside = widget_body(request, dashboard, TABLE, audience).content.decode()
+
+    assert f"/shared/secret/{CHART}/body" in shown
+    assert "/dashboards/" not in shown
+    assert "Add widget" not in shown
+    assert "slow" in inside
+    assert "fast" not in inside
+    assert "/runs/" not in inside
+    assert set(runs_shown(dashboard)) == {run.id for run in runs}

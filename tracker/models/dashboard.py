@@ -1,0 +1,48 @@
+"""A dashboard: widgets in a grid, about runs of one project."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar, Self
+
+from django.conf import settings
+from django.db import models
+
+from tracker.actor import Actor
+from tracker.models.project import Project
+
+
+class DashboardQuerySet(models.QuerySet["Dashboard"]):
+    def readable_by(self, actor: Actor) -> Self:
+        return self.filter(project__in=Project.objects.readable_by(actor))
+
+
+class Dashboard(models.Model):
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="dashboards")
+    name = models.CharField(max_length=200)
+    # A tracker.boards.board.Board.
+    content = models.JSONField(default=dict)
+    # Who changes it says which version they saw.
+    version = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(auto_now_add=True)
+    changed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_index=False,
+    )
+
+    objects = DashboardQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "name"], name="dashboard_name_once_per_project"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name

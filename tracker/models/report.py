@@ -1,0 +1,106 @@
+"""A report: a text with widgets in it, its versions, and what is being written."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar, Self
+
+from django.conf import settings
+from django.db import models
+
+from tracker.actor import Actor
+from tracker.models.project import Project
+
+
+class ReportQuerySet(models.QuerySet["Report"]):
+    def readable_by(self, actor: Actor) -> Self:
+        return self.filter(project__in=Project.objects.readable_by(actor))
+
+
+class Report(models.Model):
+    """Its name and text are those of its newest version; 0: nothing was saved yet."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="reports")
+    name = models.CharField(max_length=200)
+    text = models.TextField(default="")
+    version = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_index=False,
+    )
+    changed_at = models.DateTimeField(auto_now_add=True)
+    changed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_index=False,
+    )
+
+    objects = ReportQuerySet.as_manager()
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["project", "-changed_at"], name="report_newest")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ReportVersion(models.Model):
+    """What was saved at one time, by one person."""
+
+    report = models.ForeignKey(Report, models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=200)
+    text = models.TextField()
+    saved_at = models.DateTimeField(auto_now_add=True)
+    saved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_index=False,
+    )
+    # The version that was restored by this one.
+    restored = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["report", "number"], name="report_version_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}, version {self.number}"
+
+
+class ReportDraft(models.Model):
+    """What one person has typed and not saved as a version."""
+
+    report = models.ForeignKey(Report, models.CASCADE, related_name="drafts")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_index=False
+    )
+    name = models.CharField(max_length=200)
+    text = models.TextField(default="")
+    # The version it was begun from.
+    based_on = models.PositiveIntegerField()
+    saved_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["report", "user"], name="report_draft_once_per_user"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}, by {self.user_id}"

@@ -1,0 +1,87 @@
+"""The runs that a widget is about, as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.utils import timezone
+
+from tracker.boards.board import RunSet
+from tracker.errors import InvalidInput
+from tracker.models import Project, Run, State
+from tracker.queries.planner import planner
+from tracker.queries.run import may_go_on
+from tracker.queries.run_columns import each_of
+from tracker.queries.run_filter import Found, RunFilter, read_query
+from tracker.queries.run_order import RunOrder
+from tracker.queries.run_places import Stretch, places_of_page
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRuns:
+    """The runs in their order; `problem` says why there are none to look for."""
+
+    runs: tuple[Run, ...]
+    missing_count: int = 0  # named, and in the trash or deleted
+    is_live: bool = False
+    problem: str = ""
+
+
+def runs_in(
+    project: Project, run_set: RunSet, *, only: Collection[UUID] | None = None
+) -> ShownRuns:
+    """Find the runs of a set; with `only`, none but those."""
+    if run_set.runs is not None:
+        runs = _in_order(project, run_set.runs)
+        missing_count = len(run_set.runs) - len(runs)
+    else:
+        try:
+            runs, missing_count = _found(project, run_set), 0
+        except InvalidInput as error:
+            return ShownRuns((), problem=str(error))
+    if only is not None:
+        runs = [run for run in runs if run.id in only]
+    return ShownRuns(
+        tuple(runs), missing_count, is_live=_is_live(project, run_set, runs)
+    )
+
+
+def check_run_set(run_set: RunSet) -> None:
+    """Raise InvalidInput if the query or the order cannot be understood."""
+    read_query(run_set.query)
+    order_of(run_set)
+
+
+def order_of(run_set: RunSet) -> RunOrder:
+    text = run_set.order
+    return RunOrder(text.removeprefix("-"), is_descending=text.startswith("-"))
+
+
+def _found(project: Project, run_set: RunSet) -> list[Run]:
+    wanted = RunFilter(query=read_query(run_set.query))
+    found = Found(project.id, wanted)
+    page = Stretch(order_of(run_set), timezone.now(), None, 0, run_set.first)
+    with planner() as plan:
+        places = places_of_page(found, page, plan)
+    return _in_order(project, [place.run_id for place in places])
+
+
+def _in_order(project: Project, run_ids: Collection[UUID]) -> list[Run]:
+    runs = Run.objects.filter(project=project, id__in=each_of(run_ids)).not_in_trash()
+    by_id = {run.id: run for run in runs}
+    return [by_id[run_id] for run_id in dict.fromkeys(run_ids) if run_id in by_id]
+
+
+def _is_live(project: Project, run_set: RunSet, runs: Collection[Run]) -> bool:
+    """Tell whether another look may show something else.
+
+    What a query finds may be joined by a run that is not in it yet.
+    """
+    if any(may_go_on(run) for run in runs):
+        return True
+    if run_set.runs is not None:
+        return False
+    running = Run.objects.filter(project=project, state=State.RUNNING)
+    return running.not_in_trash().exists()

@@ -1,0 +1,137 @@
+"""Markdown to HTML that can do nothing: no script, no style, nothing from elsewhere.
+
+What people write is CommonMark with tables and struck text. HTML in it is shown as it
+was typed. Pictures are drawn only if they are files of runs; others become links.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, MutableMapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
+
+# A link may lead to a page of ours, to the web or to a letter, and nowhere else.
+SCHEMES = ("", "http", "https", "mailto")
+OWN_PICTURE = re.compile(r"^/runs/[0-9a-f-]{36}/files/picture\?[^\s]*$")
+# What a block of this language holds is a widget; see web/report_blocks.py.
+WIDGET = "seamark"
+NO_TRUST = "noopener noreferrer nofollow ugc"
+# Deeper lists and quotes are read as text.
+MOST_NESTED = 20
+
+Environment = MutableMapping[str, Any]
+
+
+def rendered(text: str, widget: Callable[[str], str] | None = None) -> SafeString:
+    """Return the HTML of a text; `widget` gives that of each block with a widget."""
+    html: str = MARKDOWN.render(text, {"widget": widget})
+    return SafeString(html)
+
+
+def blocks_of(text: str) -> list[str]:
+    """Return what the blocks with widgets hold, in order."""
+    return [
+        token.content
+        for token in MARKDOWN.parse(text)
+        if token.type == "fence" and _language(token) == WIDGET
+    ]
+
+
+def is_safe_link(address: str) -> bool:
+    # Browsers ignore these within a scheme.
+    bare = re.sub(r"[\x00-\x20\x7f-\x9f\u200b-\u200f\u2028-\u202e\ufeff]", "", address)
+    try:
+        parts = urlsplit(bare)
+    except ValueError:
+        return False
+    # "//host" leads elsewhere, with the scheme of this page, and so does "/\host".
+    leads_away = bare.replace("\\", "/").startswith("//")
+    return parts.scheme.lower() in SCHEMES and not leads_away
+
+
+def _language(token: Token) -> str:
+    return token.info.strip().split(" ")[0] if token.info.strip() else ""
+
+
+def _fence(
+    _renderer: RendererHTML,
+    tokens: Sequence[Token],
+    place: int,
+    _options: OptionsDict,
+    environment: Environment,
+) -> str:
+    token = tokens[place]
+    draw = environment.get("widget")
+    if _language(token) == WIDGET and draw is not None:
+        return str(draw(token.content))
+    return format_html(
+        '<pre tabindex="0"><code>{}</code></pre>\n', token.content.rstrip("\n")
+    )
+
+
+def _link_open(
+    renderer: RendererHTML,
+    tokens: Sequence[Token],
+    place: int,
+    options: OptionsDict,
+    environment: Environment,
+) -> str:
+    tokens[place].attrSet("rel", NO_TRUST)
+    return renderer.renderToken(tokens, place, options, environment)
+
+
+def _image(
+    renderer: RendererHTML,
+    tokens: Sequence[Token],
+    place: int,
+    options: OptionsDict,
+    environment: Environment,
+) -> str:
+    token = tokens[place]
+    address = str(token.attrGet("src") or "")
+    words = renderer.renderInlineAsText(token.children or [], options, environment)
+    if OWN_PICTURE.match(address):
+        return format_html('<img src="{}" alt="{}" loading="lazy">', address, words)
+    return format_html(
+        '<a href="{}" rel="{}">{}</a>',
+        address,
+        NO_TRUST,
+        f"picture: {words or address}",
+    )
+
+
+def _cell_open(
+    renderer: RendererHTML,
+    tokens: Sequence[Token],
+    place: int,
+    options: OptionsDict,
+    environment: Environment,
+) -> str:
+    token = tokens[place]
+    side = str(token.attrs.pop("style", "")).removeprefix("text-align:")
+    if side:
+        token.attrSet("class", f"markdown__{side}")
+    return renderer.renderToken(tokens, place, options, environment)
+
+
+def _made() -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False, "maxNesting": MOST_NESTED})
+    made.enable(["table", "strikethrough"])
+    made.validateLink = is_safe_link  # type: ignore[method-assign,assignment]
+    made.add_render_rule("fence", _fence)
+    made.add_render_rule("link_open", _link_open)
+    made.add_render_rule("image", _image)
+    made.add_render_rule("th_open", _cell_open)
+    made.add_render_rule("td_open", _cell_open)
+    return made
+
+
+MARKDOWN = _made()

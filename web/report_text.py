@@ -1,0 +1,71 @@
+"""A report's text as HTML: what was written, with a frame for each widget in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+
+from tracker.boards.board import MOST_WIDGETS
+from tracker.errors import InvalidInput
+from web.markdown import blocks_of, rendered
+from web.report_blocks import Block, key_of, read_block
+from web.widget_drawing import Audience, frame_of
+from web.widgets import KINDS
+
+
+@dataclass
+class _Drawing:
+    """Draws the widgets of one text, and counts them."""
+
+    audience: Audience
+    edit_url: str = ""
+    count: int = 0
+
+    def __call__(self, text: str) -> str:
+        self.count += 1
+        context: dict[str, Any] = {"edit_url": self.edit_url, "key": key_of(text)}
+        if self.count > MOST_WIDGETS:
+            context["problem"] = f"A report may have {MOST_WIDGETS} widgets at most."
+            return render_to_string("reports/_widget.html", context)
+        try:
+            block = read_block(text, KINDS)
+        except InvalidInput as error:
+            context["problem"] = str(error)
+        else:
+            context |= {
+                "widget": block.widget,
+                "frame": frame_of(block.widget, block.run_set, self.audience),
+            }
+        return render_to_string("reports/_widget.html", context)
+
+
+def report_html(text: str, audience: Audience, *, edit_url: str = "") -> SafeString:
+    """Return the HTML; with `edit_url`, widgets can be opened for a change."""
+    return rendered(text, _Drawing(audience, edit_url))
+
+
+def block_in(text: str, key: str) -> Block | None:
+    """Return the widget of this key, if the text holds it and it can be read."""
+    source = source_of(text, key)
+    return None if source is None else read_block(source, KINDS)
+
+
+def source_of(text: str, key: str) -> str | None:
+    """Return what the block of this key says, letter for letter."""
+    return next((each for each in blocks_of(text) if key_of(each) == key), None)
+
+
+def readable_blocks(text: str) -> list[Block]:
+    """Return every widget of a text that can be read."""
+    found = [_readable(each) for each in blocks_of(text)[:MOST_WIDGETS]]
+    return [block for block in found if block is not None]
+
+
+def _readable(text: str) -> Block | None:
+    try:
+        return read_block(text, KINDS)
+    except InvalidInput:
+        return None

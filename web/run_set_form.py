@@ -1,0 +1,101 @@
+"""The part of a form that says which runs are meant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.http import QueryDict
+
+from tracker.access import runs_of
+from tracker.boards.board import MOST_RUNS, RunSet, checked
+from tracker.errors import InvalidInput
+from tracker.queries.comparison import run_named
+from tracker.queries.run_sets import check_run_set
+from web.compare_state import as_id
+
+INHERITED, FOUND, LISTED = "inherited", "query", "list"
+ORDERS = (
+    ("-started", "Newest first"),
+    ("started", "Oldest first"),
+    ("name", "By name"),
+    ("-duration", "Longest first"),
+    ("duration", "Shortest first"),
+    ("path:", "Lowest last value of"),
+    ("-path:", "Highest last value of"),
+    ("min:", "Lowest minimum of"),
+    ("-max:", "Highest maximum of"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSetForm:
+    """What the form shows of a set of runs."""
+
+    source: str
+    query: str
+    order: str
+    order_path: str
+    first: int
+    runs: tuple[tuple[str, str], ...]  # id and name
+
+    orders = ORDERS
+
+
+def form_of(project: Any, run_set: RunSet | None) -> RunSetForm:
+    shown = run_set or RunSet()
+    order, colon, path = shown.order.partition(":")
+    source = FOUND if shown.runs is None else LISTED
+    runs = runs_of(project, list(shown.runs or ()))
+    return RunSetForm(
+        source=INHERITED if run_set is None else source,
+        query=shown.query,
+        order=order + colon,
+        order_path=path,
+        first=shown.first,
+        runs=tuple((str(run.id), run.name) for run in runs),
+    )
+
+
+def read_run_set(posted: QueryDict, project: Any) -> RunSet | None:
+    """Return the runs that are meant; None: those of the whole dashboard."""
+    source = posted.get("runs_of", FOUND)
+    if source == INHERITED:
+        return None
+    if source == LISTED:
+        texts = [text.strip() for text in posted.getlist("run") if text.strip()]
+        if not 1 <= len(texts) <= MOST_RUNS:
+            raise InvalidInput("runs", f"must be 1 to {MOST_RUNS} runs of this project")
+        ids = [run_id_of(project, text) for text in texts]
+        return RunSet(runs=tuple(dict.fromkeys(ids)))
+    order = posted.get("order", "") or RunSet().order
+    if order.endswith(":"):
+        order += posted.get("order_path", "").strip()
+        if order.endswith(":"):
+            raise InvalidInput("Of the metric", "must be given for this order")
+    plain = {
+        "query": posted.get("query", "").strip(),
+        "order": order,
+        "first": posted.get("first", "").strip() or RunSet().first,
+    }
+    try:
+        run_set = checked(plain, RunSet, typed=True)
+    except InvalidInput as error:
+        if error.field == "first":
+            wanted = f"must be a whole number from 1 to {MOST_RUNS}"
+            raise InvalidInput("How many", wanted) from error
+        raise
+    check_run_set(run_set)
+    return run_set
+
+
+def run_id_of(project: Any, text: str) -> UUID:
+    """Return the run that somebody named; a run may be named like another's id."""
+    run_id = as_id(text)
+    if run_id is not None and runs_of(project, [run_id]):
+        return run_id
+    named = run_named(project.id, text)
+    if named is None:
+        raise InvalidInput(f"“{text[:80]}”", "is no run of this project")
+    return named

@@ -1,0 +1,48 @@
+// A list of fields: "Another" adds one, up to data-most, and each can be removed. Enter
+// in a field goes on to the next one rather than sending the form.
+export default function repeat(element) {
+  const items = element.querySelector("[data-part=items]")
+  const add = element.querySelector("[data-part=add]")
+  const pattern = items.firstElementChild.cloneNode(true)
+  clear(pattern)
+
+  const all = () => [...items.children]
+  const refresh = () => (add.disabled = all().length >= Number(element.dataset.most))
+
+  function append() {
+    const item = pattern.cloneNode(true)
+    items.append(item)
+    // Behaviours of what is new are connected as after any swap.
+    window.htmx.process(item)
+    item.querySelector("input").focus()
+    refresh()
+  }
+
+  add.addEventListener("click", append)
+  items.addEventListener("click", ({ target }) => {
+    const item = target.closest("[data-part=remove]")?.closest("[data-part=item]")
+    if (!item) return
+    const next = item.nextElementSibling ?? item.previousElementSibling
+    if (next) item.remove()
+    else clear(item)
+    ;(next ?? item).querySelector("input").focus()
+    refresh()
+  })
+  items.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !event.target.value.trim()) return
+    event.preventDefault()
+    const next = event.target.closest("[data-part=item]").nextElementSibling
+    if (next) next.querySelector("input").focus()
+    else if (!add.disabled) append()
+  })
+  refresh()
+}
+
+function clear(item) {
+  const input = item.querySelector("input")
+  input.value = ""
+  input.removeAttribute("value")
+  input.removeAttribute("list")
+  item.querySelector("datalist")?.remove()
+  item.querySelector("[data-part=remove]").setAttribute("aria-label", "Remove")
+}

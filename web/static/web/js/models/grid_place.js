@@ -1,0 +1,31 @@
+// Places in a grid of twelve columns: where a widget goes when it is moved or resized.
+const COLUMNS = 12
+const NARROWEST = 2
+const TALLEST = 24
+
+const between = (value, lowest, highest) => Math.min(highest, Math.max(lowest, value))
+
+export function movedBy(place, columns, rows) {
+  return {
+    ...place,
+    x: between(place.x + columns, 0, COLUMNS - place.width),
+    y: Math.max(0, place.y + rows),
+  }
+}
+
+export function resizedBy(place, columns, rows) {
+  return {
+    ...place,
+    width: between(place.width + columns, NARROWEST, COLUMNS - place.x),
+    height: between(place.height + rows, 1, TALLEST),
+  }
+}
+
+// Of a pointer that went this many columns and rows, in parts of them.
+export function placeAt(place, columns, rows) {
+  return movedBy(place, Math.round(columns), Math.round(rows))
+}
+
+export function resizedTo(place, columns, rows) {
+  return resizedBy(place, Math.round(columns), Math.round(rows))
+}

@@ -1,0 +1,207 @@
+"""A project's dashboards, one of them with its widgets, and what is done to all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from tracker.access import (
+    editable_dashboard,
+    editable_project,
+    may_edit,
+    readable_dashboard,
+    readable_project,
+    runs_of,
+)
+from tracker.actions.dashboards import (
+    create_dashboard,
+    delete_dashboard,
+    duplicate_dashboard,
+    rename_dashboard,
+)
+from tracker.boards.board import MOST_RUNS, Board, RunSet, board_from
+from tracker.errors import InvalidInput
+from tracker.queries.dashboards import DashboardSummary, dashboard_summaries
+from tracker.queries.ladders import ladder_of_project, ladder_rungs
+from tracker.queries.run_sets import runs_in
+from web.compare_state import as_id
+from web.example_board import example_board
+from web.session import PageRequest, signed_in
+from web.widget_drawing import BODY, Audience, frame_of
+from web.widgets import KINDS
+
+TO = "change dashboards"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def dashboards(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    """Show the project's dashboards; posted to, make one."""
+    if request.method == "POST":
+        found = editable_project(request.actor, workspace, project, to=TO)
+        try:
+            return _create(request, found)
+        except InvalidInput as refusal:
+            return _list_page(request, found, error=str(refusal))
+    return _list_page(request, readable_project(request.actor, workspace, project))
+
+
+@require_safe
+@signed_in
+def dashboard(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
+    return _member_page(request, readable_dashboard(request.actor, dashboard_id))
+
+
+def page(
+    request: HttpRequest,
+    dashboard: Any,
+    audience: Audience,
+    *,
+    status: int = 200,
+    **more: Any,
+) -> HttpResponse:
+    """Show a dashboard to whoever that is; without `project` in a frame of its own."""
+    context = {**board_context(dashboard, audience), **more}
+    return render(request, "dashboards/dashboard.html", context, status=status)
+
+
+def board_context(dashboard: Any, audience: Audience) -> dict[str, Any]:
+    board = board_from(dashboard.content)
+    return {
+        "dashboard": dashboard,
+        "board": board,
+        "runs_said": said_of(board.run_set),
+        "may_edit": audience.may_edit,
+        "kinds": KINDS.values(),
+        "frames": [
+            frame_of(widget, widget.run_set or board.run_set, audience)
+            for widget in board.widgets
+        ],
+    }
+
+
+def runs_shown(dashboard: Any) -> list[UUID]:
+    """Return every run that a dashboard shows something of, as they are now."""
+    board = board_from(dashboard.content)
+    sets = {widget.run_set or board.run_set for widget in board.widgets}
+    found = [run.id for each in sets for run in runs_in(dashboard.project, each).runs]
+    for widget in board.widgets:
+        ladder_id = as_id(str(widget.settings.get("ladder", "")))
+        ladder = ladder_id and ladder_of_project(dashboard.project.id, ladder_id)
+        if ladder:
+            found += [rung.run_id for rung in ladder_rungs(ladder)]
+    return list(dict.fromkeys(found))
+
+
+def member_audience(request: PageRequest, dashboard: Any) -> Audience:
+    def address(widget_id: str, part: str) -> str:
+        name = "widget-body" if part == BODY else "widget-figure"
+        return reverse(name, args=[dashboard.id, widget_id])
+
+    return Audience(address, may_edit=may_edit(request.actor, dashboard.project))
+
+
+def said_of(run_set: RunSet) -> str:
+    """Say in a few words which runs are meant."""
+    if run_set.runs is not None:
+        return "1 run" if len(run_set.runs) == 1 else f"{len(run_set.runs)} runs"
+    first = "the newest" if run_set.order == "-started" else "the first"
+    which = f"{first} {run_set.first} runs"
+    return f"{which} where {run_set.query}" if run_set.query else which
+
+
+@require_POST
+@signed_in
+def rename(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
+    found = editable_dashboard(request.actor, dashboard_id)
+    try:
+        rename_dashboard(found, request.POST.get("name", ""))
+    except InvalidInput as refusal:
+        found.refresh_from_db()
+        return _member_page(request, found, status=400, error=str(refusal))
+    return HttpResponseRedirect(reverse("dashboard", args=[found.id]))
+
+
+@require_POST
+@signed_in
+def duplicate(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
+    found = editable_dashboard(request.actor, dashboard_id)
+    made = duplicate_dashboard(found, user_id=request.actor.user_id)
+    return HttpResponseRedirect(reverse("dashboard", args=[made.id]))
+
+
+@require_POST
+@signed_in
+def delete(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
+    found = editable_dashboard(request.actor, dashboard_id)
+    project = found.project
+    delete_dashboard(found)
+    return HttpResponseRedirect(
+        reverse("dashboards", args=[project.workspace.slug, project.slug])
+    )
+
+
+# Any: rows of tables, which pages do not import.
+def _member_page(request: PageRequest, dashboard: Any, **more: Any) -> HttpResponse:
+    context = {"tab": "dashboards", "project": dashboard.project, **more}
+    return page(request, dashboard, member_audience(request, dashboard), **context)
+
+
+def _create(request: PageRequest, project: Any) -> HttpResponse:
+    is_example = "example" in request.POST
+    board = example_board(project) if is_example else Board()
+    ids = _asked_runs(request.POST.get("runs", ""))
+    if ids:
+        known = tuple(run.id for run in runs_of(project, ids))
+        board = Board(run_set=RunSet(runs=known), widgets=board.widgets)
+    name = request.POST.get("name", "")
+    made = create_dashboard(project, name, board, user_id=request.actor.user_id)
+    return HttpResponseRedirect(reverse("dashboard", args=[made.id]))
+
+
+def _list_page(request: PageRequest, project: Any, *, error: str = "") -> HttpResponse:
+    typed = request.POST if request.method == "POST" else request.GET
+    runs = runs_of(project, _asked_runs(typed.get("runs", "")))
+    context = {
+        "project": project,
+        "tab": "dashboards",
+        "may_edit": may_edit(request.actor, project),
+        "dashboards": [_card(each) for each in dashboard_summaries(project.id)],
+        "error": error,
+        "name": typed.get("name", ""),
+        "is_new": bool(error) or bool(runs) or "new" in request.GET,
+        "runs": runs,
+    }
+    status = 400 if error else 200
+    return render(request, "dashboards/dashboards.html", context, status=status)
+
+
+def _card(summary: DashboardSummary) -> dict[str, Any]:
+    shown = []
+    for kind, title in summary.titles:
+        known = KINDS.get(kind)
+        icon = known.icon if known else "circle-help"
+        shown.append((icon, title or (known.label if known else kind)))
+    return {
+        "id": summary.id,
+        "name": summary.name,
+        "widget_count": summary.widget_count,
+        "changed_at": summary.changed_at,
+        "changed_by": summary.changed_by,
+        "shown": shown,
+        "more": summary.widget_count - len(shown),
+    }
+
+
+def _asked_runs(text: str) -> list[UUID]:
+    ids = [as_id(part.strip()) for part in text.split(",")[:MOST_RUNS]]
+    return [run_id for run_id in ids if run_id is not None]

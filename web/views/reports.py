@@ -1,0 +1,275 @@
+"""A project's reports, one of them as it reads, and its versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+
+from tracker.access import (
+    editable_project,
+    editable_report,
+    may_edit,
+    readable_project,
+    readable_report,
+)
+from tracker.actions.reports import create_report, delete_report, restore_version
+from tracker.errors import Changed, InvalidInput, NotFound
+from tracker.queries.ladders import ladder_of_project, ladder_rungs
+from tracker.queries.reports import (
+    draft_of,
+    report_summaries,
+    report_versions,
+    version_of_report,
+)
+from tracker.queries.run_sets import runs_in
+from web.compare_state import as_id
+from web.report_text import block_in, readable_blocks, report_html
+from web.session import PageRequest, signed_in
+from web.widget_drawing import BODY, Audience, body_response, figure_answer
+
+TO = "change reports"
+VERSION_DIGITS = 9
+DRAFT = "draft"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is to be read: the newest version, an older one, or somebody's draft."""
+
+    name: str
+    text: str
+    number: int
+    saved_at: datetime | None
+    saved_by: str
+    query: str = ""
+
+    @property
+    def is_old(self) -> bool:
+        return self.query.startswith("version=")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def reports(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    """Show the project's reports; posted to, begin one."""
+    error = ""
+    if request.method == "POST":
+        found = editable_project(request.actor, workspace, project, to=TO)
+        try:
+            made = create_report(
+                found,
+                request.POST.get("name", ""),
+                user_id=request.actor.user_id,
+            )
+            return HttpResponseRedirect(reverse("report-edit", args=[made.id]))
+        except InvalidInput as refusal:
+            error = str(refusal)
+    else:
+        found = readable_project(request.actor, workspace, project)
+    context = {
+        "project": found,
+        "tab": "reports",
+        "may_edit": may_edit(request.actor, found),
+        "reports": report_summaries(found.id, request.actor.user_id),
+        "error": error,
+        "name": request.POST.get("name", ""),
+        "is_new": bool(error) or "new" in request.GET,
+    }
+    return render(
+        request, "reports/reports.html", context, status=400 if error else 200
+    )
+
+
+@require_safe
+@signed_in
+def report(request: PageRequest, report_id: UUID) -> HttpResponse:
+    found = readable_report(request.actor, report_id)
+    written = written_in(request, found)
+    audience = member_audience(request, found, written)
+    draft = draft_of(found, request.actor.user_id) if audience.may_edit else None
+    return page(
+        request,
+        found,
+        written,
+        audience,
+        tab="reports",
+        project=found.project,
+        draft=draft,
+    )
+
+
+def page(
+    request: HttpRequest, report: Any, written: Written, audience: Audience, **more: Any
+) -> HttpResponse:
+    """Show a report to whoever that is; without `project` in a frame of its own."""
+    context = {
+        "report": report,
+        "written": written,
+        "html": report_html(written.text, audience),
+        "may_edit": audience.may_edit,
+        **more,
+    }
+    return render(request, "reports/report.html", context)
+
+
+def newest(report: Any) -> Written:
+    """Return what everybody reads who may see the report."""
+    return Written(
+        name=report.name,
+        text=report.text,
+        number=report.version,
+        saved_at=report.changed_at,
+        saved_by=report.changed_by.username if report.changed_by else "",
+    )
+
+
+def runs_shown(report: Any, written: Written) -> list[UUID]:
+    """Return every run that a report shows something of, as they are now."""
+    found: list[UUID] = []
+    for block in readable_blocks(written.text):
+        found += [run.id for run in runs_in(report.project, block.run_set).runs]
+        ladder_id = as_id(str(block.widget.settings.get("ladder", "")))
+        ladder = ladder_id and ladder_of_project(report.project.id, ladder_id)
+        if ladder:
+            found += [rung.run_id for rung in ladder_rungs(ladder)]
+    return list(dict.fromkeys(found))
+
+
+@require_safe
+@signed_in
+def body(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
+    found = readable_report(request.actor, report_id)
+    written = written_in(request, found)
+    audience = member_audience(request, found, written)
+    return widget_body(request, found, written, key, audience)
+
+
+@require_safe
+@signed_in
+def figure(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
+    found = readable_report(request.actor, report_id)
+    written = written_in(request, found)
+    audience = member_audience(request, found, written)
+    return widget_figure(request, found, written, key, audience)
+
+
+def widget_body(
+    request: HttpRequest, report: Any, written: Written, key: str, audience: Audience
+) -> HttpResponse:
+    """Send what is in a widget to whoever may see the report."""
+    block = block_in(written.text, key)
+    if block is None:
+        return render(request, "widgets/gone.html", status=404)
+    return body_response(request, report.project, block.widget, block.run_set, audience)
+
+
+def widget_figure(
+    request: HttpRequest, report: Any, written: Written, key: str, audience: Audience
+) -> HttpResponse:
+    """Send the figure in a widget to whoever may see the report."""
+    block = block_in(written.text, key)
+    if block is None:
+        raise NotFound("widget")
+    return figure_answer(request, report.project, block.widget, block.run_set, audience)
+
+
+def written_in(request: PageRequest, report: Any) -> Written:
+    """Return what the address means; nobody reads another person's draft."""
+    if DRAFT in request.GET:
+        draft = draft_of(report, request.actor.user_id)
+        if draft is None:
+            raise NotFound("draft of yours")
+        return draft_written(draft)
+    number = _number(request.GET)
+    if number is None or number == report.version:
+        return newest(report)
+    version = version_of_report(report, number)
+    return Written(
+        name=version.name,
+        text=version.text,
+        number=version.number,
+        saved_at=version.saved_at,
+        saved_by=version.saved_by.username if version.saved_by else "",
+        query=urlencode({"version": number}),
+    )
+
+
+def draft_written(draft: Any) -> Written:
+    return Written(
+        draft.name, draft.text, draft.based_on, draft.saved_at, "you", f"{DRAFT}=1"
+    )
+
+
+def member_audience(request: PageRequest, report: Any, written: Written) -> Audience:
+    query = f"?{written.query}" if written.query else ""
+
+    def address(key: str, part: str) -> str:
+        name = "report-widget-body" if part == BODY else "report-widget-figure"
+        return reverse(name, args=[report.id, key]) + query
+
+    return Audience(address, may_edit=may_edit(request.actor, report.project))
+
+
+@require_safe
+@signed_in
+def versions(request: PageRequest, report_id: UUID) -> HttpResponse:
+    found = readable_report(request.actor, report_id)
+    return _versions_page(request, found)
+
+
+@require_POST
+@signed_in
+def restore(request: PageRequest, report_id: UUID, number: int) -> HttpResponse:
+    found = editable_report(request.actor, report_id)
+    try:
+        restore_version(found, number, user_id=request.actor.user_id)
+    except Changed as refusal:
+        found.refresh_from_db()
+        return _versions_page(request, found, error=str(refusal), status=409)
+    return HttpResponseRedirect(reverse("report", args=[found.id]))
+
+
+@require_POST
+@signed_in
+def delete(request: PageRequest, report_id: UUID) -> HttpResponse:
+    found = editable_report(request.actor, report_id)
+    project = found.project
+    delete_report(found)
+    return HttpResponseRedirect(
+        reverse("reports", args=[project.workspace.slug, project.slug])
+    )
+
+
+def _versions_page(
+    request: PageRequest, report: Any, *, error: str = "", status: int = 200
+) -> HttpResponse:
+    context = {
+        "project": report.project,
+        "tab": "reports",
+        "report": report,
+        "versions": report_versions(report),
+        "may_edit": may_edit(request.actor, report.project),
+        "error": error,
+    }
+    return render(request, "reports/versions.html", context, status=status)
+
+
+def _number(query: QueryDict) -> int | None:
+    text = query.get("version", "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= VERSION_DIGITS):
+        raise InvalidInput("version", "must be a whole number")
+    return int(text)

@@ -1,0 +1,186 @@
+"""Widgets as they are sent: the frame at once, what is in it once it comes into view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from tracker.boards.board import RunSet, Widget, checked
+from tracker.errors import InvalidInput, NotFound
+from tracker.freshness import fresh_answer
+from tracker.queries.run_sets import ShownRuns, runs_in
+from tracker.queries.versions import version_of
+from web.report_blocks import key_of
+from web.views.chart_options import ChartOptions, read_number
+from web.views.figures import DRAWN_BY, figure_response, sent_figure
+from web.widget_kind import Body, Kind, Scene, settings_of
+from web.widgets import KINDS
+
+BODY, FIGURE = "body", "figure"
+UNKNOWN_KIND = "This kind of widget is not known to this version of Seamark."
+Address = Callable[[str, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Who looks: what they may do, which runs they may see, where they ask for parts.
+
+    `address` makes the address of a widget's part, of its id and BODY or FIGURE. With
+    `only`, no other runs are shown, whatever the widgets are about.
+    """
+
+    address: Address
+    may_edit: bool = False
+    has_links: bool = True
+    only: frozenset[UUID] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FrameView:
+    """A widget before anything is known of what is in it."""
+
+    widget: Widget
+    label: str
+    icon: str
+    title: str
+    body_url: str
+    drawing: str
+
+
+def frame_of(widget: Widget, run_set: RunSet, audience: Audience) -> FrameView:
+    kind = KINDS.get(widget.kind)
+    title = widget.title
+    if not title and kind is not None:
+        try:
+            title = kind.title(_settings(kind, widget))
+        except InvalidInput:
+            title = kind.label
+    return FrameView(
+        widget,
+        kind.label if kind else widget.kind,
+        kind.icon if kind else "circle-help",
+        title,
+        audience.address(widget.id, BODY),
+        drawing_of(widget, run_set),
+    )
+
+
+def drawing_of(widget: Widget, run_set: RunSet) -> str:
+    """Return a name for what is drawn; where the widget stands is no part of it."""
+    return key_of(repr((widget.kind, widget.settings, run_set)))
+
+
+def body_response(
+    request: HttpRequest,
+    project: Any,
+    widget: Widget,
+    run_set: RunSet,
+    audience: Audience,
+) -> HttpResponse:
+    """Send what is in a widget; while runs are live, it asks again by itself."""
+    scene = scene_of(project, widget, run_set, audience)
+    body = _body(scene)
+    is_live = scene.shown.is_live if body.is_live is None else body.is_live
+    notes = [*_run_notes(scene), *body.notes]
+    context = {
+        "scene": scene,
+        "widget": widget,
+        "body": body,
+        "notes": notes,
+        "is_live": is_live,
+        "drawing": drawing_of(widget, run_set),
+        **body.context,
+    }
+    return render(request, "widgets/body.html", context)
+
+
+def figure_answer(
+    request: HttpRequest,
+    project: Any,
+    widget: Widget,
+    run_set: RunSet,
+    audience: Audience,
+) -> HttpResponse:
+    """Send the figure of a widget, or what the browser lacks of it."""
+    kind = KINDS.get(widget.kind)
+    if kind is None or kind.figure is None:
+        raise NotFound("figure")
+    draw_figure, settings = kind.figure, _settings(kind, widget)
+    view = ChartOptions(
+        low=read_number(request.GET, "low"), high=read_number(request.GET, "high")
+    )
+    scene = scene_of(project, widget, run_set, audience)
+    if not kind.has_runs:
+        found = draw_figure(scene, settings, view)
+        return figure_response(request, found.figure, is_live=found.is_live)
+
+    asked = sorted(item for item in request.GET.lists() if item[0] != "since")
+    names = [run.name for run in scene.runs]
+    version = version_of(
+        scene.runs, DRAWN_BY, request.path, asked, names, scene.shown.is_live, widget
+    )
+
+    def draw() -> HttpResponse:
+        found = draw_figure(scene, settings, view)
+        return sent_figure(request, found.figure, is_live=found.is_live)
+
+    return fresh_answer(request, version, draw)
+
+
+def scene_of(
+    project: Any, widget: Widget, run_set: RunSet, audience: Audience
+) -> Scene:
+    kind = KINDS.get(widget.kind)
+    has_runs = kind is not None and kind.has_runs
+    return Scene(
+        project=project,
+        widget=widget,
+        run_set=run_set,
+        shown=runs_in(project, run_set, only=audience.only)
+        if has_runs
+        else ShownRuns(()),
+        body_url=audience.address(widget.id, BODY),
+        figure_url=audience.address(widget.id, FIGURE),
+        has_links=audience.has_links,
+        only=audience.only,
+    )
+
+
+def _body(scene: Scene) -> Body:
+    kind = KINDS.get(scene.widget.kind)
+    if kind is None:
+        return Body(problem=UNKNOWN_KIND)
+    if scene.shown.problem:
+        return Body(problem=f"The runs cannot be found: {scene.shown.problem}")
+    try:
+        settings = _settings(kind, scene.widget)
+    except InvalidInput as error:
+        return Body(problem=f"Its settings cannot be read: {error}")
+    if kind.has_runs and not scene.runs:
+        return Body(problem=_why_no_runs(scene))
+    return kind.body(scene, settings)
+
+
+def _settings(kind: Kind, widget: Widget) -> Any:
+    return checked(settings_of(kind, dict(widget.settings)), kind.settings)
+
+
+def _why_no_runs(scene: Scene) -> str:
+    if scene.run_set.runs is not None:
+        return "The runs that were here are in the trash, or deleted."
+    if scene.run_set.query:
+        return f"No run matches: {scene.run_set.query}"
+    return "The project has no runs yet."
+
+
+def _run_notes(scene: Scene) -> list[str]:
+    missing = scene.shown.missing_count
+    if not missing or not scene.runs:
+        return []
+    which = "1 run is" if missing == 1 else f"{missing} runs are"
+    return [f"{which} in the trash, or deleted."]

@@ -1,0 +1,123 @@
+"""What a kind of widget tells about itself: its settings, its form, how it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from tracker.boards.board import RunSet, Widget, checked
+from tracker.errors import InvalidInput
+from tracker.queries.run_sets import ShownRuns
+from web.figures.traces import Figure
+from web.views.chart_options import ChartOptions
+
+Options = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One setting in a form.
+
+    `input` is path, paths, columns, choice, number, check, text, run or ladder.
+    """
+
+    name: str
+    label: str
+    input: str
+    hint: str = ""
+    options: Options = ()
+    is_required: bool = False
+    most: int = 1  # of paths and columns
+    step: str = "any"
+    lowest: str = ""
+    highest: str = ""
+
+    @property
+    def is_list(self) -> bool:
+        return self.input in ("paths", "columns")
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A widget, what it is about at this moment, and where its parts are asked for."""
+
+    project: Any  # a row of the projects table, which pages do not import
+    widget: Widget
+    run_set: RunSet
+    shown: ShownRuns
+    body_url: str
+    figure_url: str
+    # False for readers of a shared link: they may not go on to other pages.
+    has_links: bool = True
+    only: frozenset[Any] | None = None
+
+    @property
+    def runs(self) -> tuple[Any, ...]:
+        return self.shown.runs
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What is shown of a widget, or `problem`: why there is nothing, and what to do."""
+
+    template: str = ""
+    context: dict[str, Any] = field(default_factory=dict)
+    problem: str = ""
+    notes: Sequence[str] = ()
+    is_live: bool | None = None  # None: as the runs are
+
+
+@dataclass(frozen=True, slots=True)
+class FigureView:
+    """A figure, with the runs that it was drawn from."""
+
+    figure: Figure
+    is_live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    name: str
+    label: str
+    icon: str
+    hint: str
+    settings: type[Struct]
+    fields: Sequence[Field]
+    body: Callable[[Scene, Any], Body]
+    width: int = 6
+    height: int = 4
+    figure: Callable[[Scene, Any, ChartOptions], FigureView] | None = None
+    has_runs: bool = True
+    is_for_reports: bool = True
+    # A title for widgets that were given none.
+    title: Callable[[Any], str] = lambda _: ""
+
+
+def settings_of(kind: Kind, plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings as they are stored; raise InvalidInput if they are wrong."""
+    for each in kind.fields:
+        if each.is_required and not plain.get(each.name):
+            raise InvalidInput(each.label, "must be given")
+        if each.is_list and len(plain.get(each.name, ())) > each.most:
+            raise InvalidInput(each.label, f"may be at most {each.most}")
+        if each.input == "number" and each.name in plain:
+            _check_number(each, plain[each.name])
+    given = {name: value for name, value in plain.items() if value != ""}
+    settings: dict[str, Any] = msgspec.to_builtins(
+        checked(given, kind.settings, typed=True)
+    )
+    return settings
+
+
+def _check_number(each: Field, value: Any) -> None:
+    wanted = f"must be a number from {each.lowest} to {each.highest}"
+    try:
+        number = float(value or each.lowest)
+    except ValueError as error:
+        raise InvalidInput(each.label, wanted) from error
+    if not float(each.lowest) <= number <= float(each.highest):
+        raise InvalidInput(each.label, wanted)

@@ -1,0 +1,18 @@
+"""Every kind of widget, in the order that they are offered in."""
+
+from collections.abc import Mapping
+
+from web.widget_kind import Kind
+from web.widgets import chart, ladder, ledger, table, text, value
+
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        chart.KIND,
+        value.KIND,
+        table.KIND,
+        text.KIND,
+        ladder.KIND,
+        ledger.KIND,
+    )
+}

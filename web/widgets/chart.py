@@ -1,0 +1,160 @@
+"""One or several series of the runs, over each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.comparison import RUNS_AT_MOST
+from tracker.queries.series import Axis, read_lines
+from web.figures.board import BoardLine, board_figure, colour_of
+from web.figures.traces import RUN_COLOURS
+from web.views.chart_options import MOST_SMOOTHING, ChartOptions
+from web.widget_kind import Body, Field, FigureView, Kind, Scene
+
+MOST_METRICS = 6
+BUCKETS = 500
+SERIES = "float_series"
+AXES = (("step", "Step"), ("relative", "Time since the start"), ("time", "Time"))
+
+Path = Annotated[str, Meta(min_length=1, max_length=1_024)]
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+    metrics: Annotated[list[Path], Meta(min_length=1, max_length=MOST_METRICS)]
+    axis: Literal["step", "relative", "time"] = "step"
+    smoothing: Annotated[float, Meta(ge=0, le=MOST_SMOOTHING)] = 0.0
+    log: bool = False
+
+
+def body(scene: Scene, settings: Settings) -> Body:
+    drawn = _drawn(scene, settings)
+    values = attribute_values([run.id for run in drawn], settings.metrics)
+    rows = {path: _rows(values, path) for path in settings.metrics}
+    gone = [path for path in settings.metrics if not _is_series(rows[path])]
+    if len(gone) == len(settings.metrics):
+        return Body(problem=_why_not(gone, rows))
+    notes = []
+    if gone:
+        notes.append(f"No run here has {_listed(gone)} as a series.")
+    if len(drawn) < len(scene.runs):
+        notes.append(f"The first {len(drawn)} of {len(scene.runs)} runs are drawn.")
+    several = len(settings.metrics) > 1
+    context = {
+        "runs": [
+            (run, colour_of(place), place >= RUN_COLOURS)
+            for place, run in enumerate(drawn)
+            if values[run.id].keys() & set(settings.metrics)
+        ]
+        if len(drawn) > 1 or not several
+        else [],
+        "metrics": [
+            (path, place, colour_of(place) if len(drawn) == 1 else None)
+            for place, path in enumerate(settings.metrics)
+        ]
+        if several
+        else [],
+        "only_run": drawn[0] if several and len(drawn) == 1 else None,
+    }
+    return Body("widgets/chart.html", context, notes=notes)
+
+
+def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
+    drawn = _drawn(scene, settings)
+    wanted = [(run, path) for path in settings.metrics for run in drawn]
+    axis = Axis(settings.axis)
+    lines = read_lines(
+        wanted,
+        axis=axis,
+        low=view.low,
+        high=view.high,
+        buckets=BUCKETS,
+        steady=True,
+    )
+    places = [
+        (metric, run)
+        for metric in range(len(settings.metrics))
+        for run in range(len(drawn))
+    ]
+    found = [
+        BoardLine(line, drawn[run].name, run, metric)
+        for (metric, run), line in zip(places, lines, strict=True)
+        if line.count
+    ]
+    described = board_figure(
+        found,
+        metric_count=len(settings.metrics),
+        run_count=len(drawn),
+        axis=axis,
+        log=settings.log,
+        smoothing=settings.smoothing,
+        low=view.low,
+        high=view.high,
+    )
+    return FigureView(described, is_live=scene.shown.is_live)
+
+
+def _drawn(scene: Scene, settings: Settings) -> tuple[Any, ...]:
+    """With several metrics a dash says which, and cannot say which round of runs."""
+    most = RUNS_AT_MOST if len(settings.metrics) == 1 else RUN_COLOURS
+    return scene.runs[:most]
+
+
+def _rows(values: dict[Any, dict[str, AttributeRow]], path: str) -> list[AttributeRow]:
+    return [found[path] for found in values.values() if path in found]
+
+
+def _is_series(rows: Sequence[AttributeRow]) -> bool:
+    return any(row.kind == SERIES for row in rows)
+
+
+def _why_not(gone: Sequence[str], rows: dict[str, list[AttributeRow]]) -> str:
+    if any(rows[path] for path in gone):
+        return (
+            f"{_listed(gone)} is logged, but not as a series of numbers. A table or a"
+            " value can show it."
+        )
+    return (
+        f"None of these runs has {_listed(gone)}. It may have been renamed, or not be"
+        " logged yet."
+    )
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return ", ".join(f"“{path}”" for path in paths)
+
+
+KIND = Kind(
+    name="chart",
+    label="Chart",
+    icon="chart-line",
+    hint="Series of the runs, over each other",
+    settings=Settings,
+    fields=(
+        Field(
+            "metrics",
+            "Metrics",
+            "paths",
+            hint="Paths of series, such as train/loss. Several are told apart by dashes.",
+            is_required=True,
+            most=MOST_METRICS,
+        ),
+        Field("axis", "Horizontal axis", "choice", options=AXES),
+        Field(
+            "smoothing",
+            "Smoothing",
+            "number",
+            hint="0 to 0.99",
+            step="0.01",
+            lowest="0",
+            highest="0.99",
+        ),
+        Field("log", "Logarithmic vertical axis", "check"),
+    ),
+    body=body,
+    figure=figure,
+    title=lambda settings: ", ".join(settings.metrics),
+)

@@ -1,0 +1,103 @@
+"""A ladder: what each rung was worth, and where the time of a step goes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+from tracker.queries.ladders import LadderView, ladder_of_project, read_ladder
+from tracker.queries.verdicts import NOT_ENOUGH_STEPS
+from web.figures.ladder import Bar, step_time_figure
+from web.ladder_summary import summary_of
+from web.rung_cards import cards_of, legend_of
+from web.views.chart_options import ChartOptions
+from web.widget_kind import Body, Field, FigureView, Kind, Scene
+
+GONE = "This ladder was deleted. Choose another one, or remove the widget."
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+    # The id of a ladder.
+    ladder: Annotated[str, Meta(min_length=1, max_length=36)]
+    per: Literal["example", "step"] = "example"
+
+
+def body(scene: Scene, settings: Settings) -> Body:
+    found, view = _read(scene, settings)
+    if view is None:
+        return Body(problem=GONE)
+    if scene.only is not None and not _run_ids(view) <= scene.only:
+        return Body(problem="This link shows fewer runs than the ladder has.")
+    if not view.rungs:
+        return Body(problem="The runs of this ladder are in the trash, or deleted.")
+    context = {
+        "ladder": view,
+        "ladder_id": found.id,
+        "summary": summary_of(view),
+        "legend": legend_of(view),
+        "cards": cards_of(view),
+    }
+    return Body("widgets/ladder.html", context, is_live=view.may_go_on)
+
+
+def figure(scene: Scene, settings: Settings, _view: ChartOptions) -> FigureView:
+    _, ladder = _read(scene, settings)
+    if ladder is None or (
+        scene.only is not None and not _run_ids(ladder) <= scene.only
+    ):
+        return FigureView(step_time_figure([], unit="step"), is_live=False)
+    unit = "step" if settings.per == "step" else _unit(ladder)
+    bars = [
+        Bar(
+            card.label,
+            card.parts(per_example=unit == "example"),
+            unknown=NOT_ENOUGH_STEPS,
+        )
+        for card in cards_of(ladder)
+    ]
+    return FigureView(step_time_figure(bars, unit=unit), is_live=ladder.may_go_on)
+
+
+def _read(scene: Scene, settings: Settings) -> tuple[Any, LadderView | None]:
+    try:
+        ladder_id = UUID(settings.ladder)
+    except ValueError:
+        return None, None
+    found = ladder_of_project(scene.project.id, ladder_id)
+    return found, None if found is None else read_ladder(found)
+
+
+def _run_ids(ladder: LadderView) -> set[UUID]:
+    return {rung.run_id for rung in ladder.rungs}
+
+
+def _unit(ladder: LadderView) -> str:
+    known = [rung.breakdown for rung in ladder.rungs if rung.breakdown is not None]
+    counts = bool(known) and all(step.examples_per_step for step in known)
+    return "example" if counts else "step"
+
+
+KIND = Kind(
+    name="ladder",
+    label="Ladder",
+    icon="layers",
+    hint="What each rung of a ladder was worth",
+    settings=Settings,
+    fields=(
+        Field("ladder", "Ladder", "ladder", is_required=True),
+        Field(
+            "per",
+            "Bars",
+            "choice",
+            options=(("example", "Per example"), ("step", "Per step")),
+        ),
+    ),
+    body=body,
+    figure=figure,
+    width=8,
+    height=5,
+    has_runs=False,
+    title=lambda _: "Ladder",
+)
