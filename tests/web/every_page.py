@@ -29,7 +29,6 @@ from tests.ladder_runs import DEMO, make_measured_run
 from tests.tracker.api.v1.test_files import file_message
 from tests.web.sample_run import make_sample_run
 from tracker.actions.access import make_sign_in_link, make_token
-from tracker.actions.annotations import annotate
 from tracker.actions.channels import add_channel
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.files import receive
@@ -39,7 +38,17 @@ from tracker.actions.saved_views import keep_view
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Scope
 from tracker.boards.board import Board, Widget
-from tracker.models import Alert, Finding, Member, Project, Run, Stage, State, Token
+from tracker.models import (
+    Alert,
+    Annotation,
+    Finding,
+    Member,
+    Project,
+    Run,
+    Stage,
+    State,
+    Token,
+)
 
 RULE = "data-wait-dominates"
 CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["loss"]})
@@ -84,8 +93,14 @@ class Things:
             "run_id": self.run.id,
             "ladder_id": create_ladder(self.run.project, "steps", rungs).id,
             "finding_id": make_finding(self.run).id,
-            "annotation_id": annotate(
-                self.run, "loss", 0, "here", browser_of(self.member)
+            "annotation_id": Annotation.objects.create(
+                run=self.run,
+                path="loss",
+                step=0,
+                time=timezone.now(),
+                text="here",
+                author=self.member.user,
+                written_at=timezone.now(),
             ).id,
             "channel_id": channel.id,
             "token_id": Token.objects.filter(name="laptop").latest("id").id,

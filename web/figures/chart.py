@@ -97,7 +97,6 @@ def _readable(lines: Sequence[NamedLine], traces: Sequence[Trace]) -> list[Trace
         if "hovertemplate" in trace:
             del trace["hovertemplate"]
             trace.pop("customdata", None)
-            trace["hoverinfo"] = "skip"
             named = lines[len(readable)]
             read: Trace = {
                 "name": named.name,

@@ -212,7 +212,7 @@ def test_a_new_run_joins_by_itself(visit, ada, dashboard, project):
     growing = make_run(project, "growing")
     page = visit(f"/dashboards/{dashboard.id}/", ada)
     legend = region(page, "Loss").get_by_role("list", name="Runs")
-    expect(legend).to_contain_text("growing")
+    expect(legend).to_contain_text("decoded")
 
     write_series(growing, "train/loss", [0.05, 0.01])
     another = make_run(project, "another")
@@ -220,6 +220,7 @@ def test_a_new_run_joins_by_itself(visit, ada, dashboard, project):
     compact_run(growing.id)
 
     expect(legend).to_contain_text("another", timeout=20_000)
+    expect(legend).to_contain_text("growing", timeout=20_000)
     expect(region(page, "train/loss")).to_contain_text("0.01", timeout=20_000)
 
 

@@ -30,6 +30,8 @@ def run(project):
 
 
 def palette(page: Page):
+    # Scripts that listen for keys may still be on their way.
+    page.wait_for_load_state("networkidle")
     page.keyboard.press("Control+k")
     dialog = page.get_by_role("dialog", name="Go to")
     expect(dialog).to_be_visible()
@@ -132,12 +134,15 @@ def test_nothing_that_matches_is_said(visit, ada, run):
 
 def test_keys_lead_to_places(visit, ada, run):
     page = visit(PROJECT, ada)
+    page.wait_for_load_state("networkidle")
 
     page.keyboard.press("3")
     expect(page).to_have_url(re.compile("/ladders/$"))
+    page.wait_for_load_state("networkidle")
     page.keyboard.press("g")
     page.keyboard.press("r")
     expect(page).to_have_url(re.compile(f"{PROJECT}$"))
+    page.wait_for_load_state("networkidle")
     page.keyboard.press("/")
     expect(page.get_by_role("searchbox").first).to_be_focused()
     page.keyboard.press("g")

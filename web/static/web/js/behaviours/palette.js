@@ -107,7 +107,7 @@ class Palette {
     this.part("none").hidden = !isEmpty
     this.list.hidden = isEmpty
     this.input.setAttribute("aria-expanded", String(!isEmpty))
-    if (!this.isWaiting) this.part("count").textContent = said(this.options.length)
+    if (!this.isWaiting) this.part("found").textContent = said(this.options.length)
     this.mark()
   }
 

@@ -3,9 +3,12 @@
 import { areSingleKeysOn } from "../single_keys.js"
 
 const MOST_KEYS = 9
+// Tabs within a page: where there are some, the keys are theirs.
+const INNER = ".tabs--inner[data-behaviour~=tabs]"
 
 export default function openTabs(tabs) {
-  const links = [...tabs.querySelectorAll("a")].slice(0, MOST_KEYS)
+  const hasKeys = tabs.matches(INNER) || !document.querySelector(INNER)
+  const links = hasKeys ? [...tabs.querySelectorAll("a")].slice(0, MOST_KEYS) : []
   for (const [place, link] of links.entries()) {
     link.dataset.key = link.getAttribute("aria-keyshortcuts") ?? String(place + 1)
   }

@@ -57,7 +57,9 @@ class Chart {
   }
 
   get isBatched() {
-    return "chart" in this.element.dataset && this.batchUrl !== undefined
+    const { chart, map } = this.element.dataset
+    // A map of histograms has no lines to send with others.
+    return chart !== undefined && map === undefined && this.batchUrl !== undefined
   }
 
   get batchUrl() {
