@@ -81,6 +81,37 @@ def readable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
     return ladder
 
 
+def comparable_project(actor: Actor, workspace: str, project: str) -> Project:
+    """Return the project whose runs are compared; to a link, nothing else of it."""
+    if actor.grant is None:
+        return readable_project(actor, workspace, project)
+    found = (
+        Project.objects.filter(
+            id=actor.grant.project_id, workspace__slug=workspace, slug=project
+        )
+        .select_related("workspace")
+        .first()
+    )
+    if found is None:
+        raise NotFound("project")
+    return found
+
+
+def comparable_runs(actor: Actor, project: Project, run_ids: list[UUID]) -> list[Run]:
+    """Return those of the runs that the actor may compare, in the order asked."""
+    runs = Run.objects.readable_by(actor).not_in_trash().filter(project=project)
+    found = runs.in_bulk(run_ids)
+    return [found[run_id] for run_id in run_ids if run_id in found]
+
+
+def sharable_project(actor: Actor, workspace: str, project: str) -> Project:
+    """Return a project of which the actor may show things to strangers."""
+    found = readable_project(actor, workspace, project)
+    if not may_edit(actor, found):
+        raise NotAllowed("share")
+    return found
+
+
 def editable_project(actor: Actor, workspace: str, project: str) -> Project:
     """Return a project whose ladders the actor may change."""
     found = readable_project(actor, workspace, project)
@@ -102,6 +133,13 @@ def editable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
     if not may_edit(actor, found.project):
         raise NotAllowed("change ladders")
     return found
+
+
+def readable_by_member(user_id: int, project_id: int) -> bool:
+    """Say whether a person may see the project themselves, whatever link they came by."""
+    return (
+        Project.objects.readable_by(Actor(user_id)).filter(id=project_id).exists()
+    )
 
 
 def may_edit(actor: Actor, project: Project) -> bool:

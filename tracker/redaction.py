@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import re
 
-# A sign-in link's address, and a token however it came into an address.
-SECRET = re.compile(r"(/sign-in/|smk_)[\w-]+")
+# A sign-in link's address; a token or a share link however it came into an address.
+SECRET = re.compile(r"(/sign-in/|sm[kl]_)[\w-]+")
 
 
 class Formatter(logging.Formatter):

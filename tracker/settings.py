@@ -206,6 +206,7 @@ TEMPLATES = [
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
+                "web.shared_pages.sharing",
             ],
         },
     }

@@ -24,6 +24,8 @@ from web.views import (
     run_logs,
     run_source,
     runs,
+    shared,
+    shares,
     trash,
 )
 
@@ -150,4 +152,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("ladders/<uuid:ladder_id>/edit", ladders.edit, name="ladder-edit"),
     path("ladders/<uuid:ladder_id>/delete", ladders.delete, name="ladder-delete"),
+    path("w/<str:workspace>/<str:project>/shares", shares.shares, name="shares"),
+    path("w/<str:workspace>/<str:project>/shares/new", shares.share, name="share"),
+    path(
+        "w/<str:workspace>/<str:project>/shares/<int:share_id>/revoke",
+        shares.revoke,
+        name="share-revoke",
+    ),
+    path("s/<str:secret>/", shared.shared, name="shared"),
+    path("s/<str:secret>/<path:rest>", shared.shared_page, name="shared-page"),
 ]

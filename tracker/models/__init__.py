@@ -9,6 +9,7 @@ from tracker.models.project import Project
 from tracker.models.records import RecordChunk
 from tracker.models.run import Run, Spool, Stage, State
 from tracker.models.series import JournalEntry, Rewind, SeriesChunk, SeriesTicks
+from tracker.models.share import ShareLink
 from tracker.models.token import SignInLink, Token
 from tracker.models.user import User
 from tracker.models.work import Work, WorkKind
@@ -36,6 +37,7 @@ __all__ = [
     "Rung",
     "SeriesChunk",
     "SeriesTicks",
+    "ShareLink",
     "SignInLink",
     "Spool",
     "Stage",

@@ -13,7 +13,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from tracker.access import may_edit, readable_project, runs_of
+from tracker.access import comparable_project, comparable_runs, may_edit
+from tracker.actor import Actor
+from tracker.disclosure import seen_by, seen_diagnoses
 from tracker.errors import InvalidInput
 from tracker.freshness import fresh_answer
 from tracker.queries.compared_findings import compare_findings
@@ -66,6 +68,7 @@ class Comparison:
     runs: list[Any]  # likewise
     state: CompareState
     missing: list[str]
+    actor: Actor
 
     @property
     def reference_position(self) -> int:
@@ -144,6 +147,7 @@ def compare_table(request: PageRequest, workspace: str, project: str) -> HttpRes
         [run.id for run in comparison.runs],
         offset=_offset(request.GET),
         only_differences=not comparison.state.everything,
+        seen=seen_by(request.actor),
     )
     reference = comparison.reference_position
     rows = [_table_row(row, reference) for row in page.rows]
@@ -174,15 +178,17 @@ def compare_search(request: PageRequest, workspace: str, project: str) -> HttpRe
 
 
 def _read(request: PageRequest, workspace: str, project: str) -> Comparison:
-    found = readable_project(request.actor, workspace, project)
+    found = comparable_project(request.actor, workspace, project)
     state = read_state(request.GET)
-    runs = runs_of(found, list(state.runs))
+    runs = comparable_runs(request.actor, found, list(state.runs))
     ids = [run.id for run in runs]
     # Absent and forbidden look the same here, too.
     missing = [str(run_id) for run_id in state.runs if run_id not in ids]
     reference = state.reference if state.reference in ids else None
     shown = replace(state, runs=tuple(ids), reference=reference)
-    return Comparison(found, runs, shown, [*missing, *state.unreadable])
+    return Comparison(
+        found, runs, shown, [*missing, *state.unreadable], request.actor
+    )
 
 
 def _shown_runs(comparison: Comparison) -> list[ShownRun]:
@@ -255,7 +261,9 @@ def _table(comparison: Comparison) -> dict[str, Any]:
 
 
 def _diagnoses(comparison: Comparison) -> dict[str, Any]:
-    diagnoses = [diagnoses_of(run) for run in comparison.runs]
+    diagnoses = [
+        seen_diagnoses(comparison.actor, diagnoses_of(run)) for run in comparison.runs
+    ]
     return {
         "findings": compare_findings(diagnoses, comparison.reference_position),
         "is_diagnosed": any(diagnoses),

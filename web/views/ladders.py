@@ -23,6 +23,7 @@ from tracker.access import (
     readable_project,
 )
 from tracker.actions.ladders import arrange_ladder, create_ladder, delete_ladder
+from tracker.disclosure import seen_ladder
 from tracker.errors import InvalidInput, NotFound
 from tracker.queries.ladders import (
     LadderView,
@@ -168,11 +169,12 @@ def _form_page(
 
 
 def _read(request: PageRequest, ladder: Any) -> LadderView:
-    return read_ladder(
+    view = read_ladder(
         ladder,
         stage=request.GET.get("stage"),
         quality=request.GET.get("quality"),
     )
+    return seen_ladder(request.actor, view)
 
 
 def _per(request: PageRequest, view: LadderView) -> str:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from tracker.diagnosis.finding import Severity
 from tracker.diagnosis.judgement import Label
+from tracker.disclosure import seen_diagnoses, seen_values
 from tracker.queries.breakdown import stage_breakdown
 from tracker.queries.diagnoses import FindingView, StageDiagnosis, diagnoses_of
 from tracker.queries.key_values import KeyValues, key_values
@@ -93,7 +94,8 @@ def together(findings: Sequence[FindingView]) -> list[FindingView]:
 def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
     frame = run_frame(request, run_id, "overview")
     run = frame["run"]
-    diagnoses, version = diagnoses_of(run), rules_version(run.project)
+    diagnoses = seen_diagnoses(request.actor, diagnoses_of(run))
+    version = rules_version(run.project)
     context = {
         **frame,
         "sections": [
@@ -104,7 +106,7 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
             each.is_final and each.rules_version != version for each in diagnoses
         ),
         "ledger": run_ledger((each.ledger for each in diagnoses), run.project),
-        **_values(key_values(run)),
+        **_values(seen_values(request.actor, key_values(run))),
     }
     template = "run/overview_body.html" if request.htmx else "run/overview.html"
     return render(request, template, context)

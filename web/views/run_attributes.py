@@ -12,9 +12,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
+from tracker.disclosure import seen_paths
 from tracker.queries.attributes import (
     AttributeRow,
-    attribute_paths,
     attribute_values,
     paths_of_texts,
 )
@@ -46,11 +46,11 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
     if "\0" in prefix:
         prefix = ""
     run = readable_run(request.actor, run_id)
-    paths = attribute_paths(run, prefix)
+    paths = seen_paths(request.actor, run, prefix)
     if search:
         wanted = search.casefold()
         found = {path for path in paths if wanted in path.casefold()}
-        found.update(paths_of_texts(run, search, prefix))
+        found.update(set(paths_of_texts(run, search, prefix)) & set(paths))
         level = found_level(sorted(found), after=after)
     else:
         level = level_below(paths, prefix, after=after)

@@ -7,6 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from tracker.access import may_edit, readable_run
+from tracker.actor import Part
+from tracker.disclosure import seen_overview
 from tracker.queries.records import has_texts
 from tracker.queries.run import run_overview
 from web.session import PageRequest
@@ -24,11 +26,12 @@ def run_frame(request: PageRequest, run_id: UUID, tab: str) -> dict[str, Any]:
     run = readable_run(request.actor, run_id)
     return {
         "run": run,
-        "overview": run_overview(run),
+        "overview": seen_overview(request.actor, run_overview(run)),
         "project": run.project,
         "may_edit": may_edit(request.actor, run.project),
         "run_tab": tab,
-        "has_texts": tab == "logs" or has_texts(run),
+        "has_texts": request.actor.sees(Part.LOGS)
+        and (tab == "logs" or has_texts(run)),
         "join_snippet": SNIPPET.format(
             # JSON's strings are Python's, and they escape what could end the line.
             name=json.dumps(run.name),

@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from tracker.disclosure import seen_source
 from tracker.queries.run import RunOverview
 from tracker.queries.source import captured_source
 from web.session import PageRequest, signed_in
@@ -31,7 +32,8 @@ def source(request: PageRequest, run_id: UUID) -> HttpResponse:
     stages = chosen_stages(overview, request.GET.get("stage", ""))
     context = {**frame, "stage": stages[0].name if stages else ""}
     if stages:
-        found = captured_source(frame["run"], stages[0].name)
+        captured = captured_source(frame["run"], stages[0].name)
+        found = seen_source(request.actor, captured)
         packages = found.part("packages")
         context |= {
             "is_captured": any(

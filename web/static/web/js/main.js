@@ -8,6 +8,7 @@ const BEHAVIOURS = {
   "comparison-table": () => import("./behaviours/comparison_table.js"),
   "confirm": () => import("./behaviours/confirm.js"),
   "copy": () => import("./behaviours/copy.js"),
+  "filled-dialog": () => import("./behaviours/filled_dialog.js"),
   "filter-rows": () => import("./behaviours/filter_rows.js"),
   "image-steps": () => import("./behaviours/image_steps.js"),
   "log": () => import("./behaviours/log.js"),

@@ -1,0 +1,12 @@
+// Opens a dialog when something is swapped into it, and empties it when it is closed:
+// what it showed may be shown once only.
+export default function filledDialog(dialog) {
+  dialog.addEventListener("htmx:after:swap", () => {
+    if (!dialog.open && dialog.childElementCount) dialog.showModal()
+  })
+  dialog.addEventListener("close", () => dialog.replaceChildren())
+  // A press beside it is on the dialog itself; what it holds fills it.
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close()
+  })
+}
