@@ -8,8 +8,10 @@ from __future__ import annotations
 from uuid import UUID
 
 from tracker.actor import Actor, Scope
+from tracker.disclosure import is_seen
 from tracker.errors import NotAllowed, NotFound
 from tracker.models import Ladder, Member, Project, Run
+from tracker.queries.records import RecordSeries, record_series
 
 
 def readable_project(actor: Actor, workspace: str, project: str) -> Project:
@@ -35,6 +37,14 @@ def readable_run(actor: Actor, run_id: UUID) -> Run:
     if run is None:
         raise NotFound("run")
     return run
+
+
+def readable_records(actor: Actor, run: Run, path: str) -> RecordSeries:
+    """Return a series of records of a readable run, if the actor sees its kind."""
+    series = record_series(run, path)
+    if not is_seen(actor, series.kind, series.path):
+        raise NotFound("series")
+    return series
 
 
 def editable_run(actor: Actor, run_id: UUID) -> Run:

@@ -11,12 +11,13 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils import timezone
 
-from tests.builders import make_project, make_run, write_series
+from tests.builders import browser_of, make_project, make_run, write_series
 from tracker.actions.access import make_sign_in_link, make_token
 from tracker.actions.channels import add_channel
 from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.shares import WantedLink, make_link
 from tracker.actor import Scope
-from tracker.models import Finding, Stage, Token
+from tracker.models import Finding, ShareLink, Stage, Token
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -156,6 +157,12 @@ def make_finding(run) -> int:
     ).id
 
 
+def make_share(project, member, run) -> int:
+    wanted = WantedLink("run", str(run.id))
+    make_link(project, browser_of(member), wanted)
+    return ShareLink.objects.get().id
+
+
 @pytest.fixture
 def addresses(member):
     """Every page's address, of things that exist, by the page's name."""
@@ -174,6 +181,8 @@ def addresses(member):
         ).id,
         "token_id": Token.objects.get(name="laptop").id,
         "rule": "data-wait-dominates",
+        "rest": f"runs/{run.id}/",
+        "share_id": make_share(project, member, run),
         "secret": make_sign_in_link(member.user),
     }
     return {

@@ -1,0 +1,201 @@
+"""A project of which some runs are shared, with a mark in everything that may leak."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from urllib.parse import urldefrag, urljoin, urlsplit
+
+from agent.png import to_png
+from tests.builders import (
+    START,
+    Process,
+    browser_of,
+    close_message,
+    records_message,
+    write,
+    write_series,
+    write_tags,
+    write_values,
+)
+from tests.tracker.api.v1.test_files import add
+from tests.web.sample_run import make_sample_run, settle
+from tests.web.views.test_run_source import write_captured
+from tracker.actions.findings import dismiss
+from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.shares import WantedLink, make_link
+from tracker.actor import Part
+from tracker.models import Finding, Ladder, Member, Project, Run
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+PICTURE = to_png(bytes(12), width=2, height=2, channels=3)
+# What stands in something of each part, and nowhere else.
+MARKS = {
+    Part.CONFIG: ["chosen-optimizer", "chosen-note", "typed-argument"],
+    Part.ENVIRONMENT: [
+        "host-of-theirs",
+        "git.example",
+        "their-variable",
+        "source-of-theirs",
+    ],
+    Part.LOGS: ["printed-line", "text-of-failure"],
+    Part.FILES: ["checkpoint-of-theirs", "name-of-picture"],
+}
+# What is for members, whatever a link's ticks say.
+NEVER = ["sibling", "other-ladder", "member-who-dismissed"]
+ALL_PARTS = frozenset(Part)
+
+
+@dataclass(frozen=True)
+class Site:
+    """Two runs that are shared, one that is not, and a ladder of the two."""
+
+    project: Project
+    maker: Member
+    first: Run
+    second: Run
+    sibling: Run
+    ladder: Ladder
+    other_ladder: Ladder
+
+    def of(self, kind: str) -> str:
+        return {
+            "run": str(self.first.id),
+            "comparison": f"runs={self.first.id},{self.second.id}",
+            "ladder": str(self.ladder.id),
+        }[kind]
+
+    def link(self, kind: str = "run", parts: frozenset[Part] = frozenset()) -> str:
+        """Make a link, and return the address below which everything of it lies."""
+        wanted = WantedLink(kind, self.of(kind), parts)
+        return f"/s/{make_link(self.project, browser_of(self.maker), wanted)}/"
+
+
+def make_site(project: Project, maker: Member) -> Site:
+    first, second = (
+        _told(make_sample_run(project, name, has_gpu=True))
+        for name in ("first", "second")
+    )
+    sibling = make_sample_run(project, "sibling")
+    dismisser = Member.objects.create(
+        workspace=project.workspace,
+        user=maker.user.__class__.objects.create(username="member-who-dismissed"),
+        role="owner",
+    )
+    finding = Finding.objects.filter(run=first, is_open=True).first()
+    assert finding is not None
+    dismiss(first, finding.id, browser_of(dismisser), "a reason")
+    rungs = [WantedRung(str(run.id)) for run in (first, second)]
+    return Site(
+        project,
+        maker,
+        first,
+        second,
+        sibling,
+        create_ladder(project, "faster", rungs),
+        create_ladder(project, "other-ladder", rungs),
+    )
+
+
+def _told(run: Run) -> Run:
+    """Log something of every part."""
+    write_tags(run, "digits")
+    write_values(
+        run,
+        {
+            "params/optimizer": f"chosen-optimizer of {run.name}",
+            "note": "chosen-note",
+            "test/accuracy": 0.9,
+            "monitoring/train/facts/host": f"host-of-theirs {run.name}",
+            "monitoring/train/facts/cpu_model": "a processor",
+        },
+    )
+    write_captured(
+        run,
+        {
+            "git/remote": "https://git.example/team",
+            "git/commit": "3179d2f0a1b2c3d4e5f60718293a4b5c6d7e8f90",
+            "source/text": "source-of-theirs",
+            "source/script": "/home/source-of-theirs/train.py",
+            "source/arguments": "python train.py --typed-argument",
+            "packages/list": "numpy==2.4.6",
+            "environment/OMP_NUM_THREADS": "their-variable",
+        },
+    )
+    lines = [f"printed-line {number}" for number in range(60)]
+    write(run, [records_message("monitoring/train/stdout", lines)])
+    write(run, [records_message("samples", ["printed-line"])])
+    write_series(run, "train/extra", [1.0, float("nan"), 2.0])
+    add(run, "model/checkpoint-of-theirs", bytes(2_048))
+    add(run, "pictures/name-of-picture", PICTURE, name="p.png", kind="image/png")
+    digest = hashlib.sha256(PICTURE).digest()
+    frame = digest + struct.pack("<Q", len(PICTURE)) + b"image/png"
+    write(run, [records_message("pictures/frames", [frame], kind="image")])
+    broken = Process(run.project, run.name, stage="export")
+    broken.open()
+    failure = "text-of-failure: no such file"
+    broken.send([close_message("failed", failure=failure, time=START)])
+    settle(run)
+    return Run.objects.get(id=run.id)
+
+
+class _Addresses(HTMLParser):
+    """Collects what a browser or a script of ours would ask for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            is_address = name in ("href", "src", "action", "hx-get", "hx-post") or (
+                name.startswith("data-") and name.endswith("url")
+            )
+            if is_address and value is not None:
+                self.found.add(value)
+
+
+def addresses_in(html: str) -> set[str]:
+    parser = _Addresses()
+    parser.feed(html)
+    return parser.found
+
+
+# What scripts add to the addresses that pages give them.
+ADDED = {
+    "/records": "path=monitoring/train/stdout",
+    "/records/found": "path=monitoring/train/stdout&text=line",
+}
+
+
+def crawl(client: Client, start: str, *, most: int = 2_000) -> dict[str, tuple[int, str]]:
+    """Follow everything below the start; return each address's status and content."""
+    answers: dict[str, tuple[int, str]] = {}
+    waiting, known = [start], {start}
+    while waiting and len(answers) < most:
+        address = waiting.pop()
+        response = client.get(address)
+        content = b"".join(response) if response.streaming else response.content
+        text = content.decode("utf-8", "replace")
+        answers[address] = (response.status_code, text)
+        further = set()
+        if response.status_code in (301, 302):
+            further = {response["Location"]}
+        elif response.get("Content-Type", "").startswith("text/html"):
+            further = addresses_in(text)
+        for found in sorted(further):
+            joined = urldefrag(urljoin(address, found)).url
+            path = urlsplit(joined).path
+            for end, query in ADDED.items():
+                if path.endswith(end):
+                    joined = f"{joined}?{query}"
+            if path.startswith("/static/") or joined in known:
+                continue
+            known.add(joined)
+            waiting.append(joined)
+    return answers
