@@ -147,9 +147,7 @@ def editable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
 
 def readable_by_member(user_id: int, project_id: int) -> bool:
     """Say whether a person may see the project themselves, whatever link they came by."""
-    return (
-        Project.objects.readable_by(Actor(user_id)).filter(id=project_id).exists()
-    )
+    return Project.objects.readable_by(Actor(user_id)).filter(id=project_id).exists()
 
 
 def may_edit(actor: Actor, project: Project) -> bool:

@@ -21,12 +21,13 @@ from tracker.queries.key_values import KeyValues
 from tracker.queries.ladders import LadderView
 from tracker.queries.namespaces import MONITORING, PARAMS
 from tracker.queries.run import RunOverview, StageRow
+from tracker.queries.rungs import RungView
 from tracker.queries.source import CapturedSource
 
 MEASURED: Final = frozenset({Kind.FLOAT_SERIES, Kind.HISTOGRAM_SERIES})
 STORED: Final = frozenset({Kind.FILE, Kind.IMAGE_SERIES})
 NUMBERS: Final = frozenset({Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN})
-FACTS, FAILURE = "/facts/", "/failure/"
+FACTS, FAILURE, HOST = "/facts/", "/failure/", "facts/host"
 ARGUMENTS = "/source/arguments"
 # Facts in words that say what hardware it was, and not whose or where.
 HARDWARE_WORDS = re.compile(
@@ -155,17 +156,17 @@ def seen_ladder(actor: Actor, ladder: LadderView) -> LadderView:
     """Leave out what the rungs' parameters were, and on whose machines they ran."""
     if actor.grant is None:
         return ladder
-    rungs = []
-    for rung in ladder.rungs:
-        if not actor.sees(Part.CONFIG):
-            rung = replace(rung, params=())
-        if not actor.sees(Part.ENVIRONMENT):
-            machine = tuple(
-                each for each in rung.machine if not each.path.endswith("facts/host")
-            )
-            rung = replace(rung, machine=machine)
-        rungs.append(rung)
-    return replace(ladder, rungs=tuple(rungs))
+    rungs = tuple(_seen_rung(actor, rung) for rung in ladder.rungs)
+    return replace(ladder, rungs=rungs)
+
+
+def _seen_rung(actor: Actor, rung: RungView) -> RungView:
+    if not actor.sees(Part.CONFIG):
+        rung = replace(rung, params=())
+    if not actor.sees(Part.ENVIRONMENT):
+        machine = (each for each in rung.machine if not each.path.endswith(HOST))
+        rung = replace(rung, machine=tuple(machine))
+    return rung
 
 
 def seen_source(actor: Actor, source: CapturedSource) -> CapturedSource:

@@ -121,9 +121,7 @@ def _paths(run_ids: Sequence[UUID], **wanted: str) -> list[str]:
     return _in_order(attributes.values_list("path", flat=True).distinct())
 
 
-def _seen_paths(
-    run_ids: Sequence[UUID], seen: Callable[[str, str], bool]
-) -> list[str]:
+def _seen_paths(run_ids: Sequence[UUID], seen: Callable[[str, str], bool]) -> list[str]:
     """Return paths that are of a kind to be seen in every run that has them."""
     attributes = Attribute.objects.filter(run__in=run_ids).order_by()
     found = set(attributes.values_list("kind", "path").distinct())

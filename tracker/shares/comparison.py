@@ -14,6 +14,7 @@ from tracker.queries.comparison import RUNS_AT_MOST
 from tracker.shares.kind import Chosen, Kind, Shared, as_id
 
 RUNS = "runs"
+FEWEST = 2
 LONGEST_QUERY = 4_000
 MOST_FIELDS = 50
 MOST_NAMED = 3
@@ -24,7 +25,7 @@ def choose(project: Project, of: str) -> Chosen:
     wanted = [as_id(text, "run") for text in _fields(of).get(RUNS, "").split(",")]
     found = set(_runs(project, wanted[:RUNS_AT_MOST]))
     ids = [run_id for run_id in dict.fromkeys(wanted) if run_id in found]
-    if len(ids) < 2:
+    if len(ids) < FEWEST:
         raise InvalidInput(RUNS, "must be two or more of this project")
     query = urlencode({**_fields(of), RUNS: ",".join(map(str, ids))})
     if len(query) > LONGEST_QUERY:

@@ -35,7 +35,7 @@ def address(_project: Project, shared: Shared, _query: str) -> str:
 RUN = Kind(
     name="run",
     noun="run",
-    contents="The run’s pages, and what it logs while it goes on.",
+    contents="All pages of the run, and what it logs while it goes on.",
     choose=choose,
     read=read,
     address=address,

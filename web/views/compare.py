@@ -186,9 +186,7 @@ def _read(request: PageRequest, workspace: str, project: str) -> Comparison:
     missing = [str(run_id) for run_id in state.runs if run_id not in ids]
     reference = state.reference if state.reference in ids else None
     shown = replace(state, runs=tuple(ids), reference=reference)
-    return Comparison(
-        found, runs, shown, [*missing, *state.unreadable], request.actor
-    )
+    return Comparison(found, runs, shown, [*missing, *state.unreadable], request.actor)
 
 
 def _shown_runs(comparison: Comparison) -> list[ShownRun]:

@@ -276,7 +276,9 @@ def test_a_locked_account_s_links_open_nothing(share, project, member, runs):
     assert "may not share" in listed.why_ended
 
 
-def test_a_deleted_account_s_links_open_nothing_and_stay_listed(share, project, member, runs):
+def test_a_deleted_account_s_links_open_nothing_and_stay_listed(
+    share, project, member, runs
+):
     secret = share("run", str(runs[0].id))
 
     member.user.delete()
@@ -302,8 +304,12 @@ def test_only_the_digest_of_256_random_bits_is_stored(share, runs):
     assert link.digest == digest(secret)
     assert link.label == "for the review"
     assert len(secret) >= len("sml_") + 43
-    stored = {field.name: str(getattr(link, field.attname)) for field in link._meta.fields}
-    assert not [name for name, text in stored.items() if secret[len(link.prefix) :] in text]
+    stored = {
+        field.name: str(getattr(link, field.attname)) for field in link._meta.fields
+    }
+    assert not [
+        name for name, text in stored.items() if secret[len(link.prefix) :] in text
+    ]
 
 
 def test_a_link_s_secret_is_no_token_and_signs_nobody_in(share, runs):

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
 
 from tests.builders import make_project
 from tests.web.browser.accessibility import violations
@@ -24,9 +25,9 @@ def runs(ada):
 
 
 @pytest.fixture
-def stranger_page(browser: Browser, live_server):
+def stranger_page(browser: Browser, live_server: LiveServer):
     """A page of a browser that has never been here, in which nothing may go wrong."""
-    context = browser.new_context(viewport=WIDE)
+    context = browser.new_context(viewport=WIDE, base_url=live_server.url)
     watch = Watch(context, urlsplit(live_server.url).netloc)
     page = context.new_page()
     page.watched = watch
@@ -50,7 +51,7 @@ def open_dialog(page: Page) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
 
 
-def test_a_run_is_shared_seen_and_revoked(visit, ada, runs, stranger_page, live_server):
+def test_a_run_is_shared_seen_and_revoked(visit, ada, runs, stranger_page):
     page = visit(f"/runs/{runs[0].id}/", ada)
     open_dialog(page)
     page.get_by_label("For whom or what").fill("for the review")
@@ -60,7 +61,7 @@ def test_a_run_is_shared_seen_and_revoked(visit, ada, runs, stranger_page, live_
 
     asked: list[str] = []
     stranger_page.on("request", lambda request: asked.append(request.url))
-    stranger_page.goto(live_server.url + path, wait_until="networkidle")
+    stranger_page.goto(path, wait_until="networkidle")
     expect(stranger_page.get_by_text("Shared, view only")).to_be_visible()
     stranger_page.get_by_role("link", name="Charts").first.click()
     expect(stranger_page.locator('.chart[data-drawn="true"]').first).to_be_visible()
@@ -103,9 +104,7 @@ def test_the_day_is_asked_for_only_where_it_counts(visit, ada, runs):
     assert ShareLink.objects.get().expires_at.year == 2200
 
 
-def test_a_comparison_and_a_ladder_are_shared(
-    visit, ada, runs, stranger_page, live_server
-):
+def test_a_comparison_and_a_ladder_are_shared(visit, ada, runs, stranger_page):
     project = runs[0].project
     ladder = create_ladder(project, "faster", [WantedRung(str(r.id)) for r in runs])
     compared = f"/w/ada-workspace/vision/compare?runs={runs[0].id},{runs[1].id}"
@@ -114,16 +113,16 @@ def test_a_comparison_and_a_ladder_are_shared(
         open_dialog(page)
         shared = make_in_dialog(page)
 
-        stranger_page.goto(live_server.url + shared, wait_until="networkidle")
+        stranger_page.goto(shared, wait_until="networkidle")
         expect(stranger_page.get_by_text("Shared, view only")).to_be_visible()
-        expect(
-            stranger_page.locator('.chart[data-drawn="true"]').first
-        ).to_be_visible(timeout=20_000)
+        expect(stranger_page.locator('.chart[data-drawn="true"]').first).to_be_visible(
+            timeout=20_000
+        )
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 def test_everybody_can_use_the_dialog_and_the_pages(
-    visit, ada, runs, stranger_page, live_server, size
+    visit, ada, runs, stranger_page, size
 ):
     page = visit(f"/runs/{runs[0].id}/", ada)
     page.set_viewport_size(size)
@@ -137,9 +136,7 @@ def test_everybody_can_use_the_dialog_and_the_pages(
     listed = visit("/w/ada-workspace/vision/shares", ada)
     assert violations(listed) == []
     stranger_page.set_viewport_size(size)
-    stranger_page.goto(live_server.url + shared, wait_until="networkidle")
+    stranger_page.goto(shared, wait_until="networkidle")
     assert violations(stranger_page) == []
     for each in (listed, stranger_page):
-        assert each.evaluate(
-            "() => document.documentElement.scrollWidth <= innerWidth"
-        )
+        assert each.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
