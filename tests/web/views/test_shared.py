@@ -69,7 +69,7 @@ def test_whatever_a_page_leads_to_answers_and_tells_no_more_than_was_ticked(
     assert {a: status for a, (status, _) in answers.items() if status >= 400} == {}
     texts = {address: text for address, (_, text) in answers.items()}
     # Of the many branches of its tree only a few were followed.
-    for branch in ("source", "failure", "environment"):
+    for branch in ("source", "git", "failure", "environment"):
         found = f"{base}runs/{site.first.id}/attributes?search={branch}/"
         texts[found] = Client().get(found).content.decode()
     told = {mark: where(mark, texts) for part in parts for mark in MARKS[part]}
