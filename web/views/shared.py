@@ -76,11 +76,12 @@ def _answer(request: HttpRequest, opened: OpenedLink, path: str) -> HttpResponse
         page = resolve(path)
         if not opens(page.view_name, opened.parts):
             raise NotFound("page here")
-        return page.func(request, *page.args, **page.kwargs)
+        answer: HttpResponseBase = page.func(request, *page.args, **page.kwargs)
     except Http404:
         return page_not_found(request)
     except TrackerError as error:
         return refusal(request, error)
+    return answer
 
 
 def _gone(request: HttpRequest) -> HttpResponse:
