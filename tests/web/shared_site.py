@@ -188,8 +188,6 @@ def crawl(client: Client, start: str) -> dict[str, tuple[int, str]]:
         address = waiting.pop()
         response = client.get(address)
         content = b"".join(response) if response.streaming else response.content
-        # Few may export at once, and each does until its answer is closed.
-        response.close()
         text = content.decode("utf-8", "replace")
         answers[address] = (response.status_code, text)
         further = set()

@@ -107,11 +107,12 @@ def all_routes():
 
 
 class Reader(Client):
-    """Closes what it was answered: few may export at once."""
+    """Reads to its end what it was answered: few may export at once."""
 
     def get(self, *args, **kwargs):
         response = super().get(*args, **kwargs)
-        response.close()
+        if response.streaming:
+            b"".join(response)
         return response
 
 
