@@ -36,10 +36,21 @@ from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.reports import create_report, save_version
 from tracker.actions.saved_views import keep_view
+from tracker.actions.shares import WantedLink, make_link
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Scope
 from tracker.boards.board import Board, Widget
-from tracker.models import Alert, Finding, Member, Project, Run, Stage, State, Token
+from tracker.models import (
+    Alert,
+    Finding,
+    Member,
+    Project,
+    Run,
+    ShareLink,
+    Stage,
+    State,
+    Token,
+)
 
 RULE = "data-wait-dominates"
 CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["loss"]})
@@ -107,6 +118,8 @@ class Things:
                 "sort=name",
                 is_shared=False,
             ).id,
+            "share_id": make_share(self.run, self.member),
+            "rest": f"runs/{self.run.id}/",
             "secret": make_sign_in_link(self.member.user),
         }
 
@@ -222,3 +235,8 @@ def make_report(project: Project, member: Member) -> UUID:
     report = create_report(project, "Findings", user_id=member.user_id)
     save_version(report, "Findings", "text", user_id=member.user_id, based_on=0)
     return report.id
+
+
+def make_share(run: Run, member: Member) -> int:
+    make_link(run.project, browser_of(member), WantedLink("run", str(run.id)))
+    return ShareLink.objects.latest("id").id
