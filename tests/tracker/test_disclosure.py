@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from uuid import UUID
+
 import pytest
 
 from tracker import disclosure
 from tracker.actor import Actor, Grant, Part, actor_of_link
+from tracker.queries.annotations import AnnotationRow
+from tracker.queries.attributes import AttributeRow
+from tracker.queries.key_values import KeyMetric, KeyValues
+from tracker.queries.ledgers import LedgerPart, LedgerView
+from tracker.queries.neighbours import Neighbour, Neighbours
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PARTS = {
     ("float_series", "train/loss"): None,
     ("float_series", "params/drift"): None,
@@ -83,3 +92,75 @@ def test_pages_are_told_what_to_leave_out():
 
 def test_rules_that_name_other_runs_are_known():
     assert {"ranks-scale-poorly", "faster-but-worse"} <= disclosure.COMPARING
+
+
+def row(path: str, kind: str = "float", value: object = 1.0) -> AttributeRow:
+    return AttributeRow(path, kind, value, 0, None, None, None, None, None, NOW)
+
+
+VALUES = KeyValues(
+    metrics=[
+        KeyMetric(row("accuracy"), before=0.5),
+        KeyMetric(row("images", "integer", 7), is_pinned=True),
+    ],
+    metric_count=2,
+    params=[row("params/lr")],
+    param_count=1,
+    others={
+        path: row(path, "string", "x")
+        for path in ("monitoring/train/git/commit", "monitoring/train/source/arguments")
+    },
+)
+
+
+def test_of_key_values_a_stranger_sees_metrics_beside_no_other_run():
+    seen = disclosure.seen_values(stranger(), VALUES)
+
+    assert [(each.path, each.before) for each in seen.metrics] == [("accuracy", None)]
+    assert (seen.params, seen.param_count, seen.others) == ([], 0, {})
+
+
+def test_of_key_values_a_tick_shows_its_own():
+    config = disclosure.seen_values(stranger(Part.CONFIG), VALUES)
+    environment = disclosure.seen_values(stranger(Part.ENVIRONMENT), VALUES)
+
+    assert [each.path for each in config.metrics] == ["accuracy", "images"]
+    assert [each.before for each in config.metrics] == [None, None]
+    assert config.params == VALUES.params
+    assert list(config.others) == ["monitoring/train/source/arguments"]
+    assert list(environment.others) == ["monitoring/train/git/commit"]
+    assert environment.params == []
+    assert disclosure.seen_values(Actor(user_id=7), VALUES) == VALUES
+
+
+def test_which_other_runs_there_are_is_for_members():
+    neighbours = Neighbours(before=Neighbour(UUID(int=1), "sibling"))
+
+    assert disclosure.seen_neighbours(stranger(*Part), neighbours) == Neighbours()
+    assert disclosure.seen_neighbours(Actor(user_id=7), neighbours) == neighbours
+
+
+def test_what_it_cost_is_for_members():
+    part = LedgerPart("idle", "held but idle", 9.0, share=1.0, before=0.0, money=3.0)
+    ledger = LedgerView((part,), 9.0, 1, 3.0, "EUR", None)
+
+    seen = disclosure.seen_ledger(stranger(*Part), ledger)
+
+    assert seen is not None
+    assert (seen.money, [each.money for each in seen.parts]) == (None, [None])
+    assert seen.seconds == 9.0
+    assert disclosure.seen_ledger(stranger(), None) is None
+    assert disclosure.seen_ledger(Actor(user_id=7), ledger) == ledger
+
+
+def test_who_wrote_at_a_chart_is_for_members():
+    written = AnnotationRow(1, "loss", 0.0, NOW, "here", "ada", 7, NOW, None)
+
+    (seen,) = disclosure.seen_annotations(stranger(*Part), {"loss": [written]})["loss"]
+
+    assert (seen.text, seen.author, seen.author_id) == ("here", "", None)
+    assert disclosure.seen_annotations(Actor(7), {"loss": [written]})["loss"] == [
+        written
+    ]
+    assert disclosure.seen_member(stranger(*Part), "ada") == ""
+    assert disclosure.seen_member(Actor(user_id=7), "ada") == "ada"
