@@ -20,7 +20,7 @@ def annotate(run: Run, path: str, step: float, text: str, actor: Actor) -> Annot
     text = _checked(text)
     if not math.isfinite(step):
         raise InvalidInput("step", "must be a finite number")
-    if run.annotations.count() >= MOST_OF_A_RUN:
+    if Annotation.objects.filter(run=run).count() >= MOST_OF_A_RUN:
         raise InvalidInput(
             "text", f"would be one of more than {MOST_OF_A_RUN} of a run"
         )

@@ -84,15 +84,35 @@ def one_after_the_other(parts: Sequence[Table]) -> Table:
 
 def side_by_side(tables: Iterable[Table]) -> list[Table]:
     """Join tables whose ticks are the same, unless they share a series."""
-    groups: dict[tuple[bytes, bytes], list[Table]] = {}
+    groups: dict[tuple[bytes, bytes], _Group] = {}
     apart: list[Table] = []
     for table in tables:
-        group = groups.setdefault((table.steps.tobytes(), table.times.tobytes()), [])
-        if any(np.isin(table.series_ids, other.series_ids).any() for other in group):
+        ticks = table.steps.tobytes(), table.times.tobytes()
+        group = groups.get(ticks)
+        if group is None:
+            groups[ticks] = _Group([table])
+        elif not group.takes(table):
             apart.append(table)
-        else:
-            group.append(table)
-    return [*map(_side_by_side, groups.values()), *apart]
+    return [*(_side_by_side(group.tables) for group in groups.values()), *apart]
+
+
+@dataclass(slots=True)
+class _Group:
+    """Tables of the same ticks and of different series."""
+
+    tables: list[Table]
+    # Of all tables, once there are several: there may be a thousand of one series each.
+    _series: set[int] | None = None
+
+    def takes(self, table: Table) -> bool:
+        if self._series is None:
+            self._series = set(self.tables[0].series_ids.tolist())
+        series = table.series_ids.tolist()
+        if not self._series.isdisjoint(series):
+            return False
+        self._series.update(series)
+        self.tables.append(table)
+        return True
 
 
 def disentangled(tables: Iterable[Table]) -> list[Table]:

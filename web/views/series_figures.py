@@ -36,8 +36,9 @@ from web.figures.chart import Mark, chart_figure
 from web.figures.series import NamedLine
 from web.figures.traces import Figure
 from web.session import PageRequest, signed_in
+from web.stage_bars import milliseconds
 from web.views.chart_options import ChartOptions, read_options
-from web.views.figures import DRAWN_BY, milliseconds, sent_figure
+from web.views.figures import DRAWN_BY, sent_figure
 
 MOST_BUCKETS = 500
 # Of one answer: as many as a large screen shows, and the lines of all of them.

@@ -185,7 +185,8 @@ def test_what_differs_from_the_run_before_is_told(run, page, project):
 
 
 def test_another_run_can_be_compared_with(run, page, project):
-    other = make_run(project, "other", "finished", started_at=START + SECOND)
+    # One that failed is not chosen by itself.
+    other = make_run(project, "other", "failed")
     write_captured(other)
     write_captured(run)
 
