@@ -26,6 +26,7 @@ _SHAPES = tuple(
     for hints, shape in (
         # Seamark's own, and its sign-in links.
         ("smk_", r"smk_[\w-]{6,}"),
+        ("sml_", r"sml_[\w-]{6,}"),
         ("/sign-in/", r"(?<=/sign-in/)[\w-]{8,}"),
         # Clouds.
         ("AKIA ASIA ABIA ACCA", r"\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b"),

@@ -5,7 +5,7 @@ class Migration(migrations.Migration):
     """What a run's first page shows is kept, instead of being worked out each time."""
 
     dependencies = [
-        ('tracker', '0019_dashboards_and_reports'),
+        ('tracker', '0020_share_links'),
     ]
 
     operations = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from tracker.actor import Actor, Scope
+from tracker.disclosure import is_seen
 from tracker.errors import NotAllowed, NotFound
 from tracker.models import (
     Annotation,
@@ -19,6 +20,7 @@ from tracker.models import (
     Run,
     SavedView,
 )
+from tracker.queries.records import RecordSeries, record_series
 
 
 def readable_project(actor: Actor, workspace: str, project: str) -> Project:
@@ -44,6 +46,14 @@ def readable_run(actor: Actor, run_id: UUID) -> Run:
     if run is None:
         raise NotFound("run")
     return run
+
+
+def readable_records(actor: Actor, run: Run, path: str) -> RecordSeries:
+    """Return a series of records of a readable run, if the actor sees its kind."""
+    series = record_series(run, path)
+    if not is_seen(actor, series.kind, series.path):
+        raise NotFound("series")
+    return series
 
 
 def editable_run(actor: Actor, run_id: UUID) -> Run:
@@ -99,6 +109,37 @@ def readable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
     if ladder is None:
         raise NotFound("ladder")
     return ladder
+
+
+def comparable_project(actor: Actor, workspace: str, project: str) -> Project:
+    """Return the project whose runs are compared; to a link, nothing else of it."""
+    if actor.grant is None:
+        return readable_project(actor, workspace, project)
+    found = (
+        Project.objects.filter(
+            id=actor.grant.project_id, workspace__slug=workspace, slug=project
+        )
+        .select_related("workspace")
+        .first()
+    )
+    if found is None:
+        raise NotFound("project")
+    return found
+
+
+def comparable_runs(actor: Actor, project: Project, run_ids: list[UUID]) -> list[Run]:
+    """Return those of the runs that the actor may compare, in the order asked."""
+    runs = Run.objects.readable_by(actor).not_in_trash().filter(project=project)
+    found = runs.in_bulk(run_ids)
+    return [found[run_id] for run_id in run_ids if run_id in found]
+
+
+def sharable_project(actor: Actor, workspace: str, project: str) -> Project:
+    """Return a project of which the actor may show things to strangers."""
+    found = readable_project(actor, workspace, project)
+    if not may_edit(actor, found):
+        raise NotAllowed("share")
+    return found
 
 
 def editable_project(
@@ -183,6 +224,11 @@ def editable_report(actor: Actor, report_id: UUID) -> Report:
     if not may_edit(actor, report.project):
         raise NotAllowed("change reports")
     return report
+
+
+def readable_by_member(user_id: int, project_id: int) -> bool:
+    """Say whether a person may see the project themselves, whatever link they came by."""
+    return Project.objects.readable_by(Actor(user_id)).filter(id=project_id).exists()
 
 
 def may_edit(actor: Actor, project: Project) -> bool:

@@ -1,9 +1,14 @@
-"""Who asks: a member in the browser, or a token on a member's behalf."""
+"""Who asks: a member in the browser, a token on a member's behalf, or a share link."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from uuid import UUID
+
+# No user has this id.
+NOBODY = 0
 
 
 class Scope(StrEnum):
@@ -14,6 +19,28 @@ class Scope(StrEnum):
     FULL = "full"
 
 
+class Part(StrEnum):
+    """What of a shared thing is shown only where its link says so."""
+
+    CONFIG = "config"
+    ENVIRONMENT = "environment"
+    LOGS = "logs"
+    FILES = "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What one share link opens: these things, by kind, and these parts of them."""
+
+    link_id: int
+    project_id: int
+    things: Mapping[str, frozenset[UUID]]
+    parts: frozenset[Part]
+
+    def of(self, kind: str) -> frozenset[UUID]:
+        return self.things.get(kind, frozenset())
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
     user_id: int
@@ -21,6 +48,8 @@ class Actor:
     workspace_id: int | None = None
     scope: Scope = Scope.FULL
     token_id: int | None = None
+    # Of whoever came by a share link: a stranger, who may see no more than it opens.
+    grant: Grant | None = None
 
     @property
     def may_read(self) -> bool:
@@ -29,3 +58,18 @@ class Actor:
     @property
     def may_ingest(self) -> bool:
         return self.scope in (Scope.INGEST, Scope.FULL)
+
+    def sees(self, part: Part) -> bool:
+        """Say whether this part of what the actor may read is for them, too."""
+        return self.grant is None or part in self.grant.parts
+
+
+def link_actor(request: object) -> Actor | None:
+    """Return who came by a share link, whoever else they may be."""
+    actor = getattr(request, "link_actor", None)
+    return actor if isinstance(actor, Actor) else None
+
+
+def actor_of_link(grant: Grant) -> Actor:
+    """Return the stranger who came by a link: nobody's member, and only a reader."""
+    return Actor(NOBODY, scope=Scope.READ, grant=grant)

@@ -21,6 +21,8 @@ TABS = {
     "hardware": "Hardware",
     "findings": "Findings",
 }
+# Those that show no more than measurements and what a share link's ticks add.
+SHARED_TABS = ("charts", "table", "hardware", "findings")
 AXES = {"step": "Step", "relative": "Relative time", "time": "Time"}
 ALIGNMENTS = {
     "run": "Since the run began",

@@ -20,7 +20,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
-from tracker.actor import Actor
+from tracker.actor import Actor, link_actor
 
 Parameters = ParamSpec("Parameters")
 
@@ -39,12 +39,15 @@ def signed_in(
     def guarded(
         request: HttpRequest, /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> HttpResponseBase:
-        if request.user.pk is None or not request.user.is_active:
-            return _ask_to_sign_in(request)
+        actor = link_actor(request)
+        if actor is None:
+            if request.user.pk is None or not request.user.is_active:
+                return _ask_to_sign_in(request)
+            actor = Actor(user_id=request.user.pk)
 
         # The same object; from here on it has the attributes of a PageRequest.
         page_request = cast(PageRequest, request)
-        page_request.actor = Actor(user_id=request.user.pk)
+        page_request.actor = actor
         return view(page_request, *args, **kwargs)
 
     return guarded

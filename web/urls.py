@@ -37,6 +37,8 @@ from web.views import (
     runs_csv,
     saved_views,
     series_figures,
+    shared,
+    shares,
     trash,
 )
 
@@ -323,4 +325,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(
         "reports/<uuid:report_id>/widget", report_editing.widget, name="report-widget"
     ),
+    path("w/<str:workspace>/<str:project>/shares", shares.shares, name="shares"),
+    path("w/<str:workspace>/<str:project>/shares/new", shares.share, name="share"),
+    path(
+        "w/<str:workspace>/<str:project>/shares/<int:share_id>/revoke",
+        shares.revoke,
+        name="share-revoke",
+    ),
+    path("s/<str:secret>/", shared.shared, name="shared"),
+    path("s/<str:secret>/<path:rest>", shared.shared_page, name="shared-page"),
 ]

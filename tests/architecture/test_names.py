@@ -24,6 +24,7 @@ LISTS = {
     "agent/commands/__init__.py": "every command",
     "agent/probes/__init__.py": "every probe",
     "tracker/models/__init__.py": "every table, for Django",
+    "tracker/shares/__init__.py": "every kind of thing that can be shared",
     "tracker/diagnosis/rules/__init__.py": "every rule",
     "tracker/diagnosis/signals/__init__.py": "every signal",
     "web/widgets/__init__.py": "every kind of widget",

@@ -35,6 +35,7 @@ from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.reports import create_report, save_version
 from tracker.actions.saved_views import keep_view
+from tracker.actions.shares import WantedLink, make_link
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Scope
 from tracker.boards.board import Board, Widget
@@ -45,6 +46,7 @@ from tracker.models import (
     Member,
     Project,
     Run,
+    ShareLink,
     Stage,
     State,
     Token,
@@ -122,6 +124,8 @@ class Things:
                 "sort=name",
                 is_shared=False,
             ).id,
+            "share_id": make_share(self.run, self.member),
+            "rest": f"runs/{self.run.id}/",
             "secret": make_sign_in_link(self.member.user),
         }
 
@@ -237,3 +241,8 @@ def make_report(project: Project, member: Member) -> UUID:
     report = create_report(project, "Findings", user_id=member.user_id)
     save_version(report, "Findings", "text", user_id=member.user_id, based_on=0)
     return report.id
+
+
+def make_share(run: Run, member: Member) -> int:
+    make_link(run.project, browser_of(member), WantedLink("run", str(run.id)))
+    return ShareLink.objects.latest("id").id

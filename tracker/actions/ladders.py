@@ -8,7 +8,9 @@ from itertools import chain, count
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
+from tracker.actions.shares import end_links
 from tracker.actions.work import request_works
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Ladder, Project, Run, Rung, WorkKind
@@ -79,7 +81,9 @@ def set_note(ladder: Ladder, run_id: UUID, note: str) -> None:
 
 def delete_ladder(ladder: Ladder) -> None:
     """Delete a ladder; its runs stay."""
-    ladder.delete()
+    with transaction.atomic():
+        end_links("ladder", [ladder.id], timezone.now())
+        ladder.delete()
 
 
 def _checked_name(name: str) -> str:

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from tracker.actions.shares import end_links
 from tracker.actions.work import request_work
 from tracker.errors import InvalidInput, NotFound, Pinned
 from tracker.models import Project, Run, WorkKind
@@ -27,8 +28,12 @@ RUNS_AT_ONCE = 1_000
 
 def move_to_trash(run: Run, *, now: datetime | None = None) -> None:
     """Hide a run; doing it twice is doing it once."""
+    now = now or timezone.now()
     runs = Run.objects.not_in_trash().filter(id=run.id)
-    moved = runs.filter(pinned_at=None).update(trashed_at=now or timezone.now())
+    with transaction.atomic():
+        moved = runs.filter(pinned_at=None).update(trashed_at=now)
+        if moved:
+            end_links("run", [run.id], now)
     if not moved and runs.exists():
         raise Pinned
     run.refresh_from_db()
@@ -118,8 +123,11 @@ def move_silent_to_trash(now: datetime | None = None) -> int:
     for project in Project.objects.exclude(retention_days=None):
         expired = expired_runs(project, now)
         while ids := list(expired.values_list("id", flat=True)[:RUNS_AT_ONCE]):
-            # Asked again, as a run may have been heard of or pinned since.
-            moved += expired.filter(id__in=ids).update(trashed_at=now)
+            with transaction.atomic():
+                # Asked again, as a run may have been heard of or pinned since.
+                moved += expired.filter(id__in=ids).update(trashed_at=now)
+                gone = Run.objects.in_trash().filter(id__in=ids)
+                end_links("run", gone.values_list("id", flat=True), now)
     return moved
 
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from ninja.security import HttpBearer
 
 from tracker.actions.access import LAST_USE_RESOLUTION, authenticate, digest
-from tracker.actor import Actor
+from tracker.actor import Actor, link_actor
 from tracker.errors import NotAllowed, NotAuthenticated
 from tracker.memory import Memory
 
@@ -36,6 +36,8 @@ class CallerAuth(HttpBearer):
     """
 
     def __call__(self, request: HttpRequest) -> Actor:
+        if (actor := link_actor(request)) is not None:
+            return actor
         if "Authorization" in request.headers:
             return actor_of_token(request)
         if request.user.is_authenticated:

@@ -13,6 +13,7 @@ from tracker.models.report import Report, ReportDraft, ReportVersion
 from tracker.models.run import Run, Spool, Stage, State
 from tracker.models.saved_view import SavedView
 from tracker.models.series import JournalEntry, Rewind, SeriesChunk, SeriesTicks
+from tracker.models.share import ShareLink
 from tracker.models.token import SignInLink, Token
 from tracker.models.user import User
 from tracker.models.work import Work, WorkKind
@@ -47,6 +48,7 @@ __all__ = [
     "SavedView",
     "SeriesChunk",
     "SeriesTicks",
+    "ShareLink",
     "SignInLink",
     "Spool",
     "Stage",

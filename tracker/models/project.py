@@ -12,6 +12,9 @@ from tracker.models.workspace import Role, Workspace
 
 class ProjectQuerySet(models.QuerySet["Project"]):
     def of_member(self, actor: Actor) -> Self:
+        if actor.grant is not None:
+            # Not even of the project that something is shared from.
+            return self.none()
         projects = self.filter(workspace__member__user_id=actor.user_id)
         if actor.workspace_id is not None:
             projects = projects.filter(workspace_id=actor.workspace_id)

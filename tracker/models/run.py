@@ -23,6 +23,10 @@ class State(models.TextChoices):
 
 class RunQuerySet(models.QuerySet["Run"]):
     def readable_by(self, actor: Actor) -> Self:
+        if actor.grant is not None:
+            return self.filter(
+                project_id=actor.grant.project_id, id__in=actor.grant.of("run")
+            )
         return self.filter(project__in=Project.objects.readable_by(actor))
 
     def writable_by(self, actor: Actor) -> Self:

@@ -73,6 +73,11 @@ def attribute_paths(run: Run, prefix: str = "", *, where: Q = EVERYTHING) -> lis
     return sorted(rows.values_list("path", flat=True))
 
 
+def attribute_kinds(run: Run, prefix: str = "") -> dict[str, str]:
+    """Return the kinds of the run's attributes whose paths begin so, by path."""
+    return dict(_beginning_with(run, prefix).values_list("path", "kind"))
+
+
 def series_paths(run: Run, prefix: str = "") -> list[str]:
     """Return the paths of the run's series that begin so, sorted."""
     return attribute_paths(run, prefix, where=IS_SERIES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -48,9 +48,13 @@ def compare_attributes(
     offset: int = 0,
     limit: int = CHUNK,
     only_differences: bool = True,
+    seen: Callable[[str, str], bool] | None = None,
 ) -> ComparedPage:
-    """Look at `limit` paths from `offset` on, in two queries however many there are."""
-    paths = _paths(run_ids)
+    """Look at `limit` paths from `offset` on, in two queries however many there are.
+
+    `seen` tells by kind and path what the reader sees; None: everything.
+    """
+    paths = _paths(run_ids) if seen is None else _seen_paths(run_ids, seen)
     looked_at = paths[offset : offset + limit]
     values = attribute_values(list(run_ids), looked_at)
 
@@ -113,12 +117,19 @@ def _as_number(row: AttributeRow) -> float | None:
 
 
 def _paths(run_ids: Sequence[UUID], **wanted: str) -> list[str]:
-    paths = (
-        Attribute.objects.filter(run__in=run_ids, **wanted)
-        .order_by()
-        .values_list("path", flat=True)
-        .distinct()
-    )
+    attributes = Attribute.objects.filter(run__in=run_ids, **wanted).order_by()
+    return _in_order(attributes.values_list("path", flat=True).distinct())
+
+
+def _seen_paths(run_ids: Sequence[UUID], seen: Callable[[str, str], bool]) -> list[str]:
+    """Return paths that are of a kind to be seen in every run that has them."""
+    attributes = Attribute.objects.filter(run__in=run_ids).order_by()
+    found = set(attributes.values_list("kind", "path").distinct())
+    hidden = {path for kind, path in found if not seen(kind, path)}
+    return _in_order({path for _, path in found} - hidden)
+
+
+def _in_order(paths: Iterable[str]) -> list[str]:
     # Sorted here, as the databases sort text differently; by the parts of namespaces,
     # so that what lies below one follows it at once.
     return sorted(

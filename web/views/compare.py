@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.access import may_edit
+from tracker.disclosure import seen_by
 from tracker.errors import InvalidInput
 from tracker.queries.comparison import (
     RUNS_AT_MOST,
@@ -19,7 +20,7 @@ from tracker.queries.comparison import (
 )
 from tracker.queries.namespaces import MONITORING, namespace
 from web.cells import SERIES, make_cell
-from web.compare_state import TABS
+from web.compare_state import SHARED_TABS, TABS
 from web.session import PageRequest, signed_in
 from web.snippets import two_runs
 from web.views.compare_frame import read_comparison
@@ -34,6 +35,9 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     comparison = read_comparison(request, workspace, project)
     state = comparison.state
     is_enough = len(comparison.everyone) > 1
+    tabs = TABS
+    if request.actor.grant is not None:
+        tabs = {name: TABS[name] for name in SHARED_TABS}
     context = {
         "project": comparison.project,
         "tab": "compare",
@@ -48,7 +52,7 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "address_all_shown": state.having(hidden=()),
         "tabs": [
             (str(number), label, name == state.tab, state.having(tab=name))
-            for number, (name, label) in enumerate(TABS.items(), start=1)
+            for number, (name, label) in enumerate(tabs.items(), start=1)
         ],
         "snippet": two_runs(comparison.project.slug),
     }
@@ -66,6 +70,7 @@ def compare_table(request: PageRequest, workspace: str, project: str) -> HttpRes
         [run.id for run in comparison.runs],
         offset=_offset(request.GET),
         only_differences=not comparison.state.everything,
+        seen=seen_by(request.actor),
     )
     reference = comparison.reference_position
     rows = [_table_row(row, reference) for row in page.rows]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tracker.access import readable_project, runs_of
+from tracker.access import comparable_project, comparable_runs
+from tracker.actor import Actor
 from tracker.queries.run import may_go_on
-from web.compare_state import CompareState, read_state
+from web.compare_state import SHARED_TABS, CompareState, read_state
 from web.figures.traces import RUN_COLOURS
 from web.session import PageRequest
 
@@ -54,6 +55,7 @@ class Comparison:
     state: CompareState
     everyone: list[ComparedRun]
     missing: list[str]
+    actor: Actor
 
     @property
     def shown(self) -> list[ComparedRun]:
@@ -79,9 +81,11 @@ class Comparison:
 
 
 def read_comparison(request: PageRequest, workspace: str, project: str) -> Comparison:
-    found = readable_project(request.actor, workspace, project)
+    found = comparable_project(request.actor, workspace, project)
     state = read_state(request.GET)
-    runs = runs_of(found, list(state.runs))
+    if request.actor.grant is not None and state.tab not in SHARED_TABS:
+        state = replace(state, tab=SHARED_TABS[0])
+    runs = comparable_runs(request.actor, found, list(state.runs))
     ids = [run.id for run in runs]
     # Absent and forbidden look the same here, too.
     missing = [str(run_id) for run_id in state.runs if run_id not in ids]
@@ -101,4 +105,5 @@ def read_comparison(request: PageRequest, workspace: str, project: str) -> Compa
         )
         for run in runs
     ]
-    return Comparison(found, state, everyone, [*missing, *state.unreadable])
+    missing = [*missing, *state.unreadable]
+    return Comparison(found, state, everyone, missing, request.actor)

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from tracker.disclosure import seen_diagnoses, seen_ledger
 from tracker.queries.compared_findings import (
     Became,
     compare_findings,
@@ -181,7 +182,8 @@ def _hardware(comparison: Comparison) -> dict[str, Any]:
 
 
 def _findings(comparison: Comparison) -> dict[str, Any]:
-    diagnoses = [diagnoses_of(run) for run in comparison.runs]
+    actor = comparison.actor
+    diagnoses = [seen_diagnoses(actor, diagnoses_of(run)) for run in comparison.runs]
     findings = compare_findings(diagnoses, comparison.reference_position)
     verdicts = []
     for position, (each, found) in enumerate(
@@ -197,7 +199,7 @@ def _findings(comparison: Comparison) -> dict[str, Any]:
                 gone=counts[Became.GONE],
                 new=counts[Became.NEW],
                 same=counts[Became.SAME],
-                ledger=ledger,
+                ledger=seen_ledger(actor, ledger),
             )
         )
     return {

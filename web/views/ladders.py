@@ -31,6 +31,7 @@ from tracker.actions.ladders import (
     make_ladder,
     set_note,
 )
+from tracker.disclosure import seen_ladder
 from tracker.errors import InvalidInput, NotFound
 from tracker.queries.comparison import RUNS_AT_MOST
 from tracker.queries.ladders import (
@@ -128,7 +129,8 @@ def ladder(request: PageRequest, ladder_id: UUID) -> HttpResponse:
         "query_per_example": _query(view, EXAMPLE),
         "query_per_step": _query(view, STEP),
         "compared": ",".join(str(rung.run_id) for rung in view.rungs[:RUNS_AT_MOST]),
-        "may_have_cost": found.project.gpu_hour_price is None
+        "may_have_cost": request.actor.grant is None
+        and found.project.gpu_hour_price is None
         and any(rung.ledger and rung.ledger.is_of_gpus for rung in view.rungs),
     }
     template = "ladders/_live.html" if request.htmx else "ladders/ladder.html"
@@ -251,11 +253,12 @@ def _form_page(
 
 
 def _read(request: PageRequest, ladder: Any) -> LadderView:
-    return read_ladder(
+    view = read_ladder(
         ladder,
         stage=request.GET.get("stage"),
         quality=request.GET.get("quality"),
     )
+    return seen_ladder(request.actor, view)
 
 
 def _per(request: PageRequest, view: LadderView) -> str:

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from tracker.access import may_own, owned_project, readable_project
+from tracker.access import may_edit, may_own, owned_project, readable_project
 from tracker.actions.prices import set_price
 from tracker.actions.trash import (
     LONGEST_RETENTION_DAYS,
@@ -17,6 +17,7 @@ from tracker.actions.trash import (
     set_retention,
 )
 from tracker.errors import InvalidInput
+from tracker.queries.shares import live_count
 from tracker.queries.trash import TRASH_DAYS, expired_count
 from web.session import PageRequest, signed_in
 from web.templatetags.format import number
@@ -95,6 +96,8 @@ def _page(
     context = {
         "project": project,
         "tab": "settings",
+        "may_edit": may_edit(request.actor, project),
+        "share_count": live_count(project),
         "may_own": may_own(request.actor, project),
         "typed": typed,
         "price": request.POST.get(PRICE, _plain(project.gpu_hour_price)),

@@ -10,6 +10,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.diagnosis.rules import RULES
+from tracker.disclosure import (
+    seen_diagnoses,
+    seen_ledger,
+    seen_member,
+    seen_values,
+)
 from tracker.queries.diagnoses import RuleLabel, diagnoses_of
 from tracker.queries.key_values import KeyValues, key_values
 from tracker.queries.ledgers import run_ledger
@@ -27,15 +33,19 @@ from web.views.run_frame import run_frame
 def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
     frame = run_frame(request, run_id, "overview")
     run, project = frame["run"], frame["project"]
-    diagnoses, version = diagnoses_of(run), rules_version(project)
+    diagnoses = seen_diagnoses(request.actor, diagnoses_of(run))
+    version = rules_version(project)
     shown = sections(frame["overview"].stages, diagnoses)
     named = anchors(shown)
     stage, compared = main_stage(shown), frame["neighbours"].compared
-    values = key_values(
-        run,
-        pinned=project.key_metrics,
-        before=compared.id if compared else None,
-        others=paths_about(stage),
+    values = seen_values(
+        request.actor,
+        key_values(
+            run,
+            pinned=project.key_metrics,
+            before=compared.id if compared else None,
+            others=paths_about(stage),
+        ),
     )
     context = {
         **frame,
@@ -47,12 +57,16 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
             each.is_final and each.rules_version != version for each in diagnoses
         ),
         "rules_off": rules_off(project),
-        "ledger": run_ledger((each.ledger for each in diagnoses), project),
+        "ledger": seen_ledger(
+            request.actor, run_ledger((each.ledger for each in diagnoses), project)
+        ),
         "about": about_run(
             frame["overview"],
             stage,
             values.others,
-            made_by=run.made_by.get_username() if run.made_by else "",
+            made_by=seen_member(
+                request.actor, run.made_by.get_username() if run.made_by else ""
+            ),
         ),
         **_values(values),
     }

@@ -12,10 +12,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
+from tracker.disclosure import seen_paths
 from tracker.files.names import attachment
 from tracker.queries.attributes import (
     AttributeRow,
-    attribute_paths,
     attribute_values,
     paths_of_texts,
 )
@@ -53,13 +53,13 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
         # One attribute by itself, below the names that lead to it.
         prefix = f"{namespace(path)}/" if "/" in path else ""
     run = readable_run(request.actor, run_id)
-    paths = attribute_paths(run, prefix)
+    paths = seen_paths(request.actor, run, prefix)
     if path:
         level = found_level([each for each in paths if each == path])
     elif search:
         wanted = search.casefold()
         found = {path for path in paths if wanted in path.casefold()}
-        found.update(paths_of_texts(run, search, prefix))
+        found.update(set(paths_of_texts(run, search, prefix)) & set(paths))
         level = found_level(sorted(found), after=after)
     else:
         level = level_below(paths, prefix, after=after)
@@ -90,7 +90,7 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
 def attributes_csv(request: PageRequest, run_id: UUID) -> HttpResponseBase:
     """Send the attributes of a run, or those below a namespace, as a table."""
     run = readable_run(request.actor, run_id)
-    paths = attribute_paths(run, _prefix(request))
+    paths = seen_paths(request.actor, run, _prefix(request))
     pages = (paths[start : start + AT_ONCE] for start in range(0, len(paths), AT_ONCE))
     found = (attribute_values([run.id], page)[run.id] for page in pages)
     rows = (row for each in found for _, row in sorted(each.items()))

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from tracker.access import may_edit, readable_run
+from tracker.disclosure import seen_neighbours, seen_overview
 from tracker.queries.neighbours import neighbours_of
 from tracker.queries.run import run_overview
 from web.session import PageRequest
@@ -36,11 +37,11 @@ def run_frame(request: PageRequest, run_id: UUID, tab: str) -> dict[str, Any]:
     run = readable_run(request.actor, run_id)
     return {
         "run": run,
-        "overview": run_overview(run),
+        "overview": seen_overview(request.actor, run_overview(run)),
         "project": run.project,
         "may_edit": may_edit(request.actor, run.project),
         "run_tab": tab,
-        "neighbours": neighbours_of(run),
+        "neighbours": seen_neighbours(request.actor, neighbours_of(run)),
         "tab_view": TABS.get(tab, "run"),
         "join_snippet": SNIPPET.format(
             # JSON's strings are Python's, and they escape what could end the line.

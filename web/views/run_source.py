@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.access import runs_of
+from tracker.disclosure import seen_source
 from tracker.errors import InvalidInput
 from tracker.queries.run import RunOverview
 from tracker.queries.source import CapturedSource, captured_source
@@ -36,7 +37,8 @@ def source(request: PageRequest, run_id: UUID) -> HttpResponse:
     stages = chosen_stages(overview, request.GET.get("stage", ""))
     context = {**frame, "stage": stages[0].name if stages else ""}
     if stages:
-        found = captured_source(frame["run"], stages[0].name)
+        captured = captured_source(frame["run"], stages[0].name)
+        found = seen_source(request.actor, captured)
         packages = found.part("packages")
         context |= {
             "is_captured": any(
@@ -60,7 +62,12 @@ def source(request: PageRequest, run_id: UUID) -> HttpResponse:
 def _against(
     request: PageRequest, frame: dict[str, Any], found: CapturedSource, stage: str
 ) -> dict[str, Any]:
-    """Compare with the run that the address names, or the last that finished before."""
+    """Compare with the run that the address names, or the last that finished before.
+
+    Who came by a share link may not know that there are others.
+    """
+    if request.actor.grant is not None:
+        return {}
     compared = frame["neighbours"].compared
     asked = request.GET.get("against") or (str(compared.id) if compared else "")
     try:

@@ -14,6 +14,8 @@ from django.http import HttpResponse, QueryDict
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
+from tracker.actor import Actor
+from tracker.disclosure import seen_annotations
 from tracker.errors import InvalidInput
 from tracker.freshness import (
     answered_lately,
@@ -60,7 +62,8 @@ def series(request: PageRequest, run_id: UUID) -> HttpResponse:
     wanted = _wanted(request.GET)
     run = readable_run(request.actor, run_id)
     is_live = may_go_on(run)
-    charts = Charts(run, read_options(request.GET), [wanted], is_live=is_live)
+    options = read_options(request.GET)
+    charts = Charts(run, options, [wanted], reader=request.actor, is_live=is_live)
 
     def draw() -> HttpResponse:
         return sent_figure(request, charts.draw([wanted])[0], is_live=is_live)
@@ -81,7 +84,8 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
         raise InvalidInput("chart", f"must name 1 to {MOST_CHARTS} charts")
     run = readable_run(request.actor, run_id)
     is_live = may_go_on(run)
-    of_run = Charts(run, read_options(request.GET), asked, is_live=is_live)
+    options = read_options(request.GET)
+    of_run = Charts(run, options, asked, reader=request.actor, is_live=is_live)
 
     versions = [of_run.version(each) for each in asked]
     held = versions_held(request)
@@ -110,6 +114,7 @@ class Charts:
         options: ChartOptions,
         wanted: Sequence[Wanted],
         *,
+        reader: Actor,
         is_live: bool,
     ) -> None:
         self.run = run
@@ -118,7 +123,7 @@ class Charts:
         # Before the points are read: they are never older than this says.
         self.base = version_of([run], DRAWN_BY, options.query, is_live)
         paths = {path for each in wanted for path in each.paths}
-        self.annotations = annotations_of(run, paths)
+        self.annotations = seen_annotations(reader, annotations_of(run, paths))
 
     def version(self, wanted: Wanted) -> str:
         written = [self.annotations[path] for path in wanted.paths]

@@ -70,7 +70,7 @@ class TestTree:
     def test_a_page_asks_for_nothing_that_it_could_have_held(self, attributes):
         text = attributes()
 
-        assert text.count("hx-get") == len(["the search", "layers/"])
+        assert text.count("hx-get") == len(["the search", "layers/", "Share"])
         assert 'hx-trigger="load' not in text
 
     def test_a_series_shows_its_summary(self, attributes):

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router, Schema
 
-from tracker.access import readable_run
+from tracker.access import readable_records, readable_run
 from tracker.api.answers import json_response
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.params import LONGEST_TEXT, NO_NUL, High, Low
@@ -22,7 +22,6 @@ from tracker.queries.records import (
     RecordSeries,
     find_text,
     read_page,
-    record_series,
 )
 from tracker.queries.versions import version_of
 from tracker.records.histogram import NotAHistogram, read_histogram
@@ -134,7 +133,7 @@ def read_records(
     version = version_of([run], VERSION, sorted(request.GET.lists()))
 
     def draw() -> HttpResponse:
-        series = record_series(run, path)
+        series = readable_records(request.auth, run, path)
         start = max(0, series.count - last) if last is not None else first or 0
         page = read_page(series, start, last or limit, Place(axis, low, high))
         return json_response(page_answer(series, page))
@@ -159,7 +158,7 @@ def find_records(
     version = version_of([run], VERSION, sorted(request.GET.lists()))
 
     def draw() -> HttpResponse:
-        series = record_series(run, path)
+        series = readable_records(request.auth, run, path)
         found = find_text(series, text, first or 0, limit)
         return json_response(
             {
@@ -178,7 +177,7 @@ def find_records(
 def download_text(request: ApiRequest, *, run_id: UUID, path: Path) -> HttpResponseBase:
     """All texts of a series, a line for each, without colours; sent while it is read."""
     run = readable_run(request.auth, run_id)
-    series = record_series(run, path)
+    series = readable_records(request.auth, run, path)
     response = StreamingHttpResponse(Export(_lines(series)), content_type="text/plain")
     # Shown by no browser: whatever a log holds, it is nobody's page.
     response["Content-Disposition"] = 'attachment; filename="log.txt"'

@@ -11,6 +11,7 @@ const BEHAVIOURS = {
   "confirm": () => import("./behaviours/confirm.js"),
   "copy": () => import("./behaviours/copy.js"),
   "dialog": () => import("./behaviours/dialog.js"),
+  "filled-dialog": () => import("./behaviours/filled_dialog.js"),
   "filter-rows": () => import("./behaviours/filter_rows.js"),
   "findings": () => import("./behaviours/findings.js"),
   "fold-all": () => import("./behaviours/fold_all.js"),

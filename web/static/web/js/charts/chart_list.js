@@ -55,6 +55,8 @@ class Page {
     const text = Object.keys(body).length ? JSON.stringify(body) : null
     this.set({ layout: text && text.length <= LONGEST_LAYOUT ? text : null })
     clearTimeout(this.saving)
+    // Strangers have nobody to keep it for: theirs is in the address alone.
+    if (!("layoutUrl" in this.list.dataset)) return
     this.saving = setTimeout(() => this.post(this.list.dataset.layoutUrl, { layout: JSON.stringify(body) }), SAVE_MS)
   }
 

@@ -98,6 +98,7 @@ function fill(page, panel, chart) {
   item("split").hidden = paths.length < 2
   item("usual-size").hidden = !chart.dataset.height
 
+  if (!item("csv")) return
   const address = new URL(page.list.dataset.pointsUrl, document.baseURI)
   for (const path of paths) address.searchParams.append("path", path)
   const axis = page.options.get("axis") ?? "step"

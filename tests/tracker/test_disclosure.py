@@ -1,0 +1,166 @@
+"""Which attributes who came by a share link sees, and what is taken out of sentences."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from tracker import disclosure
+from tracker.actor import Actor, Grant, Part, actor_of_link
+from tracker.queries.annotations import AnnotationRow
+from tracker.queries.attributes import AttributeRow
+from tracker.queries.key_values import KeyMetric, KeyValues
+from tracker.queries.ledgers import LedgerPart, LedgerView
+from tracker.queries.neighbours import Neighbour, Neighbours
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PARTS = {
+    ("float_series", "train/loss"): None,
+    ("float_series", "params/drift"): None,
+    ("histogram_series", "train/gradients"): None,
+    ("float", "test/accuracy"): None,
+    ("float", "params/learning_rate"): Part.CONFIG,
+    ("integer", "preprocess/images"): Part.CONFIG,
+    ("string", "note"): Part.CONFIG,
+    ("string_set", "tags"): Part.CONFIG,
+    ("datetime", "params/began"): Part.CONFIG,
+    ("text_series", "monitoring/train/stdout"): Part.LOGS,
+    ("text_series", "samples"): Part.LOGS,
+    ("string", "monitoring/train/failure/traceback"): Part.LOGS,
+    ("string", "monitoring/train/rank-3/failure/message"): Part.LOGS,
+    ("file", "checkpoints/best"): Part.FILES,
+    ("image_series", "samples/input"): Part.FILES,
+    ("string", "monitoring/train/environment/CUDA_HOME"): Part.ENVIRONMENT,
+    ("string", "monitoring/train/git/remote"): Part.ENVIRONMENT,
+    ("string", "monitoring/train/source/text"): Part.ENVIRONMENT,
+    ("string", "monitoring/train/source/arguments"): Part.CONFIG,
+    ("string", "monitoring/train/facts/host"): Part.ENVIRONMENT,
+    ("string", "monitoring/train/facts/platform"): Part.ENVIRONMENT,
+    ("string", "monitoring/train/facts/scheduler/name"): Part.ENVIRONMENT,
+    ("string", "monitoring/train/facts/gpu/0/uuid"): Part.ENVIRONMENT,
+    ("string", "monitoring/train/facts/gpu/0/name"): None,
+    ("string", "monitoring/train/facts/gpu_driver"): None,
+    ("string", "monitoring/train/facts/storage/data/file_system"): None,
+    ("string", "monitoring/train/facts/storage/data/mount"): Part.ENVIRONMENT,
+    ("float", "monitoring/train/facts/effective_cores"): None,
+    ("integer", "monitoring/train/rank-1/facts/gpu_count"): None,
+    # Whatever somebody writes below the agent's paths is not taken for a fact.
+    ("string", "monitoring/train/notes"): Part.ENVIRONMENT,
+    ("string", "monitoring/x/facts/gpu/0/name/secret"): Part.ENVIRONMENT,
+    ("string", "monitoring"): Part.CONFIG,
+    ("a kind of tomorrow", "anything"): Part.CONFIG,
+}
+
+
+def stranger(*parts: Part) -> Actor:
+    return actor_of_link(Grant(1, 1, {}, frozenset(parts)))
+
+
+@pytest.mark.parametrize(("attribute", "part"), PARTS.items(), ids=str)
+def test_an_attribute_is_in_one_part_or_measured(attribute, part):
+    assert disclosure.part_of(*attribute) == part
+
+
+@pytest.mark.parametrize("part", Part)
+def test_a_tick_shows_its_part_and_no_other(part):
+    seen = {
+        attribute
+        for attribute in PARTS
+        if disclosure.is_seen(stranger(part), *attribute)
+    }
+
+    assert seen == {key for key, its in PARTS.items() if its in (None, part)}
+
+
+def test_members_see_everything():
+    member = Actor(user_id=7)
+
+    assert all(disclosure.is_seen(member, *attribute) for attribute in PARTS)
+    assert disclosure.seen_by(member) is None
+    assert disclosure.withheld_from(member) == frozenset()
+
+
+def test_pages_are_told_what_to_leave_out():
+    assert disclosure.withheld_from(stranger(Part.LOGS)) == {
+        "config",
+        "environment",
+        "files",
+    }
+
+
+def test_rules_that_name_other_runs_are_known():
+    assert {"ranks-scale-poorly", "faster-but-worse"} <= disclosure.COMPARING
+
+
+def row(path: str, kind: str = "float", value: object = 1.0) -> AttributeRow:
+    return AttributeRow(path, kind, value, 0, None, None, None, None, None, NOW)
+
+
+VALUES = KeyValues(
+    metrics=[
+        KeyMetric(row("accuracy"), before=0.5),
+        KeyMetric(row("images", "integer", 7), is_pinned=True),
+    ],
+    metric_count=2,
+    params=[row("params/lr")],
+    param_count=1,
+    others={
+        path: row(path, "string", "x")
+        for path in ("monitoring/train/git/commit", "monitoring/train/source/arguments")
+    },
+)
+
+
+def test_of_key_values_a_stranger_sees_metrics_beside_no_other_run():
+    seen = disclosure.seen_values(stranger(), VALUES)
+
+    assert [(each.path, each.before) for each in seen.metrics] == [("accuracy", None)]
+    assert (seen.params, seen.param_count, seen.others) == ([], 0, {})
+
+
+def test_of_key_values_a_tick_shows_its_own():
+    config = disclosure.seen_values(stranger(Part.CONFIG), VALUES)
+    environment = disclosure.seen_values(stranger(Part.ENVIRONMENT), VALUES)
+
+    assert [each.path for each in config.metrics] == ["accuracy", "images"]
+    assert [each.before for each in config.metrics] == [None, None]
+    assert config.params == VALUES.params
+    assert list(config.others) == ["monitoring/train/source/arguments"]
+    assert list(environment.others) == ["monitoring/train/git/commit"]
+    assert environment.params == []
+    assert disclosure.seen_values(Actor(user_id=7), VALUES) == VALUES
+
+
+def test_which_other_runs_there_are_is_for_members():
+    neighbours = Neighbours(before=Neighbour(UUID(int=1), "sibling"))
+
+    assert disclosure.seen_neighbours(stranger(*Part), neighbours) == Neighbours()
+    assert disclosure.seen_neighbours(Actor(user_id=7), neighbours) == neighbours
+
+
+def test_what_it_cost_is_for_members():
+    part = LedgerPart("idle", "held but idle", 9.0, share=1.0, before=0.0, money=3.0)
+    ledger = LedgerView((part,), 9.0, 1, 3.0, "EUR", None)
+
+    seen = disclosure.seen_ledger(stranger(*Part), ledger)
+
+    assert seen is not None
+    assert (seen.money, [each.money for each in seen.parts]) == (None, [None])
+    assert seen.seconds == 9.0
+    assert disclosure.seen_ledger(stranger(), None) is None
+    assert disclosure.seen_ledger(Actor(user_id=7), ledger) == ledger
+
+
+def test_who_wrote_at_a_chart_is_for_members():
+    written = AnnotationRow(1, "loss", 0.0, NOW, "here", "ada", 7, NOW, None)
+
+    (seen,) = disclosure.seen_annotations(stranger(*Part), {"loss": [written]})["loss"]
+
+    assert (seen.text, seen.author, seen.author_id) == ("here", "", None)
+    assert disclosure.seen_annotations(Actor(7), {"loss": [written]})["loss"] == [
+        written
+    ]
+    assert disclosure.seen_member(stranger(*Part), "ada") == ""
+    assert disclosure.seen_member(Actor(user_id=7), "ada") == "ada"

@@ -1,0 +1,298 @@
+"""Every route is open to share links with its run in them, or closed; none is forgotten.
+
+Whoever adds a route decides here, and in web/shared_routes.py if it is to be open.
+"""
+
+from __future__ import annotations
+
+import re
+from uuid import UUID
+
+import pytest
+from django.apps import apps
+from django.test import Client
+from django.urls import URLPattern, get_resolver
+
+from tests.builders import make_project, write_series
+from tests.web.every_page import Things
+from tests.web.shared_site import ALL_PARTS, make_site
+from tracker.actor import Part
+from tracker.models import Finding
+from web.shared_routes import OPEN
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+# Closed to strangers, whatever their link's ticks say.
+CLOSED = {
+    # Other things of the project, lists of them, and its settings.
+    "projects",
+    "runs",
+    "runs-page",
+    "runs-groups",
+    "runs-columns",
+    "runs-csv",
+    "places",
+    "alerts",
+    "trash",
+    "project-settings",
+    "gpu-hours",
+    "rule-settings",
+    "ladders",
+    "compare-search",
+    "dashboards",
+    "reports",
+    "shares",
+    "share",
+    # What shows more than a link's ticks can say: parameters beside metrics of other
+    # runs, all attributes at once, and what was written for members.
+    "compare-scatter",
+    "run-attributes-csv",
+    "ladder-report",
+    "dashboard",
+    "dashboard-runs",
+    "widget-body",
+    "widget-figure",
+    "report",
+    "report-versions",
+    "report-widget-body",
+    "report-widget-figure",
+    # Of people.
+    "sign-in",
+    "sign-in-link",
+    "sign-out",
+    "tokens",
+    "first-token",
+    "revoke-token",
+    # What changes something.
+    "runs-tag",
+    "runs-trash",
+    "runs-restore",
+    "view-keep",
+    "view-change",
+    "view-delete",
+    "run-charts-arrangement",
+    "annotation-add",
+    "annotation-edit",
+    "annotation-delete",
+    "run-describe",
+    "run-metric",
+    "ladder-make",
+    "ladder-note",
+    "dashboard-rename",
+    "dashboard-duplicate",
+    "dashboard-delete",
+    "widget-new",
+    "widget-edit",
+    "widget-place",
+    "widget-remove",
+    "widget-put-back",
+    "report-restore",
+    "report-delete",
+    "report-edit",
+    "report-draft",
+    "report-discard",
+    "report-widget",
+    "run-trash",
+    "run-restore",
+    "run-delete",
+    "run-pin",
+    "run-unpin",
+    "finding-dismiss",
+    "finding-bring-back",
+    "channel-try",
+    "channel-again",
+    "channel-remove",
+    "trash-empty",
+    "ladder-edit",
+    "ladder-delete",
+    "share-revoke",
+    # A link within a link.
+    "shared",
+    "shared-page",
+    # What agents send.
+    "ingest",
+    "blob",
+    # Of the server.
+    "livez",
+    "readyz",
+}
+# Of the API, only what the pages themselves ask for is open.
+API = "api-v1:"
+METHODS = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+PARAMETER = re.compile(r"<(?:(\w+):)?(\w+)>")
+# What an address needs besides, to have something to answer.
+QUERIES = {
+    "run-series": {"path": "train/loss"},
+    "run-charts-figures": {"chart": "path=train/loss"},
+    "run-histograms": {"path": "gradients"},
+    "run-evidence": {"stage": "train", "rule": "data-wait-dominates"},
+    "run-file-preview": {"path": "pictures/name-of-picture"},
+    "run-file-picture": {"path": "pictures/name-of-picture"},
+    "run-file-figure": {"path": "pictures/name-of-picture"},
+    "compare-figure": {"path": "train/loss"},
+    "api-v1:read_records": {"path": "monitoring/train/stdout"},
+    "api-v1:find_records": {"path": "monitoring/train/stdout", "text": "line"},
+    "api-v1:download_text": {"path": "monitoring/train/stdout"},
+    "api-v1:read_content": {"path": "pictures/name-of-picture"},
+}
+RUN_ROUTES = sorted(
+    name
+    for name in OPEN
+    if (name.startswith("run") and name != "rule") or name.startswith(API)
+)
+
+
+def routes(patterns, prefix="", space=""):
+    for pattern in patterns:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLPattern):
+            yield f"{space}{pattern.name}", route
+        else:
+            inner = f"{pattern.namespace}:" if pattern.namespace else space
+            yield from routes(pattern.url_patterns, route, inner)
+
+
+def all_routes():
+    return sorted(set(routes(get_resolver().url_patterns)))
+
+
+class Reader(Client):
+    """Reads to its end what it was answered: few may export at once."""
+
+    def get(self, *args, **kwargs):
+        response = super().get(*args, **kwargs)
+        if response.streaming:
+            b"".join(response)
+        return response
+
+
+@pytest.fixture
+def site(member, settings, tmp_path):
+    settings.DATA_FOLDER = tmp_path
+    return make_site(make_project(member), member)
+
+
+@pytest.fixture
+def address(site):
+    """Return a function from a route to the address of something that exists."""
+    write_series(site.first, "loss", [1.0, 2.0])
+    things = {
+        **Things(site.maker, site.project, site.first).known(),
+        "ladder_id": site.ladder.id,
+        "finding_id": Finding.objects.filter(run=site.first).first().id,
+    }
+
+    def of(route, **other):
+        known = {**things, **other}
+        return PARAMETER.sub(lambda match: str(known.get(match[2], "1")), route)
+
+    return of
+
+
+def test_somebody_has_decided_for_each_route():
+    names = {name for name, _ in all_routes() if not name.startswith(API)}
+
+    assert names - OPEN.keys() - CLOSED == set(), "open or closed to share links?"
+    assert names >= CLOSED
+    assert {name for name, _ in all_routes()} >= OPEN.keys()
+    assert CLOSED & OPEN.keys() == set()
+
+
+def test_what_is_open_answers_and_all_else_is_refused(site, address):
+    bases = {
+        kind: site.link(kind, ALL_PARTS) for kind in ("run", "comparison", "ladder")
+    }
+    client = Reader()
+
+    wrong = {}
+    for name, route in all_routes():
+        if not route:
+            continue  # the link's own address, which leads to what is shared
+        kind = "ladder" if name.startswith("ladder") else "comparison"
+        query = QUERIES.get(name, {})
+        if name.startswith("compare"):
+            query = {**query, "runs": f"{site.first.id},{site.second.id}"}
+        response = client.get(bases[kind] + address(route), query)
+        if response.status_code != (200 if name in OPEN else 404):
+            wrong[name] = response.status_code
+
+    assert wrong == {}
+
+
+def test_nothing_is_written_by_any_method(site, address):
+    base = site.link("ladder", ALL_PARTS)
+    client = Reader()
+    before = stored()
+
+    answering = {
+        (method, name)
+        for name, route in all_routes()
+        for method in METHODS
+        if client.generic(method, base + address(route)).status_code not in (403, 405)
+    }
+
+    assert answering == set()
+    assert stored() == before
+
+
+def stored():
+    models = apps.get_app_config("tracker").get_models()
+    return {model: list(model.objects.order_by("pk").values()) for model in models}
+
+
+def test_another_run_s_pages_are_not_there(site, address):
+    base, found = site.link("run", ALL_PARTS), dict(all_routes())
+    client = Reader()
+
+    def ask(name, run_id):
+        path = base + address(found[name], run_id=run_id)
+        return client.get(path, QUERIES.get(name, {}))
+
+    for name in RUN_ROUTES:
+        unknown = ask(name, UUID(int=7))
+        assert (name, unknown.status_code) == (name, 404)
+        for run in (site.second, site.sibling):
+            other = ask(name, run.id)
+            assert (name, other.status_code) == (name, 404)
+            assert other.content == unknown.content
+
+
+def test_what_needs_a_tick_is_not_there_without(site, address):
+    found, client = dict(all_routes()), Reader()
+    for part in Part:
+        without = site.link("run", ALL_PARTS - {part})
+        alone = site.link("run", frozenset({part}))
+        for name in [name for name, needed in OPEN.items() if needed == part]:
+            path, query = address(found[name]), QUERIES.get(name, {})
+            assert (name, client.get(without + path, query).status_code) == (name, 404)
+            assert (name, client.get(alone + path, query).status_code) == (name, 200)
+
+
+def test_ladders_and_comparisons_are_not_there_by_a_run_s_link(site, address):
+    base = site.link("run", ALL_PARTS)
+    client, found = Reader(), dict(all_routes())
+
+    for ladder in (site.ladder, site.other_ladder):
+        for name in ("ladder", "ladder-figure"):
+            path = base + address(found[name], ladder_id=ladder.id)
+            assert client.get(path).status_code == 404
+    compared = client.get(
+        base + address(found["compare"]),
+        {"runs": f"{site.first.id},{site.second.id},{site.sibling.id}"},
+    ).content.decode()
+    assert ">first<" in compared
+    assert ">second<" not in compared
+    assert ">sibling<" not in compared
+
+
+def test_another_ladder_is_not_there_by_a_ladder_s_link(site, address):
+    base = site.link("ladder", ALL_PARTS)
+    route = dict(all_routes())["ladder"]
+
+    response = Reader().get(base + address(route, ladder_id=site.other_ladder.id))
+
+    assert response.status_code == 404
+
+
+def test_every_part_has_a_route_that_needs_it():
+    assert {part for part in OPEN.values() if part} == set(Part) - {Part.CONFIG}

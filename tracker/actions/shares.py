@@ -1,0 +1,151 @@
+"""Makes, opens and ends share links.
+
+A link is looked up each time that it is used, so that ending it holds at once, in every
+process. It opens nothing any more once whoever made it may not edit the project.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import F, Q
+from django.utils import timezone
+
+from tracker.actions.access import SECRET_BYTES, SHOWN_LENGTH, digest
+from tracker.actor import Actor, Grant, Part, actor_of_link
+from tracker.errors import InvalidInput, NotFound
+from tracker.models import Project, ShareLink
+from tracker.shares import KINDS
+from tracker.shares.kind import Shared
+
+SHARE_MARK = "sml_"
+LONGEST_LABEL = 200
+# A link's use is noted this often: what strangers do must not keep the database busy.
+OPENING_RESOLUTION = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class WantedLink:
+    """What to share, of it what, and until when; None: until it is revoked."""
+
+    kind: str
+    of: str
+    parts: frozenset[Part] = frozenset()
+    label: str = ""
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedLink:
+    """A link that somebody came by."""
+
+    actor: Actor
+    link: ShareLink
+    shared: Shared
+
+    def address(self) -> str:
+        """Return where its page is, below whatever addresses are made below now."""
+        kind = KINDS[self.link.kind]
+        return kind.address(self.link.project, self.shared, self.link.query)
+
+    @property
+    def parts(self) -> frozenset[Part]:
+        return self.actor.grant.parts if self.actor.grant else frozenset()
+
+    @property
+    def project_id(self) -> int:
+        return self.link.project_id
+
+    @property
+    def project_name(self) -> str:
+        return self.link.project.name
+
+    @property
+    def expires_at(self) -> datetime | None:
+        return self.link.expires_at
+
+
+def make_link(project: Project, actor: Actor, wanted: WantedLink) -> str:
+    """Return a new link's secret, which nobody can show again."""
+    kind = KINDS.get(wanted.kind)
+    if kind is None:
+        raise NotFound("kind of thing that can be shared")
+    label = " ".join(wanted.label.replace("\0", "").split())
+    if len(label) > LONGEST_LABEL:
+        raise InvalidInput("label", f"may have at most {LONGEST_LABEL} characters")
+    if wanted.expires_at is not None and wanted.expires_at <= timezone.now():
+        raise InvalidInput("the date", "must be in the future")
+    chosen = kind.choose(project, wanted.of)
+    secret = SHARE_MARK + secrets.token_urlsafe(SECRET_BYTES)
+    ShareLink.objects.create(
+        project=project,
+        kind=kind.name,
+        thing=chosen.thing,
+        query=chosen.query,
+        parts=sorted(wanted.parts),
+        label=label,
+        digest=digest(secret),
+        prefix=secret[:SHOWN_LENGTH],
+        made_by_id=actor.user_id,
+        expires_at=wanted.expires_at,
+    )
+    return secret
+
+
+def revoke_link(project: Project, actor: Actor, share_id: int) -> ShareLink:
+    """End a link for good; the second time changes nothing."""
+    links = ShareLink.objects.filter(project=project, id=share_id)
+    if not links.exists():
+        raise NotFound("link")
+    links.filter(ended_at=None).update(
+        ended_at=timezone.now(), ended_by_id=actor.user_id
+    )
+    return links.get()
+
+
+def end_links(kind: str, things: Collection[object], now: datetime) -> None:
+    """End what leads to things that go: bringing them back brings back no link."""
+    links = ShareLink.objects.filter(
+        kind=kind, thing__in=[str(thing) for thing in things], ended_at=None
+    )
+    links.update(ended_at=now)
+
+
+def open_link(secret: str) -> OpenedLink | None:
+    """Return whom the secret lets in to see what; None whatever is wrong with it."""
+    now = timezone.now()
+    # Looked up by digest: how long that takes says nothing about the secret.
+    link = (
+        ShareLink.objects.live(now)
+        .filter(digest=digest(secret))
+        .select_related("project__workspace")
+        .first()
+    )
+    kind = KINDS.get(link.kind) if link is not None else None
+    if link is None or kind is None:
+        return None
+    shared = kind.read(link.project, [link.thing]).get(link.thing)
+    if shared is None:
+        return None
+    grant = Grant(
+        link_id=link.id,
+        project_id=link.project_id,
+        things=shared.things,
+        parts=frozenset(part for part in Part if part in link.parts),
+    )
+    return OpenedLink(actor_of_link(grant), link, shared)
+
+
+def note_opening(opened: OpenedLink, now: datetime | None = None) -> None:
+    """Count that somebody looked, once a minute at most."""
+    now = now or timezone.now()
+    last, lately = opened.link.last_opened_at, now - OPENING_RESOLUTION
+    if last is not None and last > lately:
+        return
+    links = ShareLink.objects.filter(id=opened.link.id).filter(
+        Q(last_opened_at=None) | Q(last_opened_at__lte=lately)
+    )
+    links.update(last_opened_at=now, open_count=F("open_count") + 1)

@@ -1,0 +1,233 @@
+"""What of a thing that an actor may read is shown to them: all to members, to who came
+by a share link only measurements and what the link's ticks add.
+
+One attribute is in one part, or in none and so always shown; what nobody has thought of
+is shown to no stranger. Functions of values, so that no page decides by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from tracker.actor import Actor, Part
+from tracker.diagnosis.rules import RULES
+from tracker.models import Kind, Run
+from tracker.queries.annotations import AnnotationRow
+from tracker.queries.attributes import attribute_kinds, attribute_paths
+from tracker.queries.diagnoses import FindingView, StageDiagnosis
+from tracker.queries.key_values import KeyValues
+from tracker.queries.ladders import LadderView
+from tracker.queries.ledgers import LedgerView
+from tracker.queries.namespaces import MONITORING, PARAMS
+from tracker.queries.neighbours import Neighbours
+from tracker.queries.run import RunOverview, StageRow
+from tracker.queries.rungs import RungView
+from tracker.queries.source import CapturedSource
+
+MEASURED: Final = frozenset({Kind.FLOAT_SERIES, Kind.HISTOGRAM_SERIES})
+STORED: Final = frozenset({Kind.FILE, Kind.IMAGE_SERIES})
+NUMBERS: Final = frozenset({Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN})
+FACTS, FAILURE, HOST = "/facts/", "/failure/", "facts/host"
+ARGUMENTS = "/source/arguments"
+# Facts in words that say what hardware it was, and not whose or where.
+HARDWARE_WORDS = re.compile(
+    r"/facts/(?:cpu_model|framework|gpu_driver(?:_cuda)?|storage/\w+/file_system"
+    r"|gpu/\d+/(?:name|measured_with|compute_capability|state))"
+)
+# Rules whose sentences name another run of the project.
+OTHER_RUNS = frozenset({"run_of_fewer_ranks", "rung_before"})
+COMPARING = frozenset(
+    rule.name for rule in RULES if OTHER_RUNS & {*rule.needs, *rule.may_use}
+)
+NOT_SHARED = "It differs from another run of the project, which is not shared here."
+
+
+def part_of(kind: str, path: str) -> Part | None:
+    """Return the part that an attribute is in; None: a measurement, always shown."""
+    if kind in MEASURED:
+        return None
+    if kind == Kind.TEXT_SERIES:
+        return Part.LOGS
+    if kind in STORED:
+        return Part.FILES
+    if path.startswith(MONITORING):
+        return _captured_part(kind, path)
+    # A number logged once is a metric, too: many report their accuracy at the end.
+    is_metric = kind == Kind.FLOAT and not path.startswith(PARAMS)
+    return None if is_metric else Part.CONFIG
+
+
+def _captured_part(kind: str, path: str) -> Part | None:
+    if path.endswith(ARGUMENTS):
+        return Part.CONFIG
+    if FAILURE in path:
+        return Part.LOGS
+    if FACTS not in path:
+        return Part.ENVIRONMENT
+    _, _, below = path.partition(FACTS)
+    is_hardware = kind in NUMBERS or HARDWARE_WORDS.fullmatch(f"{FACTS}{below}")
+    return None if is_hardware else Part.ENVIRONMENT
+
+
+def is_seen(actor: Actor, kind: str, path: str) -> bool:
+    part = part_of(kind, path)
+    return part is None or actor.sees(part)
+
+
+def seen_by(actor: Actor) -> Callable[[str, str], bool] | None:
+    """Return what tells which attributes the actor sees; None: all of them."""
+    if actor.grant is None:
+        return None
+    return lambda kind, path: is_seen(actor, kind, path)
+
+
+def withheld_from(actor: Actor) -> frozenset[str]:
+    """Return the parts that pages have to leave out."""
+    return frozenset(part.value for part in Part if not actor.sees(part))
+
+
+def seen_paths(actor: Actor, run: Run, prefix: str = "") -> list[str]:
+    """Return the paths of a run's attributes that the actor sees, sorted."""
+    if actor.grant is None:
+        return attribute_paths(run, prefix)
+    kinds = attribute_kinds(run, prefix)
+    return sorted(path for path, kind in kinds.items() if is_seen(actor, kind, path))
+
+
+def seen_values(actor: Actor, values: KeyValues) -> KeyValues:
+    """Leave out what was configured and captured, and what another run had."""
+    if actor.grant is None:
+        return values
+    sees_params = actor.sees(Part.CONFIG)
+    return replace(
+        values,
+        metrics=[
+            replace(metric, before=None)
+            for metric in values.metrics
+            if is_seen(actor, metric.row.kind, metric.path)
+        ],
+        params=values.params if sees_params else [],
+        param_count=values.param_count if sees_params else 0,
+        others={
+            path: row
+            for path, row in values.others.items()
+            if is_seen(actor, row.kind, path)
+        },
+    )
+
+
+def seen_neighbours(actor: Actor, neighbours: Neighbours) -> Neighbours:
+    """Leave out which other runs the project has."""
+    return neighbours if actor.grant is None else Neighbours()
+
+
+def seen_member(actor: Actor, name: str) -> str:
+    """Leave out who of the project did something."""
+    return name if actor.grant is None else ""
+
+
+def seen_annotations(
+    actor: Actor, annotations: Mapping[str, list[AnnotationRow]]
+) -> dict[str, list[AnnotationRow]]:
+    """Leave out who wrote at a chart."""
+    if actor.grant is None:
+        return dict(annotations)
+    return {
+        path: [replace(row, author="", author_id=None) for row in rows]
+        for path, rows in annotations.items()
+    }
+
+
+def seen_ledger(actor: Actor, ledger: LedgerView | None) -> LedgerView | None:
+    """Leave out what it cost: a price is between the project and its machines."""
+    if actor.grant is None or ledger is None:
+        return ledger
+    parts = tuple(replace(part, money=None) for part in ledger.parts)
+    return replace(ledger, parts=parts, money=None)
+
+
+def seen_overview(actor: Actor, overview: RunOverview) -> RunOverview:
+    """Leave out facts about whose machine it was, its names, notes, and tracebacks."""
+    if actor.grant is None:
+        return overview
+    facts = {
+        path: row
+        for path, row in overview.facts.items()
+        if is_seen(actor, row.kind, path)
+    }
+    stages = tuple(_seen_stage(actor, stage) for stage in overview.stages)
+    overview = replace(overview, facts=facts, stages=stages)
+    if not actor.sees(Part.CONFIG):
+        overview = replace(overview, tags=(), description="")
+    return overview
+
+
+def _seen_stage(actor: Actor, stage: StageRow) -> StageRow:
+    if not actor.sees(Part.LOGS):
+        processes = tuple(replace(each, failure="") for each in stage.processes)
+        stage = replace(stage, failure="", processes=processes)
+    if not actor.sees(Part.ENVIRONMENT):
+        processes = tuple(replace(each, host="") for each in stage.processes)
+        stage = replace(stage, processes=processes)
+    return stage
+
+
+def seen_diagnoses(
+    actor: Actor, diagnoses: Sequence[StageDiagnosis]
+) -> list[StageDiagnosis]:
+    """Leave out who dismissed what, and what other runs are called."""
+    if actor.grant is None:
+        return list(diagnoses)
+    return [
+        replace(
+            diagnosis,
+            findings=_seen_findings(diagnosis.findings),
+            cleared=_seen_findings(diagnosis.cleared),
+        )
+        for diagnosis in diagnoses
+    ]
+
+
+def _seen_findings(findings: Iterable[FindingView]) -> list[FindingView]:
+    return [
+        replace(
+            finding,
+            summary=NOT_SHARED if finding.rule in COMPARING else finding.summary,
+            symptoms=_seen_findings(finding.symptoms),
+            dismissal=finding.dismissal and replace(finding.dismissal, by=""),
+        )
+        for finding in findings
+    ]
+
+
+def seen_ladder(actor: Actor, ladder: LadderView) -> LadderView:
+    """Leave out parameters of rungs, on whose machines they ran, and what they cost."""
+    if actor.grant is None:
+        return ladder
+    rungs = tuple(_seen_rung(actor, rung) for rung in ladder.rungs)
+    return replace(ladder, rungs=rungs)
+
+
+def _seen_rung(actor: Actor, rung: RungView) -> RungView:
+    rung = replace(rung, ledger=seen_ledger(actor, rung.ledger))
+    if not actor.sees(Part.CONFIG):
+        rung = replace(rung, params=())
+    if not actor.sees(Part.ENVIRONMENT):
+        machine = (each for each in rung.machine if not each.path.endswith(HOST))
+        rung = replace(rung, machine=tuple(machine))
+    return rung
+
+
+def seen_source(actor: Actor, source: CapturedSource) -> CapturedSource:
+    """Leave out the command line where the configuration is not shared."""
+    if actor.sees(Part.CONFIG):
+        return source
+    script = {
+        name: value
+        for name, value in source.part("source").items()
+        if name != "arguments"
+    }
+    return replace(source, parts={**source.parts, "source": script})

@@ -1,0 +1,82 @@
+"""A project's share links, the newest first, each with what it leads to now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+
+from tracker.actor import Part
+from tracker.models import Project, ShareLink
+
+MOST_LISTED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ListedLink:
+    """`why_ended` is empty while the link opens something."""
+
+    id: int
+    prefix: str
+    kind: str
+    thing: str
+    query: str
+    parts: tuple[Part, ...]
+    label: str
+    made_by: str  # "" for somebody who is gone
+    made_at: datetime
+    expires_at: datetime | None
+    last_opened_at: datetime | None
+    open_count: int
+    ended_at: datetime | None
+    why_ended: str
+
+    @property
+    def is_live(self) -> bool:
+        return not self.why_ended
+
+
+def project_links(
+    project: Project, *, kind: str = "", thing: str = ""
+) -> list[ListedLink]:
+    """Return links that may open something before those that ended."""
+    wanted = {"kind": kind, "thing": thing} if kind else {}
+    links = ShareLink.objects.filter(project=project, **wanted)
+    with_makers = set(links.of_editors().values_list("id", flat=True))
+    rows = links.select_related("made_by", "ended_by").order_by("-made_at", "-id")
+    now = timezone.now()
+    listed = [_listed(row, row.id in with_makers, now) for row in rows[:MOST_LISTED]]
+    return sorted(listed, key=lambda link: not link.is_live)
+
+
+def live_count(project: Project) -> int:
+    links = ShareLink.objects.filter(project=project)
+    return links.live(timezone.now()).count()
+
+
+def _listed(link: ShareLink, has_maker: bool, now: datetime) -> ListedLink:
+    made_by, why_ended = link.made_by, ""
+    if link.ended_at is not None:
+        by = link.ended_by.username if link.ended_by else ""
+        why_ended = f"revoked by {by}" if by else "ended with what it led to"
+    elif link.expires_at is not None and link.expires_at <= now:
+        why_ended = "expired"
+    elif not has_maker:
+        why_ended = "its maker may not share here any more"
+    return ListedLink(
+        id=link.id,
+        prefix=link.prefix,
+        kind=link.kind,
+        thing=link.thing,
+        query=link.query,
+        parts=tuple(part for part in Part if part in link.parts),
+        label=link.label,
+        made_by=made_by.username if made_by else "",
+        made_at=link.made_at,
+        expires_at=link.expires_at,
+        last_opened_at=link.last_opened_at,
+        open_count=link.open_count,
+        ended_at=link.ended_at,
+        why_ended=why_ended,
+    )

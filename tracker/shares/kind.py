@@ -1,0 +1,47 @@
+"""What a kind of thing has to say so that links can lead to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from tracker.errors import NotFound
+from tracker.models import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What somebody wants to share: how it is known, and how its page is to open."""
+
+    thing: str
+    query: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A thing as it is now, and the ids of everything that its link lets see."""
+
+    title: str
+    things: Mapping[str, frozenset[UUID]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`read` leaves out what is no longer there; links to that lead nowhere."""
+
+    name: str
+    noun: str  # within a sentence
+    contents: str  # what its link shows, for whoever makes one
+    choose: Callable[[Project, str], Chosen]
+    read: Callable[[Project, Collection[str]], dict[str, Shared]]
+    # Of the page, with its query; relative to where the link's pages are.
+    address: Callable[[Project, Shared, str], str]
+
+
+def as_id(text: str, what: str) -> UUID:
+    """Read an id that came from outside."""
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise NotFound(what) from error

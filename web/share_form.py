@@ -1,0 +1,87 @@
+"""The form that makes a share link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from django.http import QueryDict
+
+from tracker.actions.shares import WantedLink
+from tracker.actor import Part
+from tracker.errors import InvalidInput
+
+ON_A_DATE = "date"
+EXPIRIES = {
+    "1": "In 1 day",
+    "7": "In 1 week",
+    "30": "In 30 days",
+    ON_A_DATE: "On a date",
+    "": "Never",
+}
+USUAL_EXPIRY = "7"
+# Ticks, and what each adds to what a link shows.
+PARTS = {
+    Part.CONFIG: (
+        "Configuration and arguments",
+        "parameters and other values that were set, the command line",
+    ),
+    Part.ENVIRONMENT: (
+        "Environment and source",
+        "code, commit, packages, variables, names of machines",
+    ),
+    Part.LOGS: ("Logs", "what was printed, other texts, why a stage failed"),
+    Part.FILES: ("Files", "pictures, tables, checkpoints, to be downloaded"),
+}
+LATEST = date(9000, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ShareForm:
+    """What somebody has typed so far."""
+
+    kind: str
+    of: str
+    label: str = ""
+    expiry: str = USUAL_EXPIRY
+    day: str = ""
+    parts: frozenset[Part] = frozenset()
+
+    def wanted(self, now: datetime) -> WantedLink:
+        return WantedLink(
+            kind=self.kind,
+            of=self.of,
+            parts=self.parts,
+            label=self.label,
+            expires_at=self._expires_at(now),
+        )
+
+    def _expires_at(self, now: datetime) -> datetime | None:
+        if self.expiry not in EXPIRIES:
+            raise InvalidInput("expiry", "must be one of those offered")
+        if self.expiry == ON_A_DATE:
+            return _end_of(self.day)
+        return now + timedelta(days=int(self.expiry)) if self.expiry else None
+
+
+def read_form(posted: QueryDict) -> ShareForm:
+    chosen = posted.getlist("part")
+    return ShareForm(
+        kind=posted.get("kind", ""),
+        of=posted.get("of", ""),
+        label=posted.get("label", ""),
+        expiry=posted.get("expiry", USUAL_EXPIRY),
+        day=posted.get("day", ""),
+        parts=frozenset(part for part in Part if part in chosen),
+    )
+
+
+def _end_of(day: str) -> datetime:
+    """Return when a day is over, by UTC as all times here."""
+    try:
+        read = date.fromisoformat(day)
+    except ValueError as error:
+        raise InvalidInput("the date", "must be chosen, as year-month-day") from error
+    if read >= LATEST:
+        raise InvalidInput("the date", "is too far away; choose “Never”")
+    return datetime.combine(read + timedelta(days=1), time(), UTC)

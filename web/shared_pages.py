@@ -1,0 +1,29 @@
+"""What templates know of the link by which somebody came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpRequest
+
+from tracker.actor import link_actor
+from tracker.disclosure import withheld_from
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPage:
+    """What the banner says; `member_address` is where members see the page itself."""
+
+    project: str
+    expires_at: datetime | None
+    member_address: str
+
+
+def sharing(request: HttpRequest) -> dict[str, object]:
+    """Give every template `shared`, None to members, and the parts it must leave out."""
+    actor = link_actor(request)
+    return {
+        "shared": getattr(request, "shared_page", None),
+        "withheld": withheld_from(actor) if actor else frozenset(),
+    }

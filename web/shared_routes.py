@@ -1,0 +1,50 @@
+"""Which pages and answers a share link may lead to, and which of its ticks each needs.
+
+What is not named here is refused, so a new route is closed to strangers until somebody
+enters it. Which runs and ladders a link opens is decided where they are handed out.
+"""
+
+from __future__ import annotations
+
+from tracker.actor import Part
+
+OPEN: dict[str, Part | None] = {
+    "run": None,
+    "run-header": None,
+    "run-charts": None,
+    "run-hardware": None,
+    "run-attributes": None,
+    "run-charts-search": None,
+    "run-series": None,
+    "run-charts-figures": None,
+    "run-histograms": None,
+    "run-stages": None,
+    "run-hardware-figure": None,
+    "run-evidence": None,
+    "run-source": Part.ENVIRONMENT,
+    "run-logs": Part.LOGS,
+    "api-v1:read_records": Part.LOGS,
+    "api-v1:find_records": Part.LOGS,
+    "api-v1:download_text": Part.LOGS,
+    "run-files": Part.FILES,
+    "run-file-preview": Part.FILES,
+    "run-file-picture": Part.FILES,
+    "run-file-figure": Part.FILES,
+    "api-v1:read_content": Part.FILES,
+    "api-v1:read_archive": Part.FILES,
+    "compare": None,
+    "compare-figure": None,
+    "compare-hardware": None,
+    "compare-table": None,
+    "ladder": None,
+    "ladder-figure": None,
+    # What rules look for is the same for everybody.
+    "rule": None,
+}
+
+
+def opens(route: str, parts: frozenset[Part]) -> bool:
+    if route not in OPEN:
+        return False
+    needed = OPEN[route]
+    return needed is None or needed in parts
