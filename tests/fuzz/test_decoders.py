@@ -26,7 +26,19 @@ looking = hypothesis.settings(max_examples=EXAMPLES)
 
 
 def read(decoder, data):
-    """Read bytes; return how much room that took, as nothing but a refusal is raised."""
+    """Read bytes; return how much room that took, as nothing but a refusal is raised.
+
+    All threads of the process are weighed together, those that other tests left behind
+    among them. What is beyond the cap is therefore weighed again: a decoder takes the
+    same room each time.
+    """
+    room = room_of_reading(decoder, data)
+    if room < decoder.cap_bytes:
+        return room
+    return min(room, *(room_of_reading(decoder, data) for _ in range(4)))
+
+
+def room_of_reading(decoder, data):
     tracemalloc.start()
     try:
         with suppress(*decoder.refusals):

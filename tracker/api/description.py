@@ -16,6 +16,7 @@ from tracker.api.v1 import blobs
 from tracker.api.v1.ingest import CONTENT_TYPE
 from tracker.errors import (
     Busy,
+    Changed,
     DigestDiffers,
     FrameDiffers,
     InvalidInput,
@@ -40,6 +41,7 @@ Refusals = tuple[type[TrackerError], ...]
 
 MEANINGS: dict[type[TrackerError], str] = {
     Busy: "The server is behind, and this token sends the most; send again later.",
+    Changed: "Somebody else changed it since it was read; nothing was stored.",
     DigestDiffers: "What came of a file is not what its digest says.",
     FrameDiffers: "A frame of this number is stored with other content.",
     InvalidInput: "A parameter, the body or the host name is missing or not understood.",
