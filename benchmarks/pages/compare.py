@@ -13,40 +13,14 @@ navigation; "busy" is what the page's main thread worked. Prints a table; assert
 from __future__ import annotations
 
 import argparse
-import atexit
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import numpy as np
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import BrowserContext, ViewportSize
 
-# Settings read the environment when Django loads, below.
-os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
-FOLDER = tempfile.mkdtemp(prefix="seamark-benchmark-")
-atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
-os.environ["SEAMARK_DATA"] = FOLDER
+from benchmarks.pages.installation import chromium, prepare, server, signed_in
 
-from tests.chromium import find_chromium  # noqa: E402
-from tests.services import free_port  # noqa: E402
-
-os.environ["SEAMARK_PORT"] = str(free_port())
-
-import django  # noqa: E402
-
-django.setup()
-
-from django.conf import settings  # noqa: E402
-from django.core.management import call_command  # noqa: E402
-from django.db import connection  # noqa: E402
-from django.test import Client  # noqa: E402
+prepare()
 
 from tests.builders import (  # noqa: E402
     Process,
@@ -57,9 +31,8 @@ from tests.builders import (  # noqa: E402
     set_message,
 )
 from tests.web.sample_run import settle  # noqa: E402
-from tracker.models import Member, Project, Run  # noqa: E402
+from tracker.models import Project, Run  # noqa: E402
 
-START_SECONDS = 30.0
 # Of each tab: what is on the page once all is drawn, and how many of it.
 TABS = {
     "charts": ('.chart[data-drawn="true"]', "charts"),
@@ -73,7 +46,7 @@ TABS = {
 PARAMS = 40
 READINGS = ("job/cpu_cores", "job/memory_bytes", "gpu/0/utilization_percent")
 # Tall enough that no chart waits to be scrolled to.
-VIEWPORT = {"width": 1440, "height": 2400}
+VIEWPORT: ViewportSize = {"width": 1440, "height": 2400}
 WATCH = """
 const [selector, count] = %s
 window.drawn = new Promise((tell, fail) => {
@@ -98,15 +71,10 @@ def main() -> None:
     parser.add_argument("--tabs", nargs="*", default=list(TABS), choices=TABS)
     arguments = parser.parse_args()
 
-    chromium = find_chromium()
-    if chromium is None:
-        raise SystemExit("There is no chromium; install it, or name one in $CHROME.")
-    print(f"{connection.vendor}, Python {sys.version.split()[0]}")
     print(
         f"{arguments.runs} runs, {arguments.charts} series"
         f" of {arguments.points:,} points each\n"
     )
-    call_command("migrate", verbosity=0)
     member = make_member()
     project = make_project(member)
     runs = [
@@ -120,18 +88,19 @@ def main() -> None:
         "one": 1,
         "nothing": 0,
     }
-    url = f"http://127.0.0.1:{settings.PORT}"
-    cookie = {**session(member), "url": url}
-    address = (
-        f"{url}/w/{member.workspace.slug}/{project.slug}/compare?text=train/&runs="
-    )
-    address += ",".join(str(run.id) for run in runs)
-    with served(url), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox"]
-        )
-        measure(browser, cookie, address, counts, arguments)
-        browser.close()
+    ids = ",".join(str(run.id) for run in runs)
+    path = f"/w/{member.workspace.slug}/{project.slug}/compare?runs={ids}"
+    print("| tab | first visit, all drawn ms | again, p50 ms | worst ms | busy ms |")
+    print("|---|---|---|---|---|")
+    with server() as url, chromium() as browser:
+        for tab in arguments.tabs:
+            selector, what = TABS[tab]
+            # What the runs are measured by otherwise is no chart of theirs.
+            only = "&text=train/" if tab == "charts" else ""
+            context = signed_in(browser, url, member.user, VIEWPORT)
+            context.add_init_script(WATCH % repr([selector, counts[what]]))
+            measure(context, tab, f"{url}{path}{only}&tab={tab}", arguments.rounds)
+            context.close()
 
 
 def fill(project: Project, number: int, charts: int, points: int) -> Run:
@@ -162,70 +131,23 @@ def fill(project: Project, number: int, charts: int, points: int) -> Run:
     return process.run
 
 
-def measure(
-    browser: Browser,
-    cookie: dict[str, str],
-    address: str,
-    counts: dict[str, int],
-    arguments: argparse.Namespace,
-) -> None:
-    print("| tab | first visit, all drawn ms | again, p50 ms | worst ms | busy ms |")
-    print("|---|---|---|---|---|")
-    for tab in arguments.tabs:
-        selector, what = TABS[tab]
-        context = browser.new_context(viewport=VIEWPORT)
-        context.add_cookies([cookie])
-        context.add_init_script(WATCH % repr([selector, counts[what]]))
-        visited = []
-        for _ in range(arguments.rounds + 1):
-            page = context.new_page()
-            cdp = context.new_cdp_session(page)
-            # Time of the processor, which other work on the machine does not stretch.
-            cdp.send("Performance.enable", {"timeDomain": "threadTicks"})
-            wanted = (
-                address if tab in ("charts",) else address.replace("text=train/&", "")
-            )
-            page.goto(f"{wanted}&tab={tab}")
-            drawn = page.evaluate("window.drawn")
-            metrics = cdp.send("Performance.getMetrics")["metrics"]
-            busy = {each["name"]: each["value"] for each in metrics}["TaskDuration"]
-            visited.append((drawn, 1e3 * busy))
-            page.close()
-        (first, _), *again = visited
-        walls, works = zip(*again, strict=True)
-        cells = (first, np.median(walls), max(walls), np.median(works))
-        print(
-            "|", " | ".join([tab, *(f"{cell:,.0f}" for cell in cells)]), "|", flush=True
-        )
-        context.close()
-
-
-def session(member: Member) -> dict[str, str]:
-    client = Client()
-    client.force_login(member.user)
-    name = settings.SESSION_COOKIE_NAME
-    return {"name": name, "value": client.cookies[name].value}
-
-
-@contextmanager
-def served(url: str) -> Iterator[None]:
-    command = [sys.executable, "manage.py", "serve", "--workers", "1"]
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as server:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                urlopen(f"{url}/sign-in").close()
-                break
-            except URLError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
-        try:
-            yield
-        finally:
-            server.terminate()
+def measure(context: BrowserContext, tab: str, address: str, rounds: int) -> None:
+    visited = []
+    for _ in range(rounds + 1):
+        page = context.new_page()
+        cdp = context.new_cdp_session(page)
+        # Time of the processor, which other work on the machine does not stretch.
+        cdp.send("Performance.enable", {"timeDomain": "threadTicks"})
+        page.goto(address)
+        drawn = page.evaluate("window.drawn")
+        metrics = cdp.send("Performance.getMetrics")["metrics"]
+        busy = {each["name"]: each["value"] for each in metrics}["TaskDuration"]
+        visited.append((drawn, 1e3 * busy))
+        page.close()
+    (first, _), *again = visited
+    walls, works = zip(*again, strict=True)
+    cells = (first, np.median(walls), max(walls), np.median(works))
+    print("|", " | ".join([tab, *(f"{cell:,.0f}" for cell in cells)]), "|", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,57 +13,27 @@ address was opened; every other time ends in the frame that shows what was asked
 from __future__ import annotations
 
 import argparse
-import atexit
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import numpy as np
-from playwright.sync_api import BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, ViewportSize
 
-from tests.chromium import find_chromium
-from tests.services import free_port
+from benchmarks.pages.installation import chromium, prepare, server, signed_in
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--runs", type=int, default=100_000)
 parser.add_argument("--attributes", type=int, default=20)
 parser.add_argument("--rounds", type=int, default=7)
 parser.add_argument("--folder", type=Path, help="keep the data here")
-
-# Settings read the environment when Django loads, below.
-os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
 OPTIONS = parser.parse_args()
-if OPTIONS.folder:
-    OPTIONS.folder.mkdir(parents=True, exist_ok=True)
-FOLDER = OPTIONS.folder or Path(tempfile.mkdtemp(prefix="seamark-benchmark-"))
-if not OPTIONS.folder:
-    atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
-os.environ["SEAMARK_DATA"] = str(FOLDER)
-os.environ["SEAMARK_PORT"] = str(free_port())
-
-import django  # noqa: E402
-
-django.setup()
-
-from django.conf import settings  # noqa: E402
-from django.core.management import call_command  # noqa: E402
-from django.db import connection  # noqa: E402
-from django.test import Client  # noqa: E402
+prepare(OPTIONS.folder)
 
 from benchmarks.many_runs import Fill  # noqa: E402
 from tracker.models import Member, Project, Role, Run, User  # noqa: E402
 
-START_SECONDS = 30.0
 SLOWEST_MS = 300_000
-VIEWPORT = {"width": 1440, "height": 900}
+VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
 PAGE = "/w/many/runs/"
 METRIC = "path:train/loss"
 
@@ -125,30 +95,16 @@ STEPS = 60
 
 
 def main() -> None:
-    chromium = find_chromium()
-    if chromium is None:
-        raise SystemExit("There is no chromium; install it, or name one in $CHROME.")
-    call_command("migrate", verbosity=0)
     if not Project.objects.filter(slug="runs").exists():
         began = time.perf_counter()
         Fill(OPTIONS.runs, OPTIONS.attributes).write()
         print(f"built in {time.perf_counter() - began:,.0f} s", flush=True)
-    print(
-        f"{connection.vendor}, {Run.objects.count():,} runs, Python {sys.version.split()[0]}"
-    )
-    url = f"http://127.0.0.1:{settings.PORT}"
-    # Before playwright's event loop, in which Django asks no database.
-    cookie = {**session(), "url": url}
-    with served(url), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox"]
-        )
-        context = browser.new_context(viewport=VIEWPORT, locale="en-GB")
-        context.add_cookies([cookie])
+    print(f"{Run.objects.count():,} runs\n")
+    with server() as url, chromium() as browser:
+        context = signed_in(browser, url, viewer(), VIEWPORT)
         # What is read from a cold disk takes as long as it takes.
         context.set_default_timeout(SLOWEST_MS)
         measure(context, f"{url}{PAGE}")
-        browser.close()
 
 
 def measure(context: BrowserContext, address: str) -> None:
@@ -188,37 +144,13 @@ def opened(context: BrowserContext, address: str) -> Page:
     return page
 
 
-def session() -> dict[str, str]:
+def viewer() -> User:
     project = Project.objects.select_related("workspace").get(slug="runs")
     user, _ = User.objects.get_or_create(username="benchmark")
     Member.objects.get_or_create(
         workspace=project.workspace, user=user, defaults={"role": Role.VIEWER}
     )
-    client = Client()
-    client.force_login(user)
-    name = settings.SESSION_COOKIE_NAME
-    return {"name": name, "value": client.cookies[name].value}
-
-
-@contextmanager
-def served(url: str) -> Iterator[None]:
-    command = [sys.executable, "manage.py", "serve", "--workers", "1"]
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as server:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                urlopen(f"{url}/sign-in").close()
-                break
-            except URLError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
-        try:
-            yield
-        finally:
-            server.terminate()
+    return user
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Measures a run's charts in a real browser: opening, live updates, bytes.
+"""Measures a run's charts in a real browser: opening, and live updates.
 
-    python -m benchmarks.pages.run_page
-    python -m benchmarks.pages.run_page --series 200 --live 30 --ticks 12
+    python -m benchmarks.pages.charts
+    python -m benchmarks.pages.charts --series 200 --live 30 --ticks 12
 
 SQLite in a temporary folder; chromium asks a server of its own. Prints tables of what
 was measured beside what it should be; asserts nothing.
@@ -10,45 +10,16 @@ was measured beside what it should be; asserts nothing.
 from __future__ import annotations
 
 import argparse
-import atexit
-import gzip
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from urllib.error import URLError
-from urllib.request import urlopen
-from uuid import UUID
 
-import brotli
 import numpy as np
-from playwright.sync_api import BrowserContext, Page, Request, sync_playwright
+from playwright.sync_api import BrowserContext, CDPSession, Page, ViewportSize
 
-# Settings read the environment when Django loads, below.
-os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
-# Playwright's event loop runs in the thread that logs.
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-FOLDER = tempfile.mkdtemp(prefix="seamark-benchmark-")
-atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
-os.environ["SEAMARK_DATA"] = FOLDER
+from benchmarks.pages.installation import chromium, prepare, server, signed_in
 
-from tests.chromium import find_chromium  # noqa: E402
-from tests.services import free_port  # noqa: E402
+prepare()
 
-os.environ["SEAMARK_PORT"] = str(free_port())
-
-import django  # noqa: E402
-
-django.setup()
-
-from django.conf import settings  # noqa: E402
-from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
-from django.test import Client  # noqa: E402
 
 from tests.builders import (  # noqa: E402
     SECOND,
@@ -60,18 +31,17 @@ from tests.builders import (  # noqa: E402
     points_message,
 )
 from tests.web.sample_run import settle  # noqa: E402
-from tracker.models import Member, Project  # noqa: E402
+from tracker.models import Project  # noqa: E402
 
 POINTS = 20_000
 LIVE_POINTS = 600
 STEPS_AT_ONCE = 2_000
 # What a page does by itself every five seconds.
 TICK_SECONDS = 5.0
-START_SECONDS = 120.0
+LONGEST_SECONDS = 120.0
 WIDTH, HEIGHT = 1440, 900
 # Charts of the usual size stand three in a row, each 265 pixels high.
 ROW_PIXELS, IN_A_ROW = 265, 3
-KILOBYTE = 1_000
 
 # In the page: when the charts in the window are drawn, and what held it up meanwhile.
 WATCH = """
@@ -118,34 +88,20 @@ def main() -> None:
     parser.add_argument("--ticks", type=int, default=12)
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    chromium = find_chromium()
-    if chromium is None:
-        raise SystemExit("There is no chromium; install it, or name one in $CHROME.")
-
-    call_command("migrate", verbosity=0)
     member = make_member()
     project = make_project(member)
     ended = fill(project, "ended", arguments.series, POINTS, is_live=False)
     live = fill(project, "live", arguments.live, LIVE_POINTS, is_live=True)
-    url = f"http://127.0.0.1:{settings.PORT}"
-    cookie = {**session(member), "url": url}
-    with served(url), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox"]
-        )
+    with server() as url, chromium() as browser:
 
         def window(height: int = HEIGHT) -> BrowserContext:
-            size = {"width": WIDTH, "height": height}
-            context = browser.new_context(viewport=size, reduced_motion="reduce")
-            context.add_cookies([cookie])
-            return context
+            viewport: ViewportSize = {"width": WIDTH, "height": height}
+            return signed_in(browser, url, member.user, viewport)
 
-        print(f"chromium {browser.version}, {os.cpu_count()} cores\n")
+        print(f"chromium {browser.version}\n")
         opening(window(), f"{url}/runs/{ended.run.id}/charts", arguments.rounds)
         height = 250 + ROW_PIXELS * -(-arguments.live // IN_A_ROW)
         updates(window(height), f"{url}/runs/{live.run.id}/charts", live, arguments)
-        sizes(window(), url, project, [ended.run.id, live.run.id])
-        browser.close()
     connection.close()
 
 
@@ -246,105 +202,27 @@ def updates(
     context.close()
 
 
-# Any: playwright's session has no useful type.
-def measured(page: Page, client: object, ticks: int) -> float:
+def measured(page: Page, client: CDPSession, ticks: int) -> float:
     """Return what the main thread did in so many ticks, in milliseconds for each."""
     before = task_seconds(client)
     page.wait_for_timeout(ticks * TICK_SECONDS * 1_000)
     return (task_seconds(client) - before) * 1_000 / ticks
 
 
-def task_seconds(client: object) -> float:
-    answer = client.send("Performance.getMetrics")  # type: ignore[attr-defined]
+def task_seconds(client: CDPSession) -> float:
+    answer = client.send("Performance.getMetrics")
     return next(m["value"] for m in answer["metrics"] if m["name"] == "TaskDuration")
-
-
-def sizes(
-    context: BrowserContext, url: str, project: Project, run_ids: list[UUID]
-) -> None:
-    run = run_ids[0]
-    compared = ",".join(map(str, run_ids))
-    place = f"w/{project.workspace.slug}/{project.slug}"
-    pages = {
-        "charts": (f"runs/{run}/charts", 700),
-        "hardware": (f"runs/{run}/hardware", 700),
-        "overview of a run": (f"runs/{run}/", 700),
-        "compare": (f"{place}/compare?runs={compared}", 700),
-        "runs": (f"{place}/", 100),
-        "attributes": (f"runs/{run}/attributes", 100),
-        "projects": ("", 100),
-        "alerts": (f"{place}/alerts", 100),
-        "tokens": ("settings/tokens", 100),
-    }
-    print("\n| script and style of | files | kB with brotli | kB with gzip | goal < |")
-    print("|---|---|---|---|---|")
-    for name, (path, goal) in pages.items():
-        page = context.new_page()
-        asked: list[Request] = []
-        page.on("requestfinished", lambda request, asked=asked: asked.append(request))
-        page.goto(f"{url}/{path}", wait_until="networkidle")
-        bodies = [
-            request.response().body()
-            for request in asked
-            if request.resource_type in ("script", "stylesheet")
-        ]
-        page.close()
-        packed = [
-            sum(map(len, map(pack, bodies)))
-            for pack in (brotli.compress, gzip.compress)
-        ]
-        cells = [
-            name,
-            str(len(bodies)),
-            *(f"{size / KILOBYTE:,.0f}" for size in packed),
-        ]
-        print("| " + " | ".join([*cells, str(goal)]) + " |", flush=True)
-    context.close()
 
 
 def wait_for(page: Page, question: str) -> None:
     """Playwright's own waiting evaluates text, which the pages do not allow."""
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + LONGEST_SECONDS
     while not page.evaluate(question):
         if time.monotonic() > deadline:
-            raise SystemExit(f"The page did not come so far within {START_SECONDS} s.")
+            raise SystemExit(
+                f"The page did not come so far within {LONGEST_SECONDS} s."
+            )
         page.wait_for_timeout(50)
-
-
-def session(member: Member) -> dict[str, str]:
-    client = Client()
-    client.force_login(member.user)
-    name = settings.SESSION_COOKIE_NAME
-    return {"name": name, "value": client.cookies[name].value}
-
-
-@contextmanager
-def served(url: str) -> Iterator[None]:
-    command = [sys.executable, "manage.py", "serve", "--workers", "1"]
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
-    ) as server:
-        try:
-            await_answer(f"{url}/livez")
-            yield
-        finally:
-            server.terminate()
-
-
-def await_answer(address: str) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while not answers(address):
-        if time.monotonic() > deadline:
-            raise SystemExit("The server did not start.")
-        time.sleep(0.1)
-
-
-def answers(address: str) -> bool:
-    try:
-        urlopen(address).close()
-    except (URLError, ConnectionError):
-        return False
-    return True
 
 
 if __name__ == "__main__":

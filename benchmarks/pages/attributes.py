@@ -1,7 +1,7 @@
 """Measures the pages of runs with as many attributes as a run may have.
 
-    python -m benchmarks.run_page
-    python -m benchmarks.run_page --attributes 10000 --browser
+    python -m benchmarks.pages.attributes
+    python -m benchmarks.pages.attributes --attributes 10000 --browser
 
 SQLite in a temporary folder, or the empty PostgreSQL database that
 SEAMARK_DATABASE_URL names. The runs are logged through the real ingest, and differ in
@@ -13,38 +13,15 @@ Prints tables; asserts nothing.
 from __future__ import annotations
 
 import argparse
-import atexit
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import numpy as np
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import ViewportSize
 
-# Settings read the environment when Django loads, below.
-os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
-FOLDER = tempfile.mkdtemp(prefix="seamark-benchmark-")
-atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
-os.environ["SEAMARK_DATA"] = FOLDER
+from benchmarks.pages.installation import chromium, prepare, server, signed_in
 
-from tests.chromium import find_chromium  # noqa: E402
-from tests.services import free_port  # noqa: E402
+prepare()
 
-os.environ["SEAMARK_PORT"] = str(free_port())
-
-import django  # noqa: E402
-
-django.setup()
-
-from django.conf import settings  # noqa: E402
-from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.test.utils import CaptureQueriesContext  # noqa: E402
@@ -66,7 +43,7 @@ PAGES = ("", "header", "charts", "hardware", "attributes", "attributes?search=7"
 PER_LAYER = 100
 CLASSES_OF_A_METRIC = 2
 AT_ONCE = 5_000
-START_SECONDS = 30.0
+VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
 # The browser may say so later than it paints.
 FIRST_PAINT = """() => new Promise((tell) => {
   new PerformanceObserver((list) => {
@@ -83,8 +60,6 @@ def main() -> None:
     parser.add_argument("--browser", action="store_true", help="ask with chromium, too")
     arguments = parser.parse_args()
 
-    print(f"{connection.vendor}, Python {sys.version.split()[0]}\n")
-    call_command("migrate", verbosity=0)
     member = make_member()
     runs = [
         fill(make_project(member, f"project-{number}"), name, paths)
@@ -137,7 +112,7 @@ def fill(project: Project, name: str, paths: list[str]) -> Run:
 def ask(member: Member, runs: list[Run], rounds: int) -> None:
     client = Client(headers={"host": "localhost"})
     client.force_login(member.user)
-    print("| attributes | page | p50 ms | longest | KiB | statements |")
+    print("\n| attributes | page | p50 ms | longest | KiB | statements |")
     print("|---|---|---|---|---|---|")
     for run in runs:
         for page in PAGES:
@@ -159,20 +134,9 @@ def ask(member: Member, runs: list[Run], rounds: int) -> None:
 
 
 def paint(member: Member, runs: list[Run], rounds: int) -> None:
-    chromium = find_chromium()
-    if chromium is None:
-        raise SystemExit("There is no chromium; install it, or name one in $CHROME.")
-    url = f"http://127.0.0.1:{settings.PORT}"
-    # Before playwright's event loop, in which Django asks no database.
-    cookie = {**session(member), "url": url}
     print("\n| attributes | page | first paint, p50 ms | requests |\n|---|---|---|---|")
-    with served(url), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox"]
-        )
-        context = browser.new_context()
-        context.add_cookies([cookie])
-        page = context.new_page()
+    with server() as url, chromium() as browser:
+        page = signed_in(browser, url, member.user, VIEWPORT).new_page()
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         for run in runs:
@@ -184,35 +148,6 @@ def paint(member: Member, runs: list[Run], rounds: int) -> None:
                     paints.append(page.evaluate(FIRST_PAINT))
                 cells = [run.name, name or "overview", f"{np.median(paints):.0f}"]
                 print("|", " | ".join([*cells, str(len(asked))]), "|", flush=True)
-        browser.close()
-
-
-def session(member: Member) -> dict[str, str]:
-    client = Client()
-    client.force_login(member.user)
-    name = settings.SESSION_COOKIE_NAME
-    return {"name": name, "value": client.cookies[name].value}
-
-
-@contextmanager
-def served(url: str) -> Iterator[None]:
-    command = [sys.executable, "manage.py", "serve", "--workers", "1"]
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as server:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                urlopen(f"{url}/sign-in").close()
-                break
-            except URLError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
-        try:
-            yield
-        finally:
-            server.terminate()
 
 
 if __name__ == "__main__":
