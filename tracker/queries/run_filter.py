@@ -20,6 +20,7 @@ from tracker.queries.run_conditions import (
     of_runs_where,
     runs_where,
 )
+from tracker.queries.run_counts import run_count
 from tracker.queries.run_query.parser import parse
 from tracker.queries.run_query.refusal import BadQuery
 from tracker.queries.run_query.tree import (
@@ -107,7 +108,7 @@ class Found:
     @cached_property
     def count(self) -> int:
         if self.tree is None:
-            return self._shown().count()
+            return run_count(self.project_id)
         return self._counted_ids[0]
 
     @property
@@ -120,6 +121,12 @@ class Found:
         if self.tree is not None:
             runs = runs.filter(each_run_where(self.tree, self.project_id))
         return set(runs.values_list("id", flat=True))
+
+    def gathered_among(self, run_ids: Collection[UUID]) -> set[UUID]:
+        """Return the same for many, by way of all runs that the filter lets through."""
+        ids = self._ids()
+        [column] = ids.query.values_select
+        return set(ids.filter(**{f"{column}__in": each_of(run_ids)}))
 
     def runs(self) -> QuerySet[Run]:
         """Return the runs themselves."""
@@ -151,9 +158,9 @@ class Found:
         """How many runs match, and the ids of some: all, if they are few."""
         ids = self._ids()
         if isinstance(self.tree, Condition) and leading_path(self.tree):
-            # One range of an index: the first come at once, and to count is cheap.
-            first = list(ids[: FEW + 1])
-            return (ids.count() if len(first) > FEW else len(first)), first
+            # One range of an index, which costs less to count than a thousand to send.
+            count = ids.count()
+            return count, list(ids) if count <= FEW else []
         # In one statement, as finding them is what takes long.
         [column] = ids.query.values_select
         rows = list(

@@ -17,8 +17,12 @@ from tracker.queries.run_filter import Found
 from tracker.queries.run_order import RunOrder, segments_of
 from tracker.queries.run_segments import Place, places_after, places_from
 
-# Looking up more takes as long as sorting a tenth of very many runs.
-MOST_LOOKED_UP = 1_000
+# As long as one of all is looked up, so many are sorted ...
+SORTED_MEANWHILE = 25
+# ... and so many of those that match gathered in a set, in which all are found at once.
+GATHERED_MEANWHILE = 50
+# A statement takes no more.
+MOST_LOOKED_UP = 10_000
 # Runs that match are not spread evenly.
 SPARE = 1.5
 
@@ -51,8 +55,12 @@ def places_of_page(found: Found, page: Stretch, planner: Planner) -> list[Place]
         return page.read(found)
 
     first = replace(page, offset=0, limit=length).read(found.everyone)
-    planner.expect_small_sets()
-    ids = found.among([place.run_id for place in first])
+    looked_up = [place.run_id for place in first]
+    if length * GATHERED_MEANWHILE < found.count:
+        planner.expect_small_sets()
+        ids = found.among(looked_up)
+    else:
+        ids = found.gathered_among(looked_up)
     matching = [place for place in first if place.run_id in ids][page.offset :]
     if len(matching) >= page.limit or len(first) < length:
         return matching[: page.limit]
@@ -69,4 +77,5 @@ def _worth_looking_up(found: Found, page: Stretch) -> int:
         return 0
     wanted = page.offset + page.limit
     length = ceil(SPARE * wanted * found.everyone.count / found.count)
-    return length if length <= MOST_LOOKED_UP else 0
+    is_worth_it = length * SORTED_MEANWHILE < found.everyone.count
+    return length if is_worth_it and length <= MOST_LOOKED_UP else 0

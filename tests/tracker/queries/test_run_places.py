@@ -22,7 +22,7 @@ RUNS = 40
 def project(member, monkeypatch):
     """Every second run is even; all of the best half are good, and no other."""
     monkeypatch.setattr(run_filter, "FEW", 5)
-    monkeypatch.setattr(run_places, "MOST_LOOKED_UP", RUNS)
+    monkeypatch.setattr(run_places, "SORTED_MEANWHILE", 0)
     project = make_project(member)
     runs = Run.objects.bulk_create(
         Run(project=project, name=f"run {number:02}") for number in range(RUNS)

@@ -30,17 +30,22 @@ from tracker.series.compaction import compact_run
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 LONG = "x" * 200
+NEVER = 10**9
 
 
-@pytest.fixture(params=["few", "many", "most"])
+@pytest.fixture(params=["few", "many", "most", "half"])
 def size(request, monkeypatch):
     """Few runs are named one by one, many are found by sets, and of most those that
-    come first are looked up: all mean the same.
+    come first are looked up, one by one or in a set: all mean the same.
     """
     if request.param != "few":
         monkeypatch.setattr(run_filter, "FEW", 0)
-    if request.param == "many":
-        monkeypatch.setattr(run_places, "MOST_LOOKED_UP", 0)
+    monkeypatch.setattr(
+        run_places, "SORTED_MEANWHILE", NEVER if request.param == "many" else 0
+    )
+    monkeypatch.setattr(
+        run_places, "GATHERED_MEANWHILE", NEVER if request.param == "half" else 0
+    )
 
 
 @pytest.fixture
