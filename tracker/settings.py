@@ -190,6 +190,7 @@ MIDDLEWARE = [
     # Refuses foreign host names, so it stands before all that answers.
     "django.middleware.common.CommonMiddleware",
     "web.assets.Assets",
+    "web.modules.Modules",
     "web.bodies.FormBodies",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -225,6 +226,7 @@ TIME_ZONE = "UTC"
 USE_I18N = False
 
 STATIC_URL = "/static/"
+STORAGES = {"staticfiles": {"BACKEND": "web.assets.Versioned"}}
 # WhiteNoise serves the apps' own static folders, so nobody has to collect them.
 WHITENOISE_USE_FINDERS = True
 

@@ -2,6 +2,10 @@
 
 What comes with a compressed twin, as Plotly does, is sent as that. Of all other texts
 twins are made when they are first asked for, once for each content, in the data folder.
+
+Pages name them by addresses that hold a version of them all, so that a browser keeps them
+until there is another. Relative addresses within them stay within that version. A page
+that is open while the server changes gets what is there now by the addresses it knows.
 """
 
 from __future__ import annotations
@@ -9,14 +13,19 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
+from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from wsgiref.headers import Headers
 
 import brotli
 from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.http import HttpRequest, HttpResponse
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
@@ -33,6 +42,27 @@ ENCODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     ),
     "gzip": (".gz", lambda content: gzip.compress(content, GZIP_LEVEL, mtime=0)),
 }
+VERSION_CHARACTERS = 12
+WITH_VERSION = re.compile(rf"(/static)/([0-9a-f]{{{VERSION_CHARACTERS}}})(/.+)")
+FOUND = {HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED}
+KEPT = "public, max-age=31536000, immutable"
+
+
+@cache
+def version() -> str:
+    """Return a digest of all assets, found once by each process."""
+    digest = hashlib.sha256()
+    for finder in get_finders():
+        for name, storage in sorted(finder.list([]), key=lambda found: found[0]):
+            digest.update(name.encode())
+            with storage.open(name) as file:
+                digest.update(hashlib.sha256(file.read()).digest())
+    return digest.hexdigest()[:VERSION_CHARACTERS]
+
+
+class Versioned(StaticFilesStorage):
+    def url(self, name: str | None) -> str:
+        return str(super().url(f"{version()}/{name}"))
 
 
 class Assets(WhiteNoiseMiddleware):  # type: ignore[misc] # WhiteNoise has no types
@@ -45,10 +75,15 @@ class Assets(WhiteNoiseMiddleware):  # type: ignore[misc] # WhiteNoise has no ty
         super().__init__(get_response, **options)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        named = WITH_VERSION.fullmatch(request.path_info)
+        if named:
+            request.path_info = named[1] + named[3]
         path = self._unpacked.pop(request.path_info, None)
         if path is not None:
             self.files[request.path_info] = self._packed(path, request.path_info)
         response: HttpResponse = super().__call__(request)
+        if named and named[2] == version() and response.status_code in FOUND:
+            response["Cache-Control"] = KEPT
         return response
 
     def get_static_file(

@@ -6,7 +6,10 @@ import gzip
 
 import brotli
 import pytest
+from django.templatetags.static import static
 from django.test import Client
+
+from web.assets import version
 
 pytestmark = pytest.mark.django_db
 
@@ -68,3 +71,28 @@ def test_a_browser_that_has_it_gets_nothing_again(client):
     again = client.get(SCRIPT, headers={"if-modified-since": first["Last-Modified"]})
 
     assert again.status_code == 304
+
+
+def test_addresses_with_the_version_are_kept_for_good(client):
+    address = static("web/js/main.js")
+    response = client.get(address)
+
+    assert address == f"/static/{version()}/web/js/main.js"
+    assert "immutable" in response["Cache-Control"]
+    assert b"".join(response) == b"".join(client.get(SCRIPT))
+
+
+@pytest.mark.parametrize("named", ["/0123456789ab", ""])
+def test_other_versions_get_what_is_there_now_and_ask_again_soon(client, named):
+    response = client.get(f"/static{named}/web/js/main.js")
+
+    assert response.status_code == 200
+    assert "immutable" not in response["Cache-Control"]
+
+
+def test_no_version_makes_up_files(client):
+    for path in ("web/nothing.js", "../manage.py", f"{version()}/web/js/main.js"):
+        response = client.get(f"/static/{version()}/{path}")
+
+        assert response.status_code == 404
+        assert "immutable" not in response.get("Cache-Control", "")

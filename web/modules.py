@@ -1,0 +1,89 @@
+"""Names the modules that a page's behaviours consist of in its head.
+
+A browser learns what a module imports only once it has read it: without this, it asks
+for those of a page in four rounds, one after the other. There is no build that could
+join them, so the pages say at once what they will need.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from django.contrib.staticfiles import finders
+from django.http import HttpRequest, HttpResponse
+from django.templatetags.static import static
+
+MAIN = "web/js/main.js"
+# Where the base of all pages wants them.
+PLACE = b"<!-- modules -->"
+NAMED = re.compile(rb'data-behaviour="([a-z -]*)"')
+# "chart": () => import("./charts/chart.js")
+BEHAVIOUR = re.compile(r'"([a-z-]+)": \(\) => import\("(\./[^"]+)"\)')
+# What is imported when it is called for may never be.
+IMPORT = re.compile(r'(?:\bfrom|^import)\s*"(\.{1,2}/[^"]+)"', re.MULTILINE)
+# What is no module is named by where it lies; such is Plotly.
+SCRIPT = re.compile(r'new URL\("(\.{1,2}/[^"]+\.js)", import\.meta\.url\)')
+
+
+class Modules:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if not response.streaming and PLACE in response.content:
+            behaviours = behaviours_of(response.content)
+            links = "\n  ".join(links_of(behaviours))
+            response.content = response.content.replace(PLACE, links.encode(), 1)
+        return response
+
+
+def behaviours_of(page: bytes) -> frozenset[str]:
+    """Return the behaviours that a page's elements name."""
+    return frozenset(
+        name for names in NAMED.findall(page) for name in names.decode().split()
+    )
+
+
+def modules_of(behaviours: frozenset[str]) -> list[str]:
+    """Return what the behaviours' modules are and import, as names of static files."""
+    known = dict(BEHAVIOUR.findall(_text(MAIN)))
+    waiting = [_beside(MAIN, known[name]) for name in behaviours if name in known]
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            imported = IMPORT.findall(_text(name))
+            waiting += [_beside(name, address) for address in imported]
+    return sorted(found)
+
+
+@cache
+def links_of(behaviours: frozenset[str]) -> list[str]:
+    """Return the elements that tell a browser what it will be asked for."""
+    modules = modules_of(behaviours)
+    scripts = [
+        _beside(name, address)
+        for name in modules
+        for address in SCRIPT.findall(_text(name))
+    ]
+    return [
+        *(f'<link rel="modulepreload" href="{static(name)}">' for name in modules),
+        *(f'<link rel="preload" as="script" href="{static(it)}">' for it in scripts),
+    ]
+
+
+def _beside(name: str, address: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), address))
+
+
+@cache
+def _text(name: str) -> str:
+    path = finders.find(name)
+    assert isinstance(path, str), f"there is no {name}"
+    return Path(path).read_text(encoding="utf-8")
