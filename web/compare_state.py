@@ -68,6 +68,7 @@ class CompareState:
     axis: str = "step"
     smoothing: float = 0.0
     log: bool = False
+    together: str = ""  # runs with the same value of this are one line
     everything: bool = False  # rows that do not differ, too
     text: str = ""  # part of the paths to show
     left: UUID | None = None  # the two runs whose source is compared
@@ -151,6 +152,7 @@ class CompareState:
             ("axis", _unless(self.axis, usual.axis)),
             ("smoothing", f"{self.smoothing:g}" if self.smoothing else ""),
             ("log", "1" if self.log else ""),
+            ("together", self.together),
             ("rows", "all" if self.everything else ""),
             ("text", self.text),
             ("left", str(self.left or "")),
@@ -210,6 +212,7 @@ def read_state(query: QueryDict) -> CompareState:
         axis=choice("axis", AXES, "step"),
         smoothing=_read_smoothing(query.get("smoothing", "")),
         log=query.get("log") == "1",
+        together=text("together"),
         everything=query.get("rows") == "all",
         text=text("text"),
         left=run("left"),

@@ -23,8 +23,12 @@ def overlay_figure(
     smoothing: float = 0.0,
     low: float | None = None,
     high: float | None = None,
+    legend: bool = False,
 ) -> Figure:
-    """Draw a line for each run; the page above is its legend, hover has the names."""
+    """Draw a line for each run; the page above is its legend, hover has the names.
+
+    Lines that are not runs want a legend of their own.
+    """
     figure = series_figure(
         lines,
         axis=axis,
@@ -34,7 +38,7 @@ def overlay_figure(
         high=high,
         legend=True,
     )
-    figure["layout"]["showlegend"] = False
+    figure["layout"]["showlegend"] = legend
     if len(lines) > MOST_WITH_BANDS:
         figure["data"] = [
             trace for trace in figure["data"] if trace.get("fill") != "toself"

@@ -8,11 +8,14 @@ from django.views.decorators.http import require_safe
 from tracker.freshness import fresh_answer
 from tracker.queries.compared_hardware import compared_lines
 from tracker.queries.compared_source import chosen_stage, stages_of
+from tracker.queries.compared_values import read_columns
 from tracker.queries.series import Axis, read_lines
+from web.cells import value_text
 from web.figures.compared_hardware import MeasuredRun, compared_hardware_figure
 from web.figures.comparison import overlay_figure
 from web.figures.hardware import Measurement, is_drawn
 from web.figures.series import NamedLine
+from web.figures.together import lines_together
 from web.session import PageRequest, signed_in
 from web.views.chart_options import read_number
 from web.views.compare_frame import read_comparison
@@ -53,6 +56,15 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
             for run, slot, line in zip(runs, slots, lines, strict=True)
             if line.count
         ]
+        if state.together:
+            found = [run for run, line in zip(runs, lines, strict=True) if line.count]
+            [column] = read_columns(found, [state.together])
+            without = f"without {state.together}"
+            labels = [
+                without if value is None else value_text(value)
+                for value in column.values
+            ]
+            named = lines_together(named, labels)
         figure = overlay_figure(
             named,
             axis=state.axis,
@@ -60,6 +72,7 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
             smoothing=state.smoothing,
             low=low,
             high=high,
+            legend=bool(state.together),
         )
         return sent_figure(request, figure, is_live=is_live)
 

@@ -83,8 +83,10 @@ class Comparison:
 def read_comparison(request: PageRequest, workspace: str, project: str) -> Comparison:
     found = comparable_project(request.actor, workspace, project)
     state = read_state(request.GET)
-    if request.actor.grant is not None and state.tab not in SHARED_TABS:
-        state = replace(state, tab=SHARED_TABS[0])
+    if request.actor.grant is not None:
+        # Strangers are not told of parameters, so nothing is sorted by them.
+        tab = state.tab if state.tab in SHARED_TABS else SHARED_TABS[0]
+        state = replace(state, tab=tab, together="")
     runs = comparable_runs(request.actor, found, list(state.runs))
     ids = [run.id for run in runs]
     # Absent and forbidden look the same here, too.

@@ -15,6 +15,7 @@ from tracker.queries.compared_findings import (
     count_changes,
 )
 from tracker.queries.compared_source import chosen_stage, source_parts, stages_of
+from tracker.queries.compared_values import dimensions_of
 from tracker.queries.comparison import overlaid_paths
 from tracker.queries.diagnoses import diagnoses_of
 from tracker.queries.ledgers import LedgerView, run_ledger
@@ -75,7 +76,10 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
         "chart_count": len(paths),
         "charts_at_most": CHARTS_AT_MOST,
         "address_without_text": state.having(text=""),
-        "hidden_fields": fields_but(comparison, "text", "smoothing", "log"),
+        "hidden_fields": fields_but(comparison, "text", "smoothing", "log", "together"),
+        "known": dimensions_of([run.id for run in comparison.runs]).names
+        if comparison.actor.grant is None
+        else [],
         "smoothings": [
             (f"{weight:g}", weight == state.smoothing) for weight in SMOOTHINGS
         ],
@@ -91,6 +95,7 @@ def _figure_query(state: CompareState, path: str) -> str:
         "axis": state.axis,
         "smoothing": f"{state.smoothing:g}" if state.smoothing else "",
         "log": "1" if state.log else "",
+        "together": state.together,
     }
     return urlencode({name: value for name, value in asked.items() if value})
 

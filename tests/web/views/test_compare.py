@@ -469,3 +469,24 @@ def test_what_the_address_cannot_mean_breaks_no_tab(get, runs, query):
 
     assert response.status_code == 200
     assert "<script>" not in text(response)
+
+
+def test_runs_with_the_same_value_are_drawn_as_one_line(get, project):
+    levels = {"a": ("adam", 1.0), "b": ("adam", 3.0), "c": ("sgd", 7.0)}
+    runs = []
+    for name, (optimizer, level) in levels.items():
+        run = make_run(project, name, "finished")
+        write_values(run, {"params/optimizer": optimizer})
+        write_series(run, "train/loss", [level, level])
+        runs.append(run)
+
+    page = text(get(*runs, together="params/optimizer"))
+    query = {"path": "train/loss", "together": "params/optimizer"}
+    figure = get(*runs, name="compare-figure", **query).json()
+
+    assert "together=params%2Foptimizer" in page
+    lines = {trace["name"]: trace for trace in figure["data"] if "name" in trace}
+    assert list(lines) == ["adam (2 runs)", "sgd"]
+    assert figure["layout"]["showlegend"] is True
+    without = get(*runs, name="compare-figure", path="train/loss").json()
+    assert [t["name"] for t in without["data"] if "name" in t] == ["a", "b", "c"]

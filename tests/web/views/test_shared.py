@@ -83,6 +83,8 @@ def test_whatever_a_page_leads_to_answers_and_tells_no_more_than_was_ticked(
         f"{COMPARE}?runs={runs}&tab=parallel&among=1",
         f"{COMPARE}?runs={runs}&tab=scatter&among=1&x=params/optimizer",
         f"{COMPARE}?runs={runs}&tab=findings",
+        f"{COMPARE}?runs={runs}&together=params/optimizer",
+        f"{COMPARE}/figure?runs={runs}&path=train/loss&together=params/optimizer",
     ):
         texts[asked] = Client().get(base + asked).content.decode()
     told = {mark: where(mark, texts) for part in parts for mark in MARKS[part]}

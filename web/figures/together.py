@@ -1,0 +1,128 @@
+"""Lines of several runs as one: what they have in common, and how far they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from web.figures.series import Line, NamedLine
+
+Floats = NDArray[np.float64]
+
+# As many as a chart is wide: more could not be told apart.
+MOST_PLACES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedLine:
+    """The mean of some lines at each place, between the lowest and the highest."""
+
+    path: str
+    x: Floats
+    mean: Floats
+    minimum: Floats
+    maximum: Floats
+    exact: bool = False
+
+
+def lines_together(
+    lines: Sequence[NamedLine], labels: Sequence[str]
+) -> list[NamedLine]:
+    """Return a line for each label, in the colour of the first that bears it."""
+    groups: dict[str, list[NamedLine]] = {}
+    for line, label in zip(lines, labels, strict=True):
+        groups.setdefault(label, []).append(line)
+    return [
+        NamedLine(
+            first.line
+            if not others
+            else joined_line([n.line for n in (first, *others)]),
+            f"{label} ({len(others) + 1} runs)" if others else label,
+            first.position,
+        )
+        for label, (first, *others) in groups.items()
+    ]
+
+
+def joined_line(lines: Sequence[Line]) -> JoinedLine:
+    """Join lines of one series over the same axis; at least one.
+
+    Each line counts the same at a place, however many points it has there, and only
+    from its first point to its last: a run that ended says nothing of what follows.
+    Between its points it is taken as straight. What is not finite is left out.
+    """
+    places, parts = _placed([_finite(line) for line in lines])
+    means, lows, highs = (np.vstack([part[row] for part in parts]) for row in range(3))
+    known = np.isfinite(means)
+    count = known.sum(axis=0)
+    mean = np.full(len(places), np.nan)
+    np.divide(np.where(known, means, 0.0).sum(axis=0), count, out=mean, where=count > 0)
+    return JoinedLine(
+        lines[0].path,
+        places,
+        mean,
+        np.fmin.reduce(lows, axis=0),
+        np.fmax.reduce(highs, axis=0),
+    )
+
+
+Columns = tuple[Floats, Floats, Floats, Floats]  # x, mean, minimum, maximum
+Placed = tuple[Floats, Floats, Floats]  # mean, minimum, maximum at each place
+
+
+def _finite(line: Line) -> Columns:
+    kept = np.isfinite(line.x) & np.isfinite(line.mean)
+    mean = line.mean[kept]
+    low, high = line.minimum[kept], line.maximum[kept]
+    # An infinity among what a point sums up cannot be drawn.
+    return (
+        line.x[kept],
+        mean,
+        np.where(np.isfinite(low), low, mean),
+        np.where(np.isfinite(high), high, mean),
+    )
+
+
+def _placed(lines: Sequence[Columns]) -> tuple[Floats, list[Placed]]:
+    """Return the places where lines are compared, and each line there."""
+    every = np.unique(np.concatenate([x for x, *_ in lines]))
+    if len(every) <= MOST_PLACES:
+        return every, [_between(every, *line) for line in lines]
+    edges = np.linspace(every[0], every[-1], MOST_PLACES + 1)
+    middles = (edges[:-1] + edges[1:]) / 2
+    return middles, [
+        _between(middles, *_summed_up(line, edges, middles)) for line in lines
+    ]
+
+
+def _summed_up(line: Columns, edges: Floats, middles: Floats) -> Columns:
+    """Return a line with one point in each stretch it has any in; no spike is lost."""
+    x, mean, low, high = line
+    if not len(x):
+        return line
+    stretch = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(middles) - 1)
+    order = np.argsort(stretch, kind="stable")
+    found, first = np.unique(stretch[order], return_index=True)
+    lengths = np.diff(first, append=len(x))
+    return (
+        middles[found],
+        np.add.reduceat(mean[order], first) / lengths,
+        np.minimum.reduceat(low[order], first),
+        np.maximum.reduceat(high[order], first),
+    )
+
+
+def _between(
+    places: Floats, x: Floats, mean: Floats, low: Floats, high: Floats
+) -> Placed:
+    if not len(x):
+        nowhere = np.full(len(places), np.nan)
+        return nowhere, nowhere, nowhere
+    order = np.argsort(x, kind="stable")
+    return tuple(  # type: ignore[return-value] # three of them
+        np.interp(places, x[order], column[order], left=np.nan, right=np.nan)
+        for column in (mean, low, high)
+    )
