@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.run_columns import each_of
+from tracker.texts import is_storable
 
 EVERYTHING = Q()
 IS_SERIES = Q(kind=Kind.FLOAT_SERIES)
@@ -132,15 +133,7 @@ def _following(text: str) -> str:
 
 def storable(paths: Iterable[str]) -> list[str]:
     """Leave out texts that no stored path can be, and that databases refuse."""
-    return [path for path in paths if "\0" not in path and _is_unicode(path)]
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False  # it holds half of a surrogate pair
-    return True
+    return [path for path in paths if is_storable(path)]
 
 
 def _beginning_with(run: Run, prefix: str) -> QuerySet[Attribute]:
