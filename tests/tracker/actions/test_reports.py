@@ -81,6 +81,15 @@ def test_what_is_just_as_it_was_saved_is_no_draft(report, ada):
     assert not ReportDraft.objects.exists()
 
 
+def test_a_draft_that_comes_after_its_text_was_saved_is_none(report, ada):
+    save(report, "first", ada)
+    keep(report, "second", ada, based_on=1)
+    save(report, "second", ada)
+
+    assert keep(report, "second", ada, based_on=1) is None
+    assert not ReportDraft.objects.exists()
+
+
 def test_of_two_who_write_at_once_neither_overwrites_the_other(report, ada, grace):
     save(report, "first", ada)
     keep(report, "hers", grace, based_on=1)
