@@ -74,9 +74,17 @@ def attribute_paths(run: Run, prefix: str = "", *, where: Q = EVERYTHING) -> lis
     return sorted(rows.values_list("path", flat=True))
 
 
-def attribute_kinds(run: Run, prefix: str = "") -> dict[str, str]:
-    """Return the kinds of the run's attributes whose paths begin so, by path."""
-    return dict(_beginning_with(run, prefix).values_list("path", "kind"))
+def seen_paths(
+    run: Run, prefix: str = "", *, seen: Callable[[str, str], bool] | None
+) -> list[str]:
+    """Return the paths that begin so and that a reader sees, sorted.
+
+    `seen` tells by kind and path what the reader sees; None: everything.
+    """
+    if seen is None:
+        return attribute_paths(run, prefix)
+    rows = _beginning_with(run, prefix).values_list("kind", "path")
+    return sorted(path for kind, path in rows if seen(kind, path))
 
 
 def series_paths(run: Run, prefix: str = "") -> list[str]:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
 from tracker.diagnosis.finding import Severity
+from tracker.disclosure import seen_diagnoses
 from tracker.errors import NotFound
 from tracker.freshness import fresh_answer, is_held, marked, not_modified
 from tracker.queries.attributes import AttributeRow
@@ -189,7 +190,7 @@ def evidence(request: PageRequest, run_id: UUID) -> HttpResponse:
     overview = run_overview(run)
     (stage, *_) = chosen_stages(overview, request.GET.get("stage") or "-")
     finding = _finding(
-        diagnoses_of(run),
+        seen_diagnoses(request.actor, diagnoses_of(run)),
         stage.name,
         request.GET.get("rule", ""),
         request.GET.get("scope", ""),
