@@ -363,6 +363,17 @@ def test_ticks_are_kept(share, runs):
     assert not opened.actor.sees(Part.FILES)
 
 
+def test_who_has_left_is_not_taken_for_a_thing_that_is_gone(share, project, runs):
+    share("run", str(runs[0].id))
+    grace = make_member("grace", Role.EDITOR, workspace=project.workspace)
+    revoke_link(project, browser_of(grace), ShareLink.objects.get().id)
+    assert project_links(project)[0].why_ended == "revoked by grace"
+
+    grace.user.delete()
+
+    assert "by somebody who has left" in project_links(project)[0].why_ended
+
+
 def test_links_that_work_are_listed_first(share, project, member, runs):
     for run in runs[:3]:
         share("run", str(run.id), label=run.name)
