@@ -5,7 +5,10 @@ What is absent and what is forbidden look the same.
 
 from __future__ import annotations
 
+from typing import TypeVar
 from uuid import UUID
+
+from django.db.models import QuerySet
 
 from tracker.actor import Actor, Scope
 from tracker.disclosure import is_seen
@@ -24,28 +27,12 @@ from tracker.queries.records import RecordSeries, record_series
 
 
 def readable_project(actor: Actor, workspace: str, project: str) -> Project:
-    found = (
-        Project.objects.readable_by(actor)
-        .filter(workspace__slug=workspace, slug=project)
-        .select_related("workspace")
-        .first()
-    )
-    if found is None:
-        raise NotFound("project")
-    return found
+    return _named(Project.objects.readable_by(actor), workspace, project)
 
 
 def readable_run(actor: Actor, run_id: UUID) -> Run:
-    run = (
-        Run.objects.readable_by(actor)
-        .not_in_trash()
-        .filter(id=run_id)
-        .select_related("project__workspace", "made_by")
-        .first()
-    )
-    if run is None:
-        raise NotFound("run")
-    return run
+    runs = Run.objects.readable_by(actor).not_in_trash()
+    return _one(runs.select_related("made_by"), run_id, "run")
 
 
 def readable_records(actor: Actor, run: Run, path: str) -> RecordSeries:
@@ -77,15 +64,7 @@ def own_annotation(actor: Actor, run_id: UUID, annotation_id: int) -> Annotation
 
 def trashed_run(actor: Actor, run_id: UUID) -> Run:
     """Return a run of the trash that the actor may bring back."""
-    run = (
-        Run.objects.readable_by(actor)
-        .in_trash()
-        .filter(id=run_id)
-        .select_related("project__workspace")
-        .first()
-    )
-    if run is None:
-        raise NotFound("run in the trash")
+    run = _one(Run.objects.readable_by(actor).in_trash(), run_id, "run in the trash")
     if not may_edit(actor, run.project):
         raise NotAllowed("change runs")
     return run
@@ -100,31 +79,15 @@ def doomed_run(actor: Actor, run_id: UUID) -> Run:
 
 
 def readable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
-    ladder = (
-        Ladder.objects.readable_by(actor)
-        .filter(id=ladder_id)
-        .select_related("project__workspace")
-        .first()
-    )
-    if ladder is None:
-        raise NotFound("ladder")
-    return ladder
+    return _one(Ladder.objects.readable_by(actor), ladder_id, "ladder")
 
 
 def comparable_project(actor: Actor, workspace: str, project: str) -> Project:
     """Return the project whose runs are compared; to a link, nothing else of it."""
     if actor.grant is None:
         return readable_project(actor, workspace, project)
-    found = (
-        Project.objects.filter(
-            id=actor.grant.project_id, workspace__slug=workspace, slug=project
-        )
-        .select_related("workspace")
-        .first()
-    )
-    if found is None:
-        raise NotFound("project")
-    return found
+    projects = Project.objects.filter(id=actor.grant.project_id)
+    return _named(projects, workspace, project)
 
 
 def comparable_runs(actor: Actor, project: Project, run_ids: list[UUID]) -> list[Run]:
@@ -134,18 +97,8 @@ def comparable_runs(actor: Actor, project: Project, run_ids: list[UUID]) -> list
     return [found[run_id] for run_id in run_ids if run_id in found]
 
 
-def sharable_project(actor: Actor, workspace: str, project: str) -> Project:
-    """Return a project of which the actor may show things to strangers."""
-    found = readable_project(actor, workspace, project)
-    if not may_edit(actor, found):
-        raise NotAllowed("share")
-    return found
-
-
-def editable_project(
-    actor: Actor, workspace: str, project: str, *, to: str = "change ladders"
-) -> Project:
-    """Return a project in which the actor may change what people arrange."""
+def editable_project(actor: Actor, workspace: str, project: str, *, to: str) -> Project:
+    """Return a project that the actor may change; `to` says what they want to do."""
     found = readable_project(actor, workspace, project)
     if not may_edit(actor, found):
         raise NotAllowed(to)
@@ -168,15 +121,7 @@ def editable_ladder(actor: Actor, ladder_id: UUID) -> Ladder:
 
 
 def readable_view(actor: Actor, view_id: UUID) -> SavedView:
-    view = (
-        SavedView.objects.readable_by(actor)
-        .filter(id=view_id)
-        .select_related("project__workspace")
-        .first()
-    )
-    if view is None:
-        raise NotFound("view")
-    return view
+    return _one(SavedView.objects.readable_by(actor), view_id, "view")
 
 
 def editable_view(actor: Actor, view_id: UUID) -> SavedView:
@@ -189,15 +134,8 @@ def editable_view(actor: Actor, view_id: UUID) -> SavedView:
 
 
 def readable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:
-    dashboard = (
-        Dashboard.objects.readable_by(actor)
-        .filter(id=dashboard_id)
-        .select_related("project__workspace", "changed_by")
-        .first()
-    )
-    if dashboard is None:
-        raise NotFound("dashboard")
-    return dashboard
+    dashboards = Dashboard.objects.readable_by(actor).select_related("changed_by")
+    return _one(dashboards, dashboard_id, "dashboard")
 
 
 def editable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:
@@ -208,15 +146,9 @@ def editable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:
 
 
 def readable_report(actor: Actor, report_id: UUID) -> Report:
-    report = (
-        Report.objects.readable_by(actor)
-        .filter(id=report_id)
-        .select_related("project__workspace", "created_by", "changed_by")
-        .first()
-    )
-    if report is None:
-        raise NotFound("report")
-    return report
+    reports = Report.objects.readable_by(actor)
+    reports = reports.select_related("created_by", "changed_by")
+    return _one(reports, report_id, "report")
 
 
 def editable_report(actor: Actor, report_id: UUID) -> Report:
@@ -257,15 +189,32 @@ def own_membership(actor: Actor, workspace: str) -> Member:
     return member
 
 
-def changeable_project(actor: Actor, workspace: str, project: str) -> Project:
-    """Return a project of which the actor may tag runs and move them to the trash."""
-    found = readable_project(actor, workspace, project)
-    if not may_edit(actor, found):
-        raise NotAllowed("change runs")
+def runs_of(
+    project: Project, run_ids: list[UUID], *, with_trash: bool = False
+) -> list[Run]:
+    """Return those runs of a readable project that there are, in the order asked."""
+    runs = Run.objects.filter(project=project, purging_at=None)
+    if not with_trash:
+        runs = runs.not_in_trash()
+    found = runs.in_bulk(run_ids)
+    return [found[run_id] for run_id in run_ids if run_id in found]
+
+
+# Things of a project, of any table.
+Thing = TypeVar("Thing", Dashboard, Ladder, Report, Run, SavedView)
+
+
+def _one(things: QuerySet[Thing], thing_id: UUID, what: str) -> Thing:
+    """Return the one with this id, its project at hand; refuse what is not there."""
+    found = things.filter(id=thing_id).select_related("project__workspace").first()
+    if found is None:
+        raise NotFound(what)
     return found
 
 
-def runs_of(project: Project, run_ids: list[UUID]) -> list[Run]:
-    """Return those runs of a readable project that there are, in the order asked."""
-    runs = Run.objects.not_in_trash().filter(project=project).in_bulk(run_ids)
-    return [runs[run_id] for run_id in run_ids if run_id in runs]
+def _named(projects: QuerySet[Project], workspace: str, project: str) -> Project:
+    named = projects.filter(workspace__slug=workspace, slug=project)
+    found = named.select_related("workspace").first()
+    if found is None:
+        raise NotFound("project")
+    return found

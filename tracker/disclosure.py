@@ -14,9 +14,8 @@ from typing import Final
 
 from tracker.actor import Actor, Part
 from tracker.diagnosis.rules import RULES
-from tracker.models import Kind, Run
+from tracker.models import Kind
 from tracker.queries.annotations import AnnotationRow
-from tracker.queries.attributes import attribute_kinds, attribute_paths
 from tracker.queries.diagnoses import FindingView, StageDiagnosis
 from tracker.queries.key_values import KeyValues
 from tracker.queries.ladders import LadderView
@@ -37,12 +36,25 @@ HARDWARE_WORDS = re.compile(
     r"/facts/(?:cpu_model|framework|gpu_driver(?:_cuda)?|storage/\w+/file_system"
     r"|gpu/\d+/(?:name|measured_with|compute_capability|state))"
 )
-# Rules whose sentences name another run of the project.
-OTHER_RUNS = frozenset({"run_of_fewer_ranks", "rung_before"})
+# Signals that tell of other runs of the project, and the rules that may speak of them.
+OTHER_RUNS = frozenset(
+    {
+        "run_of_fewer_ranks",
+        "rung_before",
+        "same_stage_runs",
+        "same_stage_seconds",
+        "best_read_bytes_per_second",
+        "earlier_runs",
+        "earlier_runs_gpu_p95_percent",
+        "earlier_runs_gpu_memory_share",
+    }
+)
 COMPARING = frozenset(
     rule.name for rule in RULES if OTHER_RUNS & {*rule.needs, *rule.may_use}
 )
-NOT_SHARED = "It differs from another run of the project, which is not shared here."
+NOT_SHARED = (
+    "It was judged beside other runs of the project, which are not shared here."
+)
 
 
 def part_of(kind: str, path: str) -> Part | None:
@@ -87,14 +99,6 @@ def seen_by(actor: Actor) -> Callable[[str, str], bool] | None:
 def withheld_from(actor: Actor) -> frozenset[str]:
     """Return the parts that pages have to leave out."""
     return frozenset(part.value for part in Part if not actor.sees(part))
-
-
-def seen_paths(actor: Actor, run: Run, prefix: str = "") -> list[str]:
-    """Return the paths of a run's attributes that the actor sees, sorted."""
-    if actor.grant is None:
-        return attribute_paths(run, prefix)
-    kinds = attribute_kinds(run, prefix)
-    return sorted(path for path, kind in kinds.items() if is_seen(actor, kind, path))
 
 
 def seen_values(actor: Actor, values: KeyValues) -> KeyValues:
@@ -178,7 +182,7 @@ def _seen_stage(actor: Actor, stage: StageRow) -> StageRow:
 def seen_diagnoses(
     actor: Actor, diagnoses: Sequence[StageDiagnosis]
 ) -> list[StageDiagnosis]:
-    """Leave out who dismissed what, and what other runs are called."""
+    """Leave out who dismissed what, and what other runs are called and measured."""
     if actor.grant is None:
         return list(diagnoses)
     return [
@@ -194,13 +198,27 @@ def seen_diagnoses(
 def _seen_findings(findings: Iterable[FindingView]) -> list[FindingView]:
     return [
         replace(
-            finding,
-            summary=NOT_SHARED if finding.rule in COMPARING else finding.summary,
+            _without_other_runs(finding) if finding.rule in COMPARING else finding,
             symptoms=_seen_findings(finding.symptoms),
             dismissal=finding.dismissal and replace(finding.dismissal, by=""),
         )
         for finding in findings
     ]
+
+
+def _without_other_runs(finding: FindingView) -> FindingView:
+    """Leave what the rule found and advises, without any value: which are of other runs
+    is not told apart in sentences, limits and what a cure is worth.
+    """
+    return replace(
+        finding,
+        summary=NOT_SHARED,
+        evidence=(),
+        gain=None,
+        recommendations=tuple(
+            replace(each, current="", suggested="") for each in finding.recommendations
+        ),
+    )
 
 
 def seen_ladder(actor: Actor, ladder: LadderView) -> LadderView:

@@ -38,7 +38,7 @@ class RunSetForm:
     order: str
     order_path: str
     first: int
-    runs: tuple[tuple[str, str], ...]  # id and name
+    runs: tuple[tuple[str, str, bool], ...]  # id, name, whether it is in the trash
 
     orders = ORDERS
 
@@ -47,14 +47,14 @@ def form_of(project: Any, run_set: RunSet | None) -> RunSetForm:
     shown = run_set or RunSet()
     order, colon, path = shown.order.partition(":")
     source = FOUND if shown.runs is None else LISTED
-    runs = runs_of(project, list(shown.runs or ()))
+    runs = runs_of(project, list(shown.runs or ()), with_trash=True)
     return RunSetForm(
         source=INHERITED if run_set is None else source,
         query=shown.query,
         order=order + colon,
         order_path=path,
         first=shown.first,
-        runs=tuple((str(run.id), run.name) for run in runs),
+        runs=tuple((str(run.id), run.name, run.trashed_at is not None) for run in runs),
     )
 
 
@@ -91,9 +91,12 @@ def read_run_set(posted: QueryDict, project: Any) -> RunSet | None:
 
 
 def run_id_of(project: Any, text: str) -> UUID:
-    """Return the run that somebody named; a run may be named like another's id."""
+    """Return the run that somebody named; a run may be named like another's id.
+
+    By its id it may lie in the trash: what is restored is to be where it was.
+    """
     run_id = as_id(text)
-    if run_id is not None and runs_of(project, [run_id]):
+    if run_id is not None and runs_of(project, [run_id], with_trash=True):
         return run_id
     named = run_named(project.id, text)
     if named is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tracker.diagnosis.finding import Severity
 from tracker.diagnosis.judgement import Label
-from tracker.queries.diagnoses import FindingView, StageDiagnosis
+from tracker.queries.diagnoses import FindingView, StageDiagnosis, every_finding
 from tracker.queries.run import ProcessRow, StageRow
 from web.step_figures import StepFigures, of_diagnosis
 
@@ -126,9 +126,7 @@ class StageSection:
     @property
     def shown(self) -> Iterator[FindingView]:
         """Yield its findings in the order in which they stand on the page."""
-        for finding in (*self.sure, *self.possible, *self.dismissed):
-            yield finding
-            yield from finding.all_symptoms
+        yield from every_finding((*self.sure, *self.possible, *self.dismissed))
         if self.diagnosis is not None:
             yield from self.diagnosis.cleared
 

@@ -135,5 +135,7 @@ def _shown(project: Any, field: Field, widget: Widget) -> ShownField:
 
 def _run_name(project: Any, text: str) -> str:
     run_id = as_id(text)
-    runs = runs_of(project, [run_id]) if run_id else []
-    return runs[0].name if runs else ""
+    runs = runs_of(project, [run_id], with_trash=True) if run_id else []
+    if not runs:
+        return ""
+    return runs[0].name if runs[0].trashed_at is None else str(run_id)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
 
+from tests.diagnoses import diagnosis, finding
 from tracker import disclosure
 from tracker.actor import Actor, Grant, Part, actor_of_link
+from tracker.diagnosis.finding import Evidence, Recommendation
+from tracker.diagnosis.signals import SIGNALS
 from tracker.queries.annotations import AnnotationRow
 from tracker.queries.attributes import AttributeRow
+from tracker.queries.diagnoses import FindingView, StageDiagnosis
 from tracker.queries.key_values import KeyMetric, KeyValues
+from tracker.queries.ladders import LadderView
 from tracker.queries.ledgers import LedgerPart, LedgerView
 from tracker.queries.neighbours import Neighbour, Neighbours
+from tracker.queries.run import ProcessRow, RunOverview, StageRow
+from tracker.queries.rungs import RungView
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PARTS = {
@@ -92,6 +100,68 @@ def test_pages_are_told_what_to_leave_out():
 
 def test_rules_that_name_other_runs_are_known():
     assert {"ranks-scale-poorly", "faster-but-worse"} <= disclosure.COMPARING
+
+
+def test_signals_of_other_runs_are_known():
+    words = ("earlier", "of the project", "of this project", "run before", "of them")
+    telling = {
+        name
+        for name, signal in SIGNALS.items()
+        if any(word in f"{name} {signal.description}".lower() for word in words)
+    }
+
+    assert telling <= disclosure.OTHER_RUNS
+    assert set(SIGNALS) >= disclosure.OTHER_RUNS
+
+
+@pytest.mark.parametrize("is_symptom", [False, True])
+def test_of_rules_that_look_at_other_runs_no_value_is_shown(is_symptom):
+    said = finding(
+        "preprocessing-is-repeated-across-runs",
+        summary="12 runs of this project took 3 h.",
+        evidence=(Evidence("same_stage_seconds", "with this run", 10_800.0, "s"),),
+        recommendations=(Recommendation("Keep it.", "done 12 times", "done once"),),
+    )
+    shown = finding("cause", symptoms=[said]) if is_symptom else said
+
+    (seen,) = disclosure.seen_diagnoses(stranger(*Part), [diagnosis(shown)])
+
+    found = seen.findings[0].symptoms[0] if is_symptom else seen.findings[0]
+    assert (found.title, found.summary) == (said.title, disclosure.NOT_SHARED)
+    assert (found.evidence, found.gain) == ((), None)
+    assert found.recommendations == (Recommendation("Keep it."),)
+    assert disclosure.seen_diagnoses(Actor(7), [diagnosis(shown)]) == [diagnosis(shown)]
+
+
+# Whoever adds a field thinks of strangers first: is it of this run alone, of no person,
+# no machine and no cost? If not, tracker/disclosure.py takes it out.
+THOUGHT_OF = {
+    FindingView: "id rule scope title summary severity confidence label factors evidence"
+    " recommendations disproof gain is_open is_primary explained_by comes_after since"
+    " since_step window first_step last_step changed_at cleared_at history symptoms"
+    " dismissal also_on",
+    StageDiagnosis: "stage state diagnosed_at is_final window step_count findings cleared"
+    " healthy unanswered not_applicable failed ledger steps_per_second"
+    " examples_per_second median_step_seconds data_wait_share rules_version",
+    RunOverview: "name state started_at last_known last_seen_at may_go_on silent_for tags"
+    " description stages facts",
+    StageRow: "name state failure started_at last_known processes gpu_percent"
+    " cpu_percent",
+    ProcessRow: "rank host process_id state failure started_at ended_at last_known"
+    " agent_version dropped_points refused",
+    LadderView: "id name stage stages quality_path quality_paths rungs climb left"
+    " may_go_on",
+    RungView: "position run_id run_name state note label total_seconds stages params"
+    " machine breakdown against_previous against_baseline why_no_change gpu_count"
+    " quality quality_before is_diagnosed findings predicted outcome learned"
+    " utilisation ledger",
+    LedgerView: "parts seconds gpus money currency energy_joules",
+}
+
+
+@pytest.mark.parametrize("shown", THOUGHT_OF, ids=lambda shown: shown.__name__)
+def test_every_field_that_strangers_could_see_was_thought_of(shown):
+    assert {field.name for field in fields(shown)} == set(THOUGHT_OF[shown].split())
 
 
 def row(path: str, kind: str = "float", value: object = 1.0) -> AttributeRow:

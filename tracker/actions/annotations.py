@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+from django.db import transaction
 from django.utils import timezone
 
+from tracker.actions.names import expect_room
 from tracker.actor import Actor
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Annotation, Run
 from tracker.queries.points_near import point_near
+from tracker.texts import storable_part
 
 LONGEST_TEXT = 1_000
 MOST_OF_A_RUN = 2_000
@@ -20,22 +23,21 @@ def annotate(run: Run, path: str, step: float, text: str, actor: Actor) -> Annot
     text = _checked(text)
     if not math.isfinite(step):
         raise InvalidInput("step", "must be a finite number")
-    if Annotation.objects.filter(run=run).count() >= MOST_OF_A_RUN:
-        raise InvalidInput(
-            "text", f"would be one of more than {MOST_OF_A_RUN} of a run"
-        )
     point = point_near(run, path, step)
     if point is None:
         raise NotFound("series")
-    return Annotation.objects.create(
-        run=run,
-        path=path,
-        step=point[0],
-        time=point[1],
-        text=text,
-        author_id=actor.user_id,
-        written_at=timezone.now(),
-    )
+    with transaction.atomic():
+        own = Annotation.objects.filter(run=run)
+        expect_room(run.project, own, MOST_OF_A_RUN, "text")
+        return Annotation.objects.create(
+            run=run,
+            path=path,
+            step=point[0],
+            time=point[1],
+            text=text,
+            author_id=actor.user_id,
+            written_at=timezone.now(),
+        )
 
 
 def change_annotation(annotation: Annotation, text: str) -> None:
@@ -49,9 +51,7 @@ def delete_annotation(annotation: Annotation) -> None:
 
 
 def _checked(text: str) -> str:
-    # What PostgreSQL refuses, and what no encoding holds.
-    text = "".join(c for c in text if c != "\0" and not "\ud800" <= c <= "\udfff")
-    text = text.strip()
+    text = storable_part(text).strip()
     if not 1 <= len(text) <= LONGEST_TEXT:
         raise InvalidInput("text", f"must have 1 to {LONGEST_TEXT} characters")
     return text

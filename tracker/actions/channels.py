@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from tracker.actions.alerts import deliver
+from tracker.actions.names import expect_room
 from tracker.alerts.message import Message
 from tracker.alerts.peers import check_url
 from tracker.diagnosis.finding import Severity
@@ -34,12 +35,11 @@ def add_channel(project: Project, kind: str, address: str, severity: str) -> Cha
         raise InvalidInput("kind", "must be one of those offered")
 
     with transaction.atomic():
-        # Two at once would both see room for one more.
-        Project.objects.select_for_update(no_key=True).get(id=project.id)
-        own = Channel.objects.filter(project=project)
-        known = own.filter(kind=kind, address=address).first()
-        if known is None and own.count() >= MOST_CHANNELS:
-            raise InvalidInput("channels", f"may be at most {MOST_CHANNELS}")
+        # One that is there already takes no room.
+        others = Channel.objects.filter(project=project)
+        if others.filter(kind=kind, address=address).exists():
+            others = others.none()
+        expect_room(project, others, MOST_CHANNELS, "channel")
         channel, _ = Channel.objects.update_or_create(
             project=project,
             kind=kind,

@@ -6,14 +6,15 @@ stored: of two people who edit at once, neither overwrites the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import count
-from uuid import UUID
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from msgspec.structs import replace
 
+from tracker.actions.changed import changed_meanwhile
+from tracker.actions.names import checked_name, expect_room, free_name
 from tracker.boards.board import (
     MOST_REMOVED,
     TITLE_LENGTH,
@@ -22,12 +23,11 @@ from tracker.boards.board import (
     RunSet,
     Widget,
     board_from,
-    is_storable,
     new_id,
     stored,
 )
 from tracker.boards.grid import settled, with_widget
-from tracker.errors import Changed, InvalidInput, NotFound
+from tracker.errors import InvalidInput, NotFound
 from tracker.models import Dashboard, Project, User
 
 MOST_DASHBOARDS = 200
@@ -38,28 +38,33 @@ def create_dashboard(
 ) -> Dashboard:
     """Make a dashboard, unless the project already has one of that name."""
     content = stored(replace(board, widgets=settled(board.widgets)))
-    return _created(project, checked_name(name), content, user_id)
+    name = checked_name(name, TITLE_LENGTH)
+    with _room_for_one(project):
+        return _created(project, name, content, user_id)
 
 
 def duplicate_dashboard(dashboard: Dashboard, *, user_id: int | None) -> Dashboard:
     """Make another one like it, under a name that is free."""
-    names = set(
-        Dashboard.objects.filter(project=dashboard.project).values_list(
-            "name", flat=True
+    project = dashboard.project
+    with _room_for_one(project):
+        own = Dashboard.objects.filter(project=project)
+        name = free_name(
+            dashboard.name,
+            set(own.values_list("name", flat=True)),
+            TITLE_LENGTH,
+            lambda number: f" (copy {number})" if number > 1 else " (copy)",
         )
-    )
-    name = _free_name(dashboard.name, names)
-    return _created(dashboard.project, name, dashboard.content, user_id)
+        return _created(project, name, dashboard.content, user_id)
 
 
 def rename_dashboard(dashboard: Dashboard, name: str) -> None:
     """Give a dashboard another name; what it shows stays as it is."""
-    dashboard.name = checked_name(name)
-    try:
-        with transaction.atomic():
-            dashboard.save(update_fields=["name"])
-    except IntegrityError as error:
-        raise InvalidInput("name", TAKEN) from error
+    name = checked_name(name, TITLE_LENGTH)
+    with _name_once():
+        changed = Dashboard.objects.filter(id=dashboard.id).update(name=name)
+    if not changed:
+        raise NotFound("dashboard")
+    dashboard.name = name
 
 
 def delete_dashboard(dashboard: Dashboard) -> None:
@@ -154,40 +159,32 @@ def put_back_widget(
     _change(dashboard, changed, version=version, user_id=user_id)
 
 
-TAKEN = "is already the name of a dashboard of this project"
+@contextmanager
+def _room_for_one(project: Project) -> Iterator[None]:
+    with transaction.atomic():
+        own = Dashboard.objects.filter(project=project)
+        expect_room(project, own, MOST_DASHBOARDS, "dashboard")
+        yield
 
 
-def checked_name(name: str) -> str:
-    name = name.strip()
-    if not 1 <= len(name) <= TITLE_LENGTH or not is_storable(name):
-        raise InvalidInput("name", f"must be text of 1 to {TITLE_LENGTH} characters")
-    return name
+@contextmanager
+def _name_once() -> Iterator[None]:
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError as error:
+        raise InvalidInput(
+            "name", "is already the name of a dashboard of this project"
+        ) from error
 
 
 def _created(
     project: Project, name: str, content: object, user_id: int | None
 ) -> Dashboard:
-    with transaction.atomic():
-        # Two at once would both see room for one more.
-        Project.objects.select_for_update(no_key=True).get(id=project.id)
-        if Dashboard.objects.filter(project=project).count() >= MOST_DASHBOARDS:
-            raise InvalidInput("dashboards", f"may be at most {MOST_DASHBOARDS}")
-        try:
-            with transaction.atomic():
-                return Dashboard.objects.create(
-                    project=project, name=name, content=content, changed_by_id=user_id
-                )
-        except IntegrityError as error:
-            raise InvalidInput("name", TAKEN) from error
-
-
-def _free_name(name: str, taken: set[str]) -> str:
-    for number in count(1):
-        end = " (copy)" if number == 1 else f" (copy {number})"
-        wanted = name[: TITLE_LENGTH - len(end)] + end
-        if wanted not in taken:
-            return wanted
-    raise AssertionError("numbers do not end")
+    with _name_once():
+        return Dashboard.objects.create(
+            project=project, name=name, content=content, changed_by_id=user_id
+        )
 
 
 def _known(board: Board, widget_id: str) -> Widget:
@@ -204,22 +201,16 @@ def _change(
     version: int,
     user_id: int,
 ) -> None:
+    row = Dashboard.objects.filter(id=dashboard.id)
     if dashboard.version != version:
-        raise _changed(dashboard.id)
+        raise changed_meanwhile(row, "dashboard")
     content = stored(change(board_from(dashboard.content)))
     now = timezone.now()
-    changed = Dashboard.objects.filter(id=dashboard.id, version=version).update(
+    changed = row.filter(version=version).update(
         content=content, version=version + 1, changed_at=now, changed_by_id=user_id
     )
     if not changed:  # somebody was faster
-        raise _changed(dashboard.id)
+        raise changed_meanwhile(row, "dashboard")
     dashboard.content, dashboard.version = content, version + 1
     dashboard.changed_at = now
     dashboard.changed_by = User.objects.filter(id=user_id).first()
-
-
-def _changed(dashboard_id: UUID) -> Changed:
-    dashboard = Dashboard.objects.select_related("changed_by").filter(id=dashboard_id)
-    found = dashboard.first()
-    who = found.changed_by.username if found and found.changed_by else ""
-    return Changed("dashboard", who, version=found.version if found else 0)

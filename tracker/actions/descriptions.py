@@ -5,65 +5,59 @@ Both are attributes, which the run's scripts may set as well.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Sequence
 
 from django.db import transaction
 
+from tracker.actions.tags import change_tags
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.run import DESCRIPTION_PATH
-from tracker.queries.run_filter import TAGS_PATH
+from tracker.texts import storable_part
 
 LONGEST_DESCRIPTION = 10_000
-MOST_TAGS, LONGEST_TAG = 1_000, 200
 
 
-def describe(run: Run, text: str) -> None:
-    """Give a run a description; an empty one takes it away."""
-    text = _clean(text.replace("\r\n", "\n")).strip()
+def describe(
+    run: Run, text: str | None, *, add: Sequence[str] = (), remove: Sequence[str] = ()
+) -> None:
+    """Give a run a description and change its tags: all of it, or nothing.
+
+    An empty description takes it away; None leaves it as it is.
+    """
+    with transaction.atomic():
+        if text is not None:
+            _set_description(run, text)
+        if any(remove) or any(tag.strip() for tag in add):
+            change_tags(run.project, [run.id], add=add, remove=remove)
+
+
+def _set_description(run: Run, text: str) -> None:
+    text = storable_part(text.replace("\r\n", "\n")).strip()
     if len(text) > LONGEST_DESCRIPTION:
         raise InvalidInput(
             "description", f"may have at most {LONGEST_DESCRIPTION:,} characters"
         )
-    with transaction.atomic():
-        row = _locked(run, DESCRIPTION_PATH, Kind.STRING, "description")
-        if text:
-            row.text = text
-            row.save(update_fields=["text", "updated_at"])
-        else:
-            row.delete()
-
-
-def change_tags(
-    run: Run, *, add: Iterable[str] = (), remove: Collection[str] = ()
-) -> None:
-    """Give a run some tags and take others away."""
-    wanted = {" ".join(_clean(tag).split()) for tag in add} - {""}
-    if any(len(tag) > LONGEST_TAG for tag in wanted):
-        raise InvalidInput("tags", f"may have at most {LONGEST_TAG} characters each")
-    with transaction.atomic():
-        row = _locked(run, TAGS_PATH, Kind.STRING_SET, "tags")
-        tags = ({*(row.items or [])} - {*remove}) | wanted
-        if len(tags) > MOST_TAGS:
-            raise InvalidInput("tags", f"may be at most {MOST_TAGS:,}")
-        row.items = sorted(tags)
-        row.save(update_fields=["items", "updated_at"])
-
-
-def _locked(run: Run, path: str, kind: Kind, field: str) -> Attribute:
-    """Return the attribute, made if need be, as nobody else changes it meanwhile."""
+    own = Attribute.objects.filter(run=run, path=DESCRIPTION_PATH)
+    if not text:
+        own.filter(kind=Kind.STRING).delete()
+        return
     Attribute.objects.bulk_create(
-        [Attribute(run=run, project_id=run.project_id, path=path, kind=kind)],
+        [
+            Attribute(
+                run=run,
+                project_id=run.project_id,
+                path=DESCRIPTION_PATH,
+                kind=Kind.STRING,
+            )
+        ],
         ignore_conflicts=True,
     )
-    row = Attribute.objects.select_for_update(no_key=True).get(run=run, path=path)
-    if row.kind != kind:
+    row = own.select_for_update(no_key=True).get()
+    if row.kind != Kind.STRING:
         raise InvalidInput(
-            field, f"cannot be changed: the run keeps something else at {path!r}"
+            "description",
+            f"cannot be changed: the run keeps something else at {row.path!r}",
         )
-    return row
-
-
-def _clean(text: str) -> str:
-    # PostgreSQL has no NUL, and half of a surrogate pair is no character.
-    return text.replace("\0", "").encode("utf-8", "ignore").decode()
+    row.text = text
+    row.save(update_fields=["text", "updated_at"])

@@ -7,13 +7,14 @@ from django.utils import timezone
 from tracker.actor import Actor
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Finding, Run
+from tracker.texts import storable_part
 
 LONGEST_REASON = 500
 
 
 def dismiss(run: Run, finding_id: int, actor: Actor, reason: str) -> None:
     """Fold a finding away; doing it twice keeps the newer reason."""
-    reason = " ".join(reason.replace("\0", "").split())
+    reason = " ".join(storable_part(reason).split())
     if not reason:
         raise InvalidInput("reason", "must be given, so that others can follow")
     if len(reason) > LONGEST_REASON:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, count
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from tracker.actions.names import checked_name, free_name
 from tracker.actions.shares import end_links
 from tracker.actions.work import request_works
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Ladder, Project, Run, Rung, WorkKind
+from tracker.texts import is_storable
 
 NAME_LENGTH = 200
 NOTE_LENGTH = 2_000
 RUNGS_AT_MOST = 50
-ROOM_FOR_NUMBER = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +32,18 @@ class WantedRung:
 
 def create_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> Ladder:
     """Make a ladder, unless the project already has one of that name."""
-    ladder = Ladder(project=project, name=_checked_name(name))
+    name = checked_name(name, NAME_LENGTH)
     runs = _find_runs(project, rungs)
     with transaction.atomic():
-        _save(ladder)
+        with _name_once():
+            ladder = Ladder.objects.create(project=project, name=name)
         _place_rungs(ladder, runs, rungs)
     return ladder
 
 
 def put_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> Ladder:
     """Make the ladder of that name, or give the one that exists these rungs."""
-    name = _checked_name(name)
+    name = checked_name(name, NAME_LENGTH)
     runs = _find_runs(project, rungs)
     with transaction.atomic():
         ladder, _ = Ladder.objects.get_or_create(project=project, name=name)
@@ -51,29 +53,33 @@ def put_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> Ladd
 
 def arrange_ladder(ladder: Ladder, name: str, rungs: Sequence[WantedRung]) -> None:
     """Give a ladder this name and these rungs, in this order."""
-    ladder.name = _checked_name(name)
+    name = checked_name(name, NAME_LENGTH)
     runs = _find_runs(ladder.project, rungs)
     with transaction.atomic():
-        _save(ladder)
+        with _name_once():
+            # Not saved whole: that would bring back what somebody deleted meanwhile.
+            changed = Ladder.objects.filter(id=ladder.id).update(name=name)
+        if not changed:
+            raise NotFound("ladder")
         _place_rungs(ladder, runs, rungs)
+    ladder.name = name
 
 
 def make_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> Ladder:
     """Make a ladder; a name that another one has gets a number: faster 2."""
-    name = _checked_name(name)[: NAME_LENGTH - ROOM_FOR_NUMBER]
-    taken = set(
-        Ladder.objects.filter(project=project, name__startswith=name).values_list(
-            "name", flat=True
-        )
+    taken = set(Ladder.objects.filter(project=project).values_list("name", flat=True))
+    free = free_name(
+        checked_name(name, NAME_LENGTH),
+        taken,
+        NAME_LENGTH,
+        lambda number: f" {number}" if number > 1 else "",
     )
-    numbered = (f"{name} {number}" for number in count(2))
-    free = next(each for each in chain([name], numbered) if each not in taken)
     return create_ladder(project, free, rungs)
 
 
 def set_note(ladder: Ladder, run_id: UUID, note: str) -> None:
     """Say what was changed on the rung of this run, and why."""
-    if len(note) > NOTE_LENGTH or not _is_storable(note):
+    if len(note) > NOTE_LENGTH or not is_storable(note):
         raise InvalidInput("note", f"must be text of up to {NOTE_LENGTH} characters")
     if not ladder.rungs.filter(run_id=run_id).update(note=note.strip()):
         raise NotFound("rung")
@@ -86,22 +92,11 @@ def delete_ladder(ladder: Ladder) -> None:
         ladder.delete()
 
 
-def _checked_name(name: str) -> str:
-    name = name.strip()
-    if not 1 <= len(name) <= NAME_LENGTH or not _is_storable(name):
-        raise InvalidInput("name", f"must be text of 1 to {NAME_LENGTH} characters")
-    return name
-
-
-def _is_storable(text: str) -> bool:
-    # PostgreSQL refuses NUL, and no encoding holds half a surrogate pair.
-    return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
-
-
-def _save(ladder: Ladder) -> None:
+@contextmanager
+def _name_once() -> Iterator[None]:
     try:
         with transaction.atomic():
-            ladder.save()
+            yield
     except IntegrityError as error:
         raise InvalidInput(
             "name", "is already the name of a ladder of this project"
@@ -112,7 +107,7 @@ def _find_runs(project: Project, rungs: Sequence[WantedRung]) -> list[Run]:
     """Return the runs that are meant, in order; each may be there once."""
     if not 1 <= len(rungs) <= RUNGS_AT_MOST:
         raise InvalidInput("rungs", f"must be 1 to {RUNGS_AT_MOST} runs")
-    if any(len(r.note) > NOTE_LENGTH or not _is_storable(r.note) for r in rungs):
+    if any(len(r.note) > NOTE_LENGTH or not is_storable(r.note) for r in rungs):
         raise InvalidInput("note", f"must be text of up to {NOTE_LENGTH} characters")
 
     runs = [_find_run(project, rung.run) for rung in rungs]
@@ -125,7 +120,7 @@ def _find_run(project: Project, wanted: str) -> Run:
     """A run may be named like the id of another; the id wins."""
     runs = Run.objects.filter(project=project).not_in_trash()
     found = (run_id := _as_id(wanted)) and runs.filter(id=run_id).first()
-    if not found and _is_storable(wanted):
+    if not found and is_storable(wanted):
         found = runs.filter(name=wanted).first()
     if not found:
         raise NotFound("run")
@@ -139,15 +134,36 @@ def _as_id(text: str) -> UUID | None:
         return None
 
 
+def _with_hidden(placed: Sequence[Rung], before: Iterable[Rung]) -> list[Rung]:
+    """Keep what lies in the trash where it was: restored, it is on the ladder again."""
+    rungs, shown = list(placed), {rung.run_id for rung in placed}
+    below: list[UUID] = []
+    for old in before:
+        if old.run.trashed_at is not None and old.run_id not in shown:
+            on_ladder = [rung.run_id for rung in rungs]
+            nearest = next(
+                (each for each in reversed(below) if each in on_ladder), None
+            )
+            place = 0 if nearest is None else on_ladder.index(nearest) + 1
+            hidden = Rung(ladder_id=old.ladder_id, run_id=old.run_id, note=old.note)
+            rungs.insert(place, hidden)
+        below.append(old.run_id)
+    return rungs
+
+
 def _place_rungs(
     ladder: Ladder, runs: Sequence[Run], rungs: Sequence[WantedRung]
 ) -> None:
     # Two people may save at once; the later one's rungs stay, all of them.
     Ladder.objects.select_for_update().get(id=ladder.id)
+    placed = [
+        Rung(ladder=ladder, run=run, note=rung.note.strip())
+        for run, rung in zip(runs, rungs, strict=True)
+    ]
+    placed = _with_hidden(placed, ladder.rungs.select_related("run"))
     ladder.rungs.all().delete()
-    Rung.objects.bulk_create(
-        Rung(ladder=ladder, run=run, position=position, note=rung.note.strip())
-        for position, (run, rung) in enumerate(zip(runs, rungs, strict=True))
-    )
+    for position, rung in enumerate(placed):
+        rung.position = position
+    Rung.objects.bulk_create(placed)
     # A rule compares each with the rung before, which may be another one now.
     request_works([run.id for run in runs], WorkKind.DIAGNOSE)

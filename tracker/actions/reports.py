@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from django.db import transaction
 from django.utils import timezone
 
-from tracker.actions.dashboards import checked_name
-from tracker.boards.board import TITLE_LENGTH, is_storable
-from tracker.errors import Changed, InvalidInput, NotFound
+from tracker.actions.changed import changed_meanwhile
+from tracker.actions.names import checked_name, expect_room
+from tracker.boards.board import TITLE_LENGTH
+from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, Report, ReportDraft, ReportVersion
+from tracker.texts import is_storable
 
 TEXT_LENGTH = 100_000
 MOST_REPORTS = 500
@@ -22,12 +22,10 @@ def create_report(
     project: Project, name: str, *, user_id: int, text: str = ""
 ) -> Report:
     """Begin a report: its text is a draft until it is saved as a version."""
-    name, text = checked_name(name), checked_text(text)
+    name, text = checked_name(name, TITLE_LENGTH), checked_text(text)
     with transaction.atomic():
-        # Two at once would both see room for one more.
-        Project.objects.select_for_update(no_key=True).get(id=project.id)
-        if Report.objects.filter(project=project).count() >= MOST_REPORTS:
-            raise InvalidInput("reports", f"may be at most {MOST_REPORTS}")
+        own = Report.objects.filter(project=project)
+        expect_room(project, own, MOST_REPORTS, "report")
         report = Report.objects.create(
             project=project, name=name, created_by_id=user_id, changed_by_id=user_id
         )
@@ -45,8 +43,8 @@ def save_draft(
     name, text = name.strip()[:TITLE_LENGTH], checked_text(text)
     if not is_storable(name):
         raise InvalidInput("name", "holds characters that no text may hold")
-    saved = (report.version, report.name, report.text)
-    if report.version and (based_on, name, text) == saved:
+    # Whatever it was begun from: it may come later than what was saved meanwhile.
+    if report.version and (name, text) == (report.name, report.text):
         discard_draft(report, user_id=user_id)
         return None
     draft, _ = ReportDraft.objects.update_or_create(
@@ -65,7 +63,7 @@ def save_version(
     report: Report, name: str, text: str, *, user_id: int, based_on: int
 ) -> ReportVersion:
     """Show this to everybody, unless there is a version that its writer has not seen."""
-    name, text = checked_name(name), checked_text(text)
+    name, text = checked_name(name, TITLE_LENGTH), checked_text(text)
     return _add_version(report, name, text, user_id=user_id, based_on=based_on)
 
 
@@ -109,11 +107,12 @@ def _add_version(
 ) -> ReportVersion:
     number, now = based_on + 1, timezone.now()
     with transaction.atomic():
-        changed = Report.objects.filter(id=report.id, version=based_on).update(
+        row = Report.objects.filter(id=report.id)
+        changed = row.filter(version=based_on).update(
             version=number, name=name, text=text, changed_at=now, changed_by_id=user_id
         )
         if not changed:  # somebody was faster
-            raise _changed(report.id)
+            raise changed_meanwhile(row, "report")
         version = ReportVersion.objects.create(
             report=report,
             number=number,
@@ -129,9 +128,3 @@ def _add_version(
         ).delete()
     report.refresh_from_db()
     return version
-
-
-def _changed(report_id: UUID) -> Changed:
-    report = Report.objects.select_related("changed_by").filter(id=report_id).first()
-    who = report.changed_by.username if report and report.changed_by else ""
-    return Changed("report", who, version=report.version if report else 0)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from django.db import IntegrityError, transaction
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from tracker.actions.names import checked_name, expect_room
 from tracker.actor import Actor
-from tracker.errors import InvalidInput
+from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, SavedView
 
 NAME_LENGTH = 100
@@ -17,70 +22,71 @@ def keep_view(
     project: Project, actor: Actor, name: str, state: str, *, is_shared: bool
 ) -> SavedView:
     """Keep a table under a name, which a person can have once in a project."""
+    name = checked_name(name, NAME_LENGTH)
     own = SavedView.objects.filter(project=project, owner_id=actor.user_id)
-    if own.count() >= MOST_VIEWS:
-        raise InvalidInput("view", f"is one too many; {MOST_VIEWS} can be kept")
-    view = SavedView(
-        project=project,
-        owner_id=actor.user_id,
-        name=_checked_name(name),
-        state=state,
-        is_shared=is_shared,
-    )
-    return _saved(view)
+    with transaction.atomic():
+        expect_room(project, own, MOST_VIEWS, "view")
+        with _name_once():
+            return SavedView.objects.create(
+                project=project,
+                owner_id=actor.user_id,
+                name=name,
+                state=state,
+                is_shared=is_shared,
+            )
 
 
-def replace_state(view: SavedView, state: str) -> SavedView:
+def replace_state(view: SavedView, state: str) -> None:
     """Have a view show another table from now on."""
-    view.state = state
-    view.save(update_fields=["state", "changed_at"])
-    return view
+    _change(view, state=state)
 
 
-def rename_view(view: SavedView, name: str) -> SavedView:
-    view.name = _checked_name(name)
-    return _saved(view)
+def rename_view(view: SavedView, name: str) -> None:
+    name = checked_name(name, NAME_LENGTH)
+    with _name_once():
+        _change(view, name=name)
 
 
-def share_view(view: SavedView, *, is_shared: bool) -> SavedView:
+def share_view(view: SavedView, *, is_shared: bool) -> None:
     """Show a view to everybody who may read the project, or to its owner alone."""
-    view.is_shared = is_shared
-    view.is_default = view.is_default and is_shared
-    view.save(update_fields=["is_shared", "is_default", "changed_at"])
-    return view
+    if is_shared:
+        _change(view, is_shared=True)
+    else:
+        _change(view, is_shared=False, is_default=False)
 
 
-def make_default(view: SavedView, *, is_default: bool) -> SavedView:
+def make_default(view: SavedView, *, is_default: bool) -> None:
     """Have a project's runs open with this view, or with none; it is shared then."""
+    if not is_default:
+        _change(view, is_default=False)
+        return
     with transaction.atomic():
         # Two people may choose at once; the later one's choice stays.
-        Project.objects.select_for_update().get(id=view.project_id)
+        Project.objects.select_for_update(no_key=True).get(id=view.project_id)
         others = SavedView.objects.filter(project=view.project_id, is_default=True)
         others.exclude(id=view.id).update(is_default=False)
-        view.is_default = is_default
-        view.is_shared = view.is_shared or is_default
-        view.save(update_fields=["is_shared", "is_default", "changed_at"])
-    return view
+        _change(view, is_shared=True, is_default=True)
 
 
 def delete_view(view: SavedView) -> None:
     view.delete()
 
 
-def _checked_name(name: str) -> str:
-    name = name.strip()
-    is_storable = "\0" not in name and not any("\ud800" <= c <= "\udfff" for c in name)
-    if not 1 <= len(name) <= NAME_LENGTH or not is_storable:
-        raise InvalidInput("name", f"must be text of 1 to {NAME_LENGTH} characters")
-    return name
+def _change(view: SavedView, **fields: object) -> None:
+    """Write these fields alone: others may change the rest, or delete it, meanwhile."""
+    fields["changed_at"] = timezone.now()
+    if not SavedView.objects.filter(id=view.id).update(**fields):
+        raise NotFound("view")
+    for name, value in fields.items():
+        setattr(view, name, value)
 
 
-def _saved(view: SavedView) -> SavedView:
+@contextmanager
+def _name_once() -> Iterator[None]:
     try:
         with transaction.atomic():
-            view.save()
+            yield
     except IntegrityError as error:
         raise InvalidInput(
             "name", "is already the name of another view of yours in this project"
         ) from error
-    return view

@@ -20,6 +20,7 @@ from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, ShareLink
 from tracker.shares import KINDS
 from tracker.shares.kind import Shared
+from tracker.texts import storable_part
 
 SHARE_MARK = "sml_"
 LONGEST_LABEL = 200
@@ -73,7 +74,7 @@ def make_link(project: Project, actor: Actor, wanted: WantedLink) -> str:
     kind = KINDS.get(wanted.kind)
     if kind is None:
         raise NotFound("kind of thing that can be shared")
-    label = " ".join(wanted.label.replace("\0", "").split())
+    label = " ".join(storable_part(wanted.label).split())
     if len(label) > LONGEST_LABEL:
         raise InvalidInput("label", f"may have at most {LONGEST_LABEL} characters")
     if wanted.expires_at is not None and wanted.expires_at <= timezone.now():

@@ -13,6 +13,7 @@ from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Project, Run
 from tracker.queries.run_columns import each_of
 from tracker.queries.run_filter import TAGS_PATH
+from tracker.texts import is_storable
 
 RUNS_AT_ONCE = 1_000
 LONGEST_TAG = 1_024
@@ -29,11 +30,17 @@ def change_tags(
 ) -> list[UUID]:
     """Change the tags of runs; return those that changed, so that it can be undone.
 
-    A run that holds something other than a set of texts under that path stays as it is.
+    A run that holds something other than a set of texts under that path stays as it is;
+    where all do, that is said.
     """
     if len(run_ids) > RUNS_AT_ONCE:
         raise InvalidInput("runs", f"must be at most {RUNS_AT_ONCE:,} runs")
-    new, gone = _checked(add), _checked(remove)
+    new = {_plain(tag) for tag in add} - {""}
+    # As it was typed, or just as a script has written it.
+    gone = {*map(_plain, remove), *remove} - {""}
+    for tag in (*new, *gone):
+        if len(tag) > LONGEST_TAG or not is_storable(tag):
+            raise InvalidInput("tag", f"must be text of 1 to {LONGEST_TAG} characters")
     if not new and not gone:
         raise InvalidInput("tag", "must be given, to add or to remove")
     with transaction.atomic():
@@ -41,8 +48,12 @@ def change_tags(
         ids = list(runs.order_by("id").values_list("id", flat=True))
         if new:
             _register(project, ids)
-        changed = []
-        for row in _locked(ids):
+        changed, rows = [], _locked(ids)
+        if new and ids and not rows:
+            raise InvalidInput(
+                "tag", f"cannot be added: something else is kept at {TAGS_PATH!r}"
+            )
+        for row in rows:
             tags = sorted((set(row.items or ()) | new) - gone)
             if tags == row.items:
                 continue
@@ -53,13 +64,8 @@ def change_tags(
     return changed
 
 
-def _checked(tags: Sequence[str]) -> set[str]:
-    found = {tag.strip() for tag in tags} - {""}
-    for tag in found:
-        has_surrogate = any("\ud800" <= character <= "\udfff" for character in tag)
-        if len(tag) > LONGEST_TAG or "\0" in tag or has_surrogate:
-            raise InvalidInput("tag", f"must be text of 1 to {LONGEST_TAG} characters")
-    return found
+def _plain(tag: str) -> str:
+    return " ".join(tag.split())
 
 
 def _register(project: Project, run_ids: Sequence[UUID]) -> None:

@@ -30,10 +30,7 @@ def move_to_trash(run: Run, *, now: datetime | None = None) -> None:
     """Hide a run; doing it twice is doing it once."""
     now = now or timezone.now()
     runs = Run.objects.not_in_trash().filter(id=run.id)
-    with transaction.atomic():
-        moved = runs.filter(pinned_at=None).update(trashed_at=now)
-        if moved:
-            end_links("run", [run.id], now)
+    moved = _hide(runs.filter(pinned_at=None), [run.id], now)
     if not moved and runs.exists():
         raise Pinned
     run.refresh_from_db()
@@ -56,7 +53,7 @@ def move_many_to_trash(
     with transaction.atomic():
         shown = Run.objects.not_in_trash().filter(project=project, pinned_at=None)
         moved = _locked(shown, run_ids)
-        Run.objects.filter(id__in=moved).update(trashed_at=now or timezone.now())
+        _hide(Run.objects.all(), moved, now or timezone.now())
     return moved
 
 
@@ -72,11 +69,22 @@ def restore_many(
     return back
 
 
+def _hide(runs: QuerySet[Run], run_ids: Sequence[UUID], now: datetime) -> int:
+    """Move those of them that are among the runs; return how many that were."""
+    with transaction.atomic():
+        moved = runs.filter(id__in=run_ids).update(trashed_at=now)
+        gone = Run.objects.in_trash().filter(id__in=run_ids)
+        end_links("run", gone.values_list("id", flat=True), now)
+    return moved
+
+
 def _locked(runs: QuerySet[Run], run_ids: Sequence[UUID]) -> list[UUID]:
     """Return which of these there are, in an order in which nobody waits for another."""
     if len(run_ids) > RUNS_AT_ONCE:
         raise InvalidInput("runs", f"must be at most {RUNS_AT_ONCE:,} runs")
-    found = runs.filter(id__in=run_ids).select_for_update().order_by("id")
+    found = runs.filter(id__in=run_ids).order_by("id")
+    # Not the key: batches that refer to the runs must not wait.
+    found = found.select_for_update(no_key=True)
     return list(found.values_list("id", flat=True))
 
 
@@ -123,11 +131,8 @@ def move_silent_to_trash(now: datetime | None = None) -> int:
     for project in Project.objects.exclude(retention_days=None):
         expired = expired_runs(project, now)
         while ids := list(expired.values_list("id", flat=True)[:RUNS_AT_ONCE]):
-            with transaction.atomic():
-                # Asked again, as a run may have been heard of or pinned since.
-                moved += expired.filter(id__in=ids).update(trashed_at=now)
-                gone = Run.objects.in_trash().filter(id__in=ids)
-                end_links("run", gone.values_list("id", flat=True), now)
+            # Asked again, as a run may have been heard of or pinned since.
+            moved += _hide(expired, ids, now)
     return moved
 
 

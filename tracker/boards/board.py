@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from tracker.errors import InvalidInput, TooLarge
+from tracker.texts import is_storable
 
 MOST_WIDGETS = 40
 # Those that were removed last can be put back.
@@ -109,11 +110,6 @@ def checked(plain: Any, kind: type[Checked], *, typed: bool = False) -> Checked:
         field = where.strip("`. ").replace("[...]", "") or "the value"
         wanted = said[:1].lower() + said[1:]
         raise InvalidInput(field, f"is not right: {wanted}") from error
-
-
-def is_storable(text: str) -> bool:
-    # PostgreSQL refuses NUL, and no encoding holds half a surrogate pair.
-    return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _texts(plain: Any) -> Iterator[str]:

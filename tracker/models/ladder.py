@@ -20,9 +20,6 @@ class LadderQuerySet(models.QuerySet["Ladder"]):
             )
         return self.filter(project__in=Project.objects.readable_by(actor))
 
-    def writable_by(self, actor: Actor) -> Self:
-        return self.filter(project__in=Project.objects.writable_by(actor))
-
 
 class Ladder(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

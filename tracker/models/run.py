@@ -29,9 +29,6 @@ class RunQuerySet(models.QuerySet["Run"]):
             )
         return self.filter(project__in=Project.objects.readable_by(actor))
 
-    def writable_by(self, actor: Actor) -> Self:
-        return self.filter(project__in=Project.objects.writable_by(actor))
-
     def not_in_trash(self) -> Self:
         return self.filter(trashed_at=None)
 

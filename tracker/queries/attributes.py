@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.run_columns import each_of
+from tracker.texts import is_storable
 
 EVERYTHING = Q()
 IS_SERIES = Q(kind=Kind.FLOAT_SERIES)
@@ -73,9 +74,17 @@ def attribute_paths(run: Run, prefix: str = "", *, where: Q = EVERYTHING) -> lis
     return sorted(rows.values_list("path", flat=True))
 
 
-def attribute_kinds(run: Run, prefix: str = "") -> dict[str, str]:
-    """Return the kinds of the run's attributes whose paths begin so, by path."""
-    return dict(_beginning_with(run, prefix).values_list("path", "kind"))
+def seen_paths(
+    run: Run, prefix: str = "", *, seen: Callable[[str, str], bool] | None
+) -> list[str]:
+    """Return the paths that begin so and that a reader sees, sorted.
+
+    `seen` tells by kind and path what the reader sees; None: everything.
+    """
+    if seen is None:
+        return attribute_paths(run, prefix)
+    rows = _beginning_with(run, prefix).values_list("kind", "path")
+    return sorted(path for kind, path in rows if seen(kind, path))
 
 
 def series_paths(run: Run, prefix: str = "") -> list[str]:
@@ -132,15 +141,7 @@ def _following(text: str) -> str:
 
 def storable(paths: Iterable[str]) -> list[str]:
     """Leave out texts that no stored path can be, and that databases refuse."""
-    return [path for path in paths if "\0" not in path and _is_unicode(path)]
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False  # it holds half of a surrogate pair
-    return True
+    return [path for path in paths if is_storable(path)]
 
 
 def _beginning_with(run: Run, prefix: str) -> QuerySet[Attribute]:

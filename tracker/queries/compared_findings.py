@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tracker.queries.diagnoses import FindingView, StageDiagnosis
+from tracker.queries.diagnoses import (
+    FindingView,
+    StageDiagnosis,
+    every_finding,
+)
 
 Key = tuple[str, str]
 
@@ -91,9 +95,9 @@ def _answers(diagnoses: Sequence[StageDiagnosis]) -> dict[Key, Said]:
             (Answer.HEALTHY, diagnosis.healthy),
         ):
             said |= {(stage, rule.name): (answer, None) for rule in rules}
-        for cause in diagnosis.findings:
-            for finding in (*cause.symptoms, cause):
-                said[stage, finding.rule] = (Answer.FINDING, finding)
+        # The worst of a rule comes first, and is what the rule says.
+        for finding in reversed(list(every_finding(diagnosis.findings))):
+            said[stage, finding.rule] = (Answer.FINDING, finding)
     return said
 
 

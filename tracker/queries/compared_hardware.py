@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -11,13 +11,12 @@ import numpy as np
 
 from tracker.models import Attribute, Kind, Run, Stage
 from tracker.queries.attributes import beginning_with
-from tracker.queries.hardware import BUCKETS, RANK, Measured
-from tracker.queries.namespaces import MONITORING, monitoring_path
+from tracker.queries.hardware import BUCKETS, Measured, below_stage
+from tracker.queries.namespaces import MONITORING, STEP_SECONDS, monitoring_path
 from tracker.queries.series import Axis, Line, read_lines
 from tracker.queries.thinned import read_thinned
 from tracker.series.points import Floats
 
-STEP_SECONDS = "step/seconds"
 MILLISECONDS = 1_000
 MICROSECONDS = 1_000
 
@@ -49,7 +48,7 @@ def compared_lines(
         axis=Axis.TIME,
         buckets=BUCKETS,
     )
-    place = _places(runs, align, stage)
+    place = _places(runs, {each.position for each in wanted}, align, stage)
     return [
         ComparedLine(
             each.position,
@@ -90,7 +89,7 @@ def _measures(runs: Sequence[Run], stage: str | None) -> list[_Found]:
         names = [stage] if stage is not None else stages.get(run_id, [])
         for name in names:
             if path.startswith(monitoring_path(name)):
-                rank, measure = _below(path.removeprefix(monitoring_path(name)))
+                rank, measure = below_stage(path, name)
                 found.append(_Found(positions[run_id], name, rank, measure, path))
                 break
     return sorted(found, key=lambda each: (each.position, each.path))
@@ -104,27 +103,24 @@ def _stage_names(positions: dict[UUID, int]) -> dict[UUID, list[str]]:
     return {run: sorted(found, key=len, reverse=True) for run, found in names.items()}
 
 
-def _below(measure: str) -> tuple[int, str]:
-    if rank := RANK.match(measure):
-        return int(rank[1]), measure[rank.end() :]
-    return 0, measure
-
-
-def _places(runs: Sequence[Run], align: str, stage: str | None) -> dict[int, _Place]:
+def _places(
+    runs: Sequence[Run], wanted: Collection[int], align: str, stage: str | None
+) -> dict[int, _Place]:
+    """Return where moments of each run lie that has a line."""
     if align == "step":
         return {
             position: place
-            for position, run in enumerate(runs)
-            if stage is not None and (place := _by_step(run, stage)) is not None
+            for position in wanted
+            if stage is not None and (place := _by_step(runs[position], stage))
         }
-    starts = {run.id: run.started_at for run in runs}
+    starts = {runs[position].id: runs[position].started_at for position in wanted}
     if align == "stage":
         rows = Stage.objects.filter(run__in=list(starts), name=stage or "")
         starts = dict(rows.values_list("run_id", "started_at"))
     return {
         position: _since(start)
-        for position, run in enumerate(runs)
-        if (start := starts.get(run.id)) is not None
+        for position in wanted
+        if (start := starts.get(runs[position].id)) is not None
     }
 
 

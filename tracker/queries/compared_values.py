@@ -8,10 +8,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import Q
+
 from tracker.models import Attribute, Kind, Run
-from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.attributes import AttributeRow, attribute_values, beginning_with
 from tracker.queries.metrics import importance, quality_rank
 from tracker.queries.namespaces import MONITORING, PARAMS
+from tracker.queries.run_columns import run_seconds
 from tracker.queries.run_filter import Found, RunFilter, read_query
 
 # Where other runs are shown beside the chosen ones: the newest.
@@ -20,7 +23,8 @@ PATHS_AT_MOST = 1_000
 SUGGESTED_PARAMS, SUGGESTED_METRICS = 4, 2
 
 NUMBERS = (Kind.FLOAT_SERIES, Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN)
-COMPARABLE = (*NUMBERS, Kind.STRING)
+# Not every text: the sources, differences and packages of hundreds of runs are long.
+COMPARABLE = Q(kind__in=NUMBERS) | Q(beginning_with(PARAMS), kind=Kind.STRING)
 # What is known of a run beside its attributes. No path begins with a parenthesis.
 DURATION, STARTED = "(duration)", "(started)"
 OWN_DIMENSIONS = {
@@ -67,15 +71,13 @@ def newest_others(
 def dimensions_of(run_ids: Sequence[UUID]) -> Dimensions:
     """Name what can be compared, parameters first and what the agent measured last."""
     rows = (
-        Attribute.objects.filter(run_id__in=list(run_ids), kind__in=COMPARABLE)
+        Attribute.objects.filter(COMPARABLE, run_id__in=list(run_ids))
         .order_by()
         .values_list("path", "kind", "number", "text", "is_nan")
     )
     said: dict[str, set[object]] = {}
     series: set[str] = set()
-    for path, kind, value, text, is_nan in rows:
-        if kind == Kind.STRING and not path.startswith(PARAMS):
-            continue
+    for path, kind, value, text, is_nan in rows.iterator():
         if kind == Kind.FLOAT_SERIES:
             series.add(path)
         said.setdefault(path, set()).add(
@@ -112,7 +114,7 @@ def read_columns(runs: Sequence[Run], dimensions: Sequence[str]) -> list[Column]
     found: list[float | str | None]
     for dimension in dimensions:
         if dimension == DURATION:
-            found = [_duration(run) for run in runs]
+            found = [run_seconds(run) for run in runs]
         elif dimension == STARTED:
             found = [
                 (run.started_at - last_start).total_seconds() / HOUR
@@ -159,10 +161,3 @@ def _finite(value: int | float) -> float | None:
     except OverflowError:
         return None
     return number if math.isfinite(number) else None
-
-
-def _duration(run: Run) -> float | None:
-    end = run.ended_at or run.last_seen_at
-    if run.started_at is None or end is None:
-        return None
-    return max(0.0, (end - run.started_at).total_seconds())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -126,11 +126,7 @@ class FindingView:
     @property
     def all_symptoms(self) -> list[FindingView]:
         """Return what it explains, and what that explains in turn."""
-        return [
-            found
-            for symptom in self.symptoms
-            for found in (symptom, *symptom.all_symptoms)
-        ]
+        return list(every_finding(self.symptoms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +181,13 @@ def diagnoses_of(run: Run) -> list[StageDiagnosis]:
         _stage_diagnosis(diagnosis, found.get(diagnosis.stage_id, []))
         for diagnosis in diagnoses
     ]
+
+
+def every_finding(findings: Iterable[FindingView]) -> Iterator[FindingView]:
+    """Yield findings, each before what it explains, and what that explains in turn."""
+    for finding in findings:
+        yield finding
+        yield from every_finding(finding.symptoms)
 
 
 def main_findings(run_ids: Collection[UUID]) -> dict[UUID, MainFinding]:

@@ -12,10 +12,10 @@ from tracker.diagnosis.signals import EarlierRun, Fact
 from tracker.models import Attribute, Run, Rung, Stage
 from tracker.queries.attributes import AttributeRow, attribute_values, list_attributes
 from tracker.queries.losses import loss_paths, losses_of
-from tracker.queries.namespaces import monitoring_path
+from tracker.queries.namespaces import STEP_SECONDS, monitoring_path
 from tracker.queries.series import read_many_points
 
-SECONDS, EXAMPLES = "step/seconds", "step/examples"
+EXAMPLES = "step/examples"
 WAIT = "step/data_wait_seconds"
 PHASE_START, PHASE_END = "step/phase/", "_seconds"
 WORLD_SIZE = "facts/distributed/world_size"
@@ -99,7 +99,7 @@ def _run_of_fewer_ranks(stage: Stage, ranks: float | None) -> EarlierRun | None:
 
 def _values_of(run_ids: Collection[UUID], name: str) -> dict[UUID, Rows]:
     """Return what is known of each run's stage, by path below the stage."""
-    wanted = (SECONDS, EXAMPLES, WORLD_SIZE, *ALIKE)
+    wanted = (STEP_SECONDS, EXAMPLES, WORLD_SIZE, *ALIKE)
     paths = [monitoring_path(name, path) for path in wanted]
     prefix = monitoring_path(name)
     return {
@@ -120,7 +120,7 @@ def _number(row: AttributeRow | None) -> float | None:
 
 def _per_second(rows: Rows) -> float | None:
     """Return the examples that one rank did in a second."""
-    seconds, examples = rows.get(SECONDS), rows.get(EXAMPLES)
+    seconds, examples = rows.get(STEP_SECONDS), rows.get(EXAMPLES)
     if seconds is None or examples is None or seconds.count < FEWEST_STEPS:
         return None
     if not seconds.mean or not examples.mean or not seconds.mean > 0:
@@ -134,7 +134,7 @@ def _by_summaries(stage: Stage, ranks: float) -> EarlierRun | None:
         row.path.removeprefix(prefix): row
         for row in list_attributes(stage.run, prefix=f"{prefix}step/")
     }
-    per_second, seconds = _per_second(rows), rows.get(SECONDS)
+    per_second, seconds = _per_second(rows), rows.get(STEP_SECONDS)
     if per_second is None or seconds is None or not seconds.mean:
         return None
     return EarlierRun(
@@ -187,7 +187,7 @@ def read_learning(run: Run, stage_name: str) -> EarlierRun | None:
         return None
     stage.run = run
     losses = loss_paths(stage)
-    paths = [monitoring_path(stage.name, path) for path in (SECONDS, EXAMPLES)]
+    paths = [monitoring_path(stage.name, path) for path in (STEP_SECONDS, EXAMPLES)]
     points = read_many_points(run, [*paths, *losses])
     steps = align(points[paths[0]], {EXAMPLES: points[paths[1]]})
     if not len(steps):

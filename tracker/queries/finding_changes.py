@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tracker.queries.diagnoses import StageDiagnosis
+from tracker.queries.diagnoses import StageDiagnosis, every_finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +56,18 @@ def _open_findings(
 ) -> dict[tuple[str, str], RungFinding]:
     found: dict[tuple[str, str], RungFinding] = {}
     for diagnosis in diagnoses:
-        for cause in diagnosis.findings:
-            for finding in (cause, *cause.symptoms):
-                key = (diagnosis.stage, finding.rule)
-                found.setdefault(
-                    key,
-                    RungFinding(
-                        stage=diagnosis.stage,
-                        rule=finding.rule,
-                        title=finding.title,
-                        severity=finding.severity,
-                        is_primary=finding.is_primary,
-                    ),
-                )
+        for finding in every_finding(diagnosis.findings):
+            key = (diagnosis.stage, finding.rule)
+            found.setdefault(
+                key,
+                RungFinding(
+                    stage=diagnosis.stage,
+                    rule=finding.rule,
+                    title=finding.title,
+                    severity=finding.severity,
+                    is_primary=finding.is_primary,
+                ),
+            )
     return found
 
 

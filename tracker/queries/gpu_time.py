@@ -11,20 +11,21 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import FloatField, Sum, Value
+from django.db.models import Case, FloatField, Sum, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import NullIf
+from django.db.models.lookups import GreaterThan
 
 from tracker.diagnosis.uses import Ledger, Use, added_up
 from tracker.models import Diagnosis
 from tracker.queries.hardware_order import Sorted
 from tracker.queries.ledgers import (
     HOUR,
+    IDLE_USES,
     energy_kept,
     ledger_from,
     number_kept,
     seconds_kept,
-    wasted_uses,
 )
 from tracker.queries.run_columns import each_of
 from tracker.queries.run_filter import Found
@@ -32,7 +33,7 @@ from tracker.queries.run_filter import Found
 
 @dataclass(frozen=True, slots=True)
 class GpuTime:
-    """`idle_percent` is of the time held: all but useful work and what is unknown."""
+    """`idle_percent` is of the time held; None where nobody knows what that was used for."""
 
     hours: float | None = None
     idle_percent: float | None = None
@@ -40,6 +41,7 @@ class GpuTime:
 
 
 NOT_MEASURED = GpuTime()
+KNOWN_USES = tuple(use for use in Use if use is not Use.UNKNOWN)
 
 
 def gpu_times(run_ids: Collection[UUID]) -> dict[UUID, GpuTime]:
@@ -60,8 +62,9 @@ def by_gpu_hours(found: Found) -> Sorted:
 
 
 def by_gpu_idle(found: Found) -> Sorted:
-    wasted = 100 * _summed(wasted_uses())
-    return _held(found, wasted / NullIf(_summed(Use), Value(0.0)))
+    idle = 100 * _summed(IDLE_USES) / NullIf(_summed(Use), Value(0.0))
+    is_known = GreaterThan(_summed(KNOWN_USES), Value(0.0))
+    return _held(found, Case(When(is_known, then=idle)))
 
 
 def by_energy(found: Found) -> Sorted:
@@ -82,7 +85,10 @@ def _summed(uses: Collection[Use] | type[Use]) -> Sum:
 def _figures(ledger: Ledger | None) -> GpuTime:
     if ledger is None or not ledger.total > 0:
         return NOT_MEASURED
-    wasted = sum(ledger.seconds[use] for use in wasted_uses())
+    is_known = any(ledger.seconds[use] > 0 for use in KNOWN_USES)
+    idle = sum(ledger.seconds[use] for use in IDLE_USES)
     return GpuTime(
-        ledger.total / HOUR, 100 * wasted / ledger.total, ledger.energy_joules
+        hours=ledger.total / HOUR,
+        idle_percent=100 * idle / ledger.total if is_known else None,
+        energy_joules=ledger.energy_joules,
     )

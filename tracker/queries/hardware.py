@@ -92,7 +92,7 @@ def list_measures(run: Run, stages: Collection[str]) -> list[Measure]:
     for stage in stages:
         prefix = monitoring_path(stage)
         paths = _between(every, prefix) if several else series_paths(run, prefix)
-        found += [Measure(path, stage, *_below(path, stage)) for path in paths]
+        found += [Measure(path, stage, *below_stage(path, stage)) for path in paths]
     return found
 
 
@@ -168,7 +168,8 @@ def _pattern(measure: str) -> str:
     )
 
 
-def _below(path: str, stage: str) -> tuple[int, str]:
+def below_stage(path: str, stage: str) -> tuple[int, str]:
+    """Return the rank and the measure that a path of a stage names."""
     measure = path.removeprefix(monitoring_path(stage))
     if rank := RANK.match(measure):
         return int(rank[1]), measure[rank.end() :]

@@ -16,15 +16,14 @@ from django.db.models.functions import Concat
 from tracker.actor import Actor
 from tracker.models import Alert, Attribute, Finding, Kind, Project, Run, Stage, State
 from tracker.queries.diagnoses import MainFinding, main_findings
-from tracker.queries.namespaces import MONITORING, monitoring_path
-from tracker.queries.run import SILENT_AFTER
+from tracker.queries.namespaces import MONITORING, STEP_SECONDS, monitoring_path
+from tracker.queries.run import silent_for
 
 LIVE_SHOWN = 20
 RECENT_SHOWN = 10
 ALERTS_SHOWN = 6
 # Older alerts are told on the pages of their projects.
 ALERTS_FOR = timedelta(days=7)
-STEP_SECONDS = "step/seconds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ def live_runs(actor: Actor, *, now: datetime) -> LiveRuns:
             running_for=max(now - run.started_at, timedelta(0))
             if run.started_at
             else None,
-            silent_for=_silence(run.last_seen_at, now),
+            silent_for=silent_for(run, now=now),
             main_finding=findings.get(run.id),
         )
         for run in runs
@@ -167,11 +166,6 @@ def _recent(run: Run, finding: MainFinding | None) -> RecentRun:
         took=took,
         main_finding=finding,
     )
-
-
-def _silence(last_seen_at: datetime, now: datetime) -> timedelta | None:
-    silence = now - last_seen_at
-    return silence if silence > SILENT_AFTER else None
 
 
 def _running_stages(run_ids: Collection[UUID]) -> dict[UUID, list[str]]:

@@ -17,11 +17,11 @@ from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.breakdown import stage_breakdown
 from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of
 from tracker.queries.earlier_runs import read_learning
-from tracker.queries.namespaces import MONITORING, PARAMS, monitoring_path
+from tracker.queries.namespaces import MONITORING, PARAMS, STEP_SECONDS, monitoring_path
+from tracker.queries.run_columns import run_seconds
 from tracker.queries.rungs import StageTime, guess_quality, guess_stage, rung_labels
 from tracker.queries.utilisation import Utilisation, utilisation_of
 
-STEP_SECONDS = "step/seconds"
 GPU_COUNT, CORES = "facts/gpu_count", "facts/effective_cores"
 # Differences in these say that two runs did not have the same machine.
 MACHINE_FACTS = (
@@ -91,7 +91,7 @@ def measure_runs(
             run=rung.run,
             note=rung.note,
             label=label,
-            seconds=_run_seconds(rung.run, now),
+            seconds=run_seconds(rung.run, now),
             stages=tuple(times.get(rung.run_id, ())),
             breakdown=stage_breakdown(rung.run, stage) if stage else None,
             diagnoses=diagnoses_of(rung.run),
@@ -133,18 +133,6 @@ def _number(row: AttributeRow | None) -> float | None:
     return float(value) if value > 0 else None
 
 
-def _run_seconds(run: Run, now: datetime) -> float | None:
-    """Return how long a run took; one that fell silent, until it was last heard of."""
-    end = run.ended_at or (now if run.state == State.RUNNING else run.last_seen_at)
-    return _seconds_between(run.started_at, end)
-
-
-def _seconds_between(start: datetime | None, end: datetime | None) -> float | None:
-    if start is None or end is None:
-        return None
-    return max(0.0, (end - start).total_seconds())
-
-
 def _stage_times(run_ids: Sequence[UUID], now: datetime) -> dict[UUID, list[StageTime]]:
     stages = Stage.objects.filter(run__in=run_ids).order_by(
         F("started_at").asc(nulls_last=True), "id"
@@ -152,7 +140,9 @@ def _stage_times(run_ids: Sequence[UUID], now: datetime) -> dict[UUID, list[Stag
     times: dict[UUID, list[StageTime]] = {}
     for stage in stages:
         end = stage.ended_at or (now if stage.state == State.RUNNING else None)
-        seconds = _seconds_between(stage.started_at, end)
+        seconds = None
+        if stage.started_at is not None and end is not None:
+            seconds = max(0.0, (end - stage.started_at).total_seconds())
         time = StageTime(stage.name, stage.state, stage.started_at, seconds)
         times.setdefault(stage.run_id, []).append(time)
     return times

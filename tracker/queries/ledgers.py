@@ -243,7 +243,8 @@ def seconds_kept(uses: Iterable[Use]) -> Combinable:
 
 
 def energy_kept() -> Combinable:
-    # Where one stage did not tell, the sum would be less than all.
+    # SQLite would take JSON's null for 0. Stages that did not tell are left out of sums,
+    # which are therefore of those alone whose GPUs count it.
     is_told = When(ledger__energy_joules=None, then=Value(None))
     return Case(
         is_told, default=number_kept("energy_joules"), output_field=FloatField()

@@ -15,7 +15,6 @@ QUALITY_WORDS = (
     "error",
     "loss",
 )
-BETTER_WHEN_LOWER = ("perplexity", "error", "loss")
 # Quality on examples that were not trained on says more.
 HELD_OUT_WORDS = ("test", "val", "eval", "holdout", "infer")
 # These say how far a run is, not how good.
@@ -47,14 +46,6 @@ def quality_rank(path: str) -> tuple[int, bool] | None:
         return None
     is_held_out = any(word in words for word in HELD_OUT_WORDS)
     return min(ranks), not is_held_out
-
-
-def lower_is_better(path: str) -> bool | None:
-    """Say whether the better of two is the lower one; None: nobody can tell."""
-    rank = quality_rank(path)
-    if rank is None:
-        return None
-    return QUALITY_WORDS[rank[0]] in BETTER_WHEN_LOWER
 
 
 def importance(path: str) -> tuple[int, tuple[int, bool], str]:

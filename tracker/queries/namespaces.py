@@ -5,6 +5,8 @@ from __future__ import annotations
 # What the agent measures by itself, below it one namespace for each stage.
 MONITORING = "monitoring/"
 PARAMS = "params/"
+# Below a stage: how long each step of its loop took.
+STEP_SECONDS = "step/seconds"
 
 
 def monitoring_path(stage_name: str, path: str = "") -> str:

@@ -6,7 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tracker.queries.diagnoses import FindingView, StageDiagnosis
+from tracker.queries.diagnoses import (
+    FindingView,
+    StageDiagnosis,
+    every_finding,
+)
 from tracker.queries.finding_changes import FindingChanges
 from tracker.queries.verdicts import Change
 
@@ -70,8 +74,7 @@ def prediction_of(
         finding
         for diagnosis in before
         if diagnosis.stage == stage
-        for cause in diagnosis.findings
-        for finding in (cause, *cause.symptoms)
+        for finding in every_finding(diagnosis.findings)
     ]
     gone = {finding.rule for finding in changes.gone if finding.stage == stage}
     unjudged = {finding.rule for finding in changes.unjudged if finding.stage == stage}
@@ -113,10 +116,7 @@ def left_gain(
     """
     of_stage = [d for d in diagnoses if d.stage == stage and d.is_final]
     judged = {rule.name for d in of_stage for rule in d.healthy} | {
-        finding.rule
-        for d in of_stage
-        for cause in d.findings
-        for finding in (cause, *cause.symptoms)
+        finding.rule for d in of_stage for finding in every_finding(d.findings)
     }
     if INPUT_RULE not in judged:
         return None

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 
 from tracker.diagnosis.signals import Samples, Signal
 from tracker.diagnosis.signals.signal import USUAL_QUALITY
 from tracker.models import Kind, Stage, State
 from tracker.queries.attributes import AttributeRow
+from tracker.queries.hardware import READINGS, descriptions_of
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.thinned import Thinned, read_thinned
-
-READINGS = "facts/readings"
-
-# Where a line of readings, after its path, says how good they are.
-QUALITY = 2
 
 # The windows of a stage that runs are the newest five minutes.
 LIVE_SECONDS = 360.0
@@ -28,7 +23,9 @@ class Readings:
         self, series: Mapping[str, Thinned], described: AttributeRow | None
     ) -> None:
         self._series = series
-        self._qualities = _qualities(described)
+        self._qualities = {
+            path: each.quality for path, each in descriptions_of(described).items()
+        }
 
     def of(self, signals: Iterable[tuple[Signal, str]]) -> dict[str, Samples]:
         """Return the readings of signals, each given with its path, by their names."""
@@ -62,16 +59,3 @@ def read_readings(
     )
     series = {path: found[prefix + path] for path in there if prefix + path in found}
     return Readings(series, rows.get(READINGS))
-
-
-def _qualities(described: AttributeRow | None) -> dict[str, float]:
-    """Return how good the run says its readings are, by path with `<i>`."""
-    text = described.value if described is not None else ""
-    found: dict[str, float] = {}
-    for line in text.splitlines() if isinstance(text, str) else ():
-        path, *rest = line.split("\t")
-        with suppress(IndexError, ValueError):
-            quality = float(rest[QUALITY])
-            if 0.0 < quality <= 1.0:
-                found[path] = quality
-    return found

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db.models.functions import Length
+
 from tracker.errors import NotFound
 from tracker.models import Report, ReportDraft, ReportVersion
 
@@ -76,6 +78,7 @@ def version_of_report(report: Report, number: int) -> ReportVersion:
 def report_versions(report: Report) -> list[VersionSummary]:
     """Return the versions that are kept, the newest first."""
     versions = ReportVersion.objects.filter(report=report).select_related("saved_by")
+    versions = versions.defer("text").annotate(length=Length("text"))
     return [
         VersionSummary(
             number=version.number,
@@ -83,7 +86,7 @@ def report_versions(report: Report) -> list[VersionSummary]:
             saved_at=version.saved_at,
             saved_by=_name(version.saved_by),
             restored=version.restored,
-            length=len(version.text),
+            length=version.length,
         )
         for version in versions.order_by("-number")
     ]

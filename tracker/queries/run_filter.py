@@ -34,6 +34,7 @@ from tracker.queries.run_query.tree import (
     RunField,
     Tree,
 )
+from tracker.texts import is_storable
 
 TEXT_MAX_LENGTH = 1_024
 TAGS_PATH = "tags"
@@ -196,5 +197,4 @@ class Found:
 
 def is_searchable(text: str) -> bool:
     """Refuse what no stored text holds and PostgreSQL would not even compare."""
-    has_surrogate = any("\ud800" <= character <= "\udfff" for character in text)
-    return len(text) <= TEXT_MAX_LENGTH and "\0" not in text and not has_surrogate
+    return len(text) <= TEXT_MAX_LENGTH and is_storable(text)

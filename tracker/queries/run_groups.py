@@ -22,7 +22,7 @@ from tracker.errors import InvalidInput
 from tracker.models import Kind
 from tracker.models.attribute import SHORT_CHARACTERS
 from tracker.queries.column_keys import OfAttribute, of_attribute
-from tracker.queries.metrics import lower_is_better
+from tracker.queries.metrics import is_good_high
 from tracker.queries.planner import planner
 from tracker.queries.run_conditions import SUMMARY_COLUMNS
 from tracker.queries.run_filter import Found, RunFilter, is_searchable
@@ -203,8 +203,8 @@ def _numbers(
     np.maximum.at(highest, codes, numbers)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.bincount(codes, weights=numbers, minlength=size) / counts
-    is_lower = lower_is_better(path)
-    best = None if is_lower is None else lowest if is_lower else highest
+    is_high = is_good_high(path)
+    best = None if is_high is None else highest if is_high else lowest
     return [
         Numbers(
             int(counts[place]),

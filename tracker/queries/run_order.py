@@ -28,6 +28,7 @@ from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import Cast, Left, Lower
 from django.db.models.lookups import IsNull
 
+from tracker.diagnosis.chain import SEVERITIES
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Finding, Run, Stage
 from tracker.models.attribute import SHORT_CHARACTERS
@@ -38,9 +39,6 @@ from tracker.queries.run_columns import duration_seconds
 from tracker.queries.run_conditions import LONG_TEXT, SHORT_TEXT, SUMMARY_COLUMNS
 from tracker.queries.run_filter import TAGS_PATH, Found, is_searchable
 from tracker.queries.run_segments import Segment
-
-SEVERITIES = ("notice", "warning", "critical")
-
 
 # Each may be decided by looking up a value of every run that is equal so far.
 MOST_ORDERS = 4
@@ -199,7 +197,7 @@ def _severity() -> Combinable:
         When(severity=name, then=Value(rank)) for rank, name in enumerate(SEVERITIES)
     ]
     findings = Finding.objects.filter(
-        run=OuterRef("pk"), is_open=True, is_primary=True
+        run=OuterRef("pk"), is_open=True, is_primary=True, dismissed_at=None
     ).annotate(rank=Case(*ranks, output_field=IntegerField()))
     return Subquery(findings.order_by("-rank").values("rank")[:1])
 

@@ -59,7 +59,11 @@ def _listed(link: ShareLink, has_maker: bool, now: datetime) -> ListedLink:
     made_by, why_ended = link.made_by, ""
     if link.ended_at is not None:
         by = link.ended_by.username if link.ended_by else ""
-        why_ended = f"revoked by {by}" if by else "ended with what it led to"
+        why_ended = (
+            f"revoked by {by}"
+            if by
+            else "ended with what it led to, or by somebody who has left"
+        )
     elif link.expires_at is not None and link.expires_at <= now:
         why_ended = "expired"
     elif not has_maker:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -14,10 +14,16 @@ from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
 from tracker.diagnosis.finding import Severity
+from tracker.disclosure import seen_diagnoses
 from tracker.errors import NotFound
 from tracker.freshness import fresh_answer, is_held, marked, not_modified
 from tracker.queries.attributes import AttributeRow
-from tracker.queries.diagnoses import FindingView, StageDiagnosis, diagnoses_of
+from tracker.queries.diagnoses import (
+    FindingView,
+    StageDiagnosis,
+    diagnoses_of,
+    every_finding,
+)
 from tracker.queries.hardware import measured_lines, stage_lines
 from tracker.queries.histograms import read_histograms
 from tracker.queries.namespaces import monitoring_path
@@ -184,7 +190,7 @@ def evidence(request: PageRequest, run_id: UUID) -> HttpResponse:
     overview = run_overview(run)
     (stage, *_) = chosen_stages(overview, request.GET.get("stage") or "-")
     finding = _finding(
-        diagnoses_of(run),
+        seen_diagnoses(request.actor, diagnoses_of(run)),
         stage.name,
         request.GET.get("rule", ""),
         request.GET.get("scope", ""),
@@ -268,12 +274,6 @@ def _finding(
             if (finding.rule, finding.scope) == (rule, scope):
                 return finding
     raise NotFound("finding")
-
-
-def every_finding(findings: Sequence[FindingView]) -> Iterator[FindingView]:
-    for finding in findings:
-        yield finding
-        yield from every_finding(finding.symptoms)
 
 
 def _main_window(

@@ -71,7 +71,7 @@ def ladders(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 
     found = readable_project(request.actor, workspace, project)
     if {"new", "runs", "tag"} & request.GET.keys():
-        editable_project(request.actor, workspace, project)
+        editable_project(request.actor, workspace, project, to="change ladders")
         start = read_start(request.GET, found)
         rows = rows_of(found, [(run_id, "") for run_id in start.run_ids])
         form = LadderForm(start.name or usual_name(rows), rows)
@@ -95,7 +95,7 @@ def ladders(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 @signed_in
 def make(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Make a ladder of the runs named or tagged at once, in their order or by time."""
-    found = editable_project(request.actor, workspace, project)
+    found = editable_project(request.actor, workspace, project, to="change ladders")
     start = read_start(request.POST, found)
     rows = rows_of(found, [(run_id, "") for run_id in start.run_ids])
     name = request.POST.get("name", "").strip() or start.name or usual_name(rows)
@@ -218,7 +218,7 @@ def delete(request: PageRequest, ladder_id: UUID) -> HttpResponse:
 
 
 def _create(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    found = editable_project(request.actor, workspace, project)
+    found = editable_project(request.actor, workspace, project, to="change ladders")
     form = read_form(request.POST, found)
     if form.is_ready:
         try:

@@ -9,7 +9,7 @@ import orjson
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
-from tracker.access import changeable_project
+from tracker.access import editable_project
 from tracker.actions.tags import change_tags
 from tracker.actions.trash import move_many_to_trash, restore_many
 from tracker.errors import InvalidInput
@@ -20,7 +20,7 @@ from web.session import PageRequest, signed_in
 @require_POST
 @signed_in
 def tag(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    found = changeable_project(request.actor, workspace, project)
+    found = editable_project(request.actor, workspace, project, to="change runs")
     add, remove = request.POST.getlist("add"), request.POST.getlist("remove")
     return _done(change_tags(found, _runs(request), add=add, remove=remove))
 
@@ -28,14 +28,14 @@ def tag(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 @require_POST
 @signed_in
 def move(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    found = changeable_project(request.actor, workspace, project)
+    found = editable_project(request.actor, workspace, project, to="change runs")
     return _done(move_many_to_trash(found, _runs(request)))
 
 
 @require_POST
 @signed_in
 def put_back(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    found = changeable_project(request.actor, workspace, project)
+    found = editable_project(request.actor, workspace, project, to="change runs")
     return _done(restore_many(found, _runs(request)))
 
 

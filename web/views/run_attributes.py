@@ -12,12 +12,13 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
-from tracker.disclosure import seen_paths
+from tracker.disclosure import seen_by
 from tracker.files.names import attachment
 from tracker.queries.attributes import (
     AttributeRow,
     attribute_values,
     paths_of_texts,
+    seen_paths,
 )
 from tracker.queries.files import files_at
 from tracker.queries.namespaces import namespace
@@ -53,7 +54,7 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
         # One attribute by itself, below the names that lead to it.
         prefix = f"{namespace(path)}/" if "/" in path else ""
     run = readable_run(request.actor, run_id)
-    paths = seen_paths(request.actor, run, prefix)
+    paths = seen_paths(run, prefix, seen=seen_by(request.actor))
     if path:
         level = found_level([each for each in paths if each == path])
     elif search:
@@ -90,7 +91,7 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
 def attributes_csv(request: PageRequest, run_id: UUID) -> HttpResponseBase:
     """Send the attributes of a run, or those below a namespace, as a table."""
     run = readable_run(request.actor, run_id)
-    paths = seen_paths(request.actor, run, _prefix(request))
+    paths = seen_paths(run, _prefix(request), seen=seen_by(request.actor))
     pages = (paths[start : start + AT_ONCE] for start in range(0, len(paths), AT_ONCE))
     found = (attribute_values([run.id], page)[run.id] for page in pages)
     rows = (row for each in found for _, row in sorted(each.items()))

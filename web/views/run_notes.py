@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from tracker.access import editable_run
-from tracker.actions.descriptions import change_tags, describe
+from tracker.actions.descriptions import describe
 from tracker.actions.key_metrics import pin_metric, unpin_metric
 from web.session import PageRequest, local_path, signed_in
 
@@ -19,10 +19,9 @@ from web.session import PageRequest, local_path, signed_in
 def describe_run(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Change a run's description and its tags, and return to where that was asked."""
     run = editable_run(request.actor, run_id)
-    if "description" in request.POST:
-        describe(run, request.POST["description"])
-    change_tags(
+    describe(
         run,
+        request.POST.get("description"),
         add=request.POST.get("add", "").replace("\n", ",").split(","),
         remove=request.POST.getlist("remove"),
     )

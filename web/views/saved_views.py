@@ -8,7 +8,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from tracker.access import changeable_project, editable_view, readable_project
+from tracker.access import editable_project, editable_view, readable_project
 from tracker.actions.saved_views import (
     delete_view,
     keep_view,
@@ -21,14 +21,18 @@ from tracker.errors import InvalidInput
 from web.session import PageRequest, signed_in
 from web.table_state import kept_state
 
+TO = "change shared views"
+
 
 @require_POST
 @signed_in
 def keep(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Keep the table as it is; to share it, one must be allowed to change things."""
     is_shared = request.POST.get("shared") == "yes"
-    give = changeable_project if is_shared else readable_project
-    found = give(request.actor, workspace, project)
+    if is_shared:
+        found = editable_project(request.actor, workspace, project, to=TO)
+    else:
+        found = readable_project(request.actor, workspace, project)
     state = kept_state(request.POST.get("state", ""))
     name = request.POST.get("name", "")
     view = keep_view(found, request.actor, name, state, is_shared=is_shared)
@@ -44,7 +48,7 @@ def change(request: PageRequest, view_id: UUID) -> HttpResponse:
     wanted = request.POST
     if {"shared", "default"} & set(wanted):
         # What others see, or no longer see, is for those who may change things.
-        changeable_project(request.actor, workspace, project)
+        editable_project(request.actor, workspace, project, to=TO)
     if "state" in wanted:
         replace_state(view, kept_state(wanted["state"]))
     elif "name" in wanted:

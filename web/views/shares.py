@@ -16,7 +16,7 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from tracker.access import sharable_project
+from tracker.access import editable_project
 from tracker.actions.shares import make_link, revoke_link
 from tracker.errors import InvalidInput, NotFound
 from tracker.queries.shares import MOST_LISTED, ListedLink, project_links
@@ -44,7 +44,7 @@ class ShownLink:
 @signed_in
 def shares(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """List all links of a project; on POST, make one."""
-    found = sharable_project(request.actor, workspace, project)
+    found = editable_project(request.actor, workspace, project, to="share")
     if request.method != "POST":
         context = {"links": _shown(found, project_links(found)), "most": MOST_LISTED}
         return render(request, "shares/shares.html", {**_around(found), **context})
@@ -62,7 +62,7 @@ def shares(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 @signed_in
 def share(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Ask what of a thing to share, and show the links to it that there are."""
-    found = sharable_project(request.actor, workspace, project)
+    found = editable_project(request.actor, workspace, project, to="share")
     form = ShareForm(kind=request.GET.get("kind", ""), of=request.GET.get("of", ""))
     return _dialog(request, found, form)
 
@@ -72,7 +72,7 @@ def share(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 def revoke(
     request: PageRequest, workspace: str, project: str, share_id: int
 ) -> HttpResponse:
-    found = sharable_project(request.actor, workspace, project)
+    found = editable_project(request.actor, workspace, project, to="share")
     link = revoke_link(found, request.actor, share_id)
     kind = KINDS.get(link.kind)
     if request.htmx and kind is not None:

@@ -9,13 +9,8 @@ from tests.builders import (
     write_tags,
     write_values,
 )
-from tracker.actions.descriptions import (
-    LONGEST_DESCRIPTION,
-    LONGEST_TAG,
-    MOST_TAGS,
-    change_tags,
-    describe,
-)
+from tracker.actions.descriptions import LONGEST_DESCRIPTION, describe
+from tracker.actions.tags import LONGEST_TAG, MOST_TAGS
 from tracker.errors import InvalidInput
 from tracker.models import Attribute
 from tracker.queries.run import run_overview
@@ -56,7 +51,7 @@ def test_scripts_and_people_write_the_same_description(run):
 def test_tags_are_added_and_taken_away(run):
     write_tags(run, "old", "kept")
 
-    change_tags(run, add=["new", "  two\nwords ", ""], remove=["old", "no such"])
+    describe(run, None, add=["new", "  two\nwords ", ""], remove=["old", "no such"])
 
     assert told(run)[1] == ("kept", "new", "two words")
     write_tags(run, "late")
@@ -64,27 +59,49 @@ def test_tags_are_added_and_taken_away(run):
     assert "new" in told(run)[1]
 
 
+def test_a_description_alone_makes_no_tags(run):
+    describe(run, "Larger batches.", add=["", " "], remove=[])
+
+    assert told(run) == ("Larger batches.", ())
+    assert not Attribute.objects.filter(run=run, path="tags").exists()
+
+
+def test_a_description_alone_is_kept_whatever_the_run_has_for_tags(run):
+    write_values(run, {"tags": "a text"})
+
+    describe(run, "Larger batches.", add=[""])
+
+    assert told(run)[0] == "Larger batches."
+
+
+def test_tags_alone_are_kept_whatever_the_run_has_for_a_description(run):
+    write_series(run, "description", [1.0, 2.0])
+
+    describe(run, "", add=["new"])
+
+    assert told(run)[1] == ("new",)
+
+
 def test_what_no_database_can_hold_is_left_out(run):
     describe(run, "a\0b\ud800c")
-    change_tags(run, add=["x\0y"])
 
-    assert told(run) == ("abc", ("xy",))
+    assert told(run)[0] == "abc"
 
 
 @pytest.mark.parametrize(
-    ("change", "field"),
+    ("text", "tags"),
     [
-        (lambda run: describe(run, "x" * (LONGEST_DESCRIPTION + 1)), "description"),
-        (lambda run: change_tags(run, add=["x" * (LONGEST_TAG + 1)]), "tags"),
-        (lambda run: change_tags(run, add=map(str, range(MOST_TAGS + 1))), "tags"),
+        ("x" * (LONGEST_DESCRIPTION + 1), ["fine"]),
+        ("fine", ["x" * (LONGEST_TAG + 1)]),
+        ("fine", [str(number) for number in range(MOST_TAGS + 1)]),
+        ("fine", ["x\0y"]),
     ],
-    ids=["description", "tag", "tags"],
+    ids=["description", "tag", "tags", "NUL"],
 )
-def test_too_much_is_refused(run, change, field):
-    with pytest.raises(InvalidInput) as refused:
-        change(run)
+def test_where_one_is_refused_nothing_is_stored(run, text, tags):
+    with pytest.raises(InvalidInput):
+        describe(run, text, add=tags)
 
-    assert refused.value.field == field
     assert told(run) == ("", ())
 
 
@@ -95,6 +112,6 @@ def test_what_the_run_keeps_there_already_is_not_lost(run):
     with pytest.raises(InvalidInput):
         describe(run, "no")
     with pytest.raises(InvalidInput):
-        change_tags(run, add=["no"])
+        describe(run, None, add=["no"])
 
     assert told(run) == ("", ())

@@ -6,12 +6,15 @@ import pytest
 
 from tests.builders import make_member, make_project, make_run
 from tracker.actions.ladders import (
+    NAME_LENGTH,
     WantedRung,
     arrange_ladder,
     create_ladder,
     delete_ladder,
+    make_ladder,
     put_ladder,
 )
+from tracker.actions.trash import move_to_trash, restore
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Ladder, Run
 
@@ -48,6 +51,46 @@ def test_makes_a_ladder_of_runs_in_the_order_given(project, runs):
 
     assert ladder.name == "faster"
     assert rungs_of(ladder) == [(0, "workers", "two workers"), (1, "baseline", "")]
+
+
+def test_a_ladder_that_was_deleted_does_not_come_back(project, runs):
+    ladder = create_ladder(project, "faster", wanted(*runs))
+    delete_ladder(Ladder.objects.get(id=ladder.id))
+
+    with pytest.raises(NotFound):
+        arrange_ladder(ladder, "slower", wanted(*runs))
+
+    assert not Ladder.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ((0, 2), ["baseline", "decoded", "workers"]),
+        ((2, 0), ["workers", "baseline", "decoded"]),
+        ((2,), ["decoded", "workers"]),
+    ],
+)
+def test_what_lies_in_the_trash_stays_on_the_ladder(project, runs, order, expected):
+    rungs = [WantedRung(str(run.id), f"note of {run.name}") for run in runs]
+    ladder = create_ladder(project, "faster", rungs)
+    move_to_trash(runs[1])
+
+    arrange_ladder(ladder, "faster still", [rungs[place] for place in order])
+    restore(runs[1])
+
+    assert [(name, note) for _, name, note in rungs_of(ladder)] == [
+        (name, f"note of {name}") for name in expected
+    ]
+    assert [place for place, *_ in rungs_of(ladder)] == list(range(len(expected)))
+
+
+def test_a_name_that_is_taken_gets_a_number_and_no_other_is_changed(project, runs):
+    longest = "n" * NAME_LENGTH
+
+    names = [make_ladder(project, longest, wanted(runs[0])).name for _ in range(3)]
+
+    assert names == [longest, longest[:-2] + " 2", longest[:-2] + " 3"]
 
 
 def test_an_id_wins_over_a_run_that_is_named_like_it(project, runs):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from tests.builders import make_member, make_project
@@ -81,6 +83,15 @@ def test_what_is_just_as_it_was_saved_is_no_draft(report, ada):
     assert not ReportDraft.objects.exists()
 
 
+def test_a_draft_that_comes_after_its_text_was_saved_is_none(report, ada):
+    save(report, "first", ada)
+    keep(report, "second", ada, based_on=1)
+    save(report, "second", ada)
+
+    assert keep(report, "second", ada, based_on=1) is None
+    assert not ReportDraft.objects.exists()
+
+
 def test_of_two_who_write_at_once_neither_overwrites_the_other(report, ada, grace):
     save(report, "first", ada)
     keep(report, "hers", grace, based_on=1)
@@ -103,6 +114,19 @@ def test_every_version_is_kept_with_who_and_when(report, ada, grace):
         (2, "grace", 6),
         (1, "ada", 5),
     ]
+
+
+def test_the_list_of_versions_reads_none_of_their_texts(report, ada):
+    for _ in range(20):
+        save(report, "x" * TEXT_LENGTH, ada)
+
+    tracemalloc.start()
+    found = report_versions(report)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert {each.length for each in found} == {TEXT_LENGTH}
+    assert peak < 10 * TEXT_LENGTH
 
 
 def test_an_old_version_comes_back_as_a_new_one(report, ada, grace):

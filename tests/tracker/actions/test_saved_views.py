@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import browser_of, make_member, make_project
 from tracker.actions.saved_views import (
+    MOST_VIEWS,
     delete_view,
     keep_view,
     make_default,
@@ -11,7 +12,7 @@ from tracker.actions.saved_views import (
     replace_state,
     share_view,
 )
-from tracker.errors import InvalidInput
+from tracker.errors import InvalidInput, NotFound
 from tracker.models import SavedView
 from tracker.queries.saved_views import saved_views
 
@@ -88,6 +89,51 @@ def test_what_a_view_shows_can_be_replaced(project, ada):
     assert SavedView.objects.get().state == "sort=-name"
     delete_view(view)
     assert not SavedView.objects.exists()
+
+
+def test_of_two_who_change_a_view_at_once_neither_overwrites_the_other(project, ada):
+    view = keep_view(project, ada, "one", "sort=name", is_shared=False)
+    other = keep_view(project, ada, "other", "", is_shared=False)
+    make_default(view, is_default=True)
+    seen_before = SavedView.objects.get(id=view.id)
+
+    replace_state(view, "sort=-name")
+    make_default(other, is_default=True)
+    rename_view(seen_before, "two")
+    share_view(seen_before, is_shared=True)
+
+    found = SavedView.objects.get(id=view.id)
+    assert (found.name, found.state, found.is_default) == ("two", "sort=-name", False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda view: rename_view(view, "two"),
+        lambda view: replace_state(view, "sort=name"),
+        lambda view: share_view(view, is_shared=True),
+        lambda view: make_default(view, is_default=True),
+    ],
+    ids=["name", "state", "shared", "default"],
+)
+def test_a_view_that_was_deleted_does_not_come_back(project, ada, change):
+    view = keep_view(project, ada, "one", "", is_shared=False)
+    delete_view(SavedView.objects.get(id=view.id))
+
+    with pytest.raises(NotFound):
+        change(view)
+
+    assert not SavedView.objects.exists()
+
+
+def test_a_person_keeps_so_many_views_at_most(project, ada):
+    SavedView.objects.bulk_create(
+        SavedView(project=project, owner_id=ada.user_id, name=str(number))
+        for number in range(MOST_VIEWS)
+    )
+
+    with pytest.raises(InvalidInput, match="at most"):
+        keep_view(project, ada, "one more", "", is_shared=False)
 
 
 def test_a_stranger_sees_nothing_of_it(project, ada, stranger):

@@ -32,14 +32,17 @@ from tracker.actions.shares import (
     revoke_link,
 )
 from tracker.actions.trash import (
+    move_many_to_trash,
     move_silent_to_trash,
     move_to_trash,
+    pin,
     restore,
+    restore_many,
     set_retention,
 )
 from tracker.actor import Part
-from tracker.errors import InvalidInput, NotFound
-from tracker.models import Ladder, Project, Role, Run, ShareLink, State
+from tracker.errors import InvalidInput, NotFound, Pinned
+from tracker.models import Project, Role, Run, ShareLink, State
 from tracker.queries.shares import live_count, project_links
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -98,8 +101,6 @@ def test_a_link_never_edits(share, project, runs):
     assert not actor.may_ingest
     for projects in ("readable_by", "writable_by", "owned_by", "of_member"):
         assert not getattr(Project.objects, projects)(actor).exists()
-    for table in (Run, Ladder):
-        assert not table.objects.writable_by(actor).exists()
 
 
 def test_a_comparison_opens_its_runs(share, project, runs):
@@ -166,6 +167,18 @@ def test_the_trash_ends_a_run_s_links_for_good(share, runs):
     assert open_link(other) is not None
 
 
+def test_runs_moved_to_the_trash_together_lose_their_links_as_well(
+    share, project, runs
+):
+    secrets = [share("run", str(run.id)) for run in runs[:3]]
+    pin(runs[2])
+
+    restore_many(project, move_many_to_trash(project, [run.id for run in runs[:3]]))
+
+    opened = [open_link(secret) is not None for secret in secrets]
+    assert opened == [False, False, True]
+
+
 def test_retention_ends_links_as_well(share, project, runs):
     secret = share("run", str(runs[0].id))
     set_retention(project, 1)
@@ -177,9 +190,6 @@ def test_retention_ends_links_as_well(share, project, runs):
 
 
 def test_a_run_that_is_pinned_keeps_its_links(share, runs):
-    from tracker.actions.trash import pin
-    from tracker.errors import Pinned
-
     secret = share("run", str(runs[0].id))
     pin(runs[0])
 
@@ -351,6 +361,17 @@ def test_ticks_are_kept(share, runs):
     assert opened.parts == {Part.LOGS, Part.CONFIG}
     assert opened.actor.sees(Part.LOGS)
     assert not opened.actor.sees(Part.FILES)
+
+
+def test_who_has_left_is_not_taken_for_a_thing_that_is_gone(share, project, runs):
+    share("run", str(runs[0].id))
+    grace = make_member("grace", Role.EDITOR, workspace=project.workspace)
+    revoke_link(project, browser_of(grace), ShareLink.objects.get().id)
+    assert project_links(project)[0].why_ended == "revoked by grace"
+
+    grace.user.delete()
+
+    assert "by somebody who has left" in project_links(project)[0].why_ended
 
 
 def test_links_that_work_are_listed_first(share, project, member, runs):

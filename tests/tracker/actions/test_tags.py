@@ -62,11 +62,28 @@ def test_leaves_runs_of_other_projects_and_in_the_trash_alone(project, stranger)
 
 
 def test_a_run_that_holds_something_else_there_stays_as_it_is(project):
+    run, other = make_run(project), make_run(project, "other")
+    write_values(run, {"tags": "a text"})
+
+    assert change_tags(project, [run.id, other.id], add=["x"]) == [other.id]
+    assert Attribute.objects.get(run=run, path="tags").text == "a text"
+
+
+def test_where_no_run_can_have_a_tag_that_is_said(project):
     run = make_run(project)
     write_values(run, {"tags": "a text"})
 
-    assert change_tags(project, [run.id], add=["x"]) == []
-    assert Attribute.objects.get(run=run, path="tags").text == "a text"
+    with pytest.raises(InvalidInput, match="something else"):
+        change_tags(project, [run.id], add=["x"])
+
+
+def test_a_tag_goes_as_a_script_wrote_it_and_as_it_was_typed(project):
+    run = make_run(project)
+    write_tags(run, " odd  one", "plain one", "kept")
+
+    change_tags(project, [run.id], remove=[" odd  one", " plain  one "])
+
+    assert tags(run) == ["kept"]
 
 
 @pytest.mark.parametrize(

@@ -59,12 +59,21 @@ def test_main_findings_come_first_then_the_surest():
     assert [row.rule for row in rows] == ["main", "sure", "unsure"]
 
 
-def test_symptoms_are_compared_too():
-    cause = finding("cause", symptoms=[finding("symptom")])
+def test_symptoms_are_compared_too_and_what_they_explain():
+    symptom = finding("symptom", symptoms=[finding("deeper")])
+    cause = finding("cause", symptoms=[symptom])
 
     rows = compare_findings([[diagnosis(cause)], []], reference=0)
 
-    assert {row.rule for row in rows} == {"cause", "symptom"}
+    assert {row.rule for row in rows} == {"cause", "symptom", "deeper"}
+
+
+def test_the_worst_finding_of_a_rule_is_what_it_says():
+    found = [finding("hot", scope=f"gpu/{gpu}") for gpu in range(2)]
+
+    (row,) = compare_findings([[diagnosis(*found)]], reference=0)
+
+    assert row.cells[0].finding == found[0]
 
 
 def test_no_findings_are_no_rows():

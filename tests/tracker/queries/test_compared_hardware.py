@@ -62,3 +62,20 @@ def test_readings_lie_between_the_steps_around_them(runs):
     ]
 
     assert line.measured.line.x.tolist() == [5.0, 10.0, 15.0, 20.0]
+
+
+def test_runs_without_a_wanted_line_cost_nothing(runs, django_assert_max_num_queries):
+    def asked(measure):
+        return compared_lines(
+            runs, lambda each: each == measure, align="step", stage="train"
+        )
+
+    write_series(runs[0], "monitoring/train/gpu/0/power_watts", [1.0])
+    with django_assert_max_num_queries(20) as of_one:
+        asked("gpu/0/power_watts")
+    with django_assert_max_num_queries(20) as of_both:
+        asked("job/cpu_cores")
+    with django_assert_max_num_queries(20) as of_none:
+        asked("nothing")
+
+    assert len(of_none) < len(of_one) < len(of_both)

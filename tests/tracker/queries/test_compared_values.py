@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from tests.builders import make_project, make_run, write_series, write_values
+from tracker.models import Attribute, Kind, Run
 from tracker.queries.compared_values import (
     DURATION,
     STARTED,
@@ -43,6 +47,40 @@ def test_parameters_that_differ_are_suggested_before_what_measures_quality(runs)
 
     assert found.suggested == ["params/lr", "val/accuracy"]
     assert found.names[:3] == ["params/lr", "params/seed", "val/accuracy"]
+
+
+def test_texts_that_are_no_parameters_are_not_even_read(runs):
+    for run in runs:
+        write_values(run, {"params/lr": "0.1"})
+        Attribute.objects.create(
+            run=run,
+            project=run.project,
+            path="source/text",
+            kind=Kind.STRING,
+            text="x" * 2_000_000,
+        )
+
+    tracemalloc.start()
+    found = dimensions_of([run.id for run in runs])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert "source/text" not in found.names
+    assert "params/lr" in found.names
+    assert peak < 1_000_000
+
+
+def test_a_run_that_goes_on_lasts_until_now(project):
+    run = make_run(project, "live", "running")
+    Run.objects.filter(id=run.id).update(
+        started_at=timezone.now() - timedelta(hours=3),
+        last_seen_at=timezone.now() - timedelta(hours=1),
+    )
+    run.refresh_from_db()
+
+    (seconds,) = values([run], DURATION)
+
+    assert seconds == pytest.approx(3 * 3_600, abs=60)
 
 
 def test_runs_that_logged_nothing_have_their_own_times(runs):

@@ -6,6 +6,7 @@ from tests.builders import make_project, make_run
 from tests.tracker.queries.ledgers import add_ledger
 from tracker.models import Run
 from tracker.queries.gpu_time import gpu_times
+from tracker.queries.ledgers import project_ledger
 from tracker.queries.run_filter import RunFilter
 from tracker.queries.run_order import read_order
 from tracker.queries.runs import runs_page
@@ -39,6 +40,29 @@ def test_says_how_long_gpus_were_held_and_how_much_of_it_was_idle(project):
     assert found.hours == 2.0
     assert found.idle_percent == pytest.approx(100 / 6)
     assert found.energy_joules is None
+
+
+def test_idle_is_when_nothing_was_computed_as_everywhere(project):
+    run = make_run(project)
+    add_ledger(run, useful=50.0, evaluation=30.0, lost=10.0, data_wait=10.0)
+
+    [found] = gpu_times([run.id]).values()
+    total = project_ledger(project).total
+
+    assert found.idle_percent == pytest.approx(10)
+    assert total is not None
+    assert total.idle_share == pytest.approx(0.1)
+
+
+def test_how_idle_gpus_were_is_unknown_where_nothing_was_measured(project):
+    run = make_run(project, "unknown")
+    add_ledger(run, unknown=600.0)
+    add_ledger(make_run(project, "busy"), useful=500.0, evaluation=100.0)
+    add_ledger(make_run(project, "idle"), useful=100.0, idle=1.0)
+
+    assert gpu_times([run.id])[run.id].idle_percent is None
+    assert names(project, "gpu_idle") == ["busy", "idle", "unknown"]
+    assert names(project, "-gpu_idle") == ["idle", "busy", "unknown"]
 
 
 def test_a_run_that_held_no_gpu_says_nothing(project):

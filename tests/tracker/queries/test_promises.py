@@ -32,13 +32,15 @@ def test_predicts_by_the_finding_that_has_gone():
 
 
 def test_of_several_that_have_gone_the_one_that_promised_most():
-    cause = worth("cause", 1.2, is_primary=True, symptoms=[worth("symptom", 1.6)])
-    before, after = [diagnosis(cause)], [diagnosis(healthy=("cause", "symptom"))]
+    symptom = worth("symptom", 1.1, symptoms=[worth("deeper", 1.6)])
+    cause = worth("cause", 1.2, is_primary=True, symptoms=[symptom])
+    before = [diagnosis(cause)]
+    after = [diagnosis(healthy=("cause", "symptom", "deeper"))]
 
     found = prediction_of(before, "train", finding_changes(before, after))
 
     assert found is not None
-    assert found.rule == "symptom"
+    assert found.rule == "deeper"
 
 
 def test_while_none_has_gone_the_primary_one_was_tried():
@@ -102,6 +104,16 @@ def test_adds_up_what_causes_promise():
     assert found.share == pytest.approx(0.4)
     assert found.titles == ("Cause", "Other")
     assert not found.advises_stop
+
+
+def test_what_is_left_is_known_where_waiting_is_a_symptom_of_a_symptom():
+    waiting = worth(INPUT_RULE, 1.3)
+    cause = worth("cause", 1.3, symptoms=[worth("symptom", 1.3, symptoms=[waiting])])
+
+    found = left(cause, healthy=())
+
+    assert found is not None
+    assert found.share == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(

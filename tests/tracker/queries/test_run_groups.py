@@ -133,13 +133,22 @@ def test_numbers_of_a_group_leave_out_what_is_unknown(project):
     assert high.numbers[0].mean == 0.9
 
 
-def test_the_better_accuracy_is_the_higher_one(project):
-    for name, accuracy in [("a", 0.2), ("b", 0.4)]:
-        add_run(project, name, val__accuracy=accuracy, p=1)
+@pytest.mark.parametrize(
+    ("path", "best"),
+    [
+        ("val/accuracy", 0.4),
+        ("val/rmse", 0.2),
+        ("train/throughput", 0.4),
+        ("accuracy_loss", None),
+    ],
+)
+def test_the_better_one_is_told_by_its_name(project, path, best):
+    for name, value in [("a", 0.2), ("b", 0.4)]:
+        add_run(project, name, **{path.replace("/", "__"): value}, p=1)
 
-    [group] = groups(project, "path:p", columns=["path:val/accuracy"])
+    [group] = groups(project, "path:p", columns=[f"path:{path}"])
 
-    assert group.numbers[0].best == 0.4
+    assert group.numbers[0].best == best
 
 
 def test_summaries_of_series_are_added_up(project):

@@ -113,10 +113,23 @@ def test_the_same_rule_in_another_stage_is_another_finding():
 
 
 def test_symptoms_count_as_findings():
-    before = diagnosis(finding("cause", symptoms=[finding("symptom")]))
-    after = diagnosis(healthy=("cause", "symptom"))
+    symptom = finding("symptom", symptoms=[finding("deeper")])
+    before = diagnosis(finding("cause", symptoms=[symptom]))
+    after = diagnosis(healthy=("cause", "symptom", "deeper"))
 
-    assert rules(finding_changes([before], [after]).gone) == ["cause", "symptom"]
+    gone = finding_changes([before], [after]).gone
+
+    assert rules(gone) == ["cause", "symptom", "deeper"]
+
+
+def test_a_finding_that_another_one_explains_now_is_kept():
+    before = diagnosis(finding("symptom", symptoms=[finding("idle")]))
+    chain = finding("cause", symptoms=[finding("symptom", symptoms=[finding("idle")])])
+
+    changes = finding_changes([before], [diagnosis(chain)])
+
+    assert rules(changes.kept) == ["symptom", "idle"]
+    assert changes.unjudged == ()
 
 
 def test_the_baseline_has_findings_but_no_new_ones():

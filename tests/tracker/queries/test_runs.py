@@ -271,17 +271,21 @@ def busy_and_idle(project):
         )
         for number in range(stages):
             stage = Stage.objects.create(run=run, name=f"s{number}")
-        Finding.objects.create(
-            run=run,
-            stage=stage,
-            rule="r",
-            is_primary=True,
-            severity="critical" if share > 50 else "warning",
-            confidence=1,
-            body={},
-            opened_at=NOW,
-            changed_at=NOW,
-        )
+        add_finding(stage, "critical" if share > 50 else "warning")
+
+
+def add_finding(stage: Stage, severity: str) -> None:
+    Finding.objects.create(
+        run=stage.run,
+        stage=stage,
+        rule="r",
+        is_primary=True,
+        severity=severity,
+        confidence=1,
+        body={},
+        opened_at=NOW,
+        changed_at=NOW,
+    )
 
 
 @pytest.mark.parametrize(
@@ -299,6 +303,16 @@ def test_orders_by_every_column(project, key):
     assert [name for name in down if name != "?"] == ["B busy", "A idle"]
     if key not in ("name", "state"):
         assert up[-1] == down[-1] == "?"
+
+
+def test_a_dismissed_finding_is_not_sorted_by(project):
+    for name, severity in [("well", None), ("bad", "warning"), ("gone", "critical")]:
+        run = make_run(project, name)
+        if severity:
+            add_finding(run.stages.get(), severity)
+    Finding.objects.filter(run=run).update(dismissed_at=NOW)
+
+    assert names(project, order=RunOrder("finding"))[0] == "bad"
 
 
 def test_pages_follow_on_each_other(project):

@@ -19,6 +19,7 @@ from tests.builders import (
     write_values,
 )
 from tracker.actions.dashboards import create_dashboard
+from tracker.actions.trash import move_many_to_trash
 from tracker.boards.board import Board, Place, RunSet, Widget, board_from
 from tracker.models import Dashboard, Role
 from tracker.series.compaction import compact_run
@@ -245,6 +246,35 @@ GONE = {
         "cannot be found",
     ),
 }
+
+
+def test_runs_in_the_trash_stay_on_a_widget_that_is_changed(visitor, project, member):
+    runs = [make_run(project, f"chosen {number}", "finished") for number in range(2)]
+    ids = tuple(run.id for run in runs)
+    value = Widget(
+        id=VALUE,
+        kind="value",
+        settings={"metric": "train/loss", "reference": str(ids[0])},
+        run_set=RunSet(runs=ids),
+    )
+    made = create_dashboard(
+        project, "chosen", Board(widgets=(value,)), user_id=member.user_id
+    )
+    move_many_to_trash(project, ids)
+    edit = reverse("widget-edit", args=[made.id, VALUE])
+
+    form = visitor.get(edit).content.decode()
+    found = {
+        name: re.findall(rf'name="{name}" value="([^"]*)"', form)
+        for name in ("run", "set-metric", "set-reference")
+    }
+    found |= {"set-summary": "last", "set-over": "lowest"}
+    post(visitor, "widget-edit", made.id, VALUE, runs_of="list", title="new", **found)
+
+    assert "chosen 0, which is in the trash" in form
+    widget = board_of(made).widget(VALUE)
+    assert (widget.title, widget.run_set.runs) == ("new", ids)
+    assert widget.settings["reference"] == str(ids[0])
 
 
 @pytest.mark.parametrize(("broken", "why"), GONE.values(), ids=GONE)

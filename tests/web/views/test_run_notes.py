@@ -57,7 +57,7 @@ def test_one_returns_to_where_one_was_and_to_no_other_host(owner, run):
 
 
 def test_what_is_refused_is_said(owner, run):
-    assert describe(owner, run, add="x" * 300).status_code == 400
+    assert describe(owner, run, add="x" * 1_025).status_code == 400
 
 
 def test_a_metric_is_pinned_for_all_runs_of_the_project(owner, run):

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import get_script_prefix
 from django.utils import timezone
+from django.utils.html import escape
 
 from tests.builders import make_member, make_project, make_run
 from tests.web.shared_site import (
@@ -20,7 +21,8 @@ from tests.web.shared_site import (
 )
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Part
-from tracker.models import Role, ShareLink
+from tracker.disclosure import NOT_SHARED
+from tracker.models import Finding, Role, ShareLink
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -94,6 +96,24 @@ def test_whatever_a_page_leads_to_answers_and_tells_no_more_than_was_ticked(
     assert [mark for mark, places in told.items() if not places] == []
     for shown in ("train/loss", "test/accuracy", "a processor"):
         assert where(shown, texts)
+
+
+def test_what_was_measured_beside_other_runs_is_not_shown(site):
+    found = Finding.objects.filter(run=site.first, is_primary=True)
+    found.update(dismissed_at=None)
+    finding = found.select_related("stage").first()
+    summary = escape(finding.body["judgement"]["finding"]["summary"])
+    base, name = site.link("run", frozenset()), finding.stage.name
+    asked = f"{base}runs/{site.first.id}/figures/evidence?stage={name}&scope={finding.scope}"
+    assert summary in open_page(base).content.decode()
+    assert Client().get(f"{asked}&rule={finding.rule}").json()["data"]
+
+    found.filter(id=finding.id).update(rule="reads-are-small")
+
+    page = open_page(base).content.decode()
+    assert NOT_SHARED in page
+    assert summary not in page
+    assert Client().get(f"{asked}&rule=reads-are-small").json()["data"] == []
 
 
 def where(mark, texts):

@@ -194,7 +194,9 @@ def test_a_link_is_revoked_in_the_dialog(make, editor, address):
     assert "revoked by grace" in page
 
 
-def test_the_list_says_what_is_gone(make, editor, address, runs):
+def test_the_list_says_what_is_gone_and_ends_it_where_it_could_come_back(
+    make, editor, address, runs
+):
     make(kind="comparison", of=f"runs={runs[0].id},{runs[1].id}")
     for run in runs:
         move_to_trash(run)
@@ -202,7 +204,7 @@ def test_the_list_says_what_is_gone(make, editor, address, runs):
     page = editor.get(address("shares")).content.decode()
 
     assert "what it led to is gone" in page
-    assert "Revoke for good" not in page
+    assert "Revoke for good" in page
 
 
 def test_an_empty_list_says_what_to_do(editor, address):

@@ -49,7 +49,7 @@ def write_ladder(
     request: ApiRequest, workspace: str, project: str, wanted: LadderIn
 ) -> HttpResponse:
     """Make the ladder of that name, or replace the rungs of the one that exists."""
-    found = editable_project(request.auth, workspace, project)
+    found = editable_project(request.auth, workspace, project, to="change ladders")
     rungs = [WantedRung(rung.run, rung.note) for rung in wanted.rungs]
     ladder = put_ladder(found, wanted.name, rungs)
     return json_response(_ladder(read_ladder(ladder)))

@@ -25,7 +25,8 @@ router = Router(tags=["projects"], auth=ReaderAuth())
 class LedgerOut(Schema):
     """What time was used for: on every GPU that was held, or without any of the stages.
 
-    The seconds add up to all there was. Energy is null where a GPU did not tell.
+    The seconds add up to all there was. Energy is of the stages of which every GPU told;
+    null where none did.
     """
 
     gpus: int

@@ -131,9 +131,10 @@ def read_records(
     """
     run = readable_run(request.auth, run_id)
     version = version_of([run], VERSION, sorted(request.GET.lists()))
+    # After the version, which must be no newer than what is answered.
+    series = readable_records(request.auth, run, path)
 
     def draw() -> HttpResponse:
-        series = readable_records(request.auth, run, path)
         start = max(0, series.count - last) if last is not None else first or 0
         page = read_page(series, start, last or limit, Place(axis, low, high))
         return json_response(page_answer(series, page))
@@ -156,9 +157,10 @@ def find_records(
     """Positions of a series' records that hold a text; colours in them do not matter."""
     run = readable_run(request.auth, run_id)
     version = version_of([run], VERSION, sorted(request.GET.lists()))
+    # After the version, which must be no newer than what is answered.
+    series = readable_records(request.auth, run, path)
 
     def draw() -> HttpResponse:
-        series = readable_records(request.auth, run, path)
         found = find_text(series, text, first or 0, limit)
         return json_response(
             {

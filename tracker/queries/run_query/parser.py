@@ -6,7 +6,6 @@ is understood: how long it is, how deep, and how many conditions it has.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
@@ -29,6 +28,7 @@ from tracker.queries.run_query.tree import (
     Operand,
     Tree,
 )
+from tracker.texts import UNSTORABLE
 
 GRAMMAR = Path(__file__).with_name("grammar.lark")
 MOST_CHARACTERS = 2_000
@@ -37,8 +37,6 @@ DEEPEST = 16
 KEYWORDS = ("and", "or", "not", "contains", "exists", "is", "nan")
 # What states a condition: every one has one of these.
 CONDITIONS = ("COMPARISON", "LIKE", "CONTAINS", "EXISTS", "IS")
-# No stored text holds them, and PostgreSQL would not even compare with one.
-UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 # What may stand at a place, the most telling first.
 EXPECTATIONS = {
     "NUMBER": "a number, a text in double quotes, true or false",
@@ -61,6 +59,7 @@ def parse(text: str, now: datetime) -> Tree:
             MOST_CHARACTERS,
             len(text) - MOST_CHARACTERS,
         )
+    # PostgreSQL would not even compare with one.
     if found := UNSTORABLE.search(text):
         raise BadQuery("No name, path or text holds this character.", found.start())
     try:

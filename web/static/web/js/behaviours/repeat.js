@@ -43,6 +43,7 @@ function clear(item) {
   input.value = ""
   input.removeAttribute("value")
   input.removeAttribute("list")
+  input.removeAttribute("title")
   item.querySelector("datalist")?.remove()
   item.querySelector("[data-part=remove]").setAttribute("aria-label", "Remove")
 }

@@ -35,7 +35,7 @@ export const OF_RUN = {
   finding: { label: "Main finding", width: 264, fill: fillFinding },
   gpu: { label: "GPU", hint: "Mean GPU utilisation", width: 84, isNumeric: true, fill: fillShare },
   cpu: { label: "CPU", hint: "Mean use of the job's cores", width: 84, isNumeric: true, fill: fillShare },
-  gpu_idle: { label: "GPU idle", hint: "Share of the GPU time held that went into anything but useful work", width: 92, isNumeric: true, fill: fillShare },
+  gpu_idle: { label: "GPU idle", hint: "Share of the GPU time held in which it computed nothing", width: 92, isNumeric: true, fill: fillShare },
   gpu_hours: { label: "GPU hours", hint: "Hours times GPUs, while they were held", width: 96, isNumeric: true, fill: fillValue },
   energy: { label: "Energy", hint: "What the GPUs used, in kWh, where they count it", width: 116, isNumeric: true, fill: fillEnergy },
   created: { label: "Created", width: 114, fill: fillMoment },

@@ -1,0 +1,17 @@
+"""The refusal of a change to what somebody else changed first."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+
+from tracker.errors import Changed
+from tracker.models import Dashboard, Report
+
+
+def changed_meanwhile(
+    row: QuerySet[Dashboard] | QuerySet[Report], what: str
+) -> Changed:
+    """Say who was faster, and which version there is now."""
+    found = row.select_related("changed_by").first()
+    who = found.changed_by.username if found and found.changed_by else ""
+    return Changed(what, who, version=found.version if found else 0)

@@ -1,0 +1,41 @@
+"""What people call things, and how many of a kind a project has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from itertools import count
+from typing import Any
+
+from django.db.models import QuerySet
+
+from tracker.errors import InvalidInput
+from tracker.models import Project
+from tracker.texts import is_storable
+
+
+def checked_name(name: str, longest: int) -> str:
+    """Return a name without the space around it; refuse what is none."""
+    name = name.strip()
+    if not 1 <= len(name) <= longest or not is_storable(name):
+        raise InvalidInput("name", f"must be text of 1 to {longest} characters")
+    return name
+
+
+def free_name(
+    name: str, taken: Collection[str], longest: int, end_of: Callable[[int], str]
+) -> str:
+    """Return the name with the first end that makes it free, cut where it must be."""
+    ends = map(end_of, count(1))
+    names = (name[: longest - len(end)] + end for end in ends)
+    return next(each for each in names if each not in taken)
+
+
+# Any: rows of any table.
+def expect_room(
+    project: Project, rows: QuerySet[Any], most: int, field: str = "name"
+) -> None:
+    """Refuse one more where there are as many as there may be, until the commit."""
+    # Two at once would both see room for one more.
+    Project.objects.select_for_update(no_key=True).get(id=project.id)
+    if rows.count() >= most:
+        raise InvalidInput(field, f"is one too many; there may be at most {most:,}")
