@@ -11,9 +11,8 @@ import { RunBlocks } from "../models/run_blocks.js"
 import { canGroup } from "../models/run_columns.js"
 import { Selection } from "../models/selection.js"
 import { TableBar } from "../models/table_bar.js"
-import { TableState } from "../models/table_state.js"
+import { FILTERS, TableState } from "../models/table_state.js"
 
-const FILTERS = ["q", "state", "tag", "query"]
 const REFRESH_MS = 3_000
 // Groups are made of all runs that match.
 const REFRESHES_BEFORE_GROUPS = 10
