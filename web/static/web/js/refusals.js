@@ -30,7 +30,7 @@ export function sayRefusals() {
   })
   document.addEventListener("htmx:error", ({ detail: { ctx, error } }) => {
     // What somebody typed or pressed meanwhile is asked for instead.
-    if (ctx?.request && error?.name === "TypeError") say(ctx, UNANSWERED)
+    if (ctx && !ctx.response && error.name === "TypeError") say(ctx, UNANSWERED)
   })
 }
 
