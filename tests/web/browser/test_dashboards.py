@@ -151,14 +151,14 @@ def test_moves_in_quick_succession_are_all_kept(visit, ada, dashboard):
     page.get_by_role("button", name=re.compile("^Move Notes")).press("Shift+ArrowDown")
     with page.expect_request("**/place"):
         pass
-    page.get_by_role("button", name=re.compile("^Move Notes")).press("ArrowDown")
+    page.get_by_role("button", name=re.compile("^Move Notes")).press("Shift+ArrowDown")
     value = page.get_by_role("button", name="Move train/loss: arrow")
     value.press("Shift+ArrowDown")
     with page.expect_response(lambda answer: VALUE in answer.url):
         page.wait_for_timeout(600)
         waiting[0].continue_()
 
-    assert place_of(dashboard, TEXT) == Place(9, 1, 3, 3)
+    assert place_of(dashboard, TEXT) == Place(9, 0, 3, 4)
     assert place_of(dashboard, VALUE).height == 3
     expect(page.locator("#board-refusal")).to_be_empty()
 
