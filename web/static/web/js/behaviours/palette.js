@@ -163,6 +163,9 @@ class Palette {
   take(position, { ctrlKey, metaKey }) {
     const place = this.options[position]
     if (!place) return
+    // Nothing is looked for any more, above all not after signing out.
+    clearTimeout(this.typing)
+    this.pending?.abort()
     this.dialog.close()
     if (place.act) return place.act()
     if (ctrlKey || metaKey) window.open(place.url, "_blank", "noopener")
