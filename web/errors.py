@@ -12,7 +12,9 @@ from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django_htmx.http import reswap
 
+from tracker.actor import link_actor
 from tracker.errors import TrackerError, Unavailable
 from tracker.statuses import status_of
 from web.session import wants_json
@@ -21,15 +23,21 @@ logger = logging.getLogger(__name__)
 
 RETRY_AFTER_SECONDS = "5"
 RELOAD = "Go back, reload the page and try again."
+RELOAD_HERE = "Reload the page and try again."
+LOOK_AGAIN = "Reload the page to see how things are now."
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a page says about a status: a title, what happened, what to do."""
+    """What a page says about a status: a title, what happened, what to do.
+
+    `here` is what to do without leaving the page that asked for a part of itself.
+    """
 
     title: str
     message: str
     advice: str
+    here: str = ""
 
 
 CANNOT = Told(
@@ -43,10 +51,12 @@ PAGES = {
         CANNOT,
         message="Something else has changed meanwhile.",
         advice="Go back and reload the page to see how things are now.",
+        here=LOOK_AGAIN,
     ),
     HTTPStatus.FORBIDDEN: Told(
         "Not allowed",
         "Your role in this workspace does not let you do that.",
+        "Ask one of its owners to do it, or to change your role.",
         "Ask one of its owners to do it, or to change your role.",
     ),
     HTTPStatus.NOT_FOUND: Told(
@@ -54,6 +64,7 @@ PAGES = {
         "There is no page at this address.",
         "It may be mistyped, in the trash or deleted, or you may not see it. Press"
         " Ctrl K (on a Mac ⌘ K) to find a project or a run by its name.",
+        LOOK_AGAIN,
     ),
     HTTPStatus.METHOD_NOT_ALLOWED: Told(
         "This address only takes forms",
@@ -64,23 +75,27 @@ PAGES = {
         "Too much at once",
         "What was sent is larger than a form may be.",
         "Send less. Files are uploaded by the agent, which sends them in parts.",
+        "Send less.",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: Told(
         "Too fast",
         "The server was asked more often than it answers.",
         "Wait a few seconds and reload the page.",
+        "Wait a few seconds and try again.",
     ),
     HTTPStatus.INTERNAL_SERVER_ERROR: Told(
         "Something went wrong",
         "The server made a mistake, and its log says which.",
         "Nothing that was logged is lost. Try again; if it stays like this, tell"
         " whoever runs the server when it happened.",
+        "Try again; if it stays like this, tell whoever runs the server.",
     ),
     HTTPStatus.SERVICE_UNAVAILABLE: Told(
         "Not available just now",
         "The server or its database is too busy, or is being started.",
         "Nothing that was logged is lost: agents keep it until the server is back. Try"
         " again in a few seconds.",
+        "Try again in a few seconds.",
     ),
 }
 # Answers of Django's own, which have no text that helps anybody.
@@ -102,7 +117,7 @@ class PageErrors:
         if response.status_code not in BARE or not _is_bare(request, response):
             return response
         status = HTTPStatus(response.status_code)
-        page = _page(request, status, status.name.lower(), PAGES[status].message)
+        page = _page(request, status, status.name.lower(), PAGES[status])
         if "Allow" in response:
             page["Allow"] = response["Allow"]
         return page
@@ -122,12 +137,12 @@ class PageErrors:
 
 def page_not_found(request: HttpRequest, *_: object, **__: object) -> HttpResponse:
     status = HTTPStatus.NOT_FOUND
-    return _page(request, status, "not_found", PAGES[status].message)
+    return _page(request, status, "not_found", PAGES[status])
 
 
 def permission_denied(request: HttpRequest, *_: object, **__: object) -> HttpResponse:
     status = HTTPStatus.FORBIDDEN
-    return _page(request, status, "not_allowed", PAGES[status].message)
+    return _page(request, status, "not_allowed", PAGES[status])
 
 
 def bad_request(
@@ -144,19 +159,25 @@ def bad_request(
     return _plain(HTTPStatus.BAD_REQUEST, told)
 
 
-def server_error(_request: HttpRequest) -> HttpResponse:
+def server_error(request: HttpRequest) -> HttpResponse:
     # Drawn without the database and without who is signed in: either may be the cause.
     status = HTTPStatus.INTERNAL_SERVER_ERROR
-    return _plain(status, PAGES[status])
+    told = PAGES[status]
+    return _said(request, status, told) if _is_part(request) else _plain(status, told)
 
 
 def csrf_failure(request: HttpRequest, **_: object) -> HttpResponse:
     message = "The page was open for too long, or the request came from elsewhere."
-    return _page(request, HTTPStatus.FORBIDDEN, "csrf_failed", message, advice=RELOAD)
+    known = PAGES[HTTPStatus.FORBIDDEN]
+    told = replace(known, message=message, advice=RELOAD, here=RELOAD_HERE)
+    return _page(request, HTTPStatus.FORBIDDEN, "csrf_failed", told)
 
 
 def refusal(request: HttpRequest, error: TrackerError) -> HttpResponse:
-    response = _page(request, status_of(error), error.code, str(error))
+    status = status_of(error)
+    # What is known of the case goes before what holds for all of its kind.
+    told = replace(PAGES.get(status, CANNOT), message=str(error))
+    response = _page(request, status, error.code, told)
     if isinstance(error, Unavailable):
         response["Retry-After"] = RETRY_AFTER_SECONDS
     return response
@@ -169,20 +190,13 @@ def _is_bare(request: HttpRequest, response: HttpResponse) -> bool:
 
 
 def _page(
-    request: HttpRequest,
-    status: HTTPStatus,
-    code: str,
-    message: str,
-    *,
-    advice: str = "",
+    request: HttpRequest, status: HTTPStatus, code: str, told: Told
 ) -> HttpResponse:
     if wants_json(request):
-        error = {"code": code, "message": message}
+        error = {"code": code, "message": told.message}
         return JsonResponse({"error": error}, status=status)
-
-    known = PAGES.get(status, CANNOT)
-    # What is known of the case goes before what holds for all of its kind.
-    told = replace(known, message=message, advice=advice or known.advice)
+    if _is_part(request):
+        return _said(request, status, told)
     # Without a database even the name of who is signed in is out of reach.
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
         return _plain(status, told)
@@ -192,6 +206,20 @@ def _page(
         logger.warning("the database refused to answer a page: %s", error)
         unavailable = HTTPStatus.SERVICE_UNAVAILABLE
         return _plain(unavailable, PAGES[unavailable])
+
+
+def _is_part(request: HttpRequest) -> bool:
+    """Tell what htmx puts into a page, where a whole page has no place."""
+    return request.headers.get("HX-Request") == "true"
+
+
+def _said(request: HttpRequest, status: HTTPStatus, told: Told) -> HttpResponse:
+    """Answer with a sentence, which the page says in a toast or where it is missed."""
+    # Strangers who came by a link have nobody here to ask.
+    advice = "" if link_actor(request) else told.here
+    text = f"{told.message} {advice}".strip()
+    response = HttpResponse(text, status=status, content_type="text/plain")
+    return reswap(response, "none")
 
 
 def _plain(status: HTTPStatus, told: Told) -> HttpResponse:

@@ -174,3 +174,57 @@ def test_a_page_of_nothing_is_no_fault_of_ours_while_the_database_is_away():
 
         assert response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
         assert b"db.internal" not in response.content
+
+
+HTMX = {"hx-request": "true"}
+
+
+def is_sentence(response) -> bool:
+    return response["HX-Reswap"] == "none" and b"<" not in response.content
+
+
+@pytest.mark.parametrize("status", [405, 413, 429])
+def test_a_part_of_a_page_is_refused_in_a_sentence(status):
+    request = RequestFactory().get("/", headers=HTMX)
+    response = PageErrors(lambda _: HttpResponse(status=status))(request)
+
+    assert response.status_code == status
+    assert is_sentence(response)
+    assert PAGES[HTTPStatus(status)].message in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.NotFound("widget"),
+        errors.InvalidInput("name", "must not be <b>empty</b>"),
+        errors.NotAllowed("change this"),
+        OperationalError("away"),
+    ],
+)
+def test_no_refusal_puts_a_page_into_a_page(error):
+    response = refused(error, **HTMX)
+
+    assert response["HX-Reswap"] == "none"
+    # Not markup, whatever it says.
+    assert response["Content-Type"].startswith("text/plain")
+    assert b"<html" not in response.content
+
+
+def test_a_bug_and_an_unknown_address_are_said_within_the_page():
+    request = RequestFactory().get("/", headers=HTMX)
+
+    assert is_sentence(server_error(request))
+    assert is_sentence(page_not_found(request))
+    assert is_sentence(permission_denied(request))
+
+
+def test_a_form_of_an_older_session_is_told_to_reload(member):
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(member.user)
+
+    response = browser.post("/settings/tokens", headers=HTMX)
+
+    assert response.status_code == HTTPStatus.FORBIDDEN
+    assert is_sentence(response)
+    assert b"Reload the page and try again." in response.content

@@ -150,8 +150,12 @@ def test_series_are_joined_with_a_picker_and_taken_apart(charts):
     page.reload()
     expect(page.locator(f"{JOINED} .js-line")).to_have_count(2)
 
+    # Whatever it covered is there again.
+    page.locator(JOINED).hover()
+    page.locator(JOINED).get_by_role("button", name="Full screen").click()
     choose(page, page.locator(JOINED), "Take this chart apart")
     expect(page.locator(JOINED)).to_have_count(0)
+    expect(page.locator("[inert]")).to_have_count(0)
     assert "layout" not in page.url
 
 
@@ -215,9 +219,16 @@ def test_one_chart_fills_the_window_and_the_address_says_which(charts):
 
     page.reload()
     expect(page.locator(".chart--full")).to_have_attribute("data-path", "train/loss")
+    expect(page.locator(".chart--full")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(".chart--full")).to_have_count(0)
     assert "full=" not in page.url
+
+    chart.hover()
+    chart.get_by_role("button", name="Full screen").click()
+    chart.get_by_role("button", name="Pin to the top").click()
+    expect(page.locator(PINNED)).to_have_attribute("data-path", "train/loss")
+    expect(page.locator("[inert]")).to_have_count(0)
 
 
 def test_an_expression_finds_charts_and_a_mistaken_one_is_told(charts):

@@ -271,6 +271,19 @@ def test_axes_are_dragged_and_windows_drawn_by_a_pointer(visit, ada, runs):
     page.mouse.up()
     expect(page.locator(".parallel__window")).to_have_count(1)
 
+    axes = page.locator(".parallel__axis")
+    first = axes.first.get_attribute("data-path")
+    axes.first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(axes.nth(2)).to_have_attribute("data-path", first)
+    # What else is chosen keeps both.
+    page.get_by_label("Colour by").fill(first)
+    page.get_by_label("Colour by").press("Enter")
+    expect(page).to_have_url(re.compile("colour="))
+    expect(axes.nth(2)).to_have_attribute("data-path", first)
+    expect(page.locator(".parallel__window")).to_have_count(1)
+
     page.get_by_role("button", name="Clear").click()
     expect(page.locator(".parallel__window")).to_have_count(0)
     assert "brush=" not in page.url

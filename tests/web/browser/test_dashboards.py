@@ -82,7 +82,11 @@ def test_a_widget_is_added_with_paths_completed(visit, ada, dashboard):
     field.fill("train/accuracy")
     field.press("Enter")
     page.get_by_role("combobox", name="Metrics").last.fill("train/loss")
+    # An empty field is left at the end.
+    page.get_by_role("combobox", name="Metrics").last.press("Enter")
     page.get_by_label("Title").fill("Both")
+    # The palette would take what was typed.
+    page.keyboard.press("Control+k")
     page.get_by_role("button", name="Add", exact=True).click()
 
     added = region(page, "Both")
@@ -133,6 +137,83 @@ def test_widgets_are_moved_and_resized_by_keyboard(visit, ada, dashboard):
     assert place_of(dashboard, TEXT) == Place(0, 0, 3, 3)
     assert place_of(dashboard, CHART) == Place(0, 3, 6, 4)
     expect(grip).to_be_focused()
+
+
+def test_moves_in_quick_succession_are_all_kept(visit, ada, dashboard):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+    waiting = []
+
+    def hold(route):
+        waiting.append(route)
+
+    page.route("**/place", hold, times=1)
+
+    page.get_by_role("button", name=re.compile("^Move Notes")).press("Shift+ArrowDown")
+    with page.expect_request("**/place"):
+        pass
+    page.get_by_role("button", name=re.compile("^Move Notes")).press("Shift+ArrowDown")
+    value = page.get_by_role("button", name="Move train/loss: arrow")
+    value.press("Shift+ArrowDown")
+    with page.expect_response(lambda answer: VALUE in answer.url):
+        page.wait_for_timeout(600)
+        waiting[0].continue_()
+
+    assert place_of(dashboard, TEXT) == Place(9, 0, 3, 4)
+    assert place_of(dashboard, VALUE).height == 3
+    expect(page.locator("#board-refusal")).to_be_empty()
+
+
+def test_what_is_refused_is_said_and_the_page_stays(visit, ada, dashboard, watch):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+    heading = page.get_by_role("heading", name="nightly")
+    page.evaluate(
+        """() => document.body.setAttribute(
+          "hx-headers:inherited", JSON.stringify({ "X-CSRFToken": "of an older session" }))"""
+    )
+
+    page.get_by_role("button", name="Remove Loss").click()
+
+    expect(page.get_by_role("alert").filter(has_text="Reload the page")).to_be_visible()
+    expect(heading).to_have_count(1)
+    expect(region(page, "Loss")).to_be_visible()
+    watch.allow("403")
+
+    remove_widget(dashboard, CHART, version=1, user_id=ada.user_id)
+    page.evaluate(
+        """() => {
+          const body = document.querySelector("#widget-c0c0c0c0 .widget__body")
+          const target = `#${body.id}`
+          return htmx.ajax("GET", `${location.pathname}widgets/c0c0c0c0/body`, { target, swap: "outerMorph" })
+        }"""
+    )
+    expect(region(page, "Loss")).to_contain_text("This widget was removed")
+    watch.allow("404")
+
+
+def test_a_poll_that_is_refused_says_so_quietly_and_goes_on(
+    visit, ada, dashboard, watch
+):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+    page.route("**/poll-of-a-test", lambda route: route.fulfill(status=503))
+    page.evaluate(
+        """() => {
+          const part = document.createElement("p")
+          part.id = "polled"
+          part.setAttribute("hx-get", "/poll-of-a-test")
+          part.setAttribute("hx-trigger", "every 100ms")
+          document.querySelector("main").append(part)
+          htmx.process(part)
+        }"""
+    )
+
+    said = page.locator(".stale")
+    expect(said).to_contain_text("Not refreshed since")
+    expect(page.locator(".toast")).to_have_count(0)
+    page.unroute("**/poll-of-a-test")
+    page.route("**/poll-of-a-test", lambda route: route.fulfill(body="well"))
+    expect(said).to_be_hidden()
+    expect(page.locator("#polled")).to_have_text("well")
+    watch.allow("503")
 
 
 def test_a_widget_is_dragged_and_others_make_room(visit, ada, dashboard):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -21,6 +22,12 @@ def test_what_htmx_brings_in_gets_its_behaviour(visit):
 
     page.wait_for_function("() => document.querySelector('#late').textContent")
     assert "21 Nov 2026" in page.locator("#late").inner_text()
+    # A morph keeps the element and writes the server's text into it.
+    page.evaluate("""() => {
+      document.querySelector("#late").textContent = "21 Nov 2026, 12:00 UTC"
+      htmx.process(document.querySelector("main"))
+    }""")
+    expect(page.locator("#late")).to_have_text("21 Nov 2026, 12:00")
 
 
 @pytest.mark.parametrize(("is_hidden", "heard"), [(True, 0), (False, 1)])

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from tests.builders import make_project, make_run, write_series
 from tests.web.browser.accessibility import violations
 from tests.web.browser.conftest import PHONE
+from tests.web.browser.test_run_page import wait_until
 from tracker.actions.reports import create_report, save_version
 from tracker.models import Report, ReportDraft
 
@@ -107,6 +108,22 @@ def test_the_draft_is_there_after_the_page_was_left(visit, ada, report):
 
     expect(text_field(page)).to_have_value("half a thou")
     assert Report.objects.get().text != "half a thou"
+
+
+def test_a_draft_that_is_refused_is_said_and_sent_as_the_page_is_left(
+    visit, ada, report, watch
+):
+    page = visit(f"/reports/{report.id}/edit", ada)
+    expect(preview(page)).to_contain_text("As saved in version 1")
+    page.route("**/draft", lambda route: route.fulfill(status=503))
+    text_field(page).fill("half a thou")
+    expect(preview(page).get_by_role("status")).to_contain_text("Not saved.")
+    watch.allow("503")
+    page.unroute("**/draft")
+
+    visit(f"/reports/{report.id}/")
+    # It may arrive after the next page was asked for.
+    wait_until(page, ReportDraft.objects.filter(text="half a thou").exists)
 
 
 def test_who_comes_second_is_told_and_decides(visit, ada, report, watch):

@@ -404,3 +404,19 @@ def test_a_phone_has_room_for_the_panels(open_runs, project):
         assert box["x"] + box["width"] <= PHONE["width"]
         page.keyboard.press("Escape")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_the_chosen_columns_keep_the_focus_while_the_table_is_refreshed(
+    open_runs, project
+):
+    make_run(project, "a")
+    page = open_runs("?column=state&column=duration")
+    columns = panel(page, "columns")
+    button = columns.get_by_role("button", name="Move state to the right")
+    button.focus()
+
+    with page.expect_response(re.compile("runs.json")):
+        pass
+    page.evaluate("() => new Promise((drawn) => setTimeout(drawn))")
+
+    expect(button).to_be_focused()

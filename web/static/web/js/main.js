@@ -1,6 +1,8 @@
 // Connects every element that names behaviours, on load and after each htmx swap.
 // A behaviour's module is loaded the first time a page names it.
 
+import { sayRefusals } from "./refusals.js"
+
 const BEHAVIOURS = {
   "away": () => import("./behaviours/away.js"),
   "chart": () => import("./charts/chart.js"),
@@ -10,7 +12,6 @@ const BEHAVIOURS = {
   "comparison-table": () => import("./behaviours/comparison_table.js"),
   "confirm": () => import("./behaviours/confirm.js"),
   "copy": () => import("./behaviours/copy.js"),
-  "dialog": () => import("./behaviours/dialog.js"),
   "filled-dialog": () => import("./behaviours/filled_dialog.js"),
   "filter-rows": () => import("./behaviours/filter_rows.js"),
   "findings": () => import("./behaviours/findings.js"),
@@ -25,7 +26,6 @@ const BEHAVIOURS = {
   "open-points": () => import("./behaviours/open_points.js"),
   "parallel-axes": () => import("./behaviours/parallel_axes.js"),
   "print": () => import("./behaviours/print.js"),
-  "open-dialog": () => import("./behaviours/open_dialog.js"),
   "query-field": () => import("./behaviours/query_field.js"),
   "repeat": () => import("./behaviours/repeat.js"),
   "report-editor": () => import("./behaviours/report_editor.js"),
@@ -33,6 +33,7 @@ const BEHAVIOURS = {
   "shortcuts": () => import("./behaviours/shortcuts.js"),
   "show-when-filled": () => import("./behaviours/show_when_filled.js"),
   "sortable": () => import("./behaviours/sortable.js"),
+  "stale": () => import("./behaviours/stale.js"),
   "suggest": () => import("./behaviours/suggest.js"),
   "submit-on-change": () => import("./behaviours/submit_on_change.js"),
   "zoom-in-address": () => import("./behaviours/zoom_in_address.js"),
@@ -41,6 +42,8 @@ const BEHAVIOURS = {
   "toasts": () => import("./behaviours/toasts.js"),
 }
 
+// A morph writes the server's text into elements that stay.
+const AGAIN = new Set(["local-time"])
 const connected = new WeakMap()
 
 function connect(root) {
@@ -52,7 +55,7 @@ function connect(root) {
 
 async function start(element, name) {
   const started = connected.get(element) ?? new Set()
-  if (started.has(name) || !Object.hasOwn(BEHAVIOURS, name)) return
+  if ((started.has(name) && !AGAIN.has(name)) || !Object.hasOwn(BEHAVIOURS, name)) return
   connected.set(element, started.add(name))
 
   const behaviour = await BEHAVIOURS[name]()
@@ -70,4 +73,5 @@ document.addEventListener(
 )
 document.addEventListener("htmx:after:process", (event) => connect(event.target))
 
+sayRefusals()
 connect(document)

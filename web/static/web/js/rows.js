@@ -19,7 +19,7 @@ export function moveRow(step) {
 }
 
 function grid() {
-  return [...document.querySelectorAll("main [role=grid]")].find((each) => each.checkVisibility())
+  return [...document.querySelectorAll("main :is([role=grid], [role=treegrid])")].find((each) => each.checkVisibility())
 }
 
 function pressArrow(element, step) {

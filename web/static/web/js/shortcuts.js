@@ -1,5 +1,5 @@
-// Every keyboard shortcut of the pages: its keys, what it does in words and in fact, and
-// whether the page at hand has a use for it. The list of shortcuts is drawn from this.
+// The keyboard shortcuts that need no focus: their keys, what they do in words and in fact,
+// and whether the page at hand has a use for them. The list of shortcuts is drawn from this.
 import { openDialog } from "./dialogs.js"
 import { hasFindings, moveFinding } from "./findings.js"
 import { moveRow, hasRows } from "./rows.js"

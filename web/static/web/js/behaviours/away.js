@@ -20,7 +20,7 @@ export default function away(element) {
     const isThere = await answers(element.dataset.liveUrl)
     isAsking = false
     show(isThere)
-    waiting = setTimeout(ask, isThere ? WELL_MS : AWAY_MS)
+    waiting = setTimeout(askIfSeen, isThere ? WELL_MS : AWAY_MS)
   }
 
   function show(isThere) {

@@ -6,6 +6,9 @@
 // A row is [path, namespace, isMonitoring, cells, isSeries], a cell
 // [text, change, isChanged, title].
 
+import { keepInAddress } from "../models/address.js"
+import { made as cell } from "../models/elements.js"
+
 // This many attributes are looked at without being asked, a chunk at a time, so that the
 // first rows are there at once.
 const LOOKED_AT_ONCE = 1_000
@@ -29,7 +32,7 @@ class ComparisonTable {
     this.runs = JSON.parse(element.querySelector("#compared-runs").textContent)
     this.table.append(this.head())
     this.part("filter").addEventListener("input", ({ target }) => {
-      keepInAddress("text", target.value.trim())
+      keepInAddress({ text: target.value.trim() })
       this.filter()
     })
     this.part("more").addEventListener("click", () => this.load())
@@ -44,15 +47,15 @@ class ComparisonTable {
     this.part("more").disabled = true
     const url = new URL(this.element.dataset.url, document.baseURI)
     url.searchParams.set("offset", this.offset)
-    const response = await fetch(url, { headers: { Accept: "application/json" } })
-    if (!response.ok) return this.say("The table could not be loaded. Reload the page.")
+    const response = await fetch(url, { headers: { Accept: "application/json" } }).catch(() => null)
+    this.part("more").disabled = false
+    if (!response?.ok) return this.fail()
 
     const { rows, paths, next_offset } = await response.json()
     for (const row of rows) this.group(row[1], row[2]).rows.push(row)
     this.rowCount += rows.length
     this.pathCount = paths
     this.offset = next_offset ?? paths
-    this.part("more").disabled = false
     this.part("more").hidden = next_offset === null
     this.part("more-text").textContent = `Look at more of ${paths} attributes`
     this.filter()
@@ -92,7 +95,7 @@ class ComparisonTable {
     for (const group of groups.toReversed()) {
       if (group.parent) group.parent.total += group.total
     }
-    for (const group of groups) group.show(wanted)
+    for (const group of groups) group.show()
 
     const shown = groups.reduce((sum, group) => sum + group.own, 0)
     const areOpen = groups.every((group) => group.isOpen)
@@ -109,6 +112,14 @@ class ComparisonTable {
     const isOpen = !groups.every((group) => group.isOpen)
     for (const group of groups) group.isOpen = isOpen
     this.filter()
+  }
+
+  // What is there stays; more can be asked for again.
+  fail() {
+    this.part("none").hidden = false
+    this.part("more").hidden = false
+    this.part("more-text").textContent = "Try again"
+    this.say("The table could not be loaded")
   }
 
   say(text) {
@@ -136,9 +147,9 @@ class Group {
     this.button.type = "button"
     this.button.className = "compare-table__group"
     this.button.title = namespace
-    this.label = span("compare-table__namespace", name || (namespace ? "(no name)" : "Without a namespace"))
+    const label = span("compare-table__namespace", name || (namespace ? "(no name)" : "Without a namespace"))
     this.number = span("muted")
-    this.button.append(span("compare-table__arrow"), this.label, this.number)
+    this.button.append(span("compare-table__arrow"), label, this.number)
     const header = cell("th", "")
     header.scope = "rowgroup"
     header.colSpan = columns
@@ -208,20 +219,6 @@ function valueCell([text, change, isChanged, title]) {
   value.title = title || text || ""
   element.append(value)
   if (change) element.append(span("compare-table__delta", change))
-  return element
-}
-
-function keepInAddress(name, value) {
-  const address = new URL(location.href)
-  if (value) address.searchParams.set(name, value)
-  else address.searchParams.delete(name)
-  history.replaceState(history.state, "", address)
-}
-
-function cell(tag, className, text = "") {
-  const element = document.createElement(tag)
-  element.className = className
-  element.textContent = text
   return element
 }
 

@@ -2,10 +2,12 @@
 export default function confirm(form) {
   const dialog = document.getElementById(form.dataset.confirm)
   let isSure = false
+  let submitter = null
 
   form.addEventListener("submit", (event) => {
     if (isSure) return
     event.preventDefault()
+    submitter = event.submitter
     dialog.returnValue = ""
     dialog.showModal()
   })
@@ -13,6 +15,8 @@ export default function confirm(form) {
   dialog.addEventListener("close", () => {
     if (dialog.returnValue !== "yes") return
     isSure = true
-    form.requestSubmit()
+    form.requestSubmit(submitter)
+    // Whoever comes back to this page is asked again.
+    isSure = false
   })
 }

@@ -4,7 +4,11 @@
 // data-records-url, data-found-url   where lines and the positions of matches are
 // data-path, data-count, data-start  the series, its lines, and when times begin (ms)
 
-import { pieces, plain } from "../models/ansi.js"
+import { copyBy } from "../clipboard.js"
+import { keepInAddress } from "../models/address.js"
+import { plain } from "../models/ansi.js"
+import { made as element, setText } from "../models/elements.js"
+import { lineText } from "../models/log_text.js"
 import { LogPages } from "../models/log_pages.js"
 import { LogSearch } from "../models/log_search.js"
 import { LINE_PIXELS, firstLine, heightOf, scrollTopOf } from "../models/log_window.js"
@@ -16,14 +20,11 @@ const SILENT_POLLS = 60
 const SILENT_POLL_MS = 15_000
 const SEARCH_MS = 250
 const COPIED_LINES = 10_000
-const SAID_MS = 1_500
-const LONGEST_SHOWN = 2_000
 const NEW_AT_ONCE = 1_000
 
 class Log {
   times = "relative"
   linked = -1
-  etag = null
   isDue = false
 
   constructor(root) {
@@ -96,7 +97,7 @@ class Log {
     this.isDue = true
     requestAnimationFrame(() => {
       this.isDue = false
-      this.render()
+      if (this.root.isConnected) this.render()
     })
   }
 
@@ -124,7 +125,7 @@ class Log {
     if (position === this.linked) row.classList.add("log__line--linked")
     if (this.search.has(position)) row.classList.add("log__line--found")
     if (position === this.search.current) row.classList.add("log__line--current")
-    row.append(line ? this.text(line.text) : element("span", "log__text log__more", line === null ? "" : "(cannot be read)"))
+    row.append(line ? lineText(line.text, this.search.text) : element("span", "log__text log__more", line === null ? "" : "(cannot be read)"))
     return row
   }
 
@@ -134,21 +135,6 @@ class Log {
     time.dateTime = new Date(line.time).toISOString()
     time.title = time.dateTime
     return time
-  }
-
-  text(text) {
-    const shown = element("span", "log__text")
-    // One line stays one, whatever it holds.
-    const single = text.replace(/\r?\n$/, "").slice(0, LONGEST_SHOWN).replace(/\r?\n|\r/g, " ⏎ ")
-    for (const { text: piece, styles } of pieces(single)) {
-      const part = element("span", styles.map((style) => `ansi-${style}`).join(" "))
-      part.append(...marked(piece, this.search.text))
-      shown.append(part)
-    }
-    if (text.length > LONGEST_SHOWN) {
-      shown.append(element("span", "log__more", ` … ${(text.length - LONGEST_SHOWN).toLocaleString("en")} more characters`))
-    }
-    return shown
   }
 
   showTimes(times) {
@@ -200,19 +186,12 @@ class Log {
   // What is looked for.
 
   async find(text, { isQuiet = false } = {}) {
-    this.keep(text)
+    keepInAddress({ text })
     const isNew = await this.search.find(text, (isWhole) => this.tellMatches(isWhole))
     if (!isNew) return
     this.tellMatches(true)
     if (this.search.count && !isQuiet) this.go(0)
     else this.renderSoon()
-  }
-
-  // In the address, so that a link finds the same.
-  keep(text) {
-    const address = new URL(location.href)
-    text ? address.searchParams.set("text", text) : address.searchParams.delete("text")
-    history.replaceState(history.state, "", address)
   }
 
   go(step) {
@@ -224,10 +203,11 @@ class Log {
   }
 
   tellMatches(isWhole) {
-    const { text, count, place, isCut } = this.search
-    const all = `${count.toLocaleString("en")}${isCut || !isWhole ? "+" : ""}`
+    const { text, count, place, isCut, hasFailed } = this.search
+    const all = `${count.toLocaleString("en")}${isCut || hasFailed || !isWhole ? "+" : ""}`
+    const none = hasFailed ? "Could not be searched" : isWhole ? "No match" : "Searching…"
     const at = place >= 0 ? `${(place + 1).toLocaleString("en")} of ${all}` : `${all} matches`
-    this.part("matches").textContent = !text ? "" : count ? at : isWhole ? "No match" : "Searching…"
+    this.part("matches").textContent = !text ? "" : count ? at : none
     for (const name of ["next", "previous"]) this.part(name).hidden = !count
   }
 
@@ -250,10 +230,10 @@ class Log {
       const response = await fetch(url, { headers })
       if (response.status === 304) return null
       if (!response.ok) throw new Error(`the server answered ${response.status}`)
-      this.part("told").textContent = ""
+      setText(this.part("told"), "")
       return { body: await response.json(), etag: response.headers.get("ETag") }
     } catch (error) {
-      this.part("told").textContent = `Lines could not be loaded: ${error.message}`
+      setText(this.part("told"), `Lines could not be loaded: ${error.message}`)
       return null
     }
   }
@@ -280,19 +260,21 @@ class Log {
   }
 
   async copy() {
-    const button = this.part("copy")
-    const label = button.getAttribute("aria-label")
-    const answer = await this.ask(this.root.dataset.recordsUrl, { last: COPIED_LINES })
-    let said = "Could not be copied"
-    try {
-      // Absent where the page is neither local nor served over HTTPS.
-      await navigator.clipboard.writeText(answer.body.values.map((text) => `${plain(text)}\n`).join(""))
-      said = "Copied"
-    } catch {
-      // As it says.
+    const lines = await this.newest(COPIED_LINES)
+    if (lines) await copyBy(this.part("copy"), lines.map((text) => `${plain(text)}\n`).join(""))
+  }
+
+  // One answer holds so many bytes, from the oldest of these lines on. Null if it failed.
+  async newest(most) {
+    const lines = []
+    for (let asked = { last: most }; ; ) {
+      const answer = await this.ask(this.root.dataset.recordsUrl, asked)
+      if (!answer) return null
+      const { values, end, count } = answer.body
+      lines.push(...values)
+      if (end >= count || end <= (asked.first ?? -1) || lines.length >= most) return lines
+      asked = { first: end, limit: Math.min(NEW_AT_ONCE, count - end) }
     }
-    say(button, said)
-    setTimeout(() => say(button, label), SAID_MS)
   }
 }
 
@@ -304,34 +286,6 @@ function linesOf({ positions, steps, times, values, end, count }) {
     text: values[index],
   }))
   return { lines, end, count }
-}
-
-function marked(text, wanted) {
-  if (!wanted) return [text]
-  const found = []
-  const lower = text.toLowerCase()
-  let place = 0
-  for (;;) {
-    const next = lower.indexOf(wanted.toLowerCase(), place)
-    // Where letters change their number with their case, places do not fit.
-    if (next < 0 || lower.length !== text.length) break
-    found.push(text.slice(place, next), element("mark", "", text.slice(next, next + wanted.length)))
-    place = next + wanted.length
-  }
-  return [...found, text.slice(place)]
-}
-
-function element(tag, className, text = "") {
-  const made = document.createElement(tag)
-  if (className) made.className = className
-  if (text) made.textContent = text
-  return made
-}
-
-function say(button, text) {
-  button.setAttribute("aria-label", text)
-  button.title = text
-  button.dataset.said = text === "Copied" ? "yes" : ""
 }
 
 export default function start(root) {

@@ -1,6 +1,9 @@
 // The palette: a text field over a list of places and actions. The field keeps the focus,
 // and says which option is active; the server finds projects, runs and ladders.
+import { copied } from "../clipboard.js"
 import { openDialog } from "../dialogs.js"
+import { icon, made } from "../models/elements.js"
+import { mark } from "../models/options.js"
 import { GROUPS, grouped, matching, readRecent, recentPlaces, remembered } from "../models/places.js"
 import { IS_MAC } from "../platform.js"
 import { toast } from "../toasts.js"
@@ -129,19 +132,13 @@ class Palette {
     option.id = `palette-option-${position}`
     option.dataset.place = position
     const label = made("bdi", "palette__label clip", place.label)
-    option.append(icon(ICONS[place.kind]), label)
+    option.append(icon(ICONS[place.kind], "icon"), label)
     if (place.hint) option.append(made("bdi", "palette__hint clip", place.hint))
     return option
   }
 
   mark() {
-    for (const option of this.list.querySelectorAll("[role=option]")) {
-      option.setAttribute("aria-selected", String(Number(option.dataset.place) === this.active))
-    }
-    const option = this.list.querySelector('[aria-selected="true"]')
-    if (option) this.input.setAttribute("aria-activedescendant", option.id)
-    else this.input.removeAttribute("aria-activedescendant")
-    option?.scrollIntoView({ block: "nearest" })
+    mark(this.input, this.list, this.active)
   }
 
   press(event) {
@@ -166,6 +163,9 @@ class Palette {
   take(position, { ctrlKey, metaKey }) {
     const place = this.options[position]
     if (!place) return
+    // Nothing is looked for any more, above all not after signing out.
+    clearTimeout(this.typing)
+    this.pending?.abort()
     this.dialog.close()
     if (place.act) return place.act()
     if (ctrlKey || metaKey) window.open(place.url, "_blank", "noopener")
@@ -208,12 +208,7 @@ function actions() {
 }
 
 async function copyLink() {
-  try {
-    await navigator.clipboard.writeText(location.href)
-    toast("The link is copied.")
-  } catch {
-    toast("This browser does not let the page copy; take the link from its address bar.")
-  }
+  toast((await copied(location.href)) ? "The link is copied." : "This browser does not let the page copy; take the link from its address bar.")
 }
 
 function signOut() {
@@ -228,23 +223,5 @@ function skeleton() {
   const element = made("div", "palette__skeleton")
   element.ariaHidden = "true"
   element.append(made("span", "skeleton"), made("span", "skeleton"), made("span", "skeleton"))
-  return element
-}
-
-function icon(name) {
-  const namespace = "http://www.w3.org/2000/svg"
-  const svg = document.createElementNS(namespace, "svg")
-  svg.classList.add("icon")
-  svg.ariaHidden = "true"
-  const use = document.createElementNS(namespace, "use")
-  use.setAttribute("href", `${document.body.dataset.icons}#${name}`)
-  svg.append(use)
-  return svg
-}
-
-function made(tag, className, text = "") {
-  const element = document.createElement(tag)
-  element.className = className
-  element.textContent = text
   return element
 }

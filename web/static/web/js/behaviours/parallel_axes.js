@@ -1,9 +1,11 @@
 // Parallel coordinates: an axis for each value, a line for each run. Windows on the axes
 // and their order are in the page's address, so that a link shows the same.
+// The links and forms of the page, written by the server, are kept to them.
 //
 // #parallel   runs, axes with each run's place, what colours mean, windows
-// data-compare-url   the page itself, without a query
 
+import { follow } from "../models/drag.js"
+import { axisFields, withAxes } from "../models/parallel_address.js"
 import { linePath, MARGIN, placeAt, shareOf, within, xOf, yOf } from "../models/parallel_layout.js"
 
 const SVG = "http://www.w3.org/2000/svg"
@@ -43,9 +45,9 @@ class ParallelAxes {
     this.lines = this.runs.map((run, index) => this.line(run, index))
     root.append(svg("g", { class: "parallel__lines" }, this.lines))
     root.append(...this.axes.map((axis, index) => this.axis(axis, index)))
-    const focused = this.plot.querySelector(".parallel__axis:focus")?.dataset.index
+    const focused = this.plot.querySelector(".parallel__axis:focus")?.dataset.path
     this.plot.replaceChildren(root)
-    if (focused !== undefined) root.querySelector(`[data-index="${focused}"]`)?.focus()
+    if (focused !== undefined) root.querySelector(`[data-path="${CSS.escape(focused)}"]`)?.focus()
     this.light()
   }
 
@@ -96,7 +98,7 @@ class ParallelAxes {
         tabindex: 0,
         role: "group",
         "aria-label": this.described(axis, index),
-        "data-index": index,
+        "data-path": axis.path,
       },
       [svg("line", { y1: top, y2: bottom }), ...ticks, name, ...this.window(axis, index), catcher],
     )
@@ -122,14 +124,14 @@ class ParallelAxes {
     const axis = this.axes[index]
     const top = this.plot.firstElementChild.getBoundingClientRect().top
     const from = event.clientY - top
-    const follow = ({ clientY }) => {
+    const move = ({ clientY }) => {
       const to = clientY - top
       const places = [placeAt(axis, from, HEIGHT), placeAt(axis, to, HEIGHT)]
       this.windows[index] = Math.abs(to - from) < SHORTEST_DRAG ? null : places.sort((a, b) => a - b)
       this.draw()
     }
-    follow(event)
-    this.follow(follow, () => this.changed())
+    move(event)
+    follow(event, { move, end: () => this.changed() })
   }
 
   // An axis goes where its name is dropped, between the others.
@@ -138,22 +140,13 @@ class ParallelAxes {
     event.preventDefault()
     const left = this.plot.firstElementChild.getBoundingClientRect().left
     let to = index
-    const follow = ({ clientX }) => {
+    const move = ({ clientX }) => {
       const x = clientX - left
       const share = (x - MARGIN.side) / Math.max(1, this.width - 2 * MARGIN.side)
       to = Math.round(Math.min(1, Math.max(0, share)) * (this.axes.length - 1))
       group.setAttribute("transform", `translate(${x} 0)`)
     }
-    this.follow(follow, () => this.moveAxis(index, to))
-  }
-
-  follow(move, end) {
-    const stop = () => {
-      document.removeEventListener("pointermove", move)
-      end()
-    }
-    document.addEventListener("pointermove", move)
-    document.addEventListener("pointerup", stop, { once: true })
+    follow(event, { move, end: (isDropped) => (isDropped ? this.moveAxis(index, to) : this.draw()) })
   }
 
   moveAxis(from, to) {
@@ -163,6 +156,7 @@ class ParallelAxes {
 
   // Up and down move the upper end of the window, with Shift the lower one.
   byKey(index, event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return
     const axis = this.axes[index]
     const [low, high] = this.windows[index] ?? [axis.low, axis.high]
     const step = (axis.high / 2 - axis.low / 2) * (2 / KEY_STEPS)
@@ -178,16 +172,27 @@ class ParallelAxes {
   }
 
   changed() {
-    const address = new URL(location.href)
-    address.searchParams.delete("brush")
-    address.searchParams.delete("dimension")
-    this.axes.forEach(({ path }, index) => {
-      address.searchParams.append("dimension", path)
-      const window = this.windows[index]
-      if (window) address.searchParams.append("brush", `${exact(window[0])}:${exact(window[1])}:${path}`)
-    })
-    history.replaceState(history.state, "", address)
+    history.replaceState(history.state, "", withAxes(location.href, this.axes, this.windows))
+    for (const link of document.querySelectorAll("main a[href]")) {
+      if (link.pathname !== location.pathname || link.dataset.part === "keep") continue
+      // A link that removes an axis lacks just that one.
+      const isPart = Boolean(link.closest(".parallel__axes"))
+      link.href = withAxes(link.href, this.axes, this.windows, { isPart })
+    }
+    for (const form of document.querySelectorAll("main form[method=get]")) this.keepIn(form)
     this.draw()
+  }
+
+  // What a form of this page repeats of the address.
+  keepIn(form) {
+    const old = form.querySelectorAll("input[type=hidden]:is([name=dimension], [name=brush])")
+    if (!old.length && form.dataset.part !== "toolbar") return
+    for (const input of old) input.remove()
+    const fields = axisFields(this.axes, this.windows).map(([name, value]) => {
+      const input = document.createElement("input")
+      return Object.assign(input, { type: "hidden", name, value })
+    })
+    form.prepend(...fields)
   }
 
   light() {
@@ -247,10 +252,6 @@ function shortened(name) {
 
 function told(value) {
   return String(Number(value.toPrecision(4)))
-}
-
-function exact(value) {
-  return String(Number(value.toPrecision(12)))
 }
 
 function clamped(value, low, high) {

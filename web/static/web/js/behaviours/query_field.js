@@ -1,17 +1,17 @@
 // Completes what is being typed in a query: paths from the list the server has, and the
 // words of the language.
-const TYPING_MS = 150
+import { Asked } from "../models/asked.js"
+import { mark, stepped } from "../models/options.js"
+import { FIELDS, isKeyword, quoted, unquoted, writtenWord } from "../models/query_words.js"
+
 // What a path looks like without quotes, up to the place of typing.
 const WORD = /[\p{L}_][\p{L}\p{N}_./-]*$/u
 const IN_QUOTES = /^[^"]*("(?:[^"\\]|\\.)*"[^"]*)*"(?:[^"\\]|\\.)*$/
-const PLAIN = /^[\p{L}_][\p{L}\p{N}_./-]*$/u
-// What every run has, what can be asked of a series, and what states there are.
-const FIELDS = ["name", "state", "created", "started", "ended", "duration"]
+// What can be asked of a series, and what states there are.
 const SUMMARIES = ["min(", "max(", "mean(", "count(", "first_step(", "last_step("]
 const STATES = ["running", "finished", "failed", "crashed", "preempted"]
 const AFTER_STATE = /(^|[\s(])state\s*!?=\s*$/
 const AFTER_VALUE_MARK = /[<>=~]\s*$/
-const WORDS = new Set(["and", "or", "not", "contains", "exists", "is", "nan"])
 
 export default function queryField(element) {
   new QueryField(element).start()
@@ -24,10 +24,11 @@ class QueryField {
     this.list = element.querySelector("[data-part=paths]")
     this.paths = []
     this.active = -1
+    this.asked = new Asked(({ paths }) => this.offer(paths), () => this.close())
   }
 
   start() {
-    this.input.addEventListener("input", () => this.askSoon())
+    this.input.addEventListener("input", () => this.ask())
     this.input.addEventListener("keydown", (event) => this.onKey(event))
     this.input.addEventListener("blur", () => this.close())
     // Before the field loses the focus.
@@ -52,28 +53,18 @@ class QueryField {
     return [...FIELDS, ...SUMMARIES].filter((name) => name.startsWith(word) && name !== word)
   }
 
-  askSoon() {
-    clearTimeout(this.typing)
-    this.typing = setTimeout(() => this.ask(), TYPING_MS)
+  ask() {
+    const { word } = this
+    if (!word || isKeyword(word)) return this.close()
+    this.askedFor = word
+    this.asked.soon(this.address, { prefix: word })
   }
 
-  async ask() {
-    const word = this.word
-    if (!word || WORDS.has(word.toLowerCase())) return this.close()
-    this.pending?.abort()
-    this.pending = new AbortController()
-    try {
-      const url = `${this.address}?${new URLSearchParams({ prefix: word })}`
-      const response = await fetch(url, { signal: this.pending.signal })
-      if (!response.ok) return this.close()
-      const { paths } = await response.json()
-      if (this.word !== word) return
-      const known = paths.map(({ path }) => path).filter((path) => path !== word)
-      this.open([...this.words(word), ...known.map(written)])
-    } catch (error) {
-      // Something else is typed by now, or the server is away: nothing to offer.
-      if (error.name !== "AbortError" && !(error instanceof TypeError)) throw error
-    }
+  offer(paths) {
+    const { word } = this
+    if (word !== this.askedFor) return
+    const known = paths.map(({ path }) => path).filter((path) => path !== word)
+    this.open([...this.words(word), ...known.map(written)])
   }
 
   open(paths) {
@@ -84,7 +75,7 @@ class QueryField {
         const option = document.createElement("li")
         option.id = `query-path-${place}`
         option.role = "option"
-        option.textContent = path.startsWith('"') ? unwritten(path) : path
+        option.textContent = unquoted(path)
         return option
       }),
     )
@@ -92,8 +83,7 @@ class QueryField {
   }
 
   close() {
-    clearTimeout(this.typing)
-    this.pending?.abort()
+    this.asked.stop()
     this.show(false)
   }
 
@@ -105,21 +95,14 @@ class QueryField {
   }
 
   mark() {
-    for (const [place, option] of [...this.list.children].entries()) {
-      option.setAttribute("aria-selected", String(place === this.active))
-    }
-    const option = this.list.children[this.active]
-    if (!option) return this.input.removeAttribute("aria-activedescendant")
-    this.input.setAttribute("aria-activedescendant", option.id)
-    option.scrollIntoView({ block: "nearest" })
+    mark(this.input, this.list, this.active)
   }
 
   onKey(event) {
     if (this.list.hidden) return
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step) {
-      const count = this.paths.length
-      this.active = (this.active + step + (this.active < 0 && step < 0 ? 1 : 0) + count) % count
+    const active = stepped(event.key, this.active, this.paths.length)
+    if (active !== undefined) {
+      this.active = active
       this.mark()
     } else if (event.key === "Enter" && this.active >= 0) {
       this.take(this.paths[this.active])
@@ -139,13 +122,7 @@ class QueryField {
   }
 }
 
-function unwritten(text) {
-  return text.slice(1, -1).replaceAll(/\\(["\\])/g, "$1")
-}
-
-// As the query language writes a path: in quotes if it is more than a word, or is one of
-// the language.
+// What every run has goes without quotes; an attribute of that name needs them.
 function written(path) {
-  if (PLAIN.test(path) && !WORDS.has(path.toLowerCase()) && !FIELDS.includes(path)) return path
-  return `"${path.replaceAll(/["\\]/g, "\\$&")}"`
+  return FIELDS.includes(path) ? quoted(path) : writtenWord(path)
 }

@@ -11,6 +11,8 @@ export default function repeat(element) {
 
   function append() {
     const item = pattern.cloneNode(true)
+    // One must be filled in; what Enter adds at the end may stay empty.
+    item.querySelector("input").required = false
     items.append(item)
     // Behaviours of what is new are connected as after any swap.
     window.htmx.process(item)

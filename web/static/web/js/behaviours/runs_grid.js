@@ -3,6 +3,7 @@ import { BulkActions } from "../models/bulk_actions.js"
 import { changed, sorted } from "../models/column_changes.js"
 import { ColumnMenu } from "../models/column_menu.js"
 import { ColumnPicker } from "../models/column_picker.js"
+import { number } from "../models/format.js"
 import { GridView } from "../models/grid_view.js"
 import { GroupPicker } from "../models/group_picker.js"
 import { GroupedRows } from "../models/grouped_rows.js"
@@ -11,9 +12,9 @@ import { RunBlocks } from "../models/run_blocks.js"
 import { canGroup } from "../models/run_columns.js"
 import { Selection } from "../models/selection.js"
 import { TableBar } from "../models/table_bar.js"
-import { TableState } from "../models/table_state.js"
+import { FILTERS, TableState } from "../models/table_state.js"
+import { toast } from "../toasts.js"
 
-const FILTERS = ["q", "state", "tag", "query"]
 const REFRESH_MS = 3_000
 // Groups are made of all runs that match.
 const REFRESHES_BEFORE_GROUPS = 10
@@ -188,6 +189,7 @@ class RunsGrid {
     if (isRange) {
       const [from, last] = this.selection.rangeTo(position)
       const to = Math.min(last, from + LONGEST_RANGE - 1)
+      if (to < last) toast(`The first ${number(LONGEST_RANGE)} of these ${number(last - from + 1)} rows are picked.`)
       await this.rows.load(from, to)
       const rows = Array.from({ length: to - from + 1 }, (_, i) => this.rows.row(from + i))
       this.selection.add(rows.filter((row) => row?.id).map((row) => row.id))

@@ -1,10 +1,12 @@
 // Listens for shortcuts, and lists them in the dialog that "?" opens. Keys that need
 // neither Ctrl nor Cmd can be switched off, for whoever presses them without meaning to.
 import { KeySequence, keyCaps, needsModifier } from "../models/key_sequence.js"
+import { made as element } from "../models/elements.js"
 import { IS_MAC } from "../platform.js"
 import { shortcuts } from "../shortcuts.js"
 import { areSingleKeysOn, switchSingleKeys } from "../single_keys.js"
 
+const HOLDING = "dialog[open]:not(#palette, #shortcuts)"
 const TYPED_INTO =
   "input:not([type=checkbox], [type=radio], [type=range], [type=button], [type=submit], [type=color]), textarea, select, [contenteditable], [role=textbox], [role=combobox]"
 
@@ -13,7 +15,8 @@ export default function listen(dialog) {
   const box = dialog.querySelector("[data-part=switch]")
 
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented) return
+    // A dialog may hold what is lost when another opens: what was typed, a link shown once.
+    if (event.defaultPrevented || document.querySelector(HOLDING)) return
     const areSingleOn = areSingleKeysOn() && isFree(event)
     const may = shortcuts().filter((shortcut) => needsModifier(shortcut) || areSingleOn)
     const found = sequence.press(event, may, event.timeStamp)
@@ -49,11 +52,4 @@ function groups(list) {
     section.append(element("h3", "", name), table)
     return section
   })
-}
-
-function element(tag, className, text = "") {
-  const made = document.createElement(tag)
-  if (className) made.className = className
-  made.textContent = text
-  return made
 }

@@ -4,7 +4,7 @@
 //
 // Items hold [data-part="handle"], and a number in [data-part="number"].
 
-const ENDS = ["pointerup", "pointercancel"]
+import { follow } from "../models/drag.js"
 
 export default function sortable(list) {
   for (const handle of list.querySelectorAll('[data-part="handle"]')) {
@@ -21,7 +21,7 @@ function byKey(list, handle, event) {
   const to = { ArrowUp: from - 1, ArrowDown: from + 1, Home: 0, End: items.length - 1 }[event.key]
   if (to === undefined) return
   event.preventDefault()
-  move(list, item, Math.max(0, Math.min(items.length - 1, to)))
+  moveTo(list, item, Math.max(0, Math.min(items.length - 1, to)))
   handle.focus()
 }
 
@@ -31,19 +31,12 @@ function drag(list, handle, event) {
   const item = handle.closest("li")
   item.dataset.dragged = "true"
 
-  const follow = ({ clientY }) => {
+  const move = ({ clientY }) => {
     const others = [...list.children].filter((other) => other !== item)
     const to = others.filter((other) => clientY > middle(other)).length
-    if ([...list.children].indexOf(item) !== to) move(list, item, to)
+    if ([...list.children].indexOf(item) !== to) moveTo(list, item, to)
   }
-  const end = () => {
-    delete item.dataset.dragged
-    document.removeEventListener("pointermove", follow)
-    for (const name of ENDS) document.removeEventListener(name, end)
-  }
-  // On the document: an element that is moved within it loses the pointer.
-  document.addEventListener("pointermove", follow)
-  for (const name of ENDS) document.addEventListener(name, end)
+  follow(event, { move, end: () => delete item.dataset.dragged })
 }
 
 function middle(element) {
@@ -51,7 +44,7 @@ function middle(element) {
   return top + height / 2
 }
 
-function move(list, item, to) {
+function moveTo(list, item, to) {
   const others = [...list.children].filter((other) => other !== item)
   list.insertBefore(item, others[to] ?? null)
   const items = [...list.children]

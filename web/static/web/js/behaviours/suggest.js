@@ -1,6 +1,7 @@
 // Offers what the server knows for what is being typed: data-suggest is "paths", which
 // begin so, or "runs", with this in their name.
-const TYPING_MS = 150
+import { Asked } from "../models/asked.js"
+
 const MOST = 30
 // "min(train/loss" asks for paths that begin with train/loss.
 const SUMMARY = /^(last|min|max|mean)\((.*?)\)?$/s
@@ -23,27 +24,11 @@ export default function suggest(input) {
   input.after(list)
   input.setAttribute("list", list.id)
 
-  let typing, pending
-  const ask = async () => {
-    const text = input.value.trim()
-    pending?.abort()
-    pending = new AbortController()
-    try {
-      const url = `${suggestUrl}?${new URLSearchParams(ASKED[kind](text))}`
-      const headers = { Accept: "application/json" }
-      const response = await fetch(url, { headers, signal: pending.signal })
-      if (response.ok) offer(list, NAMES[kind](await response.json()), text)
-    } catch (error) {
-      // Something else is typed by now, or the server is away: nothing to offer.
-      if (error.name !== "AbortError" && !(error instanceof TypeError)) throw error
-    }
-  }
-  const askSoon = () => {
-    clearTimeout(typing)
-    typing = setTimeout(ask, TYPING_MS)
-  }
-  input.addEventListener("focus", askSoon)
-  input.addEventListener("input", askSoon)
+  const typed = () => input.value.trim()
+  const asked = new Asked((answer) => offer(list, NAMES[kind](answer), typed()))
+  const ask = () => asked.soon(suggestUrl, ASKED[kind](typed()))
+  input.addEventListener("focus", ask)
+  input.addEventListener("input", ask)
 }
 
 function offer(list, names, text) {

@@ -222,7 +222,7 @@ class Chart {
     if (!this.isDrawn) return
     window.Plotly.purge(this.plot)
     this.isDrawn = false
-    this.hover?.hide()
+    this.hover?.forget()
     delete this.element.dataset.drawn
   }
 

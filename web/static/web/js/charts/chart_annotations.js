@@ -1,6 +1,7 @@
 // Texts that people put at points of charts: a list of a chart's own, and a dialog to
 // write one.
 
+import { made as text } from "../models/elements.js"
 import { placeBeside } from "./floating.js"
 
 const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" })
@@ -15,7 +16,10 @@ export function annotations(page) {
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault()
-    const said = await send(Object.fromEntries(new FormData(form)))
+    const button = form.querySelector("[value=save]")
+    if (button.disabled) return
+    button.disabled = true
+    const said = await send(Object.fromEntries(new FormData(form))).finally(() => (button.disabled = false))
     refused.textContent = said ?? ""
     refused.hidden = said === null
     if (said === null) dialog.close()
@@ -38,10 +42,10 @@ export function annotations(page) {
   }
 
   function refresh(chart) {
-    for (const path of JSON.parse(chart.dataset.chart)) {
-      for (const other of page.charts()) {
-        if (JSON.parse(other.dataset.chart).includes(path)) other.dispatchEvent(new CustomEvent("chart-refresh"))
-      }
+    const paths = JSON.parse(chart.dataset.chart)
+    for (const other of page.charts()) {
+      const isShared = JSON.parse(other.dataset.chart).some((path) => paths.includes(path))
+      if (isShared) other.dispatchEvent(new CustomEvent("chart-refresh"))
     }
   }
 
@@ -90,11 +94,4 @@ export function annotations(page) {
       placeBeside(written, button)
     },
   }
-}
-
-function text(name, className, content) {
-  const element = document.createElement(name)
-  element.className = className
-  element.textContent = content
-  return element
 }

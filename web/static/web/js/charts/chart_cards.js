@@ -1,6 +1,10 @@
 // Arranges the charts of a page: pinned ones at the top, joined ones after them, sections
 // open or folded, charts as large as their reader wants them.
 
+import { MOST_LINES } from "../models/arrangement.js"
+import { follow } from "../models/drag.js"
+import { made } from "../models/elements.js"
+import { toast } from "../toasts.js"
 import { tidy } from "./chart_search.js"
 
 const MEASURED = "monitoring/"
@@ -40,14 +44,14 @@ export function cards(page) {
       page.arranged()
     },
 
-    // Returns the chart of these lines, whether it was there or not.
+    // Shows the chart of these lines, whether it was there or not.
     join(paths) {
       const key = arrangement.join(paths)
+      if (key === null) return toast(`One chart holds ${MOST_LINES} series; these are more.`, { isError: true })
       const chart = chartOfKey(page, key) ?? newChart(page, key)
       place(page, chart)
       page.arranged()
       chart.scrollIntoView({ block: "center" })
-      return chart
     },
 
     split(chart) {
@@ -125,14 +129,10 @@ function newChart(page, key) {
     figureUrl: `${page.list.dataset.seriesUrl}?${query}`,
     live: page.list.dataset.live,
   })
-  const caption = document.createElement("figcaption")
-  caption.className = "chart__title"
+  const caption = made("figcaption", "chart__title")
   caption.title = title
-  const name = document.createElement("bdi")
-  name.textContent = title
-  caption.append(name)
-  const plot = document.createElement("div")
-  plot.className = "chart__plot"
+  caption.append(made("bdi", "", title))
+  const plot = made("div", "chart__plot")
   plot.setAttribute("role", "group")
   plot.setAttribute("aria-label", `Chart of ${title}`)
   chart.append(caption, plot)
@@ -166,14 +166,11 @@ function resizeBy(handle, chart, done) {
     const height = plot.clientHeight
     const width = chart.clientWidth
     const column = width / (Number(chart.dataset.columns) || 1)
-    const moved = (event) =>
-      set(Math.round((width + event.clientX - start.clientX) / column), height + event.clientY - start.clientY)
-    handle.addEventListener("pointermove", moved)
-    const end = () => {
-      handle.removeEventListener("pointermove", moved)
-      if (chart.dataset.height) done(now())
-    }
-    handle.addEventListener("lostpointercapture", end, { once: true })
+    follow(start, {
+      move: ({ clientX, clientY }) =>
+        set(Math.round((width + clientX - start.clientX) / column), height + clientY - start.clientY),
+      end: () => chart.dataset.height && done(now()),
+    })
   })
   handle.addEventListener("keydown", (event) => {
     const by = KEYS[event.key]

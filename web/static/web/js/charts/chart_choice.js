@@ -1,5 +1,7 @@
 // A dialog in which series are chosen: one, or some. Resolves to their paths.
 
+import { made as text } from "../models/elements.js"
+
 const MOST_SHOWN = 100
 
 export function choice(page) {
@@ -31,6 +33,10 @@ export function choice(page) {
   }
 
   field.addEventListener("input", show)
+  field.addEventListener("keydown", (event) => {
+    // It would send the form, with what is chosen so far.
+    if (event.key === "Enter") event.preventDefault()
+  })
   list.addEventListener("change", ({ target }) => {
     const others = isSingle ? [] : chosen.filter((path) => path !== target.value)
     chosen = target.checked ? [...others, target.value] : others
@@ -56,11 +62,4 @@ export function choice(page) {
 function pathsOf(page) {
   const charts = page.list.querySelectorAll("[data-path]:not([data-map])")
   return [...charts].map((chart) => chart.dataset.path).sort()
-}
-
-function text(name, className, content) {
-  const element = document.createElement(name)
-  element.className = className
-  element.textContent = content
-  return element
 }

@@ -2,6 +2,8 @@
 // zoomed. All of it is in the page's address, so that a link shows the same.
 
 import { Arrangement } from "../models/arrangement.js"
+import { Refused, post } from "../models/post.js"
+import { toast } from "../toasts.js"
 import { annotations } from "./chart_annotations.js"
 import { cards } from "./chart_cards.js"
 import { choice } from "./chart_choice.js"
@@ -57,22 +59,26 @@ class Page {
     clearTimeout(this.saving)
     // Strangers have nobody to keep it for: theirs is in the address alone.
     if (!("layoutUrl" in this.list.dataset)) return
-    this.saving = setTimeout(() => this.post(this.list.dataset.layoutUrl, { layout: JSON.stringify(body) }), SAVE_MS)
+    this.unsaved = { layout: JSON.stringify(body) }
+    this.saving = setTimeout(() => this.save(), SAVE_MS)
+  }
+
+  async save() {
+    if (!this.unsaved) return
+    const fields = this.unsaved
+    this.unsaved = null
+    const said = await this.post(this.list.dataset.layoutUrl, fields)
+    if (said) toast(`The arrangement is not kept. ${said}`, { isError: true })
   }
 
   // Resolves to what the server says against it, or null.
   async post(address, fields) {
-    const token = JSON.parse(document.body.getAttribute("hx-headers:inherited"))
     try {
-      const response = await fetch(address, {
-        method: "POST",
-        headers: { Accept: "application/json", ...token },
-        body: new URLSearchParams(fields),
-        keepalive: true,
-      })
-      return response.ok ? null : (await response.json()).error.message
-    } catch {
-      return "The server does not answer. Nothing was saved; try again."
+      await post(address, fields)
+      return null
+    } catch (error) {
+      if (error instanceof Refused) return error.message
+      throw error
     }
   }
 }
@@ -86,6 +92,7 @@ export default function chartList(list) {
   const write = annotations(page)
   menu(page, { choose, shelf, write })
   liveStatus(page)
+  window.addEventListener("pagehide", () => page.save())
 }
 
 function bar(page, choose) {

@@ -1,5 +1,6 @@
 // What can be done with one chart: its buttons, added once it is drawn, and its menu.
 
+import { walk } from "../models/menu.js"
 import { chartOf } from "./draw_queue.js"
 import { placeBeside } from "./floating.js"
 import { fullScreen } from "./full_screen.js"
@@ -12,11 +13,13 @@ export function menu(page, { choose, shelf, write }) {
 
   page.list.addEventListener("chart-drawn", ({ target }) => {
     if (!target.querySelector(".chart__tools")) addTools(page, shelf, target)
+    target.querySelector('[data-do="full"]').setAttribute("aria-pressed", full.isShown(target))
     reflect(page, target)
   })
 
   const actions = {
     pin(chart, button) {
+      full.close()
       const isPinned = !page.arrangement.isPinned(chart.dataset.chart)
       shelf.pin(chart, isPinned)
       reflect(page, chart)
@@ -32,7 +35,10 @@ export function menu(page, { choose, shelf, write }) {
       panel.querySelector("[data-do]:not([hidden])").focus()
     },
     log: (chart) => shelf.setLog(chart, chart.dataset.own !== "log"),
-    split: (chart) => shelf.split(chart),
+    split(chart) {
+      full.close()
+      shelf.split(chart)
+    },
     "usual-size": (chart) => shelf.usualSize(chart),
     annotate: (chart) => write.add(chart, chartOf(chart).hover?.lastMarked() ?? {}),
     png: (chart) => savePicture(chartOf(chart), "png"),
@@ -48,7 +54,9 @@ export function menu(page, { choose, shelf, write }) {
       hint: "Or drag the title of a chart onto another chart.",
       chosen: paths,
     })
-    if (chosen.length > 1) shelf.join(chosen)
+    if (chosen.length < 2) return
+    full.close()
+    shelf.join(chosen)
   }
 
   page.part("join").addEventListener("click", () => join([]))
@@ -64,7 +72,7 @@ export function menu(page, { choose, shelf, write }) {
     panel.hidePopover()
     actions[button.dataset.do]?.(current, button)
   })
-  panel.addEventListener("keydown", (event) => step(panel, event))
+  panel.addEventListener("keydown", (event) => walk(event, [...panel.querySelectorAll("[data-do]:not([hidden])")]))
   dragging(page, shelf)
 }
 
@@ -109,15 +117,6 @@ function fill(page, panel, chart) {
     }
   }
   item("csv").href = address
-}
-
-function step(panel, event) {
-  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-  if (!by) return
-  event.preventDefault()
-  const items = [...panel.querySelectorAll("[data-do]:not([hidden])")]
-  const next = items.indexOf(document.activeElement) + by
-  items.at(next % items.length).focus()
 }
 
 // A chart's title that is dragged onto another chart joins the two in a new one.

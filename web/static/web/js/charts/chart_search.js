@@ -25,6 +25,7 @@ export function search(page) {
         headers: { Accept: "application/json" },
         signal: request.signal,
       })
+      if (!response.ok) return say(page, "The server cannot search just now. Try again in a moment.")
       const { paths, count, mistake } = await response.json()
       found(page, { paths: new Set(paths), count, mistake, part: field.value })
     } catch (error) {

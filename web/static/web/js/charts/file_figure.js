@@ -21,6 +21,12 @@ async function draw(element, figure) {
   element.append(plot)
   await plotly.newPlot(plot, figure.data, figure.layout, CONFIG)
   element.dataset.drawn = "true"
+  new ResizeObserver((_, observer) => {
+    if (plot.offsetParent) plotly.Plots.resize(plot)
+    if (plot.isConnected) return
+    observer.disconnect()
+    plotly.purge(plot)
+  }).observe(plot)
 }
 
 function say(element, text) {

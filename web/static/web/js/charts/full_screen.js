@@ -2,6 +2,7 @@
 
 export function fullScreen(page) {
   let shown = null
+  let covered = []
 
   function open(chart) {
     close()
@@ -12,12 +13,13 @@ export function fullScreen(page) {
     chart.setAttribute("aria-label", chart.querySelector(".chart__title").title)
     reflect(true)
     page.set({ full: chart.dataset.chart })
-    around(chart, true)
+    covered = around(chart)
+    for (const each of covered) each.inert = true
   }
 
   function close() {
     if (!shown) return
-    around(shown, false)
+    for (const each of covered) each.inert = false
     shown.classList.remove("chart--full")
     for (const name of ["role", "aria-modal", "aria-label"]) shown.removeAttribute(name)
     reflect(false)
@@ -41,15 +43,24 @@ export function fullScreen(page) {
   if (first) {
     first.closest("details").open = true
     open(first)
+    first.tabIndex = -1
+    first.focus()
   }
-  return { toggle: (chart) => (shown === chart ? close() : open(chart)) }
+  return {
+    toggle: (chart) => (shown === chart ? close() : open(chart)),
+    isShown: (chart) => shown === chart,
+    // Before a chart is moved or taken away.
+    close,
+  }
 }
 
-// Whoever leaves the chart by keyboard would land on what it covers.
-function around(chart, isInert) {
+// What the chart covers: whoever leaves it by keyboard would land there. Not what was out
+// of reach before.
+function around(chart) {
+  const found = []
   for (let inner = chart; inner !== document.body; inner = inner.parentElement) {
-    for (const beside of inner.parentElement.children) {
-      if (beside !== inner && !beside.matches("[popover], dialog, template, script")) beside.inert = isInert
-    }
+    const beside = [...inner.parentElement.children].filter((each) => each !== inner)
+    found.push(...beside.filter((each) => !each.inert && !each.matches("[popover], dialog, template, script, .toasts")))
   }
+  return found
 }

@@ -32,7 +32,12 @@ export class Hover {
     chart.element.append(this.layer)
 
     this.plot.tabIndex = 0
-    this.plot.addEventListener("pointermove", (event) => this.moved(event))
+    // What is read by key is told; a pointer would have it talk without end.
+    this.plot.addEventListener("keydown", () => (this.box.ariaLive = "polite"))
+    this.plot.addEventListener("pointermove", (event) => {
+      this.box.ariaLive = "off"
+      this.moved(event)
+    })
     this.plot.addEventListener("pointerleave", () => this.left())
     // Whoever goes to the menu passes over other places.
     this.plot.addEventListener("pointerdown", () => this.mark())
@@ -144,6 +149,11 @@ export class Hover {
     const [line] = this.lines
     const value = line?.y[nearest(line.x, other.place, this.isSorted)]
     if (this.reading) this.reading.textContent = this.lines.length > 1 ? "" : number(value)
+  }
+
+  forget() {
+    this.hide()
+    shown.delete(this)
   }
 
   hide() {

@@ -7,7 +7,7 @@
 // What became of it: drawn; drawn, but beyond the axes; or not possible.
 export const GROWN = "grown"
 export const LEFT = "left its axes"
-export const IMPOSSIBLE = "impossible"
+const IMPOSSIBLE = "impossible"
 
 // Of the axis, kept free for what will come.
 const ROOM = 0.08

@@ -4,7 +4,6 @@ const ADDRESS = new URL("../../../vendor/plotly-cartesian-4.1.1.min.js", import.
 
 // No button uploads a chart to the maker of the library, none leads to a foreign page.
 export const CONFIG = {
-  responsive: true,
   displaylogo: false,
   displayModeBar: "hover",
   showSendToCloud: false,

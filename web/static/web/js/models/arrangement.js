@@ -1,6 +1,9 @@
 // How somebody arranged the charts of a project's runs: web/chart_arrangement.py in the
 // browser. A chart is known by the paths of its lines, written as JSON.
 
+// The server draws no more lines in one chart.
+export const MOST_LINES = 50
+
 export class Arrangement {
   constructor(body = {}) {
     this.pinned = keys(body.pinned)
@@ -36,9 +39,12 @@ export class Arrangement {
     if (isPinned) this.pinned.push(key)
   }
 
-  // Returns the key of the chart, whose lines stand in the order of `paths`, each once.
+  // Returns the key of the chart, whose lines stand in the order of `paths`, each once;
+  // null where these are too many for one.
   join(paths) {
-    const key = JSON.stringify([...new Set(paths)])
+    const each = [...new Set(paths)]
+    if (each.length > MOST_LINES) return null
+    const key = JSON.stringify(each)
     if (!this.joined.includes(key)) this.joined.push(key)
     return key
   }

@@ -1,7 +1,7 @@
 // What is done to all runs that are picked: tags, and the trash; each can be undone.
 import { number } from "./format.js"
 import { Refused, post } from "./post.js"
-import { toast } from "./toast.js"
+import { toast } from "../toasts.js"
 
 export class BulkActions {
   constructor(element, { addresses, ids, onDone }) {
@@ -58,8 +58,8 @@ export class BulkActions {
     try {
       return (await post(address, fields)).changed
     } catch (error) {
-      if (!(error instanceof Refused) && !(error instanceof TypeError)) throw error
-      toast(error instanceof Refused ? error.message : "The server does not answer; nothing changed.", { isError: true })
+      if (!(error instanceof Refused)) throw error
+      toast(error.message, { isError: true })
       return null
     }
   }

@@ -1,5 +1,7 @@
 // What can be done with one column, as a menu below its head.
-import { canGroup, icon } from "./run_columns.js"
+import { icon, made } from "./elements.js"
+import { walk } from "./menu.js"
+import { canGroup } from "./run_columns.js"
 
 export class ColumnMenu {
   constructor(element, { onChoose }) {
@@ -31,14 +33,9 @@ export class ColumnMenu {
   }
 
   #press(event) {
-    const buttons = [...this.element.querySelectorAll("button")]
-    const now = buttons.indexOf(document.activeElement)
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    const ends = { Home: 0, End: buttons.length - 1 }
-    if (step) buttons[(now + step + buttons.length) % buttons.length].focus()
-    else if (Object.hasOwn(ends, event.key)) buttons[ends[event.key]].focus()
-    else if (event.key === "Tab" || event.key === "Escape") this.#close()
-    else return
+    if (walk(event, [...this.element.querySelectorAll("button")])) return
+    if (event.key !== "Tab" && event.key !== "Escape") return
+    this.#close()
     event.preventDefault()
   }
 
@@ -64,16 +61,11 @@ function itemsOf({ key, isPinned }) {
 }
 
 function item({ what, label, sign, keys }) {
-  const button = document.createElement("button")
+  const button = made("button", "menu__item")
   button.type = "button"
   button.role = "menuitem"
-  button.className = "menu__item"
   button.dataset.what = what
   button.tabIndex = -1
-  const text = document.createElement("span")
-  text.textContent = label
-  const hint = document.createElement("kbd")
-  hint.textContent = keys ?? ""
-  button.append(icon(sign), text, hint)
+  button.append(icon(sign), made("span", "", label), made("kbd", "", keys))
   return button
 }

@@ -1,6 +1,7 @@
 // Chooses the columns of the runs table: adds what is searched for, orders, pins, removes.
+import { icon } from "./elements.js"
 import { PathOptions } from "./path_options.js"
-import { icon, labelOf } from "./run_columns.js"
+import { labelOf } from "./run_columns.js"
 
 export class ColumnPicker {
   // `columns` says what is shown now: { keys, pinned }.
@@ -35,11 +36,14 @@ export class ColumnPicker {
   draw() {
     if (!this.element.open) return
     const { keys, pinned } = this.columns()
+    // The table asks every few seconds; what is the same keeps the focus and the pointer.
+    const drawn = JSON.stringify([keys, pinned])
+    if (drawn === this.drawn) return
+    this.drawn = drawn
+    const { key, what } = this.list.contains(document.activeElement) ? document.activeElement.dataset : {}
     this.list.replaceChildren(...keys.map((key, place) => this.#item(key, place < pinned, place, keys.length)))
     this.options.mark()
-    const again = this.focused && this.#button(this.focused.key, this.focused.what)
-    if (again) again.focus()
-    this.focused = null
+    this.#button(key, what)?.focus()
   }
 
   #keys(ofRun, found) {
@@ -75,16 +79,15 @@ export class ColumnPicker {
     const button = event.target.closest("button")
     if (!button) return
     const { key, what } = button.dataset
-    this.focused = { key, what }
     const step = { up: -1, down: 1 }[what]
     if (step) this.onColumn("step", key, step)
     else this.onColumn(what, key)
   }
 
+  // The other way, where a column has come to an end.
   #button(key, what) {
-    return [...this.list.querySelectorAll("button")].find(
-      (button) => button.dataset.key === key && button.dataset.what === what && !button.disabled,
-    )
+    const own = [...this.list.querySelectorAll("button:not([disabled])")].filter((button) => button.dataset.key === key)
+    return own.find((button) => button.dataset.what === what) ?? own[0]
   }
 }
 

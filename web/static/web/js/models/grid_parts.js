@@ -1,6 +1,7 @@
 // The elements that a table of runs is made of, and what stands in the rows of groups.
+import { icon } from "./elements.js"
 import { number } from "./format.js"
-import { fillText, icon, labelOf, texts } from "./run_columns.js"
+import { fillText, labelOf, texts } from "./run_columns.js"
 
 export function groupLabel(group, keys, isOpen) {
   const parts = group.values.map((value, place) => {

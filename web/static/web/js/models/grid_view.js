@@ -1,9 +1,10 @@
 // Draws the visible part of a long table of runs. Rows are reused as they scroll out
 // of sight: their number depends on the height of the window, not on that of the table.
 import { GridKeys } from "./grid_keys.js"
+import { icon } from "./elements.js"
 import { cellClass, fillNumbers, groupLabel, headCell, made } from "./grid_parts.js"
 import { HeadPointer } from "./head_pointer.js"
-import { NARROWEST, WIDEST, columnsFor, icon, texts } from "./run_columns.js"
+import { NARROWEST, WIDEST, columnsFor, texts } from "./run_columns.js"
 
 const SPARE_ROWS = 8
 const RUN_COLOURS = 10

@@ -1,6 +1,7 @@
 // Chooses by what the runs of a table are put together.
+import { icon } from "./elements.js"
 import { PathOptions } from "./path_options.js"
-import { icon, labelOf } from "./run_columns.js"
+import { labelOf } from "./run_columns.js"
 
 const MOST_KEYS = 4
 // Of one value that many runs may share.
@@ -36,6 +37,9 @@ export class GroupPicker {
   }
 
   draw() {
+    const drawn = JSON.stringify(this.keys())
+    if (drawn === this.drawn) return
+    this.drawn = drawn
     this.list.replaceChildren(...this.keys().map(chosen))
     this.options.mark()
   }

@@ -1,5 +1,7 @@
 // Drags the columns of the runs table: by the edge to another width, else to another place.
 // A press that goes nowhere is a click, and sorts.
+import { follow } from "./drag.js"
+
 const CLICK_PX = 5
 
 export class HeadPointer {
@@ -22,16 +24,10 @@ export class HeadPointer {
     if (event.pointerType === "touch" && !isResize) return
     if (isResize) event.preventDefault()
 
-    const move = (moved) => this.#move(drag, moved)
-    const end = (ended) => {
-      removeEventListener("pointermove", move)
-      removeEventListener("pointerup", end)
-      removeEventListener("pointercancel", end)
-      this.#end(drag, ended)
-    }
-    addEventListener("pointermove", move)
-    addEventListener("pointerup", end)
-    addEventListener("pointercancel", end)
+    follow(event, {
+      move: (moved) => this.#move(drag, moved),
+      end: (isDropped, ended) => this.#end(drag, isDropped, ended),
+    })
   }
 
   #move(drag, event) {
@@ -43,12 +39,12 @@ export class HeadPointer {
     this.#mark(this.#before(event.clientX))
   }
 
-  #end(drag, event) {
+  #end(drag, isDropped, event) {
     drag.cell.classList.remove("is-dragged")
     this.#mark(undefined)
     if (!drag.hasMoved) return
-    this.hasDragged = !drag.isResize && event.type === "pointerup"
-    if (event.type === "pointercancel") return
+    this.hasDragged = !drag.isResize && isDropped
+    if (!isDropped) return
     if (drag.isResize) {
       const column = this.view.columns.find(({ key }) => key === drag.key)
       if (column.width !== drag.width) this.onColumn("width", drag.key, column.width)

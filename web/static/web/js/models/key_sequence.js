@@ -2,7 +2,7 @@
 // Ctrl or Cmd ("Mod+k"). Functions of what was pressed; nothing here looks at a page.
 
 // A first key waits this long for its second.
-export const PATIENCE_MS = 1_200
+const PATIENCE_MS = 1_200
 
 const ALONE = ["Control", "Shift", "Alt", "Meta", "AltGraph"]
 
@@ -41,6 +41,7 @@ export function keyCaps(keys, isMac) {
 }
 
 function named({ key, ctrlKey, metaKey, altKey }) {
-  if (altKey) return ""
+  // Many keyboards need AltGr, which Windows calls Ctrl and Alt, or Option for a "[".
+  if (altKey) return /^[^\p{L}\p{N}\s]$/u.test(key) ? key : ""
   return ctrlKey || metaKey ? `Mod+${key.toLowerCase()}` : key
 }

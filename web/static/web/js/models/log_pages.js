@@ -2,15 +2,17 @@
 
 export const BLOCK = 500
 const MOST_BLOCKS = 60
+const RETRY_MS = 5_000
 
 export class LogPages {
   #blocks = new Map()
   #asked = new Set()
 
   // `fetchLines(first, limit)` answers lines as {position, step, time, text}, or null.
-  constructor(fetchLines, changed) {
+  constructor(fetchLines, changed, retryMs = RETRY_MS) {
     this.fetchLines = fetchLines
     this.changed = changed
+    this.retryMs = retryMs
   }
 
   // The line, null while it is on its way, undefined where it cannot be read.
@@ -52,17 +54,16 @@ export class LogPages {
   async #ask(number) {
     if (this.#asked.has(number)) return
     this.#asked.add(number)
-    try {
-      const known = this.#blocks.get(number)?.end ?? number * BLOCK
-      const answer = await this.fetchLines(known, (number + 1) * BLOCK - known)
-      if (answer) {
-        const block = this.#block(number)
-        for (const line of answer.lines) block.lines.set(line.position, line)
-        block.end = Math.max(block.end, Math.min(answer.end, (number + 1) * BLOCK))
-      }
-    } finally {
-      this.#asked.delete(number)
+    const known = this.#blocks.get(number)?.end ?? number * BLOCK
+    const answer = await this.fetchLines(known, (number + 1) * BLOCK - known)
+    // What lacks is asked for when it is drawn: at once again, it would be without end.
+    if (!answer || answer.end <= known) await new Promise((resume) => setTimeout(resume, this.retryMs))
+    if (answer) {
+      const block = this.#block(number)
+      for (const line of answer.lines) block.lines.set(line.position, line)
+      block.end = Math.max(block.end, Math.min(answer.end, (number + 1) * BLOCK))
     }
+    this.#asked.delete(number)
     this.changed()
   }
 }

@@ -7,6 +7,7 @@ export class LogSearch {
   positions = []
   place = -1
   isCut = false
+  hasFailed = false
   #end = 0
   #turn = 0
   #known = new Set()
@@ -58,9 +59,11 @@ export class LogSearch {
   }
 
   async #read(turn, tell) {
+    this.hasFailed = false
     for (let first = this.#end; first !== null; ) {
       const answer = await this.fetchFound(this.text, first)
       if (turn !== this.#turn) return false
+      this.hasFailed = !answer
       if (!answer) return true
       for (const position of answer.positions) {
         this.positions.push(position)

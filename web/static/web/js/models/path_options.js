@@ -1,8 +1,9 @@
 // A field that offers columns while one types: those of runs, and what attributes hold
 // what is typed, as the server knows them.
+import { Asked } from "./asked.js"
+import { made } from "./elements.js"
+import { mark, stepped } from "./options.js"
 import { OF_RUN } from "./run_columns.js"
-
-const TYPING_MS = 150
 
 export class PathOptions {
   // `keysOf` makes the keys that are offered of what was found; none of them is markup.
@@ -16,7 +17,11 @@ export class PathOptions {
     this.labelOf = labelOf
     this.keys = []
     this.active = -1
-    input.addEventListener("input", () => this.askSoon())
+    this.asked = new Asked(({ paths }) => {
+      this.found = paths
+      this.draw()
+    })
+    input.addEventListener("input", () => this.asked.soon(this.address, this.question))
     input.addEventListener("keydown", (event) => this.onKey(event))
     list.addEventListener("click", (event) => {
       const option = event.target.closest("[role=option]")
@@ -24,25 +29,12 @@ export class PathOptions {
     })
   }
 
-  askSoon() {
-    clearTimeout(this.typing)
-    this.typing = setTimeout(() => this.ask(), TYPING_MS)
+  get question() {
+    return { search: this.input.value.trim() }
   }
 
-  async ask() {
-    const search = this.input.value.trim()
-    this.pending?.abort()
-    this.pending = new AbortController()
-    try {
-      const url = `${this.address}?${new URLSearchParams({ search })}`
-      const response = await fetch(url, { headers: { Accept: "application/json" }, signal: this.pending.signal })
-      if (!response.ok) return
-      this.found = (await response.json()).paths
-      this.draw()
-    } catch (error) {
-      // Something else is typed by now, or the server is away: nothing to offer.
-      if (error.name !== "AbortError" && !(error instanceof TypeError)) throw error
-    }
+  ask() {
+    return this.asked.now(this.address, this.question)
   }
 
   draw() {
@@ -52,10 +44,9 @@ export class PathOptions {
     this.active = Math.min(this.active, this.keys.length - 1)
     this.list.replaceChildren(
       ...this.keys.map((key, place) => {
-        const option = document.createElement("li")
+        const option = made("li", "", this.labelOf(key))
         option.id = `${this.list.id}-${place}`
         option.role = "option"
-        option.textContent = this.labelOf(key)
         option.title = this.labelOf(key)
         return option
       }),
@@ -64,21 +55,13 @@ export class PathOptions {
   }
 
   mark() {
-    for (const [place, option] of [...this.list.children].entries()) {
-      option.setAttribute("aria-selected", String(this.isTaken(this.keys[place])))
-      option.classList.toggle("is-active", place === this.active)
-    }
-    const option = this.list.children[this.active]
-    if (!option) return this.input.removeAttribute("aria-activedescendant")
-    this.input.setAttribute("aria-activedescendant", option.id)
-    option.scrollIntoView({ block: "nearest" })
+    mark(this.input, this.list, this.active, (place) => this.isTaken(this.keys[place]))
   }
 
   onKey(event) {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step && this.keys.length) {
-      const count = this.keys.length
-      this.active = (this.active + step + (this.active < 0 && step < 0 ? 1 : 0) + count) % count
+    const active = stepped(event.key, this.active, this.keys.length)
+    if (active !== undefined) {
+      this.active = active
       this.mark()
     } else if (event.key === "Enter") {
       this.take(Math.max(0, this.active))

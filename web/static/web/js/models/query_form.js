@@ -1,15 +1,17 @@
 // The query as rows of attribute, operator and value, for those who do not type it.
+import { Asked } from "./asked.js"
+import { icon } from "./elements.js"
 import { OPERATORS, needsValue, rowsOf, textOf } from "./query_rows.js"
-import { icon } from "./run_columns.js"
+import { FIELDS } from "./query_words.js"
 
 const EMPTY = { operand: "", operator: "<", value: "" }
-const TYPING_MS = 150
 
 export class QueryForm {
   constructor(element, { field, address }) {
     this.element = element
     this.field = field
     this.address = address
+    this.asked = new Asked((answer) => this.#offer(answer))
     this.list = element.querySelector("[data-part=conditions]")
     this.paths = element.querySelector("datalist")
     this.tooRich = element.querySelector("[data-part=too-rich]")
@@ -27,7 +29,7 @@ export class QueryForm {
     this.rows = rows?.length ? rows : [{ ...EMPTY }]
     this.#draw()
     this.list.querySelector("input")?.focus()
-    this.#offer("")
+    this.asked.now(this.address, { search: "" })
   }
 
   #add() {
@@ -49,7 +51,7 @@ export class QueryForm {
     const place = [...this.list.children].indexOf(event.target.closest("li"))
     const name = event.target.name
     this.rows[place][name] = event.target.value
-    if (name === "operand") this.#offerSoon(event.target.value)
+    if (name === "operand") this.asked.soon(this.address, { search: event.target.value })
     if (name === "operator") this.list.children[place].querySelector("[name=value]").hidden = !needsValue(event.target.value)
     this.#write()
   }
@@ -86,19 +88,9 @@ export class QueryForm {
     return item
   }
 
-  #offerSoon(text) {
-    clearTimeout(this.typing)
-    this.typing = setTimeout(() => this.#offer(text), TYPING_MS)
-  }
-
-  async #offer(search) {
-    const response = await fetch(`${this.address}?${new URLSearchParams({ search })}`, {
-      headers: { Accept: "application/json" },
-    }).catch(() => null)
-    if (!response?.ok) return
-    const { paths } = await response.json()
-    const ofRun = ["name", "state", "started", "ended", "created", "duration"]
-    this.paths.replaceChildren(...[...ofRun, ...paths.map(([path]) => path)].map((path) => new Option(path, path)))
+  #offer({ paths }) {
+    const names = [...FIELDS, ...paths.map(([path]) => path)]
+    this.paths.replaceChildren(...names.map((name) => new Option(name, name)))
   }
 }
 

@@ -1,14 +1,13 @@
 // A query as rows of attribute, operator and value, where it is no more than that: a
 // plain "and" of conditions. Anything else is for the field alone.
+import { isKeyword, isPlain, isQuoted, quoted, unquoted, writtenWord } from "./query_words.js"
+
 const TOKEN = /\s*(?:("(?:[^"\\]|\\["\\])*")|(<=|>=|!=|<|>|=|~)|([()])|([^\s()"<>=!~]+))/y
-const PLAIN_PATH = /^[\p{L}_][\p{L}\p{N}_./-]*$/u
 const SUMMARY = /^(last|min|max|mean|count|first_step|last_step)\((.+)\)$/su
-const PLAIN_VALUE = /^[\p{L}_][\p{L}\p{N}_./-]*$/u
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/
 const INFINITY = /^[+-]?inf$/
 const DURATION = /^[+-]?\d+(\.\d+)?[smhdw]$/
 const DATE = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/
-const KEYWORDS = new Set(["and", "or", "not", "contains", "exists", "is", "nan"])
 
 export const OPERATORS = [
   ["<", "<"],
@@ -65,14 +64,12 @@ function writtenOperand(text, operator) {
   return writtenPath(text)
 }
 
-export function writtenPath(path) {
-  if (isQuoted(path)) return path
-  return PLAIN_PATH.test(path) && !KEYWORDS.has(path.toLowerCase()) ? path : quoted(path)
+function writtenPath(path) {
+  return isQuoted(path) ? path : writtenWord(path)
 }
 
 function writtenValue(value) {
-  if (isQuoted(value) || isPlainValue(value)) return value
-  return PLAIN_VALUE.test(value) && !KEYWORDS.has(value.toLowerCase()) ? value : quoted(value)
+  return isQuoted(value) || isPlainValue(value) ? value : writtenWord(value)
 }
 
 // What would not be a text without its quotes.
@@ -125,7 +122,7 @@ function takeOperand(tokens) {
 function takePath(tokens) {
   const token = tokens.shift()
   if (token?.kind === "text") return shownPath(token.text)
-  return token?.kind === "word" && !KEYWORDS.has(token.text.toLowerCase()) ? token.text : null
+  return token?.kind === "word" && !isKeyword(token.text) ? token.text : null
 }
 
 function takeOperator(tokens) {
@@ -138,7 +135,7 @@ function takeOperator(tokens) {
 // Without quotes where they come back by themselves: "state" is no field of the run.
 function shownPath(text) {
   const path = unquoted(text)
-  return PLAIN_PATH.test(path) || isQuoted(path) || SUMMARY.test(path) ? text : path
+  return isPlain(path) || isQuoted(path) || SUMMARY.test(path) ? text : path
 }
 
 function shownValue(text) {
@@ -150,16 +147,4 @@ function shownValue(text) {
 
 function isWord(token, word) {
   return token?.kind === "word" && token.text.toLowerCase() === word
-}
-
-function isQuoted(text) {
-  return /^"(?:[^"\\]|\\["\\])*"$/.test(text)
-}
-
-function unquoted(text) {
-  return isQuoted(text) ? text.slice(1, -1).replaceAll(/\\(["\\])/g, "$1") : text
-}
-
-function quoted(text) {
-  return `"${text.replaceAll(/["\\]/g, "\\$&")}"`
 }

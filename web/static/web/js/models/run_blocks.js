@@ -32,8 +32,10 @@ export class RunBlocks {
   // Forget what was found, as something else is asked for; `position` is in sight.
   async ask(query, position = 0) {
     this.#query = query
-    for (const controller of this.#pending.values()) controller.abort()
+    for (const { controller } of this.#pending.values()) controller.abort()
     this.#pending.clear()
+    // Should this fail: what was found for something else must not stand beside what comes.
+    for (const block of this.#blocks.values()) Object.assign(block, { isStale: true, tag: null })
     await this.#fetch(Math.floor(position / BLOCK), { fresh: true })
   }
 
@@ -52,14 +54,23 @@ export class RunBlocks {
     return Array.from({ length: last - first + 1 }, (_, i) => first + i)
   }
 
-  async #fetch(number, { fresh = false } = {}) {
-    if (this.#pending.has(number)) return
+  #fetch(number, { fresh = false } = {}) {
+    const pending = this.#pending.get(number)
+    if (pending) return pending.done
     const controller = new AbortController()
-    this.#pending.set(number, controller)
+    const asked = { controller }
+    this.#pending.set(number, asked)
+    asked.done = this.#read(number, fresh, controller.signal).finally(() => {
+      if (this.#pending.get(number) === asked) this.#pending.delete(number)
+    })
+    return asked.done
+  }
+
+  async #read(number, fresh, signal) {
     try {
       const response = await fetch(this.#url(number, fresh), {
         headers: this.#headers(fresh ? null : this.#blocks.get(number)?.tag),
-        signal: controller.signal,
+        signal,
       })
       this.#readClock(response)
       this.isAway = response.status >= 500
@@ -76,8 +87,6 @@ export class RunBlocks {
       if (error.name === "AbortError") return // something else is asked for meanwhile
       if (!(error instanceof TypeError)) throw error
       this.isAway = true
-    } finally {
-      if (this.#pending.get(number) === controller) this.#pending.delete(number)
     }
   }
 

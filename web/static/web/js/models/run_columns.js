@@ -1,4 +1,5 @@
 // What each column of the runs table shows, and how a cell is filled.
+import { icon } from "./elements.js"
 import { duration, number, percent } from "./format.js"
 
 const STARTED = new Intl.DateTimeFormat("en-GB", {
@@ -68,7 +69,7 @@ export function columnsFor(found, rows, { widths, pinned }) {
 }
 
 // The path that a column shows, and what of it: "last" of a path alone.
-export function attributeOf(key) {
+function attributeOf(key) {
   const colon = key.indexOf(":")
   const mark = key.slice(0, colon)
   if (colon < 1 || Object.hasOwn(OF_RUN, key)) return null
@@ -178,7 +179,7 @@ function fillEnergy(cell, value) {
 
 const rounded = (value) => Number(value.toPrecision(3))
 
-export function fillValue(cell, value) {
+function fillValue(cell, value) {
   const [text, title] = texts(value)
   fillText(cell, text, title)
 }
@@ -224,15 +225,4 @@ function hidden(text) {
   note.className = "visually-hidden"
   note.textContent = text
   return note
-}
-
-export function icon(name) {
-  const SVG = "http://www.w3.org/2000/svg"
-  const image = document.createElementNS(SVG, "svg")
-  image.setAttribute("class", "icon icon--small")
-  image.setAttribute("aria-hidden", "true")
-  const use = document.createElementNS(SVG, "use")
-  use.setAttribute("href", `${document.body.dataset.icons}#${name}`)
-  image.append(use)
-  return image
 }

@@ -1,4 +1,5 @@
 // What stands above the runs table: counts, links, and which of its parts are of use now.
+import { setText } from "./elements.js"
 import { number } from "./format.js"
 import { showMistake } from "./query_mistake.js"
 
@@ -14,7 +15,7 @@ export class TableBar {
   // `groups` is null while there are none.
   draw({ blocks, groups, state, isFiltered, selection }) {
     const rows = groups ?? blocks
-    this.part("count").textContent = counted(blocks, groups, isFiltered)
+    setText(this.part("count"), counted(blocks, groups, isFiltered))
     this.part("clear").hidden = !isFiltered
     this.part("none").hidden = rows.matching > 0 || blocks.isUnread
     this.part("unread").hidden = !blocks.isUnread
@@ -32,7 +33,7 @@ export class TableBar {
 
   #drawSelection(selection) {
     const { ids } = selection
-    this.part("selected").textContent = ids.length ? `${number(ids.length)} selected` : ""
+    setText(this.part("selected"), ids.length ? `${number(ids.length)} selected` : "")
     this.part("picked").hidden = ids.length === 0
     const isComparable = ids.length > 1 && ids.length <= COMPARED_AT_MOST
     link(this.part("compare"), isComparable && `${this.addresses.compareUrl}?${plain(selection.address)}`)

@@ -1,13 +1,13 @@
 // What the table shows, as the address says it. Where a view is open, the address names
 // it and says only what differs; a part that is there and empty takes the view's away.
-export const PARTS = ["q", "state", "tag", "query", "sort", "column", "pin", "width", "group", "show", "rows"]
-const FILTERS = ["q", "state", "tag", "query"]
+const PARTS = ["q", "state", "tag", "query", "sort", "column", "pin", "width", "group", "show", "rows"]
+export const FILTERS = ["q", "state", "tag", "query"]
 const ASKED = [...FILTERS, "sort", "column"]
 // What belongs to a link, and not to a view; runs that are picked are added by others.
 const ASIDE = ["open"]
-export const HEIGHTS = ["22", "28", "32"]
+const HEIGHTS = ["22", "28", "32"]
 const USUAL_HEIGHT = "28"
-export const SHOWN_OF_GROUPS = { mean: "Mean", lowest: "Lowest", highest: "Highest", best: "Best" }
+const SHOWN_OF_GROUPS = { mean: "Mean", lowest: "Lowest", highest: "Highest", best: "Best" }
 
 export class TableState {
   #parts = new Map()

@@ -1,0 +1,201 @@
+"""The modules of the pages that look at no page: values in, values out."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def run(visit):
+    page = visit("/sign-in")
+    return page.evaluate
+
+
+def test_lines_that_cannot_be_had_are_asked_for_once_in_a_while(run):
+    asked = run("""async () => {
+      const { LogPages } = await import("/static/web/js/models/log_pages.js")
+      let asked = 0
+      const refused = async () => (asked += 1, null)
+      // As the log does: whatever has changed, it draws.
+      const pages = new LogPages(refused, () => pages.line(0), 60_000)
+      pages.line(0)
+      for (let turn = 0; turn < 50; turn += 1) await new Promise((next) => setTimeout(next))
+      pages.line(0)
+      return asked
+    }""")
+
+    assert asked == 1
+
+
+def test_lines_come_once_the_server_answers_again(run):
+    text = run("""async () => {
+      const { LogPages } = await import("/static/web/js/models/log_pages.js")
+      const lines = [{ position: 0, step: 0, time: 0, text: "first" }]
+      const answers = [null, { lines: [], end: 0 }, { lines, end: 1 }]
+      return new Promise((resolve) => {
+        const changed = () => {
+          const line = pages.line(0)
+          if (line) resolve(line.text)
+        }
+        const pages = new LogPages(async () => answers.shift(), changed, 1)
+        pages.line(0)
+      })
+    }""")
+
+    assert text == "first"
+
+
+def test_a_search_that_failed_is_not_taken_for_one_that_found_nothing(run):
+    states = run("""async () => {
+      const { LogSearch } = await import("/static/web/js/models/log_search.js")
+      const answers = [{ positions: [3], end: 500, next: 500 }, null, { positions: [], end: 900, next: null }]
+      const search = new LogSearch(async () => answers.shift())
+      await search.find("loss", () => {})
+      const failed = search.hasFailed
+      await search.goOn()
+      return [failed, search.hasFailed, search.count]
+    }""")
+
+    assert states == [True, False, 1]
+
+
+BLOCK = "widget: chart\nfirst: 10\n"
+FENCED = f"```seamark\n{BLOCK}```\n"
+LONGER = f"```seamark\n{BLOCK}height: 8\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "place"),
+    [
+        (FENCED, 0, 11),
+        (LONGER + FENCED, 0, len(LONGER) + 11),
+        (FENCED + FENCED, 0, 11),
+        (FENCED + FENCED, 1, len(FENCED) + 11),
+        (LONGER, 0, -1),
+        (BLOCK, 0, -1),
+        (f"~~~~ seamark\n{BLOCK}~~~~", 0, 13),
+    ],
+)
+def test_a_widget_is_found_in_its_own_block_only(run, text, before, place):
+    found = run(
+        """async ([text, block, before]) => {
+          const { placeOfBlock } = await import("/static/web/js/models/report_blocks.js")
+          return placeOfBlock(text, block, before)
+        }""",
+        [text, BLOCK, before],
+    )
+
+    assert found == place
+
+
+def test_links_are_kept_to_the_axes_and_their_windows(run):
+    whole, part, cleared = run("""async () => {
+      const { withAxes } = await import("/static/web/js/models/parallel_address.js")
+      const axes = [{ path: "b" }, { path: "a:c" }]
+      const windows = [null, [0.1, 2]]
+      const page = "http://x/compare?runs=1,2&dimension=a%3Ac&dimension=b&brush=0%3A1%3Ab"
+      const without = "http://x/compare?dimension=b"
+      return [
+        withAxes(page, axes, windows),
+        withAxes(without, axes, windows, { isPart: true }),
+        withAxes(page, axes, [null, null]),
+      ]
+    }""")
+
+    # Commas are escaped once an address is written anew.
+    start = "http://x/compare?runs=1%2C2"
+    assert whole == f"{start}&dimension=b&dimension=a%3Ac&brush=0.1%3A2%3Aa%3Ac"
+    assert part == "http://x/compare?dimension=b"
+    assert cleared == f"{start}&dimension=b&dimension=a%3Ac"
+
+
+@pytest.mark.parametrize(
+    ("event", "is_found"),
+    [
+        ({"key": "["}, True),
+        # AltGr, as Windows tells it, and Option.
+        ({"key": "[", "altKey": True, "ctrlKey": True}, True),
+        ({"key": "[", "altKey": True}, True),
+        ({"key": "j", "altKey": True}, False),
+        ({"key": "ArrowLeft", "altKey": True}, False),
+        ({"key": "[", "ctrlKey": True}, False),
+    ],
+)
+def test_signs_that_need_another_key_are_heard(run, event, is_found):
+    found = run(
+        """async (event) => {
+          const { KeySequence } = await import("/static/web/js/models/key_sequence.js")
+          const shortcuts = [{ keys: "[" }, { keys: "j" }, { keys: "ArrowLeft" }]
+          return new KeySequence().press(event, shortcuts, 0)?.keys ?? null
+        }""",
+        event,
+    )
+
+    assert (found is not None) is is_found
+
+
+def test_a_chart_takes_no_more_series_than_the_server_draws(run):
+    kept = run("""async () => {
+      const { Arrangement, MOST_LINES } = await import("/static/web/js/models/arrangement.js")
+      const paths = Array.from({ length: MOST_LINES + 1 }, (_, place) => `train/${place}`)
+      const arrangement = new Arrangement()
+      const keys = [arrangement.join(paths), arrangement.join(paths.slice(1)), arrangement.join([...paths.slice(1), paths[1]])]
+      return [keys[0], keys[1] === keys[2], arrangement.body.joined.length]
+    }""")
+
+    assert kept == [None, True, 1]
+
+
+def test_answers_that_belong_to_no_place_are_told(run):
+    told = run("""async () => {
+      const { refusalIn } = await import("/static/web/js/refusals.js")
+      const answer = (status, type) => ({ status, headers: new Headers({ "Content-Type": type }) })
+      return [
+        refusalIn(answer(403, "text/plain; charset=utf-8"), "Not allowed."),
+        refusalIn(answer(409, "text/html; charset=utf-8"), "<p>in its place</p>"),
+        refusalIn(answer(502, "text/html"), "<title>Bad gateway</title>"),
+      ]
+    }""")
+
+    assert told[:2] == ["Not allowed.", None]
+    assert "Try again" in told[2]
+
+
+def test_a_failed_question_leaves_no_rows_of_the_one_before(run):
+    names = run("""async () => {
+      const { BLOCK, RunBlocks } = await import("/static/web/js/models/run_blocks.js")
+      const rows = (name) => Array.from({ length: BLOCK }, () => ({ name }))
+      const body = (offset, name) => ({ offset, rows: rows(name), total: 300, matching: 300, columns: [] })
+      const answers = []
+      window.fetch = async () => {
+        const answer = answers.shift()
+        if (!answer) throw new TypeError("away")
+        return new Response(JSON.stringify(answer))
+      }
+      const blocks = new RunBlocks("/runs.json", "", body(0, "old"))
+      answers.push(body(BLOCK, "old"))
+      await blocks.load(BLOCK, BLOCK)
+      await blocks.ask("sort=name")
+      answers.push(body(0, "new"))
+      await blocks.refresh(0, 0)
+      answers.push(body(BLOCK, "new"))
+      await blocks.load(BLOCK, BLOCK)
+      return [blocks.row(0).name, blocks.row(BLOCK).name]
+    }""")
+
+    assert names == ["new", "new"]
+
+
+def test_rows_that_are_grouped_are_walked_through(run):
+    has_rows = run("""async () => {
+      const { hasRows } = await import("/static/web/js/rows.js")
+      const grid = document.createElement("div")
+      grid.role = "treegrid"
+      grid.append("runs")
+      document.querySelector("main").append(grid)
+      return hasRows()
+    }""")
+
+    assert has_rows

@@ -1,0 +1,20 @@
+// Says quietly that a part of the page could not be refreshed, until it is again.
+import { isPoll } from "../refusals.js"
+
+const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" })
+
+export default function stale(element) {
+  let since = null
+
+  document.addEventListener("poll-refused", ({ detail }) => {
+    since ??= TIME.format(new Date())
+    const text = `Not refreshed since ${since}. ${detail}`
+    if (element.textContent !== text) element.textContent = text
+    element.hidden = false
+  })
+  document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
+    if (!isPoll(ctx) || !ctx.response.raw.ok) return
+    since = null
+    element.hidden = true
+  })
+}

@@ -1,0 +1,43 @@
+// Asks the server for what is being typed: a moment after the last letter, and only the
+// newest question is answered.
+const TYPING_MS = 150
+
+export class Asked {
+  // `take` gets the JSON of an answer; `fail` hears of one that is none.
+  constructor(take, fail = () => {}) {
+    this.take = take
+    this.fail = fail
+  }
+
+  soon(address, parameters, wait = TYPING_MS) {
+    this.stop()
+    this.waiting = setTimeout(() => this.now(address, parameters), wait)
+  }
+
+  async now(address, parameters) {
+    this.stop()
+    this.pending = new AbortController()
+    const { signal } = this.pending
+    const url = new URL(address, document.baseURI)
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+    const answer = await read(url, signal)
+    if (signal.aborted) return
+    answer === null ? this.fail() : this.take(answer)
+  }
+
+  stop() {
+    clearTimeout(this.waiting)
+    this.pending?.abort()
+  }
+}
+
+// Null where the server is away or refuses: there is nothing to offer.
+async function read(url, signal) {
+  try {
+    const response = await fetch(url, { headers: { Accept: "application/json" }, signal })
+    return response.ok ? await response.json() : null
+  } catch (error) {
+    if (error.name !== "AbortError" && !(error instanceof TypeError)) throw error
+    return null
+  }
+}

@@ -1,0 +1,27 @@
+// The axes of parallel coordinates and the windows on them, as an address says them.
+// Functions of values; nothing here looks at a page.
+const NAMES = ["dimension", "brush"]
+
+// Pairs of name and value, in the order of the axes.
+export function axisFields(axes, windows) {
+  return axes.flatMap(({ path }, index) => {
+    const window = windows[index]
+    const brush = window && ["brush", `${exact(window[0])}:${exact(window[1])}:${path}`]
+    return [["dimension", path], ...(brush ? [brush] : [])]
+  })
+}
+
+// The address with these axes; `isPart` leaves out those that it does not have.
+export function withAxes(href, axes, windows, { isPart = false } = {}) {
+  const address = new URL(href)
+  const own = new Set(address.searchParams.getAll("dimension"))
+  const kept = axes.map(({ path }) => !isPart || own.has(path))
+  for (const name of NAMES) address.searchParams.delete(name)
+  const fields = axisFields(axes.filter((_, index) => kept[index]), windows.filter((_, index) => kept[index]))
+  for (const [name, value] of fields) address.searchParams.append(name, value)
+  return address.href
+}
+
+function exact(value) {
+  return String(Number(value.toPrecision(12)))
+}
