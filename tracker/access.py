@@ -8,6 +8,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from tracker.actor import Actor, Scope
+from tracker.boards.board import Board, stored
+from tracker.boards.frozen import Frozen
 from tracker.disclosure import is_seen
 from tracker.errors import NotAllowed, NotFound
 from tracker.models import (
@@ -188,6 +190,11 @@ def editable_view(actor: Actor, view_id: UUID) -> SavedView:
     return view
 
 
+def frozen_for(actor: Actor) -> Frozen | None:
+    """Return what somebody who came by a link sees instead of what is there now."""
+    return actor.grant.frozen if actor.grant is not None else None
+
+
 def readable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:
     dashboard = (
         Dashboard.objects.readable_by(actor)
@@ -197,6 +204,10 @@ def readable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:
     )
     if dashboard is None:
         raise NotFound("dashboard")
+    frozen = frozen_for(actor)
+    if frozen is not None:
+        dashboard.name, dashboard.changed_at = frozen.name, frozen.saved_at
+        dashboard.content = stored(frozen.board or Board())
     return dashboard
 
 
@@ -216,6 +227,10 @@ def readable_report(actor: Actor, report_id: UUID) -> Report:
     )
     if report is None:
         raise NotFound("report")
+    frozen = frozen_for(actor)
+    if frozen is not None:
+        report.name, report.changed_at = frozen.name, frozen.saved_at
+        report.text, report.version = frozen.text, frozen.number
     return report
 
 

@@ -11,12 +11,17 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
+from uuid import UUID
 
 from tracker.actor import Actor, Part
 from tracker.diagnosis.rules import RULES
 from tracker.models import Kind, Run
 from tracker.queries.annotations import AnnotationRow
-from tracker.queries.attributes import attribute_kinds, attribute_paths
+from tracker.queries.attributes import (
+    AttributeRow,
+    attribute_kinds,
+    attribute_paths,
+)
 from tracker.queries.diagnoses import FindingView, StageDiagnosis
 from tracker.queries.key_values import KeyValues
 from tracker.queries.ladders import LadderView
@@ -95,6 +100,20 @@ def seen_paths(actor: Actor, run: Run, prefix: str = "") -> list[str]:
         return attribute_paths(run, prefix)
     kinds = attribute_kinds(run, prefix)
     return sorted(path for path, kind in kinds.items() if is_seen(actor, kind, path))
+
+
+def seen_attributes(
+    actor: Actor, found: Mapping[UUID, Mapping[str, AttributeRow]]
+) -> dict[UUID, dict[str, AttributeRow]]:
+    """Leave out of some runs' attributes what the actor does not see."""
+    return {
+        run_id: {
+            path: row
+            for path, row in rows.items()
+            if is_seen(actor, row.kind, row.path)
+        }
+        for run_id, rows in found.items()
+    }
 
 
 def seen_values(actor: Actor, values: KeyValues) -> KeyValues:

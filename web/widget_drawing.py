@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from tracker.access import frozen_for
+from tracker.actor import Actor
 from tracker.boards.board import RunSet, Widget, checked
 from tracker.errors import InvalidInput, NotFound
 from tracker.freshness import fresh_answer
@@ -28,16 +30,15 @@ Address = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who looks: what they may do, which runs they may see, where they ask for parts.
+    """Who looks, and where they ask for parts.
 
-    `address` makes the address of a widget's part, of its id and BODY or FIGURE. With
-    `only`, no other runs are shown, whatever the widgets are about.
+    `address` makes the address of a widget's part, of its id and BODY or FIGURE;
+    `picture` that of a picture in a text, of the widget's id and the picture's key.
     """
 
+    actor: Actor
     address: Address
-    may_edit: bool = False
-    has_links: bool = True
-    only: frozenset[UUID] | None = None
+    picture: Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +138,19 @@ def scene_of(
 ) -> Scene:
     kind = KINDS.get(widget.kind)
     has_runs = kind is not None and kind.has_runs
+    frozen = frozen_for(audience.actor)
+    if frozen is not None:
+        run_set = frozen.run_set(widget.id)
     return Scene(
         project=project,
         widget=widget,
         run_set=run_set,
-        shown=runs_in(project, run_set, only=audience.only)
-        if has_runs
-        else ShownRuns(()),
+        shown=runs_in(project, run_set) if has_runs else ShownRuns(()),
         body_url=audience.address(widget.id, BODY),
         figure_url=audience.address(widget.id, FIGURE),
-        has_links=audience.has_links,
-        only=audience.only,
+        picture_url=partial(audience.picture, widget.id),
+        actor=audience.actor,
+        only=None if frozen is None else frozenset(run_set.runs or ()),
     )
 
 
@@ -156,7 +159,8 @@ def _body(scene: Scene) -> Body:
     if kind is None:
         return Body(problem=UNKNOWN_KIND)
     if scene.shown.problem:
-        return Body(problem=f"The runs cannot be found: {scene.shown.problem}")
+        why = "" if scene.is_shared else f": {scene.shown.problem}"
+        return Body(problem=f"The runs cannot be found{why}")
     try:
         settings = _settings(kind, scene.widget)
     except InvalidInput as error:
@@ -171,6 +175,8 @@ def _settings(kind: Kind, widget: Widget) -> Any:
 
 
 def _why_no_runs(scene: Scene) -> str:
+    if scene.is_shared:
+        return "There are no runs to show."
     if scene.run_set.runs is not None:
         return "The runs that were here are in the trash, or deleted."
     if scene.run_set.query:
@@ -180,7 +186,7 @@ def _why_no_runs(scene: Scene) -> str:
 
 def _run_notes(scene: Scene) -> list[str]:
     missing = scene.shown.missing_count
-    if not missing or not scene.runs:
+    if not missing or not scene.runs or scene.is_shared:
         return []
     which = "1 run is" if missing == 1 else f"{missing} runs are"
     return [f"{which} in the trash, or deleted."]

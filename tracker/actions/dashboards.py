@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from msgspec.structs import replace
 
+from tracker.actions.shares import end_links
 from tracker.boards.board import (
     MOST_REMOVED,
     TITLE_LENGTH,
@@ -63,8 +64,10 @@ def rename_dashboard(dashboard: Dashboard, name: str) -> None:
 
 
 def delete_dashboard(dashboard: Dashboard) -> None:
-    """Delete a dashboard; the runs it shows stay."""
-    dashboard.delete()
+    """Delete a dashboard and end its links; the runs it shows stay."""
+    with transaction.atomic():
+        end_links("dashboard", [dashboard.id], timezone.now())
+        dashboard.delete()
 
 
 def set_run_set(

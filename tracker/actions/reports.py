@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from tracker.actions.dashboards import checked_name
+from tracker.actions.shares import end_links
 from tracker.boards.board import TITLE_LENGTH, is_storable
 from tracker.errors import Changed, InvalidInput, NotFound
 from tracker.models import Project, Report, ReportDraft, ReportVersion
@@ -85,8 +86,10 @@ def restore_version(report: Report, number: int, *, user_id: int) -> ReportVersi
 
 
 def delete_report(report: Report) -> None:
-    """Delete a report with all its versions; the runs it shows stay."""
-    report.delete()
+    """Delete a report, all its versions and links to it; the runs it shows stay."""
+    with transaction.atomic():
+        end_links("report", [report.id], timezone.now())
+        report.delete()
 
 
 def checked_text(text: str) -> str:

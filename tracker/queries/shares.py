@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Q
 from django.utils import timezone
 
 from tracker.actor import Part
@@ -31,6 +32,7 @@ class ListedLink:
     open_count: int
     ended_at: datetime | None
     why_ended: str
+    is_frozen: bool
 
     @property
     def is_live(self) -> bool:
@@ -44,9 +46,18 @@ def project_links(
     wanted = {"kind": kind, "thing": thing} if kind else {}
     links = ShareLink.objects.filter(project=project, **wanted)
     with_makers = set(links.of_editors().values_list("id", flat=True))
-    rows = links.select_related("made_by", "ended_by").order_by("-made_at", "-id")
+    rows = (
+        links.select_related("made_by", "ended_by")
+        # Each may hold a whole dashboard.
+        .defer("frozen")
+        .annotate(is_frozen=Q(frozen__isnull=False))
+        .order_by("-made_at", "-id")
+    )
     now = timezone.now()
-    listed = [_listed(row, row.id in with_makers, now) for row in rows[:MOST_LISTED]]
+    listed = [
+        _listed(row, row.id in with_makers, now, is_frozen=row.is_frozen)
+        for row in rows[:MOST_LISTED]
+    ]
     return sorted(listed, key=lambda link: not link.is_live)
 
 
@@ -55,7 +66,9 @@ def live_count(project: Project) -> int:
     return links.live(timezone.now()).count()
 
 
-def _listed(link: ShareLink, has_maker: bool, now: datetime) -> ListedLink:
+def _listed(
+    link: ShareLink, has_maker: bool, now: datetime, *, is_frozen: bool
+) -> ListedLink:
     made_by, why_ended = link.made_by, ""
     if link.ended_at is not None:
         by = link.ended_by.username if link.ended_by else ""
@@ -79,4 +92,5 @@ def _listed(link: ShareLink, has_maker: bool, now: datetime) -> ListedLink:
         open_count=link.open_count,
         ended_at=link.ended_at,
         why_ended=why_ended,
+        is_frozen=is_frozen,
     )

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.attributes import AttributeRow
 from tracker.queries.comparison import RUNS_AT_MOST
 from tracker.queries.series import Axis, read_lines
 from web.figures.board import BoardLine, board_figure, colour_of
 from web.figures.traces import RUN_COLOURS
 from web.views.chart_options import MOST_SMOOTHING, ChartOptions
-from web.widget_kind import Body, Field, FigureView, Kind, Scene
+from web.widget_kind import WITHHELD, Body, Field, FigureView, Kind, Scene
 
 MOST_METRICS = 6
 BUCKETS = 500
@@ -32,11 +32,13 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
 def body(scene: Scene, settings: Settings) -> Body:
     drawn = _drawn(scene, settings)
-    values = attribute_values([run.id for run in drawn], settings.metrics)
+    found = scene.values(drawn, settings.metrics)
+    values = found.by_run
     rows = {path: _rows(values, path) for path in settings.metrics}
     gone = [path for path in settings.metrics if not _is_series(rows[path])]
     if len(gone) == len(settings.metrics):
-        return Body(problem=_why_not(gone, rows))
+        is_withheld = bool(found.withheld)
+        return Body(problem=WITHHELD if is_withheld else _why_not(gone, rows))
     notes = []
     if gone:
         notes.append(f"No run here has {_listed(gone)} as a series.")
