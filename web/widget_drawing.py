@@ -37,6 +37,7 @@ class Audience:
     """
 
     actor: Actor
+    project: Any  # a row of the projects table, which pages do not import
     address: Address
     picture: Address
 
@@ -55,20 +56,30 @@ class FrameView:
 
 def frame_of(widget: Widget, run_set: RunSet, audience: Audience) -> FrameView:
     kind = KINDS.get(widget.kind)
-    title = widget.title
-    if not title and kind is not None:
-        try:
-            title = kind.title(_settings(kind, widget))
-        except InvalidInput:
-            title = kind.label
     return FrameView(
         widget,
         kind.label if kind else widget.kind,
         kind.icon if kind else "circle-help",
-        title,
+        widget.title or (_usual_title(kind, widget, run_set, audience) if kind else ""),
         audience.address(widget.id, BODY),
         drawing_of(widget, run_set),
     )
+
+
+def _usual_title(
+    kind: Kind, widget: Widget, run_set: RunSet, audience: Audience
+) -> str:
+    """Return what is shown as a title, unless that names what is not shared."""
+    try:
+        settings = _settings(kind, widget)
+    except InvalidInput:
+        return kind.label
+    paths = kind.paths(settings)
+    if audience.actor.grant is not None and paths:
+        scene = scene_of(widget, run_set, audience)
+        if scene.values(scene.runs, paths).withheld:
+            return kind.label
+    return kind.title(settings)
 
 
 def drawing_of(widget: Widget, run_set: RunSet) -> str:
@@ -77,14 +88,10 @@ def drawing_of(widget: Widget, run_set: RunSet) -> str:
 
 
 def body_response(
-    request: HttpRequest,
-    project: Any,
-    widget: Widget,
-    run_set: RunSet,
-    audience: Audience,
+    request: HttpRequest, widget: Widget, run_set: RunSet, audience: Audience
 ) -> HttpResponse:
     """Send what is in a widget; while runs are live, it asks again by itself."""
-    scene = scene_of(project, widget, run_set, audience)
+    scene = scene_of(widget, run_set, audience)
     body = _body(scene)
     is_live = scene.shown.is_live if body.is_live is None else body.is_live
     notes = [*_run_notes(scene), *body.notes]
@@ -101,11 +108,7 @@ def body_response(
 
 
 def figure_answer(
-    request: HttpRequest,
-    project: Any,
-    widget: Widget,
-    run_set: RunSet,
-    audience: Audience,
+    request: HttpRequest, widget: Widget, run_set: RunSet, audience: Audience
 ) -> HttpResponse:
     """Send the figure of a widget, or what the browser lacks of it."""
     kind = KINDS.get(widget.kind)
@@ -115,7 +118,7 @@ def figure_answer(
     view = ChartOptions(
         low=read_number(request.GET, "low"), high=read_number(request.GET, "high")
     )
-    scene = scene_of(project, widget, run_set, audience)
+    scene = scene_of(widget, run_set, audience)
     if not kind.has_runs:
         found = draw_figure(scene, settings, view)
         return figure_response(request, found.figure, is_live=found.is_live)
@@ -133,19 +136,17 @@ def figure_answer(
     return fresh_answer(request, version, draw)
 
 
-def scene_of(
-    project: Any, widget: Widget, run_set: RunSet, audience: Audience
-) -> Scene:
+def scene_of(widget: Widget, run_set: RunSet, audience: Audience) -> Scene:
     kind = KINDS.get(widget.kind)
     has_runs = kind is not None and kind.has_runs
     frozen = frozen_for(audience.actor)
     if frozen is not None:
         run_set = frozen.run_set(widget.id)
     return Scene(
-        project=project,
+        project=audience.project,
         widget=widget,
         run_set=run_set,
-        shown=runs_in(project, run_set) if has_runs else ShownRuns(()),
+        shown=runs_in(audience.project, run_set) if has_runs else ShownRuns(()),
         body_url=audience.address(widget.id, BODY),
         figure_url=audience.address(widget.id, FIGURE),
         picture_url=partial(audience.picture, widget.id),

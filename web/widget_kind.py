@@ -122,8 +122,9 @@ class Kind:
     figure: Callable[[Scene, Any, ChartOptions], FigureView] | None = None
     has_runs: bool = True
     is_for_reports: bool = True
-    # A title for widgets that were given none.
+    # A title for widgets that were given none, and the paths of attributes it names.
     title: Callable[[Any], str] = lambda _: ""
+    paths: Callable[[Any], Sequence[str]] = lambda _: ()
 
 
 def settings_of(kind: Kind, plain: dict[str, Any]) -> dict[str, Any]:

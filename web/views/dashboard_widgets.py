@@ -52,7 +52,7 @@ def body(request: PageRequest, dashboard_id: UUID, widget_id: str) -> HttpRespon
         return render(request, "widgets/gone.html", status=404)
     run_set = widget.run_set or board.run_set
     audience = audience_of(request, found)
-    return body_response(request, found.project, widget, run_set, audience)
+    return body_response(request, widget, run_set, audience)
 
 
 @require_safe
@@ -64,7 +64,7 @@ def figure(request: PageRequest, dashboard_id: UUID, widget_id: str) -> HttpResp
     widget = _widget(board.widget(widget_id))
     run_set = widget.run_set or board.run_set
     audience = audience_of(request, found)
-    return figure_answer(request, found.project, widget, run_set, audience)
+    return figure_answer(request, widget, run_set, audience)
 
 
 @require_safe

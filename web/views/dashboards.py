@@ -88,7 +88,7 @@ def audience_of(request: PageRequest, dashboard: Any) -> Audience:
     def picture(widget_id: str, key: str) -> str:
         return reverse("widget-picture", args=[dashboard.id, widget_id, key])
 
-    return Audience(request.actor, address, picture)
+    return Audience(request.actor, dashboard.project, address, picture)
 
 
 def _runs_said(actor: Actor, board: Board) -> str:

@@ -129,7 +129,7 @@ def body(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
     if block is None:
         return render(request, "widgets/gone.html", status=404)
     audience = audience_of(request, found, written)
-    return body_response(request, found.project, block.widget, block.run_set, audience)
+    return body_response(request, block.widget, block.run_set, audience)
 
 
 @require_safe
@@ -142,7 +142,7 @@ def figure(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
     if block is None:
         raise NotFound("widget")
     audience = audience_of(request, found, written)
-    return figure_answer(request, found.project, block.widget, block.run_set, audience)
+    return figure_answer(request, block.widget, block.run_set, audience)
 
 
 @require_safe
@@ -195,7 +195,7 @@ def audience_of(request: PageRequest, report: Any, written: Written) -> Audience
     def picture(_widget_id: str, key: str) -> str:
         return reverse("report-picture", args=[report.id, key]) + query
 
-    return Audience(request.actor, address, picture)
+    return Audience(request.actor, report.project, address, picture)
 
 
 @require_safe

@@ -35,10 +35,12 @@ def body(scene: Scene, settings: Settings) -> Body:
     found = scene.values(drawn, settings.metrics)
     values = found.by_run
     rows = {path: _rows(values, path) for path in settings.metrics}
-    gone = [path for path in settings.metrics if not _is_series(rows[path])]
-    if len(gone) == len(settings.metrics):
-        is_withheld = bool(found.withheld)
-        return Body(problem=WITHHELD if is_withheld else _why_not(gone, rows))
+    named = [path for path in settings.metrics if path not in found.withheld]
+    gone = [path for path in named if not _is_series(rows[path])]
+    if not named:
+        return Body(problem=WITHHELD)
+    if len(gone) == len(named):
+        return Body(problem=_why_not(gone, rows))
     notes = []
     if gone:
         notes.append(f"No run here has {_listed(gone)} as a series.")
@@ -46,6 +48,7 @@ def body(scene: Scene, settings: Settings) -> Body:
         notes.append(f"The first {len(drawn)} of {len(scene.runs)} runs are drawn.")
     several = len(settings.metrics) > 1
     context = {
+        "named": named,
         "runs": [
             (run, colour_of(place), place >= RUN_COLOURS)
             for place, run in enumerate(drawn)
@@ -56,6 +59,7 @@ def body(scene: Scene, settings: Settings) -> Body:
         "metrics": [
             (path, place, colour_of(place) if len(drawn) == 1 else None)
             for place, path in enumerate(settings.metrics)
+            if path not in found.withheld
         ]
         if several
         else [],
@@ -159,4 +163,5 @@ KIND = Kind(
     body=body,
     figure=figure,
     title=lambda settings: ", ".join(settings.metrics),
+    paths=lambda settings: settings.metrics,
 )

@@ -156,4 +156,5 @@ KIND = Kind(
     width=3,
     height=2,
     title=lambda settings: settings.metric,
+    paths=lambda settings: [settings.metric],
 )
