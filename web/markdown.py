@@ -83,7 +83,11 @@ def is_safe_link(address: str) -> bool:
 
 
 def _is_own(address: str) -> bool:
-    return not urlsplit(address).scheme and not address.startswith("#")
+    """Say whether an address may lead to a page of ours, which has no scheme."""
+    try:
+        return not urlsplit(address).scheme and not address.startswith("#")
+    except ValueError:
+        return True
 
 
 def _language(token: Token) -> str:

@@ -72,6 +72,10 @@ class OpenedLink:
     def expires_at(self) -> datetime | None:
         return self.link.expires_at
 
+    @property
+    def frozen_at(self) -> datetime | None:
+        return None if self.link.frozen is None else self.link.made_at
+
 
 def make_link(project: Project, actor: Actor, wanted: WantedLink) -> str:
     """Return a new link's secret, which nobody can show again."""

@@ -207,7 +207,8 @@ def asked(site):
     return body
 
 
-def test_a_table_leaves_columns_out_and_says_so(asked):
+def test_what_was_configured_is_left_out_and_that_is_said(site, asked):
+    page = get(site.link("dashboard"))
     bare, ticked = asked(TABLE), asked(TABLE, Part.CONFIG)
 
     assert "test/accuracy" in bare
@@ -216,11 +217,6 @@ def test_a_table_leaves_columns_out_and_says_so(asked):
     assert "chosen-optimizer of first" in ticked
     assert "not shared" not in ticked
     assert "<a" not in bare + ticked
-
-
-def test_a_value_that_was_configured_is_not_named(site, asked):
-    page = get(site.link("dashboard"))
-
     assert "What is shown here is not shared." in asked(SETTING)
     assert 'aria-label="Value"' in page
     assert "count-of-theirs" not in page
@@ -252,21 +248,20 @@ def test_a_chart_names_what_it_draws_and_nothing_else(asked):
     assert '"name":"first · train/loss"' in figure
 
 
-def test_a_ledger_does_not_tell_what_it_cost(asked, client_of, member, site):
-    member_page = client_of(member).get(
-        reverse("widget-body", args=[site.dashboard.id, LEDGER])
-    )
+def test_a_ledger_costs_nothing_and_a_ladder_leads_nowhere(
+    asked, client_of, member, site
+):
+    members = client_of(member)
+    ledger = reverse("widget-body", args=[site.dashboard.id, LEDGER])
 
-    assert "CCY" in member_page.content.decode()
+    assert "CCY" in members.get(ledger).content.decode()
     assert "CCY" not in asked(LEDGER, *Part)
-
-
-def test_a_ladder_is_shown_without_a_way_to_its_page(asked, site):
     shown = asked(LADDER, *Part)
-
     assert "faster" in shown
     assert f"ladders/{site.ladder.id}" not in shown
-    assert asked(LADDER, part="figure")
+    assert "first" in asked(LADDER, part="figure")
+    board = site.dashboard.content["widgets"]
+    assert {widget["kind"] for widget in board} == KINDS.keys(), "look at the new one"
 
 
 def test_a_text_has_its_pictures_where_files_are_ticked(asked, site):
@@ -280,12 +275,6 @@ def test_a_text_has_its_pictures_where_files_are_ticked(asked, site):
     assert Client().get(address[:-8] + "0" * 8).status_code == 404
     move_to_trash(site.first)
     assert Client().get(address).status_code == 404
-
-
-def test_every_kind_of_widget_was_looked_at(site):
-    board = site.dashboard.content["widgets"]
-
-    assert {widget["kind"] for widget in board} == KINDS.keys()
 
 
 # What comes later
@@ -324,6 +313,7 @@ def test_a_frozen_dashboard_stays_as_it_was(share, dashboard, member):
     set_run_set(dashboard, other, version=1, user_id=member.user_id)
 
     assert "<h1>overview</h1>" in get(base)
+    assert "as of" in get(base)
     assert "2 runs" in get(base)
     assert "slow" in table_of(base, dashboard)
 
