@@ -17,6 +17,8 @@ from web.report_blocks import Block, key_of, read_block
 from web.widget_drawing import Audience, frame_of
 from web.widgets import KINDS
 
+ASK_WRITER = "Whoever wrote it is told why."
+
 
 @dataclass
 class _Drawing:
@@ -35,7 +37,9 @@ class _Drawing:
         try:
             block = read_block(text, KINDS)
         except InvalidInput as error:
-            context["problem"] = str(error)
+            # It quotes what was written, which may be a query.
+            is_shared = self.audience.actor.grant is not None
+            context["problem"] = ASK_WRITER if is_shared else str(error)
         else:
             context |= {
                 "widget": block.widget,

@@ -97,6 +97,7 @@ def make_report(
         f'widget: table\n{more}\nquery: tags contains "tag-of-theirs"',
         f"widget: ladder\nladder: {ladder.id}",
         f"widget: ledger\n{of_two}",
+        "widget: table\nthis-about sibling",
     )
     fences = "\n\n".join(f"```seamark\n{block}\n```" for block in blocks)
     text = f"# What came of it\n\n{text_of(first, sibling)}\n\n{fences}\n"

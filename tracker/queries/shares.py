@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q
 from django.utils import timezone
 
 from tracker.actor import Part
@@ -46,16 +45,13 @@ def project_links(
     wanted = {"kind": kind, "thing": thing} if kind else {}
     links = ShareLink.objects.filter(project=project, **wanted)
     with_makers = set(links.of_editors().values_list("id", flat=True))
-    rows = (
-        links.select_related("made_by", "ended_by")
-        # Each may hold a whole dashboard.
-        .defer("frozen")
-        .annotate(is_frozen=Q(frozen__isnull=False))
-        .order_by("-made_at", "-id")
-    )
+    frozen = set(links.filter(frozen__isnull=False).values_list("id", flat=True))
+    # Each of these may hold a whole dashboard, of which nothing is listed.
+    rows = links.defer("frozen").select_related("made_by", "ended_by")
+    rows = rows.order_by("-made_at", "-id")
     now = timezone.now()
     listed = [
-        _listed(row, row.id in with_makers, now, is_frozen=row.is_frozen)
+        _listed(row, row.id in with_makers, now, is_frozen=row.id in frozen)
         for row in rows[:MOST_LISTED]
     ]
     return sorted(listed, key=lambda link: not link.is_live)
