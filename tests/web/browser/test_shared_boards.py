@@ -43,13 +43,15 @@ def runs(ada):
     return made
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture
 def reader(
     request, browser: Browser, live_server: LiveServer
 ) -> Iterator[tuple[Page, list[str]]]:
     """A phone that has never been here, and what it asked for."""
     context = browser.new_context(
-        viewport=PHONE, base_url=live_server.url, color_scheme=request.param
+        viewport=PHONE,
+        base_url=live_server.url,
+        color_scheme=getattr(request, "param", "dark"),
     )
     watch = Watch(context, urlsplit(live_server.url).netloc)
     asked: list[str] = []
@@ -60,6 +62,7 @@ def reader(
     context.close()
 
 
+@pytest.mark.parametrize("reader", ["light", "dark"], indirect=True)
 def test_a_report_is_written_shared_and_read_on_a_phone(visit, ada, runs, reader):
     page = visit(LISTED, ada)
     page.get_by_role("link", name="Write a report").click()
@@ -120,19 +123,14 @@ def test_a_frozen_dashboard_shows_the_runs_it_had(visit, ada, runs, dashboard, r
     write_series(make_run(runs[0].project, "newest"), "train/loss", [1.0])
 
     stranger, _ = reader
-    for size in (PHONE, WIDE):
-        stranger.set_viewport_size(size)
-        stranger.goto(path, wait_until="networkidle")
-        expect(stranger.locator(DRAWN).first).to_be_visible(timeout=SLOW_MS)
-        stranger.get_by_role("group", name="Ladder").scroll_into_view_if_needed()
-        expect(
-            stranger.get_by_role("group", name="Ladder").locator(DRAWN)
-        ).to_be_visible(timeout=SLOW_MS)
-        expect(stranger.get_by_role("rowheader", name="baseline")).to_be_visible()
-        expect(stranger.get_by_text("newest")).to_have_count(0)
-        assert violations(stranger) == []
-        width = stranger.evaluate("document.documentElement.scrollWidth")
-        assert width <= size["width"]
+    stranger.set_viewport_size(WIDE)
+    stranger.goto(path, wait_until="networkidle")
+    ladder = stranger.get_by_role("group", name="Ladder")
+    ladder.scroll_into_view_if_needed()
+    expect(ladder.locator(DRAWN)).to_be_visible(timeout=SLOW_MS)
+    expect(stranger.get_by_role("rowheader", name="baseline")).to_be_visible()
+    expect(stranger.get_by_text("newest")).to_have_count(0)
+    assert violations(stranger) == []
 
     page = visit(f"/dashboards/{dashboard.id}/")
     expect(page.get_by_role("rowheader", name="newest")).to_be_visible()
