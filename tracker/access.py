@@ -11,6 +11,8 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from tracker.actor import Actor, Scope
+from tracker.boards.board import Board, stored
+from tracker.boards.frozen import Frozen
 from tracker.disclosure import is_seen
 from tracker.errors import NotAllowed, NotFound
 from tracker.models import (
@@ -133,9 +135,19 @@ def editable_view(actor: Actor, view_id: UUID) -> SavedView:
     return view
 
 
+def frozen_for(actor: Actor) -> Frozen | None:
+    """Return what somebody who came by a link sees instead of what is there now."""
+    return actor.grant.frozen if actor.grant is not None else None
+
+
 def readable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:
     dashboards = Dashboard.objects.readable_by(actor).select_related("changed_by")
-    return _one(dashboards, dashboard_id, "dashboard")
+    dashboard = _one(dashboards, dashboard_id, "dashboard")
+    frozen = frozen_for(actor)
+    if frozen is not None:
+        dashboard.name, dashboard.changed_at = frozen.name, frozen.saved_at
+        dashboard.content = stored(frozen.board or Board())
+    return dashboard
 
 
 def editable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:
@@ -148,7 +160,12 @@ def editable_dashboard(actor: Actor, dashboard_id: UUID) -> Dashboard:
 def readable_report(actor: Actor, report_id: UUID) -> Report:
     reports = Report.objects.readable_by(actor)
     reports = reports.select_related("created_by", "changed_by")
-    return _one(reports, report_id, "report")
+    report = _one(reports, report_id, "report")
+    frozen = frozen_for(actor)
+    if frozen is not None:
+        report.name, report.changed_at = frozen.name, frozen.saved_at
+        report.text, report.version = frozen.text, frozen.number
+    return report
 
 
 def editable_report(actor: Actor, report_id: UUID) -> Report:

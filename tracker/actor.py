@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
+from tracker.boards.frozen import Frozen
+
 # No user has this id.
 NOBODY = 0
 
@@ -36,6 +38,8 @@ class Grant:
     project_id: int
     things: Mapping[str, frozenset[UUID]]
     parts: frozenset[Part]
+    # What a dashboard's or a report's link shows instead of what is there now.
+    frozen: Frozen | None = None
 
     def of(self, kind: str) -> frozenset[UUID]:
         return self.things.get(kind, frozenset())

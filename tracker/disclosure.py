@@ -11,11 +11,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
+from uuid import UUID
 
 from tracker.actor import Actor, Part
 from tracker.diagnosis.rules import RULES
 from tracker.models import Kind
 from tracker.queries.annotations import AnnotationRow
+from tracker.queries.attributes import AttributeRow
 from tracker.queries.diagnoses import FindingView, StageDiagnosis
 from tracker.queries.key_values import KeyValues
 from tracker.queries.ladders import LadderView
@@ -99,6 +101,20 @@ def seen_by(actor: Actor) -> Callable[[str, str], bool] | None:
 def withheld_from(actor: Actor) -> frozenset[str]:
     """Return the parts that pages have to leave out."""
     return frozenset(part.value for part in Part if not actor.sees(part))
+
+
+def seen_attributes(
+    actor: Actor, found: Mapping[UUID, Mapping[str, AttributeRow]]
+) -> dict[UUID, dict[str, AttributeRow]]:
+    """Leave out of some runs' attributes what the actor does not see."""
+    return {
+        run_id: {
+            path: row
+            for path, row in rows.items()
+            if is_seen(actor, row.kind, row.path)
+        }
+        for run_id, rows in found.items()
+    }
 
 
 def seen_values(actor: Actor, values: KeyValues) -> KeyValues:

@@ -7,7 +7,7 @@ was typed. Pictures are drawn only if they are files of runs; others become link
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,10 +30,35 @@ MOST_NESTED = 20
 Environment = MutableMapping[str, Any]
 
 
-def rendered(text: str, widget: Callable[[str], str] | None = None) -> SafeString:
-    """Return the HTML of a text; `widget` gives that of each block with a widget."""
-    html: str = MARKDOWN.render(text, {"widget": widget})
+def rendered(
+    text: str,
+    widget: Callable[[str], str] | None = None,
+    *,
+    outside: Callable[[str], str] | None = None,
+) -> SafeString:
+    """Return the HTML of a text; `widget` gives that of each block with a widget.
+
+    With `outside` it is for people who cannot open pages of ours: links to them are
+    words. It gives the address of a picture of ours for them, or nothing.
+    """
+    html: str = MARKDOWN.render(text, {"widget": widget, "outside": outside})
     return SafeString(html)
+
+
+def pictures_of(text: str) -> list[str]:
+    """Return the addresses of the pictures of ours in a text, in order."""
+    return [
+        address
+        for token in _within(MARKDOWN.parse(text))
+        if token.type == "image"
+        and OWN_PICTURE.match(address := str(token.attrGet("src") or ""))
+    ]
+
+
+def _within(tokens: Sequence[Token]) -> Iterator[Token]:
+    for token in tokens:
+        yield token
+        yield from _within(token.children or ())
 
 
 def blocks_of(text: str) -> list[str]:
@@ -55,6 +80,14 @@ def is_safe_link(address: str) -> bool:
     # "//host" leads elsewhere, with the scheme of this page, and so does "/\host".
     leads_away = bare.replace("\\", "/").startswith("//")
     return parts.scheme.lower() in SCHEMES and not leads_away
+
+
+def _is_own(address: str) -> bool:
+    """Say whether an address may lead to a page of ours, which has no scheme."""
+    try:
+        return not urlsplit(address).scheme and not address.startswith("#")
+    except ValueError:
+        return True
 
 
 def _language(token: Token) -> str:
@@ -84,7 +117,13 @@ def _link_open(
     options: OptionsDict,
     environment: Environment,
 ) -> str:
-    tokens[place].attrSet("rel", NO_TRUST)
+    token = tokens[place]
+    token.attrSet("rel", NO_TRUST)
+    if environment.get("outside") and _is_own(str(token.attrGet("href") or "")):
+        # Links are not within links, so the next end is its own.
+        end = next(each for each in tokens[place:] if each.type == "link_close")
+        token.tag = end.tag = "span"
+        token.attrs = {}
     return renderer.renderToken(tokens, place, options, environment)
 
 
@@ -98,7 +137,13 @@ def _image(
     token = tokens[place]
     address = str(token.attrGet("src") or "")
     words = renderer.renderInlineAsText(token.children or [], options, environment)
-    if OWN_PICTURE.match(address):
+    outside = environment.get("outside")
+    is_ours = OWN_PICTURE.match(address)
+    if outside is not None and _is_own(address):
+        address = outside(address) if is_ours else ""
+        if not address:
+            return format_html("<span>picture: {}</span>", words)
+    if is_ours:
         return format_html('<img src="{}" alt="{}" loading="lazy">', address, words)
     return format_html(
         '<a href="{}" rel="{}">{}</a>',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.template.loader import render_to_string
@@ -11,9 +12,12 @@ from django.utils.safestring import SafeString
 from tracker.boards.board import MOST_WIDGETS
 from tracker.errors import InvalidInput
 from web.markdown import blocks_of, rendered
+from web.own_pictures import outside_of
 from web.report_blocks import Block, key_of, read_block
 from web.widget_drawing import Audience, frame_of
 from web.widgets import KINDS
+
+ASK_WRITER = "Whoever wrote it is told why."
 
 
 @dataclass
@@ -33,7 +37,9 @@ class _Drawing:
         try:
             block = read_block(text, KINDS)
         except InvalidInput as error:
-            context["problem"] = str(error)
+            # It quotes what was written, which may be a query.
+            is_shared = self.audience.actor.grant is not None
+            context["problem"] = ASK_WRITER if is_shared else str(error)
         else:
             context |= {
                 "widget": block.widget,
@@ -44,7 +50,8 @@ class _Drawing:
 
 def report_html(text: str, audience: Audience, *, edit_url: str = "") -> SafeString:
     """Return the HTML; with `edit_url`, widgets can be opened for a change."""
-    return rendered(text, _Drawing(audience, edit_url))
+    outside = outside_of(audience.actor, partial(audience.picture, ""))
+    return rendered(text, _Drawing(audience, edit_url), outside=outside)
 
 
 def block_in(text: str, key: str) -> Block | None:

@@ -9,6 +9,7 @@ from django.http import QueryDict
 
 from tracker.actions.shares import WantedLink
 from tracker.actor import Part
+from tracker.boards.frozen import Frozen
 from tracker.errors import InvalidInput
 
 ON_A_DATE = "date"
@@ -46,14 +47,16 @@ class ShareForm:
     expiry: str = USUAL_EXPIRY
     day: str = ""
     parts: frozenset[Part] = frozenset()
+    is_frozen: bool = False
 
-    def wanted(self, now: datetime) -> WantedLink:
+    def wanted(self, now: datetime, frozen: Frozen | None = None) -> WantedLink:
         return WantedLink(
             kind=self.kind,
             of=self.of,
             parts=self.parts,
             label=self.label,
             expires_at=self._expires_at(now),
+            frozen=frozen,
         )
 
     def _expires_at(self, now: datetime) -> datetime | None:
@@ -73,6 +76,7 @@ def read_form(posted: QueryDict) -> ShareForm:
         expiry=posted.get("expiry", USUAL_EXPIRY),
         day=posted.get("day", ""),
         parts=frozenset(part for part in Part if part in chosen),
+        is_frozen="frozen" in posted,
     )
 
 

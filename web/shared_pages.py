@@ -17,6 +17,7 @@ class SharedPage:
 
     project: str
     expires_at: datetime | None
+    frozen_at: datetime | None  # None: the page as it is now
     member_address: str
 
 

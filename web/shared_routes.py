@@ -38,6 +38,14 @@ OPEN: dict[str, Part | None] = {
     "compare-table": None,
     "ladder": None,
     "ladder-figure": None,
+    "dashboard": None,
+    "widget-body": None,
+    "widget-figure": None,
+    "widget-picture": Part.FILES,
+    "report": None,
+    "report-widget-body": None,
+    "report-widget-figure": None,
+    "report-picture": Part.FILES,
     # What rules look for is the same for everybody.
     "rule": None,
 }

@@ -296,6 +296,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
             "put-back": dashboard_widgets.put_back,
         }.items()
     ),
+    path(
+        "dashboards/<uuid:dashboard_id>/widgets/<str:widget_id>/pictures/<str:key>",
+        dashboard_widgets.picture,
+        name="widget-picture",
+    ),
     path("w/<str:workspace>/<str:project>/reports/", reports.reports, name="reports"),
     path("reports/<uuid:report_id>/", reports.report, name="report"),
     path("reports/<uuid:report_id>/versions", reports.versions, name="report-versions"),
@@ -314,6 +319,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "reports/<uuid:report_id>/widgets/<str:key>/figure",
         reports.figure,
         name="report-widget-figure",
+    ),
+    path(
+        "reports/<uuid:report_id>/pictures/<str:key>",
+        reports.picture,
+        name="report-picture",
     ),
     path("reports/<uuid:report_id>/edit", report_editing.edit, name="report-edit"),
     path("reports/<uuid:report_id>/draft", report_editing.draft, name="report-draft"),

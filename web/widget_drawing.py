@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from tracker.access import frozen_for
+from tracker.actor import Actor
 from tracker.boards.board import RunSet, Widget, checked
 from tracker.errors import InvalidInput, NotFound
 from tracker.freshness import fresh_answer
@@ -28,16 +30,16 @@ Address = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Who looks: what they may do, which runs they may see, where they ask for parts.
+    """Who looks, and where they ask for parts.
 
-    `address` makes the address of a widget's part, of its id and BODY or FIGURE. With
-    `only`, no other runs are shown, whatever the widgets are about.
+    `address` makes the address of a widget's part, of its id and BODY or FIGURE;
+    `picture` that of a picture in a text, of the widget's id and the picture's key.
     """
 
+    actor: Actor
+    project: Any  # a row of the projects table, which pages do not import
     address: Address
-    may_edit: bool = False
-    has_links: bool = True
-    only: frozenset[UUID] | None = None
+    picture: Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +56,30 @@ class FrameView:
 
 def frame_of(widget: Widget, run_set: RunSet, audience: Audience) -> FrameView:
     kind = KINDS.get(widget.kind)
-    title = widget.title
-    if not title and kind is not None:
-        try:
-            title = kind.title(_settings(kind, widget))
-        except InvalidInput:
-            title = kind.label
     return FrameView(
         widget,
         kind.label if kind else widget.kind,
         kind.icon if kind else "circle-help",
-        title,
+        widget.title or (_usual_title(kind, widget, run_set, audience) if kind else ""),
         audience.address(widget.id, BODY),
         drawing_of(widget, run_set),
     )
+
+
+def _usual_title(
+    kind: Kind, widget: Widget, run_set: RunSet, audience: Audience
+) -> str:
+    """Return what is shown as a title, unless that names what is not shared."""
+    try:
+        settings = _settings(kind, widget)
+    except InvalidInput:
+        return kind.label
+    paths = kind.paths(settings)
+    if audience.actor.grant is not None and paths:
+        scene = scene_of(widget, run_set, audience)
+        if scene.values(scene.runs, paths).withheld:
+            return kind.label
+    return kind.title(settings)
 
 
 def drawing_of(widget: Widget, run_set: RunSet) -> str:
@@ -76,14 +88,10 @@ def drawing_of(widget: Widget, run_set: RunSet) -> str:
 
 
 def body_response(
-    request: HttpRequest,
-    project: Any,
-    widget: Widget,
-    run_set: RunSet,
-    audience: Audience,
+    request: HttpRequest, widget: Widget, run_set: RunSet, audience: Audience
 ) -> HttpResponse:
     """Send what is in a widget; while runs are live, it asks again by itself."""
-    scene = scene_of(project, widget, run_set, audience)
+    scene = scene_of(widget, run_set, audience)
     body = _body(scene)
     is_live = scene.shown.is_live if body.is_live is None else body.is_live
     notes = [*_run_notes(scene), *body.notes]
@@ -100,11 +108,7 @@ def body_response(
 
 
 def figure_answer(
-    request: HttpRequest,
-    project: Any,
-    widget: Widget,
-    run_set: RunSet,
-    audience: Audience,
+    request: HttpRequest, widget: Widget, run_set: RunSet, audience: Audience
 ) -> HttpResponse:
     """Send the figure of a widget, or what the browser lacks of it."""
     kind = KINDS.get(widget.kind)
@@ -114,7 +118,7 @@ def figure_answer(
     view = ChartOptions(
         low=read_number(request.GET, "low"), high=read_number(request.GET, "high")
     )
-    scene = scene_of(project, widget, run_set, audience)
+    scene = scene_of(widget, run_set, audience)
     if not kind.has_runs:
         found = draw_figure(scene, settings, view)
         return figure_response(request, found.figure, is_live=found.is_live)
@@ -132,22 +136,22 @@ def figure_answer(
     return fresh_answer(request, version, draw)
 
 
-def scene_of(
-    project: Any, widget: Widget, run_set: RunSet, audience: Audience
-) -> Scene:
+def scene_of(widget: Widget, run_set: RunSet, audience: Audience) -> Scene:
     kind = KINDS.get(widget.kind)
     has_runs = kind is not None and kind.has_runs
+    frozen = frozen_for(audience.actor)
+    if frozen is not None:
+        run_set = frozen.run_set(widget.id)
     return Scene(
-        project=project,
+        project=audience.project,
         widget=widget,
         run_set=run_set,
-        shown=runs_in(project, run_set, only=audience.only)
-        if has_runs
-        else ShownRuns(()),
+        shown=runs_in(audience.project, run_set) if has_runs else ShownRuns(()),
         body_url=audience.address(widget.id, BODY),
         figure_url=audience.address(widget.id, FIGURE),
-        has_links=audience.has_links,
-        only=audience.only,
+        picture_url=partial(audience.picture, widget.id),
+        actor=audience.actor,
+        only=None if frozen is None else frozenset(run_set.runs or ()),
     )
 
 
@@ -156,7 +160,8 @@ def _body(scene: Scene) -> Body:
     if kind is None:
         return Body(problem=UNKNOWN_KIND)
     if scene.shown.problem:
-        return Body(problem=f"The runs cannot be found: {scene.shown.problem}")
+        why = "" if scene.is_shared else f": {scene.shown.problem}"
+        return Body(problem=f"The runs cannot be found{why}")
     try:
         settings = _settings(kind, scene.widget)
     except InvalidInput as error:
@@ -171,6 +176,8 @@ def _settings(kind: Kind, widget: Widget) -> Any:
 
 
 def _why_no_runs(scene: Scene) -> str:
+    if scene.is_shared:
+        return "There are no runs to show."
     if scene.run_set.runs is not None:
         return "The runs that were here are in the trash, or deleted."
     if scene.run_set.query:
@@ -180,7 +187,7 @@ def _why_no_runs(scene: Scene) -> str:
 
 def _run_notes(scene: Scene) -> list[str]:
     missing = scene.shown.missing_count
-    if not missing or not scene.runs:
+    if not missing or not scene.runs or scene.is_shared:
         return []
     which = "1 run is" if missing == 1 else f"{missing} runs are"
     return [f"{which} in the trash, or deleted."]

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from msgspec import Struct
 
+from tracker.actor import Actor
 from tracker.boards.board import RunSet, Widget, checked
+from tracker.disclosure import seen_attributes
 from tracker.errors import InvalidInput
+from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.run_sets import ShownRuns
 from web.figures.traces import Figure
 from web.views.chart_options import ChartOptions
 
 Options = Sequence[tuple[str, str]]
+WITHHELD = "What is shown here is not shared."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +56,37 @@ class Scene:
     shown: ShownRuns
     body_url: str
     figure_url: str
-    # False for readers of a shared link: they may not go on to other pages.
-    has_links: bool = True
-    only: frozenset[Any] | None = None
+    # The address of a picture in its text, by the picture's key.
+    picture_url: Callable[[str], str]
+    # Who looks: what is shown of the runs is asked of tracker/disclosure.py.
+    actor: Actor
+    # By a link that was frozen: no runs but these, where a kind finds its own.
+    only: frozenset[UUID] | None = None
 
     @property
     def runs(self) -> tuple[Any, ...]:
         return self.shown.runs
+
+    @property
+    def is_shared(self) -> bool:
+        """Say whether a stranger looks, by a share link."""
+        return self.actor.grant is not None
+
+    def values(self, runs: Sequence[Any], paths: Collection[str]) -> SeenValues:
+        """Return these attributes of some runs, without what is not for the actor."""
+        found = attribute_values([run.id for run in runs], paths)
+        seen = seen_attributes(self.actor, found)
+        held = {path for rows in found.values() for path in rows}
+        shown = {path for rows in seen.values() for path in rows}
+        return SeenValues(seen, frozenset(held - shown))
+
+
+@dataclass(frozen=True, slots=True)
+class SeenValues:
+    """Attributes by run and path; `withheld` are paths of which nothing is shown."""
+
+    by_run: dict[UUID, dict[str, AttributeRow]]
+    withheld: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +122,9 @@ class Kind:
     figure: Callable[[Scene, Any, ChartOptions], FigureView] | None = None
     has_runs: bool = True
     is_for_reports: bool = True
-    # A title for widgets that were given none.
+    # A title for widgets that were given none, and the paths of attributes it names.
     title: Callable[[Any], str] = lambda _: ""
+    paths: Callable[[Any], Sequence[str]] = lambda _: ()
 
 
 def settings_of(kind: Kind, plain: dict[str, Any]) -> dict[str, Any]:

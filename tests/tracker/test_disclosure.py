@@ -203,6 +203,21 @@ def test_of_key_values_a_tick_shows_its_own():
     assert disclosure.seen_values(Actor(user_id=7), VALUES) == VALUES
 
 
+def test_of_attributes_of_many_runs_only_what_is_seen_is_left():
+    found = {
+        UUID(int=number): {
+            path: row(path, kind) for path, kind in (("loss", "float"), ("note", kind))
+        }
+        for number, kind in enumerate(("float", "string"))
+    }
+
+    seen = disclosure.seen_attributes(stranger(), found)
+
+    assert [list(rows) for rows in seen.values()] == [["loss", "note"], ["loss"]]
+    assert disclosure.seen_attributes(stranger(Part.CONFIG), found) == found
+    assert disclosure.seen_attributes(Actor(user_id=7), found) == found
+
+
 def test_which_other_runs_there_are_is_for_members():
     neighbours = Neighbours(before=Neighbour(UUID(int=1), "sibling"))
 

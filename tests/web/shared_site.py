@@ -26,13 +26,22 @@ from tests.builders import (
 )
 from tests.tracker.api.v1.test_files import add
 from tests.web.sample_run import make_sample_run
+from tests.web.shared_boards import make_dashboard, make_others, make_report
 from tests.web.views.test_run_source import write_captured
 from tracker.actions.annotations import annotate
 from tracker.actions.findings import dismiss
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.shares import WantedLink, make_link
 from tracker.actor import Part
-from tracker.models import Finding, Ladder, Member, Project, Run
+from tracker.models import (
+    Dashboard,
+    Finding,
+    Ladder,
+    Member,
+    Project,
+    Report,
+    Run,
+)
 from tracker.series.compaction import compact_run
 
 if TYPE_CHECKING:
@@ -72,7 +81,7 @@ ALL_PARTS = frozenset(Part)
 
 @dataclass(frozen=True)
 class Site:
-    """Two runs that are shared, one that is not, and a ladder of the two."""
+    """Two runs that are shared and one that is not; what is about the two, and others."""
 
     project: Project
     maker: Member
@@ -81,12 +90,18 @@ class Site:
     sibling: Run
     ladder: Ladder
     other_ladder: Ladder
+    dashboard: Dashboard
+    report: Report
+    other_dashboard: Dashboard
+    other_report: Report
 
     def of(self, kind: str) -> str:
         return {
             "run": str(self.first.id),
             "comparison": f"runs={self.first.id},{self.second.id}",
             "ladder": str(self.ladder.id),
+            "dashboard": str(self.dashboard.id),
+            "report": str(self.report.id),
         }[kind]
 
     def link(self, kind: str = "run", parts: frozenset[Part] = frozenset()) -> str:
@@ -116,14 +131,19 @@ def make_site(project: Project, maker: Member) -> Site:
     assert finding is not None
     dismiss(first, finding.id, browser_of(dismisser), "a reason")
     rungs = [WantedRung(str(run.id)) for run in (first, second)]
+    ladder = create_ladder(project, "faster", rungs)
+    things = first, second, sibling, ladder, author.id
     return Site(
         project,
         maker,
         first,
         second,
         sibling,
-        create_ladder(project, "faster", rungs),
+        ladder,
         create_ladder(project, "other-ladder", rungs),
+        make_dashboard(*things),
+        make_report(*things),
+        *make_others(sibling, author.id),
     )
 
 

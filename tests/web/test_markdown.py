@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from web.markdown import blocks_of, is_safe_link, rendered
+from web.markdown import blocks_of, is_safe_link, pictures_of, rendered
 
 TAGS = {
     *("h1", "h2", "h3", "h4", "h5", "h6", "p", "ul", "ol", "li", "blockquote", "hr"),
@@ -142,6 +142,47 @@ def test_a_picture_of_a_run_is_drawn_and_one_from_elsewhere_is_a_link():
     assert f'<img src="{own}" alt="mine" loading="lazy">' in rendered(f"![mine]({own})")
     assert "<img" not in rendered("![theirs](https://example.com/a.png)")
     assert "picture: theirs</a>" in rendered("![theirs](https://example.com/a.png)")
+
+
+OWN = "/runs/00000000-0000-0000-0000-000000000000/files/picture?path=a"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('[a *run*](/runs/7/ "of ours")', "<p><span>a <em>run</em></span></p>"),
+        ("[a run](../7/) [b](ladders/)", "<p><span>a run</span> <span>b</span></p>"),
+        (
+            f"![curve]({OWN})",
+            '<p><img src="/elsewhere" alt="curve" loading="lazy"></p>',
+        ),
+        (f"[![curve]({OWN}2)](/x)", "<p><span><span>picture: curve</span></span></p>"),
+        ("![x](/else.png)", "<p><span>picture: x</span></p>"),
+    ],
+)
+def test_outside_nothing_leads_to_a_page_of_ours(text, shown):
+    html = rendered(text, outside=lambda own: "/elsewhere" if own == OWN else "")
+
+    assert html.strip() == shown
+
+
+def test_outside_other_links_stay():
+    text = "[paper](https://example.org/) [below](#end)"
+
+    assert rendered(text, outside=lambda _: "") == rendered(text)
+
+
+@given(some.text(max_size=200))
+def test_outside_no_text_has_an_address_of_ours(text):
+    shown = rendered(f"[x](/runs/{text}", outside=lambda _: "")
+
+    assert 'href="/' not in shown
+
+
+def test_pictures_of_a_text_are_found_wherever_they_stand():
+    text = f"> - [![a]({OWN})](/x)\n\n![b](https://example.com/c.png) ![d]({OWN}&e)"
+
+    assert pictures_of(text) == [OWN, f"{OWN}&e"]
 
 
 def test_what_people_write_is_understood():

@@ -15,9 +15,13 @@ from django.urls import URLPattern, get_resolver
 
 from tests.builders import make_project, write_series
 from tests.web.every_page import Things
+from tests.web.shared_boards import CHART, TEXT, picture_of
 from tests.web.shared_site import ALL_PARTS, make_site
 from tracker.actor import Part
 from tracker.models import Finding
+from tracker.shares import KINDS
+from web.report_blocks import key_of
+from web.report_text import readable_blocks
 from web.shared_routes import OPEN
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -48,14 +52,8 @@ CLOSED = {
     "compare-scatter",
     "run-attributes-csv",
     "ladder-report",
-    "dashboard",
     "dashboard-runs",
-    "widget-body",
-    "widget-figure",
-    "report",
     "report-versions",
-    "report-widget-body",
-    "report-widget-figure",
     # Of people.
     "sign-in",
     "sign-in-link",
@@ -142,6 +140,19 @@ RUN_ROUTES = sorted(
 )
 
 
+def kind_of(name):
+    """Return the kind of link that opens a route, if any does."""
+    for start, kind in (
+        ("ladder", "ladder"),
+        ("dashboard", "dashboard"),
+        ("widget", "dashboard"),
+        ("report", "report"),
+    ):
+        if name.startswith(start):
+            return kind
+    return "comparison"
+
+
 def routes(patterns, prefix="", space=""):
     for pattern in patterns:
         route = prefix + str(pattern.pattern)
@@ -179,11 +190,25 @@ def address(site):
     things = {
         **Things(site.maker, site.project, site.first).known(),
         "ladder_id": site.ladder.id,
+        "dashboard_id": site.dashboard.id,
+        "report_id": site.report.id,
         "finding_id": Finding.objects.filter(run=site.first).first().id,
     }
 
+    picture = key_of(picture_of(site.first))
+    within = {
+        "dashboards/": {"widget_id": CHART},
+        "dashboards/<uuid:dashboard_id>/widgets/<str:widget_id>/pictures": {
+            "widget_id": TEXT,
+            "key": picture,
+        },
+        "reports/": {"key": readable_blocks(site.report.text)[0].key},
+        "reports/<uuid:report_id>/pictures": {"key": picture},
+    }
+
     def of(route, **other):
-        known = {**things, **other}
+        found = [more for start, more in within.items() if route.startswith(start)]
+        known = {**things, **(found[-1] if found else {}), **other}
         return PARAMETER.sub(lambda match: str(known.get(match[2], "1")), route)
 
     return of
@@ -199,16 +224,14 @@ def test_somebody_has_decided_for_each_route():
 
 
 def test_what_is_open_answers_and_all_else_is_refused(site, address):
-    bases = {
-        kind: site.link(kind, ALL_PARTS) for kind in ("run", "comparison", "ladder")
-    }
+    bases = {kind: site.link(kind, ALL_PARTS) for kind in KINDS}
     client = Reader()
 
     wrong = {}
     for name, route in all_routes():
         if not route:
             continue  # the link's own address, which leads to what is shared
-        kind = "ladder" if name.startswith("ladder") else "comparison"
+        kind = kind_of(name)
         query = QUERIES.get(name, {})
         if name.startswith("compare"):
             query = {**query, "runs": f"{site.first.id},{site.second.id}"}
@@ -220,7 +243,7 @@ def test_what_is_open_answers_and_all_else_is_refused(site, address):
 
 
 def test_nothing_is_written_by_any_method(site, address):
-    base = site.link("ladder", ALL_PARTS)
+    bases = {kind: site.link(kind, ALL_PARTS) for kind in KINDS}
     client = Reader()
     before = stored()
 
@@ -228,7 +251,8 @@ def test_nothing_is_written_by_any_method(site, address):
         (method, name)
         for name, route in all_routes()
         for method in METHODS
-        if client.generic(method, base + address(route)).status_code not in (403, 405)
+        if client.generic(method, bases[kind_of(name)] + address(route)).status_code
+        not in (403, 405)
     }
 
     assert answering == set()
@@ -260,9 +284,10 @@ def test_another_run_s_pages_are_not_there(site, address):
 def test_what_needs_a_tick_is_not_there_without(site, address):
     found, client = dict(all_routes()), Reader()
     for part in Part:
-        without = site.link("run", ALL_PARTS - {part})
-        alone = site.link("run", frozenset({part}))
         for name in [name for name, needed in OPEN.items() if needed == part]:
+            kind = kind_of(name)
+            without = site.link(kind, ALL_PARTS - {part})
+            alone = site.link(kind, frozenset({part}))
             path, query = address(found[name]), QUERIES.get(name, {})
             assert (name, client.get(without + path, query).status_code) == (name, 404)
             assert (name, client.get(alone + path, query).status_code) == (name, 200)
@@ -292,6 +317,24 @@ def test_another_ladder_is_not_there_by_a_ladder_s_link(site, address):
     response = Reader().get(base + address(route, ladder_id=site.other_ladder.id))
 
     assert response.status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["dashboard", "report"])
+def test_of_dashboards_and_reports_one_is_there_and_no_run(site, address, kind):
+    base, found, client = site.link(kind, ALL_PARTS), dict(all_routes()), Reader()
+    other = "report" if kind == "dashboard" else "dashboard"
+
+    def status(name, **known):
+        path = base + address(found[name], **known)
+        return client.get(path, QUERIES.get(name, {})).status_code
+
+    of_kind = [name for name in OPEN if kind_of(name) == kind]
+    assert {status(name) for name in of_kind} == {200}
+    sibling = {f"{kind}_id": getattr(site, f"other_{kind}").id}
+    assert {status(name, **sibling) for name in of_kind} == {404}
+    assert {status(name) for name in OPEN if kind_of(name) == other} == {404}
+    for name in [*RUN_ROUTES, "ladder", "ladder-figure"]:
+        assert (name, status(name)) == (name, 404)
 
 
 def test_every_part_has_a_route_that_needs_it():

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from tracker.actions.changed import changed_meanwhile
 from tracker.actions.names import checked_name, expect_room, free_name
+from tracker.actions.shares import end_links
 from tracker.boards.board import (
     MOST_REMOVED,
     TITLE_LENGTH,
@@ -68,8 +69,10 @@ def rename_dashboard(dashboard: Dashboard, name: str) -> None:
 
 
 def delete_dashboard(dashboard: Dashboard) -> None:
-    """Delete a dashboard; the runs it shows stay."""
-    dashboard.delete()
+    """Delete a dashboard and end its links; the runs it shows stay."""
+    with transaction.atomic():
+        end_links("dashboard", [dashboard.id], timezone.now())
+        dashboard.delete()
 
 
 def set_run_set(

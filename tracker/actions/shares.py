@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from tracker.actions.access import SECRET_BYTES, SHOWN_LENGTH, digest
 from tracker.actor import Actor, Grant, Part, actor_of_link
+from tracker.boards.frozen import Frozen, frozen_from, plain
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, ShareLink
 from tracker.shares import KINDS
@@ -30,13 +31,17 @@ OPENING_RESOLUTION = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class WantedLink:
-    """What to share, of it what, and until when; None: until it is revoked."""
+    """What to share, of it what, and until when; None: until it is revoked.
+
+    Without `frozen` the link shows what is there when somebody looks.
+    """
 
     kind: str
     of: str
     parts: frozenset[Part] = frozenset()
     label: str = ""
     expires_at: datetime | None = None
+    frozen: Frozen | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,10 @@ class OpenedLink:
     def expires_at(self) -> datetime | None:
         return self.link.expires_at
 
+    @property
+    def frozen_at(self) -> datetime | None:
+        return None if self.link.frozen is None else self.link.made_at
+
 
 def make_link(project: Project, actor: Actor, wanted: WantedLink) -> str:
     """Return a new link's secret, which nobody can show again."""
@@ -79,6 +88,8 @@ def make_link(project: Project, actor: Actor, wanted: WantedLink) -> str:
         raise InvalidInput("label", f"may have at most {LONGEST_LABEL} characters")
     if wanted.expires_at is not None and wanted.expires_at <= timezone.now():
         raise InvalidInput("the date", "must be in the future")
+    if wanted.frozen is not None and not kind.can_freeze:
+        raise InvalidInput(f"a {kind.noun}", "cannot be frozen")
     chosen = kind.choose(project, wanted.of)
     secret = SHARE_MARK + secrets.token_urlsafe(SECRET_BYTES)
     ShareLink.objects.create(
@@ -87,6 +98,7 @@ def make_link(project: Project, actor: Actor, wanted: WantedLink) -> str:
         thing=chosen.thing,
         query=chosen.query,
         parts=sorted(wanted.parts),
+        frozen=None if wanted.frozen is None else plain(wanted.frozen),
         label=label,
         digest=digest(secret),
         prefix=secret[:SHOWN_LENGTH],
@@ -136,6 +148,7 @@ def open_link(secret: str) -> OpenedLink | None:
         project_id=link.project_id,
         things=shared.things,
         parts=frozenset(part for part in Part if part in link.parts),
+        frozen=None if link.frozen is None else frozen_from(link.frozen),
     )
     return OpenedLink(actor_of_link(grant), link, shared)
 

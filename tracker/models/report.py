@@ -14,6 +14,10 @@ from tracker.models.project import Project
 
 class ReportQuerySet(models.QuerySet["Report"]):
     def readable_by(self, actor: Actor) -> Self:
+        if actor.grant is not None:
+            return self.filter(
+                project_id=actor.grant.project_id, id__in=actor.grant.of("report")
+            )
         return self.filter(project__in=Project.objects.readable_by(actor))
 
 

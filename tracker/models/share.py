@@ -42,6 +42,8 @@ class ShareLink(models.Model):
     # Names of tracker.actor.Part.
     parts = models.JSONField(default=list)
     label = models.CharField(max_length=200, default="")
+    # A tracker.boards.frozen.Frozen; None: the page as it is when somebody looks.
+    frozen = models.JSONField(null=True)
     # Only the SHA-256 digest of the secret is stored, as with tokens.
     digest = models.CharField(max_length=64, unique=True)
     # The secret's first characters, so that people can tell their links apart.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -95,11 +95,18 @@ def read_ladder(
     *,
     stage: str | None = None,
     quality: str | None = None,
+    only: Collection[UUID] | None = None,
     now: datetime | None = None,
 ) -> LadderView:
-    """Read every rung; the stage and the quality not asked for by name are guessed."""
+    """Read every rung, with `only` those of these runs.
+
+    The stage and the quality not asked for by name are guessed.
+    """
     now = now or timezone.now()
-    measured = measure_runs(ladder_rungs(ladder), stage=stage, quality=quality, now=now)
+    wanted = ladder_rungs(ladder)
+    if only is not None:
+        wanted = [rung for rung in wanted if rung.run_id in only]
+    measured = measure_runs(wanted, stage=stage, quality=quality, now=now)
     rungs = tuple(
         _rung(position, measured.runs, measured.stage)
         for position in range(len(measured.runs))

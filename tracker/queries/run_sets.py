@@ -29,10 +29,8 @@ class ShownRuns:
     problem: str = ""
 
 
-def runs_in(
-    project: Project, run_set: RunSet, *, only: Collection[UUID] | None = None
-) -> ShownRuns:
-    """Find the runs of a set; with `only`, none but those."""
+def runs_in(project: Project, run_set: RunSet) -> ShownRuns:
+    """Find the runs of a set."""
     if run_set.runs is not None:
         runs = _in_order(project, run_set.runs)
         missing_count = len(run_set.runs) - len(runs)
@@ -41,8 +39,6 @@ def runs_in(
             runs, missing_count = _found(project, run_set), 0
         except InvalidInput as error:
             return ShownRuns((), problem=str(error))
-    if only is not None:
-        runs = [run for run in runs if run.id in only]
     return ShownRuns(
         tuple(runs), missing_count, is_live=_is_live(project, run_set, runs)
     )

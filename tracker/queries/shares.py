@@ -31,6 +31,7 @@ class ListedLink:
     open_count: int
     ended_at: datetime | None
     why_ended: str
+    is_frozen: bool
 
     @property
     def is_live(self) -> bool:
@@ -44,9 +45,15 @@ def project_links(
     wanted = {"kind": kind, "thing": thing} if kind else {}
     links = ShareLink.objects.filter(project=project, **wanted)
     with_makers = set(links.of_editors().values_list("id", flat=True))
-    rows = links.select_related("made_by", "ended_by").order_by("-made_at", "-id")
+    frozen = set(links.filter(frozen__isnull=False).values_list("id", flat=True))
+    # Each of these may hold a whole dashboard, of which nothing is listed.
+    rows = links.defer("frozen").select_related("made_by", "ended_by")
+    rows = rows.order_by("-made_at", "-id")
     now = timezone.now()
-    listed = [_listed(row, row.id in with_makers, now) for row in rows[:MOST_LISTED]]
+    listed = [
+        _listed(row, row.id in with_makers, now, is_frozen=row.id in frozen)
+        for row in rows[:MOST_LISTED]
+    ]
     return sorted(listed, key=lambda link: not link.is_live)
 
 
@@ -55,7 +62,9 @@ def live_count(project: Project) -> int:
     return links.live(timezone.now()).count()
 
 
-def _listed(link: ShareLink, has_maker: bool, now: datetime) -> ListedLink:
+def _listed(
+    link: ShareLink, has_maker: bool, now: datetime, *, is_frozen: bool
+) -> ListedLink:
     made_by, why_ended = link.made_by, ""
     if link.ended_at is not None:
         by = link.ended_by.username if link.ended_by else ""
@@ -83,4 +92,5 @@ def _listed(link: ShareLink, has_maker: bool, now: datetime) -> ListedLink:
         open_count=link.open_count,
         ended_at=link.ended_at,
         why_ended=why_ended,
+        is_frozen=is_frozen,
     )

@@ -37,6 +37,8 @@ class Kind:
     read: Callable[[Project, Collection[str]], dict[str, Shared]]
     # Of the page, with its query; relative to where the link's pages are.
     address: Callable[[Project, Shared, str], str]
+    # Whether its link may show it as it is when the link is made.
+    can_freeze: bool = False
 
 
 def as_id(text: str, what: str) -> UUID:

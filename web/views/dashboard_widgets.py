@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import (
@@ -27,10 +27,11 @@ from tracker.actions.dashboards import (
 from tracker.boards.board import Place, Widget, board_from, new_id
 from tracker.errors import Changed, InvalidInput, NotFound, TooLarge, TrackerError
 from tracker.statuses import status_of
+from web.own_pictures import picture_answer
 from web.run_set_form import form_of, read_run_set
 from web.session import PageRequest, signed_in
-from web.views.dashboards import board_context, member_audience
-from web.widget_drawing import Audience, body_response, figure_answer
+from web.views.dashboards import audience_of, board_context
+from web.widget_drawing import body_response, figure_answer
 from web.widget_form import read_place, read_widget, widget_form
 from web.widget_kind import Kind
 from web.widgets import KINDS
@@ -43,37 +44,38 @@ VERSION_DIGITS = 9
 @require_safe
 @signed_in
 def body(request: PageRequest, dashboard_id: UUID, widget_id: str) -> HttpResponse:
+    """Send what is in a widget."""
     found = readable_dashboard(request.actor, dashboard_id)
-    return widget_body(request, found, widget_id, member_audience(request, found))
+    board = board_from(found.content)
+    widget = board.widget(widget_id)
+    if widget is None:
+        return render(request, "widgets/gone.html", status=404)
+    run_set = widget.run_set or board.run_set
+    audience = audience_of(request, found)
+    return body_response(request, widget, run_set, audience)
 
 
 @require_safe
 @signed_in
 def figure(request: PageRequest, dashboard_id: UUID, widget_id: str) -> HttpResponse:
+    """Send the figure in a widget."""
     found = readable_dashboard(request.actor, dashboard_id)
-    return widget_figure(request, found, widget_id, member_audience(request, found))
-
-
-def widget_body(
-    request: HttpRequest, dashboard: Any, widget_id: str, audience: Audience
-) -> HttpResponse:
-    """Send what is in a widget to whoever may see the dashboard."""
-    board = board_from(dashboard.content)
-    widget = board.widget(widget_id)
-    if widget is None:
-        return render(request, "widgets/gone.html", status=404)
-    run_set = widget.run_set or board.run_set
-    return body_response(request, dashboard.project, widget, run_set, audience)
-
-
-def widget_figure(
-    request: HttpRequest, dashboard: Any, widget_id: str, audience: Audience
-) -> HttpResponse:
-    """Send the figure in a widget to whoever may see the dashboard."""
-    board = board_from(dashboard.content)
+    board = board_from(found.content)
     widget = _widget(board.widget(widget_id))
     run_set = widget.run_set or board.run_set
-    return figure_answer(request, dashboard.project, widget, run_set, audience)
+    audience = audience_of(request, found)
+    return figure_answer(request, widget, run_set, audience)
+
+
+@require_safe
+@signed_in
+def picture(
+    request: PageRequest, dashboard_id: UUID, widget_id: str, key: str
+) -> HttpResponse:
+    """Send a picture of a run that a text on the dashboard holds."""
+    found = readable_dashboard(request.actor, dashboard_id)
+    widget = _widget(board_from(found.content).widget(widget_id))
+    return picture_answer(found.project, str(widget.settings.get("text", "")), key)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -212,11 +214,7 @@ def _done(
 ) -> HttpResponse:
     if not request.htmx:
         return HttpResponseRedirect(reverse("dashboard", args=[dashboard.id]))
-    context = {
-        **board_context(dashboard, member_audience(request, dashboard)),
-        "project": dashboard.project,
-        "removed": removed,
-    }
+    context = {**board_context(request, dashboard), "removed": removed}
     response = render(request, "dashboards/_board.html", context)
     return trigger_client_event(response, "dialog-done")
 

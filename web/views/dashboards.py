@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import (
@@ -13,10 +13,12 @@ from django.views.decorators.http import (
     require_POST,
     require_safe,
 )
+from msgspec.structs import replace
 
 from tracker.access import (
     editable_dashboard,
     editable_project,
+    frozen_for,
     may_edit,
     readable_dashboard,
     readable_project,
@@ -28,11 +30,10 @@ from tracker.actions.dashboards import (
     duplicate_dashboard,
     rename_dashboard,
 )
+from tracker.actor import Actor
 from tracker.boards.board import MOST_RUNS, Board, RunSet, board_from
 from tracker.errors import InvalidInput
 from tracker.queries.dashboards import DashboardSummary, dashboard_summaries
-from tracker.queries.ladders import ladder_of_project, ladder_rungs
-from tracker.queries.run_sets import runs_in
 from web.compare_state import as_id
 from web.example_board import example_board
 from web.session import PageRequest, signed_in
@@ -58,30 +59,20 @@ def dashboards(request: PageRequest, workspace: str, project: str) -> HttpRespon
 @require_safe
 @signed_in
 def dashboard(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
-    return _member_page(request, readable_dashboard(request.actor, dashboard_id))
+    return _page(request, readable_dashboard(request.actor, dashboard_id))
 
 
-def page(
-    request: HttpRequest,
-    dashboard: Any,
-    audience: Audience,
-    *,
-    status: int = 200,
-    **more: Any,
-) -> HttpResponse:
-    """Show a dashboard to whoever that is; without `project` in a frame of its own."""
-    context = {**board_context(dashboard, audience), **more}
-    return render(request, "dashboards/dashboard.html", context, status=status)
-
-
-def board_context(dashboard: Any, audience: Audience) -> dict[str, Any]:
+# Any: rows of tables, which pages do not import.
+def board_context(request: PageRequest, dashboard: Any) -> dict[str, Any]:
+    """Return what the grid of a dashboard is drawn from, for whoever looks."""
     board = board_from(dashboard.content)
+    audience = audience_of(request, dashboard)
     return {
         "dashboard": dashboard,
+        "project": dashboard.project,
         "board": board,
-        "runs_said": said_of(board.run_set),
-        "may_edit": audience.may_edit,
-        "kinds": KINDS.values(),
+        "runs_said": _runs_said(request.actor, board),
+        "may_edit": may_edit(request.actor, dashboard.project),
         "frames": [
             frame_of(widget, widget.run_set or board.run_set, audience)
             for widget in board.widgets
@@ -89,25 +80,25 @@ def board_context(dashboard: Any, audience: Audience) -> dict[str, Any]:
     }
 
 
-def runs_shown(dashboard: Any) -> list[UUID]:
-    """Return every run that a dashboard shows something of, as they are now."""
-    board = board_from(dashboard.content)
-    sets = {widget.run_set or board.run_set for widget in board.widgets}
-    found = [run.id for each in sets for run in runs_in(dashboard.project, each).runs]
-    for widget in board.widgets:
-        ladder_id = as_id(str(widget.settings.get("ladder", "")))
-        ladder = ladder_id and ladder_of_project(dashboard.project.id, ladder_id)
-        if ladder:
-            found += [rung.run_id for rung in ladder_rungs(ladder)]
-    return list(dict.fromkeys(found))
-
-
-def member_audience(request: PageRequest, dashboard: Any) -> Audience:
+def audience_of(request: PageRequest, dashboard: Any) -> Audience:
     def address(widget_id: str, part: str) -> str:
         name = "widget-body" if part == BODY else "widget-figure"
         return reverse(name, args=[dashboard.id, widget_id])
 
-    return Audience(address, may_edit=may_edit(request.actor, dashboard.project))
+    def picture(widget_id: str, key: str) -> str:
+        return reverse("widget-picture", args=[dashboard.id, widget_id, key])
+
+    return Audience(request.actor, dashboard.project, address, picture)
+
+
+def _runs_said(actor: Actor, board: Board) -> str:
+    """Leave a query out for strangers: it names what was configured."""
+    frozen = frozen_for(actor)
+    if frozen is not None:
+        return said_of(RunSet(runs=tuple(frozen.run_ids)))
+    if actor.grant is not None:
+        return said_of(replace(board.run_set, query="", order=RunSet().order))
+    return said_of(board.run_set)
 
 
 def said_of(run_set: RunSet) -> str:
@@ -127,7 +118,7 @@ def rename(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
         rename_dashboard(found, request.POST.get("name", ""))
     except InvalidInput as refusal:
         found.refresh_from_db()
-        return _member_page(request, found, status=400, error=str(refusal))
+        return _page(request, found, status=400, error=str(refusal))
     return HttpResponseRedirect(reverse("dashboard", args=[found.id]))
 
 
@@ -150,10 +141,15 @@ def delete(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
     )
 
 
-# Any: rows of tables, which pages do not import.
-def _member_page(request: PageRequest, dashboard: Any, **more: Any) -> HttpResponse:
-    context = {"tab": "dashboards", "project": dashboard.project, **more}
-    return page(request, dashboard, member_audience(request, dashboard), **context)
+def _page(
+    request: PageRequest, dashboard: Any, *, status: int = 200, error: str = ""
+) -> HttpResponse:
+    context = {
+        **board_context(request, dashboard),
+        "tab": "dashboards",
+        "error": error,
+    }
+    return render(request, "dashboards/dashboard.html", context, status=status)
 
 
 def _create(request: PageRequest, project: Any) -> HttpResponse:

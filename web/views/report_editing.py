@@ -25,7 +25,7 @@ from tracker.statuses import status_of
 from web.report_blocks import read_block, written
 from web.report_text import report_html, source_of
 from web.session import PageRequest, signed_in
-from web.views.reports import draft_written, member_audience, newest
+from web.views.reports import audience_of, draft_written, newest
 from web.widget_form import read_widget, widget_form
 from web.widget_kind import Kind
 from web.widgets import KINDS
@@ -178,7 +178,7 @@ def _editor(
 
 def _preview(request: PageRequest, report: Any, draft: Any) -> HttpResponse:
     shown = newest(report) if draft is None else draft_written(draft)
-    audience = member_audience(request, report, shown)
+    audience = audience_of(request, report, shown)
     edit_url = reverse("report-widget", args=[report.id])
     context = {
         "written": shown,

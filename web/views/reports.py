@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import (
@@ -26,16 +26,14 @@ from tracker.access import (
 )
 from tracker.actions.reports import create_report, delete_report, restore_version
 from tracker.errors import Changed, InvalidInput, NotFound
-from tracker.queries.ladders import ladder_of_project, ladder_rungs
 from tracker.queries.reports import (
     draft_of,
     report_summaries,
     report_versions,
     version_of_report,
 )
-from tracker.queries.run_sets import runs_in
-from web.compare_state import as_id
-from web.report_text import block_in, readable_blocks, report_html
+from web.own_pictures import picture_answer
+from web.report_text import block_in, report_html
 from web.session import PageRequest, signed_in
 from web.widget_drawing import BODY, Audience, body_response, figure_answer
 
@@ -97,29 +95,15 @@ def reports(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 def report(request: PageRequest, report_id: UUID) -> HttpResponse:
     found = readable_report(request.actor, report_id)
     written = written_in(request, found)
-    audience = member_audience(request, found, written)
-    draft = draft_of(found, request.actor.user_id) if audience.may_edit else None
-    return page(
-        request,
-        found,
-        written,
-        audience,
-        tab="reports",
-        project=found.project,
-        draft=draft,
-    )
-
-
-def page(
-    request: HttpRequest, report: Any, written: Written, audience: Audience, **more: Any
-) -> HttpResponse:
-    """Show a report to whoever that is; without `project` in a frame of its own."""
+    edits = may_edit(request.actor, found.project)
     context = {
-        "report": report,
+        "tab": "reports",
+        "project": found.project,
+        "report": found,
         "written": written,
-        "html": report_html(written.text, audience),
-        "may_edit": audience.may_edit,
-        **more,
+        "html": report_html(written.text, audience_of(request, found, written)),
+        "may_edit": edits,
+        "draft": draft_of(found, request.actor.user_id) if edits else None,
     }
     return render(request, "reports/report.html", context)
 
@@ -135,58 +119,47 @@ def newest(report: Any) -> Written:
     )
 
 
-def runs_shown(report: Any, written: Written) -> list[UUID]:
-    """Return every run that a report shows something of, as they are now."""
-    found: list[UUID] = []
-    for block in readable_blocks(written.text):
-        found += [run.id for run in runs_in(report.project, block.run_set).runs]
-        ladder_id = as_id(str(block.widget.settings.get("ladder", "")))
-        ladder = ladder_id and ladder_of_project(report.project.id, ladder_id)
-        if ladder:
-            found += [rung.run_id for rung in ladder_rungs(ladder)]
-    return list(dict.fromkeys(found))
-
-
 @require_safe
 @signed_in
 def body(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
+    """Send what is in a widget of the text that the address means."""
     found = readable_report(request.actor, report_id)
     written = written_in(request, found)
-    audience = member_audience(request, found, written)
-    return widget_body(request, found, written, key, audience)
+    block = block_in(written.text, key)
+    if block is None:
+        return render(request, "widgets/gone.html", status=404)
+    audience = audience_of(request, found, written)
+    return body_response(request, block.widget, block.run_set, audience)
 
 
 @require_safe
 @signed_in
 def figure(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
+    """Send the figure in a widget of the text that the address means."""
     found = readable_report(request.actor, report_id)
     written = written_in(request, found)
-    audience = member_audience(request, found, written)
-    return widget_figure(request, found, written, key, audience)
-
-
-def widget_body(
-    request: HttpRequest, report: Any, written: Written, key: str, audience: Audience
-) -> HttpResponse:
-    """Send what is in a widget to whoever may see the report."""
-    block = block_in(written.text, key)
-    if block is None:
-        return render(request, "widgets/gone.html", status=404)
-    return body_response(request, report.project, block.widget, block.run_set, audience)
-
-
-def widget_figure(
-    request: HttpRequest, report: Any, written: Written, key: str, audience: Audience
-) -> HttpResponse:
-    """Send the figure in a widget to whoever may see the report."""
     block = block_in(written.text, key)
     if block is None:
         raise NotFound("widget")
-    return figure_answer(request, report.project, block.widget, block.run_set, audience)
+    audience = audience_of(request, found, written)
+    return figure_answer(request, block.widget, block.run_set, audience)
+
+
+@require_safe
+@signed_in
+def picture(request: PageRequest, report_id: UUID, key: str) -> HttpResponse:
+    """Send a picture of a run that the text holds, to whoever may see the text."""
+    found = readable_report(request.actor, report_id)
+    return picture_answer(found.project, written_in(request, found).text, key)
 
 
 def written_in(request: PageRequest, report: Any) -> Written:
-    """Return what the address means; nobody reads another person's draft."""
+    """Return what the address means; nobody reads another person's draft.
+
+    By a share link it means the newest version, or the one that was frozen.
+    """
+    if request.actor.grant is not None:
+        return newest(report)
     if DRAFT in request.GET:
         draft = draft_of(report, request.actor.user_id)
         if draft is None:
@@ -212,14 +185,17 @@ def draft_written(draft: Any) -> Written:
     )
 
 
-def member_audience(request: PageRequest, report: Any, written: Written) -> Audience:
+def audience_of(request: PageRequest, report: Any, written: Written) -> Audience:
     query = f"?{written.query}" if written.query else ""
 
     def address(key: str, part: str) -> str:
         name = "report-widget-body" if part == BODY else "report-widget-figure"
         return reverse(name, args=[report.id, key]) + query
 
-    return Audience(address, may_edit=may_edit(request.actor, report.project))
+    def picture(_widget_id: str, key: str) -> str:
+        return reverse("report-picture", args=[report.id, key]) + query
+
+    return Audience(request.actor, report.project, address, picture)
 
 
 @require_safe

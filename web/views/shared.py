@@ -62,6 +62,7 @@ def shared_page(request: HttpRequest, secret: str, rest: str) -> HttpResponseBas
     request.shared_page = SharedPage(  # type: ignore[attr-defined]
         project=opened.project_name,
         expires_at=opened.expires_at,
+        frozen_at=opened.frozen_at,
         member_address=_member_address(request, opened, base),
     )
     with _addresses_below(base):

@@ -16,12 +16,14 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from tracker.access import editable_project
+from tracker.access import editable_project, readable_dashboard, readable_report
 from tracker.actions.shares import make_link, revoke_link
+from tracker.boards.frozen import Frozen
 from tracker.errors import InvalidInput, NotFound
 from tracker.queries.shares import MOST_LISTED, ListedLink, project_links
 from tracker.shares import KINDS
-from tracker.shares.kind import Chosen, Kind, Shared
+from tracker.shares.kind import Chosen, Kind, Shared, as_id
+from web.frozen_pages import frozen_dashboard, frozen_report
 from web.session import PageRequest, signed_in
 from web.share_form import EXPIRIES, ON_A_DATE, PARTS, ShareForm, read_form
 
@@ -51,7 +53,8 @@ def shares(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 
     form = read_form(request.POST)
     try:
-        secret = make_link(found, request.actor, form.wanted(timezone.now()))
+        frozen = _frozen(request, form) if form.is_frozen else None
+        secret = make_link(found, request.actor, form.wanted(timezone.now(), frozen))
     except InvalidInput as error:
         return _dialog(request, found, form, error=str(error), status=400)
     # Shown in the answer itself and nowhere else: it must not lie in a session.
@@ -105,6 +108,7 @@ def _dialog(
             (part.value, *texts, part in form.parts) for part, texts in PARTS.items()
         ],
         "today": timezone.now().date().isoformat(),
+        "frozen": _frozen(request, form) if kind.can_freeze and not secret else None,
         "made": settings.PUBLIC_URL + reverse("shared", args=[secret])
         if secret
         else "",
@@ -112,6 +116,17 @@ def _dialog(
     }
     template = "shares/_dialog.html" if request.htmx else "shares/share.html"
     return render(request, template, context, status=status)
+
+
+def _frozen(request: PageRequest, form: ShareForm) -> Frozen | None:
+    """Return what a link keeps to if it is frozen."""
+    if form.kind == "dashboard":
+        dashboard_id = as_id(form.of, form.kind)
+        return frozen_dashboard(readable_dashboard(request.actor, dashboard_id))
+    if form.kind == "report":
+        report_id = as_id(form.of, form.kind)
+        return frozen_report(readable_report(request.actor, report_id))
+    return None
 
 
 def _chosen(project: Any, form: ShareForm) -> tuple[Kind, Chosen, Shared]:

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.attributes import AttributeRow
 from tracker.queries.comparison import RUNS_AT_MOST
 from tracker.queries.series import Axis, read_lines
 from web.figures.board import BoardLine, board_figure, colour_of
 from web.figures.traces import RUN_COLOURS
 from web.views.chart_options import MOST_SMOOTHING, ChartOptions
-from web.widget_kind import Body, Field, FigureView, Kind, Scene
+from web.widget_kind import WITHHELD, Body, Field, FigureView, Kind, Scene
 
 MOST_METRICS = 6
 BUCKETS = 500
@@ -32,10 +32,14 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
 def body(scene: Scene, settings: Settings) -> Body:
     drawn = _drawn(scene, settings)
-    values = attribute_values([run.id for run in drawn], settings.metrics)
+    found = scene.values(drawn, settings.metrics)
+    values = found.by_run
     rows = {path: _rows(values, path) for path in settings.metrics}
-    gone = [path for path in settings.metrics if not _is_series(rows[path])]
-    if len(gone) == len(settings.metrics):
+    named = [path for path in settings.metrics if path not in found.withheld]
+    gone = [path for path in named if not _is_series(rows[path])]
+    if not named:
+        return Body(problem=WITHHELD)
+    if len(gone) == len(named):
         return Body(problem=_why_not(gone, rows))
     notes = []
     if gone:
@@ -44,6 +48,7 @@ def body(scene: Scene, settings: Settings) -> Body:
         notes.append(f"The first {len(drawn)} of {len(scene.runs)} runs are drawn.")
     several = len(settings.metrics) > 1
     context = {
+        "named": named,
         "runs": [
             (run, colour_of(place), place >= RUN_COLOURS)
             for place, run in enumerate(drawn)
@@ -54,6 +59,7 @@ def body(scene: Scene, settings: Settings) -> Body:
         "metrics": [
             (path, place, colour_of(place) if len(drawn) == 1 else None)
             for place, path in enumerate(settings.metrics)
+            if path not in found.withheld
         ]
         if several
         else [],
@@ -157,4 +163,5 @@ KIND = Kind(
     body=body,
     figure=figure,
     title=lambda settings: ", ".join(settings.metrics),
+    paths=lambda settings: settings.metrics,
 )

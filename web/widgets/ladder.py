@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
+from tracker.disclosure import seen_ladder
 from tracker.queries.ladders import LadderView, ladder_of_project, read_ladder
 from tracker.queries.verdicts import NOT_ENOUGH_STEPS
 from web.figures.ladder import Bar, step_time_figure
@@ -28,10 +29,9 @@ def body(scene: Scene, settings: Settings) -> Body:
     found, view = _read(scene, settings)
     if view is None:
         return Body(problem=GONE)
-    if scene.only is not None and not _run_ids(view) <= scene.only:
-        return Body(problem="This link shows fewer runs than the ladder has.")
     if not view.rungs:
-        return Body(problem="The runs of this ladder are in the trash, or deleted.")
+        where = "" if scene.is_shared else " They are in the trash, or deleted."
+        return Body(problem=f"This ladder has no runs to show.{where}")
     context = {
         "ladder": view,
         "ladder_id": found.id,
@@ -44,9 +44,7 @@ def body(scene: Scene, settings: Settings) -> Body:
 
 def figure(scene: Scene, settings: Settings, _view: ChartOptions) -> FigureView:
     _, ladder = _read(scene, settings)
-    if ladder is None or (
-        scene.only is not None and not _run_ids(ladder) <= scene.only
-    ):
+    if ladder is None:
         return FigureView(step_time_figure([], unit="step"), is_live=False)
     unit = "step" if settings.per == "step" else _unit(ladder)
     bars = [
@@ -66,11 +64,9 @@ def _read(scene: Scene, settings: Settings) -> tuple[Any, LadderView | None]:
     except ValueError:
         return None, None
     found = ladder_of_project(scene.project.id, ladder_id)
-    return found, None if found is None else read_ladder(found)
-
-
-def _run_ids(ladder: LadderView) -> set[UUID]:
-    return {rung.run_id for rung in ladder.rungs}
+    if found is None:
+        return None, None
+    return found, seen_ladder(scene.actor, read_ladder(found, only=scene.only))
 
 
 def _unit(ladder: LadderView) -> str:

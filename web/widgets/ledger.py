@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from tracker.disclosure import seen_ledger
 from tracker.queries.ledgers import runs_ledger
 from web.widget_kind import Body, Kind, Scene
 
@@ -13,7 +14,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def body(scene: Scene, _settings: Settings) -> Body:
-    ledger = runs_ledger(scene.project, [run.id for run in scene.runs])
+    known = runs_ledger(scene.project, [run.id for run in scene.runs])
+    ledger = seen_ledger(scene.actor, known)
     if ledger is None:
         return Body(
             problem="Nothing is known yet of where the time of these runs went. It is"

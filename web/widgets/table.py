@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.attributes import AttributeRow
 from tracker.queries.run_columns import run_seconds
 from web.cells import value_text
 from web.templatetags.format import duration, number
@@ -27,17 +27,17 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def body(scene: Scene, settings: Settings) -> Body:
-    columns = [parsed(text) for text in settings.columns]
-    values = attribute_values(
-        [run.id for run in scene.runs], {path for _, path in columns}
-    )
+    asked = [(name, *parsed(name)) for name in settings.columns]
+    found = scene.values(scene.runs, {path for _, _, path in asked})
+    columns = [column for column in asked if column[2] not in found.withheld]
+    values = found.by_run
     rows = [
         {
             "run": run,
             "place": place,
             "duration": duration(run_seconds(run)) if settings.times else "",
             "cells": [
-                _cell(values[run.id].get(path), summary) for summary, path in columns
+                _cell(values[run.id].get(path), summary) for _, summary, path in columns
             ],
         }
         for place, run in enumerate(scene.runs)
@@ -48,11 +48,14 @@ def body(scene: Scene, settings: Settings) -> Body:
             cell["is_number"] = is_number
     gone = [
         path
-        for _, path in columns
-        if not any(path in found for found in values.values())
+        for _, _, path in columns
+        if not any(path in held for held in values.values())
     ]
     notes = [f"None of these runs has “{path}”." for path in dict.fromkeys(gone)]
-    context = {"columns": settings.columns, "rows": rows, "times": settings.times}
+    if len(columns) < len(asked):
+        notes.append("Some columns are not shared.")
+    names = [name for name, _, _ in columns]
+    context = {"columns": names, "rows": rows, "times": settings.times}
     return Body("widgets/table.html", context, notes=notes)
 
 

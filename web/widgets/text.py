@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from tracker.boards.board import TEXT_LENGTH
 from web.markdown import rendered
+from web.own_pictures import outside_of
 from web.widget_kind import Body, Field, Kind, Scene
 
 
@@ -15,10 +16,12 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(max_length=TEXT_LENGTH)] = ""
 
 
-def body(_scene: Scene, settings: Settings) -> Body:
+def body(scene: Scene, settings: Settings) -> Body:
     if not settings.text.strip():
         return Body(problem="There is no text yet.")
-    return Body("widgets/text.html", {"html": rendered(settings.text)}, is_live=False)
+    outside = outside_of(scene.actor, scene.picture_url)
+    html = rendered(settings.text, outside=outside)
+    return Body("widgets/text.html", {"html": html}, is_live=False)
 
 
 KIND = Kind(

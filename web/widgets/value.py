@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.attributes import AttributeRow
 from web.cells import change_text
 from web.templatetags.format import number
-from web.widget_kind import Body, Field, Kind, Scene
+from web.widget_kind import WITHHELD, Body, Field, Kind, Scene, SeenValues
 
 SERIES = "float_series"
 SUMMARIES = (
@@ -50,9 +51,10 @@ def body(scene: Scene, settings: Settings) -> Body:
     reference = next(
         (run for run in scene.runs if str(run.id) == settings.reference), None
     )
-    known, lacking = _known(scene.runs, settings)
+    found = scene.values(scene.runs, [settings.metric])
+    known, lacking = _known(scene.runs, found.by_run, settings)
     if not known:
-        return Body(problem=_why_not(scene.runs, settings.metric))
+        return Body(problem=_why_not(found, settings.metric))
     value, best = _over(known, settings.over)
     notes = []
     if lacking:
@@ -76,9 +78,10 @@ def body(scene: Scene, settings: Settings) -> Body:
     return Body("widgets/value.html", context, notes=notes)
 
 
-def _why_not(runs: Sequence[Any], metric: str) -> str:
-    values = attribute_values([run.id for run in runs], [metric])
-    rows = [found[metric] for found in values.values() if metric in found]
+def _why_not(found: SeenValues, metric: str) -> str:
+    if found.withheld:
+        return WITHHELD
+    rows = [held[metric] for held in found.by_run.values() if metric in held]
     if any(row.kind == SERIES and row.value is None for row in rows):
         return f"The first points of “{metric}” are being counted. Look again soon."
     return (
@@ -87,9 +90,12 @@ def _why_not(runs: Sequence[Any], metric: str) -> str:
     )
 
 
-def _known(runs: Sequence[Any], settings: Settings) -> tuple[list[Known], int]:
+def _known(
+    runs: Sequence[Any],
+    values: Mapping[UUID, Mapping[str, AttributeRow]],
+    settings: Settings,
+) -> tuple[list[Known], int]:
     """Return the runs with a number, and how many have none."""
-    values = attribute_values([run.id for run in runs], [settings.metric])
     known = []
     for run in runs:
         row = values[run.id].get(settings.metric)
@@ -150,4 +156,5 @@ KIND = Kind(
     width=3,
     height=2,
     title=lambda settings: settings.metric,
+    paths=lambda settings: [settings.metric],
 )

@@ -6,7 +6,7 @@ import re
 from uuid import uuid4
 
 import pytest
-from django.test import Client, RequestFactory
+from django.test import Client
 from django.urls import reverse
 
 from tests.builders import (
@@ -23,9 +23,6 @@ from tracker.actions.trash import move_many_to_trash
 from tracker.boards.board import Board, Place, RunSet, Widget, board_from
 from tracker.models import Dashboard, Role
 from tracker.series.compaction import compact_run
-from web.views.dashboard_widgets import widget_body
-from web.views.dashboards import page, runs_shown
-from web.widget_drawing import Audience
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -557,28 +554,3 @@ def test_a_forged_request_is_refused(dashboard, member):
 
     assert post(visitor, "widget-remove", dashboard.id, CHART).status_code == 403
     assert Dashboard.objects.get().version == 1
-
-
-# Without a member, as behind a link
-
-
-def test_one_function_shows_a_dashboard_to_whoever_that_is(dashboard, runs):
-    asked = []
-
-    def address(widget_id: str, part: str) -> str:
-        asked.append((widget_id, part))
-        return f"/shared/secret/{widget_id}/{part}"
-
-    request = RequestFactory().get("/shared/secret")
-    audience = Audience(address, has_links=False, only=frozenset({runs[0].id}))
-
-    shown = page(request, dashboard, audience).content.decode()
-    inside = widget_body(request, dashboard, TABLE, audience).content.decode()
-
-    assert f"/shared/secret/{CHART}/body" in shown
-    assert "/dashboards/" not in shown
-    assert "Add widget" not in shown
-    assert "slow" in inside
-    assert "fast" not in inside
-    assert "/runs/" not in inside
-    assert set(runs_shown(dashboard)) == {run.id for run in runs}

@@ -11,8 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.builders import make_member, make_project, make_run
+from tracker.actions.dashboards import create_dashboard
 from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.reports import create_report, save_version
 from tracker.actions.trash import move_to_trash
+from tracker.boards.board import Board
 from tracker.models import Role, ShareLink
 from tracker.shares import KINDS
 
@@ -212,13 +215,19 @@ def test_an_empty_list_says_what_to_do(editor, address):
 
 
 def test_pages_of_what_can_be_shared_offer_it_to_editors(
-    editor, viewer, address, project, runs
+    editor, viewer, address, runs, member
 ):
+    project = runs[0].project
     ladder = create_ladder(project, "faster", [WantedRung(str(runs[0].id))])
+    dashboard = create_dashboard(project, "overview", Board(), user_id=member.user_id)
+    report = create_report(project, "What helped", user_id=member.user_id)
+    save_version(report, "What helped", "x", user_id=member.user_id, based_on=0)
     pages = {
         "run": reverse("run", args=[runs[0].id]),
         "comparison": address("compare") + f"?runs={runs[0].id},{runs[1].id}",
         "ladder": reverse("ladder", args=[ladder.id]),
+        "dashboard": reverse("dashboard", args=[dashboard.id]),
+        "report": reverse("report", args=[report.id]),
     }
 
     assert pages.keys() == KINDS.keys()

@@ -1,0 +1,43 @@
+"""A dashboard with what its widgets show; the pages of its runs are not opened."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.urls import reverse
+
+from tracker.errors import NotFound
+from tracker.models import Dashboard, Project
+from tracker.shares.kind import Chosen, Kind, Shared, as_id
+
+
+def choose(project: Project, of: str) -> Chosen:
+    found = Dashboard.objects.filter(project=project, id=as_id(of, "dashboard"))
+    if not found.exists():
+        raise NotFound("dashboard")
+    return Chosen(str(as_id(of, "dashboard")))
+
+
+def read(project: Project, things: Collection[str]) -> dict[str, Shared]:
+    dashboards = Dashboard.objects.filter(project=project, id__in=things)
+    return {
+        str(dashboard_id): Shared(name, {"dashboard": frozenset({dashboard_id})})
+        for dashboard_id, name in dashboards.values_list("id", "name")
+    }
+
+
+def address(_project: Project, shared: Shared, _query: str) -> str:
+    (dashboard_id,) = shared.things["dashboard"]
+    return reverse("dashboard", args=[dashboard_id])
+
+
+DASHBOARD = Kind(
+    name="dashboard",
+    noun="dashboard",
+    contents="What its widgets show, and nothing else of their runs. Names, titles and"
+    " texts are shown as they were written.",
+    choose=choose,
+    read=read,
+    address=address,
+    can_freeze=True,
+)
