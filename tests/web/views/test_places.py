@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 from django.urls import reverse
 
@@ -74,6 +76,13 @@ def test_a_project_at_hand_offers_its_pages(find, member, project):
 
     assert {"Runs", "Ladders", "GPU hours", "Settings"} <= set(offered)
     assert labels(find(workspace="nowhere", project="nothing"), "page") == []
+
+
+@pytest.mark.parametrize("text", ["\0", "a\0b", "é", "a b"])
+def test_a_project_of_no_possible_name_is_none(find, client_of, member, text):
+    assert labels(find(workspace=text, project=text), "page") == []
+    page = client_of(member).get(f"/w/{quote(text)}/{quote(text)}/")
+    assert page.status_code == 404
 
 
 def test_what_is_hidden_is_not_offered(find, client_of, stranger, project):
