@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tracker.queries.attributes import plain_value
 from tracker.queries.source import CapturedSource
-from web.attribute_csv import plain_value
 from web.command_line import arguments_of
 from web.diff import DiffFile, diff_files
 from web.source_cards import Values, machine_rows, package_rows
