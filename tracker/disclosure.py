@@ -16,6 +16,7 @@ from tracker.actor import Actor, Part
 from tracker.diagnosis.rules import RULES
 from tracker.models import Kind
 from tracker.queries.annotations import AnnotationRow
+from tracker.queries.attributes import AttributeRow
 from tracker.queries.diagnoses import FindingView, StageDiagnosis
 from tracker.queries.key_values import KeyValues
 from tracker.queries.ladders import LadderView
@@ -230,13 +231,23 @@ def seen_ladder(actor: Actor, ladder: LadderView) -> LadderView:
 
 
 def _seen_rung(actor: Actor, rung: RungView) -> RungView:
-    rung = replace(rung, ledger=seen_ledger(actor, rung.ledger))
+    # Of one path, what is a number on one rung may be a text on another.
+    rung = replace(
+        rung,
+        ledger=seen_ledger(actor, rung.ledger),
+        quality=_seen_row(actor, rung.quality),
+        quality_before=_seen_row(actor, rung.quality_before),
+    )
     if not actor.sees(Part.CONFIG):
         rung = replace(rung, params=())
     if not actor.sees(Part.ENVIRONMENT):
         machine = (each for each in rung.machine if not each.path.endswith(HOST))
         rung = replace(rung, machine=tuple(machine))
     return rung
+
+
+def _seen_row(actor: Actor, row: AttributeRow | None) -> AttributeRow | None:
+    return row if row and is_seen(actor, row.kind, row.path) else None
 
 
 def seen_source(actor: Actor, source: CapturedSource) -> CapturedSource:
