@@ -237,11 +237,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="rule-settings",
     ),
     path("w/<slug:workspace>/<slug:project>/ladders/", ladders.ladders, name="ladders"),
-    path(
-        "w/<slug:workspace>/<slug:project>/ladders/make",
-        ladders.make,
-        name="ladder-make",
-    ),
     path("ladders/<uuid:ladder_id>/", ladders.ladder, name="ladder"),
     path(
         "ladders/<uuid:ladder_id>/figure", ladders.ladder_figure, name="ladder-figure"

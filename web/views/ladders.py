@@ -24,11 +24,9 @@ from tracker.access import (
 )
 from tracker.actions.ladders import (
     RUNGS_AT_MOST,
-    WantedRung,
     arrange_ladder,
     create_ladder,
     delete_ladder,
-    make_ladder,
     set_note,
 )
 from tracker.disclosure import seen_ladder
@@ -89,22 +87,6 @@ def ladders(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         ),
     }
     return render(request, "ladders/ladders.html", context)
-
-
-@require_POST
-@signed_in
-def make(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Make a ladder of the runs named or tagged at once, in their order or by time."""
-    found = editable_project(request.actor, workspace, project, to="change ladders")
-    start = read_start(request.POST, found)
-    rows = rows_of(found, [(run_id, "") for run_id in start.run_ids])
-    name = request.POST.get("name", "").strip() or start.name or usual_name(rows)
-    try:
-        made = make_ladder(found, name, [WantedRung(str(row.run_id)) for row in rows])
-    except (InvalidInput, NotFound) as refusal:
-        form = LadderForm(name, rows).refused(str(refusal))
-        return _form_page(request, found, form)
-    return HttpResponseRedirect(reverse("ladder", args=[made.id]))
 
 
 @require_safe
