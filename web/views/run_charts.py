@@ -29,6 +29,7 @@ from web.chart_arrangement import (
     read_arrangement,
 )
 from web.chart_sections import chart_sections, epoch_path
+from web.numbers import whole_number
 from web.path_search import Found, find_paths
 from web.session import PageRequest, signed_in
 from web.views.chart_options import read_options
@@ -207,7 +208,7 @@ def _news(request: PageRequest, run_id: UUID, count: int) -> HttpResponse:
     """Tell a live page how many series began, and whether anything still arrives."""
     run = readable_run(request.actor, run_id)
     known = request.GET.get("known", "")
-    new = count - int(known) if known.isascii() and known.isdigit() else 0
+    new = count - whole_number(known, "known") if known else 0
     context = {
         "run": run,
         "new": new,

@@ -166,7 +166,9 @@ def test_a_token_that_cannot_be_made_says_why(member, client_of, form, bad):
     assert not Token.objects.exists()
 
 
-def test_nobody_makes_a_token_for_a_workspace_of_no_possible_name(member, client_of, form):
+def test_nobody_makes_a_token_for_a_workspace_of_no_possible_name(
+    member, client_of, form
+):
     for address in ("/settings/tokens", "/settings/tokens/first"):
         refused = client_of(member).post(address, {**form, "workspace": "a\0b"})
         assert refused.status_code == 404
