@@ -147,6 +147,16 @@ def test_a_token_may_last(member, client_of, form):
     assert Token.objects.get().expires_at is None
 
 
+def test_what_was_typed_of_a_token_stays_when_it_is_refused(member, client_of, form):
+    typed = {**form, "name": "x" * 201, "scope": "full", "days": ""}
+
+    page = client_of(member).post("/settings/tokens", typed).content.decode()
+
+    assert f'value="{"x" * 201}"' in page
+    assert '<option value="full" selected>' in page
+    assert '<option value="" selected>' in page
+
+
 @pytest.mark.parametrize(
     "bad",
     [
