@@ -17,7 +17,7 @@ from tracker.queries.compared_findings import (
 from tracker.queries.compared_source import chosen_stage, source_parts, stages_of
 from tracker.queries.compared_values import dimensions_of
 from tracker.queries.comparison import overlaid_paths
-from tracker.queries.diagnoses import diagnoses_of
+from tracker.queries.diagnoses import diagnoses_of_runs
 from tracker.queries.ledgers import LedgerView, run_ledger
 from web.chart_sections import chart_sections
 from web.compare_state import ALIGNMENTS, AXES, SMOOTHINGS, VIEWS, CompareState
@@ -188,7 +188,8 @@ def _hardware(comparison: Comparison) -> dict[str, Any]:
 
 def _findings(comparison: Comparison) -> dict[str, Any]:
     actor = comparison.actor
-    diagnoses = [seen_diagnoses(actor, diagnoses_of(run)) for run in comparison.runs]
+    stored = diagnoses_of_runs([run.id for run in comparison.runs])
+    diagnoses = [seen_diagnoses(actor, stored[run.id]) for run in comparison.runs]
     findings = compare_findings(diagnoses, comparison.reference_position)
     verdicts = []
     for position, (each, found) in enumerate(

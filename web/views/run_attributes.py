@@ -82,7 +82,7 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
     return render(
         request,
         "run/attributes.html",
-        {**run_frame(request, run_id, "attributes"), **context},
+        {**run_frame(request, run, "attributes"), **context},
     )
 
 
