@@ -28,23 +28,16 @@ from web.views.compare_values import fields_but, parallel_context, scatter_conte
 
 # Beyond this many charts on a page nobody reads them all; the filter finds the rest.
 CHARTS_AT_MOST = 200
-# The longer texts of a comparison of sources wait to be opened.
-OPEN_LINES_AT_MOST = 400
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """A text of both runs; it is open where it differs and is not very long."""
+    """A text of both runs."""
 
     name: str
     title: str
     diff: TextDiff
     lacking: str  # the name of the run that has no such text, or ""
-
-    @property
-    def is_open(self) -> bool:
-        changed = self.diff.added + self.diff.removed
-        return 0 < changed <= OPEN_LINES_AT_MOST
 
 
 @dataclass(frozen=True, slots=True)
