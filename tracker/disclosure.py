@@ -129,11 +129,6 @@ def seen_neighbours(actor: Actor, neighbours: Neighbours) -> Neighbours:
     return neighbours if actor.grant is None else Neighbours()
 
 
-def seen_member(actor: Actor, name: str) -> str:
-    """Leave out who of the project did something."""
-    return name if actor.grant is None else ""
-
-
 def seen_annotations(
     actor: Actor, annotations: Mapping[str, list[AnnotationRow]]
 ) -> dict[str, list[AnnotationRow]]:

@@ -14,7 +14,6 @@ from tracker.diagnosis.rules import RULES
 from tracker.disclosure import (
     seen_diagnoses,
     seen_ledger,
-    seen_member,
     seen_values,
 )
 from tracker.queries.diagnoses import RuleLabel, diagnoses_of
@@ -66,9 +65,6 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
             frame["overview"],
             stage,
             values.others,
-            made_by=seen_member(
-                request.actor, run.made_by.get_username() if run.made_by else ""
-            ),
         ),
         **_values(values),
     }
