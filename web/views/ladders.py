@@ -39,8 +39,15 @@ from tracker.queries.ladders import (
     read_ladder,
 )
 from tracker.queries.runs import project_tags
-from tracker.queries.verdicts import NOT_ENOUGH_STEPS
-from web.figures.ladder import Bar, step_time_figure
+from web.figures.ladder import step_time_figure
+from web.ladder_bars import (
+    EXAMPLE,
+    STEP,
+    bars_of,
+    counts_examples,
+    legend_of,
+    unit_of,
+)
 from web.ladder_form import (
     LadderForm,
     read_form,
@@ -51,13 +58,11 @@ from web.ladder_form import (
 )
 from web.ladder_report import report_of, sentence_of
 from web.ladder_summary import summary_of
-from web.rung_cards import cards_of, legend_of
+from web.rung_cards import cards_of
 from web.session import PageRequest, signed_in
 from web.snippets import ladder as ladder_snippet
 from web.toasts import tell
 from web.views.figures import figure_response
-
-EXAMPLE, STEP = "example", "step"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -106,7 +111,7 @@ def ladder(request: PageRequest, ladder_id: UUID) -> HttpResponse:
         "sentence": sentence_of(view),
         "per": per,
         "legend": legend_of(view),
-        "counts_examples": _counts_examples(view),
+        "counts_examples": counts_examples(view),
         "query": _query(view, per),
         "query_per_example": _query(view, EXAMPLE),
         "query_per_step": _query(view, STEP),
@@ -157,13 +162,7 @@ def ladder_figure(request: PageRequest, ladder_id: UUID) -> HttpResponse:
     """Draw where the time of a step, or of one of its examples, goes on each rung."""
     view = _read(request, readable_ladder(request.actor, ladder_id))
     per = _per(request, view)
-    bars = [
-        Bar(
-            card.label, card.parts(per_example=per == EXAMPLE), unknown=NOT_ENOUGH_STEPS
-        )
-        for card in cards_of(view)
-    ]
-    figure = step_time_figure(bars, unit=per)
+    figure = step_time_figure(bars_of(view, per), unit=per)
     return figure_response(request, figure, is_live=view.may_go_on)
 
 
@@ -247,15 +246,7 @@ def _read(request: PageRequest, ladder: Any) -> LadderView:
 
 
 def _per(request: PageRequest, view: LadderView) -> str:
-    """Bars are per example, so that batch sizes compare, where examples are counted."""
-    if not _counts_examples(view):
-        return STEP
-    return STEP if request.GET.get("per") == STEP else EXAMPLE
-
-
-def _counts_examples(view: LadderView) -> bool:
-    known = [rung.breakdown for rung in view.rungs if rung.breakdown is not None]
-    return bool(known) and all(step.examples_per_step for step in known)
+    return unit_of(view, request.GET.get("per", ""))
 
 
 def _query(view: LadderView, per: str) -> str:
