@@ -191,6 +191,7 @@ def test_the_script_is_compared_line_by_line(run, page, project):
 
     text = page()
 
+    assert "Only the script differs." in text
     assert "text-diff__line--removed" in text
     assert "fit(<mark>2</mark>)" in text
 
