@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TypeVar
 from uuid import UUID
 
+from django.core.validators import slug_re
 from django.db.models import QuerySet
 
 from tracker.actor import Actor, Scope
@@ -198,6 +199,8 @@ def may_own(actor: Actor, project: Project) -> bool:
 
 def own_membership(actor: Actor, workspace: str) -> Member:
     """Return the actor's own place in a workspace, for which they may make tokens."""
+    if not _is_slug(workspace):
+        raise NotFound("workspace")
     member = Member.objects.filter(
         user_id=actor.user_id, workspace__slug=workspace
     ).first()
@@ -230,8 +233,15 @@ def _one(things: QuerySet[Thing], thing_id: UUID, what: str) -> Thing:
 
 
 def _named(projects: QuerySet[Project], workspace: str, project: str) -> Project:
+    if not (_is_slug(workspace) and _is_slug(project)):
+        raise NotFound("project")
     named = projects.filter(workspace__slug=workspace, slug=project)
     found = named.select_related("workspace").first()
     if found is None:
         raise NotFound("project")
     return found
+
+
+def _is_slug(text: str) -> bool:
+    # Whatever is asked for comes here, such as NUL, which PostgreSQL does not take.
+    return slug_re.fullmatch(text) is not None

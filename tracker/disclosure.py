@@ -144,11 +144,6 @@ def seen_neighbours(actor: Actor, neighbours: Neighbours) -> Neighbours:
     return neighbours if actor.grant is None else Neighbours()
 
 
-def seen_member(actor: Actor, name: str) -> str:
-    """Leave out who of the project did something."""
-    return name if actor.grant is None else ""
-
-
 def seen_annotations(
     actor: Actor, annotations: Mapping[str, list[AnnotationRow]]
 ) -> dict[str, list[AnnotationRow]]:
@@ -246,13 +241,23 @@ def seen_ladder(actor: Actor, ladder: LadderView) -> LadderView:
 
 
 def _seen_rung(actor: Actor, rung: RungView) -> RungView:
-    rung = replace(rung, ledger=seen_ledger(actor, rung.ledger))
+    # Of one path, what is a number on one rung may be a text on another.
+    rung = replace(
+        rung,
+        ledger=seen_ledger(actor, rung.ledger),
+        quality=_seen_row(actor, rung.quality),
+        quality_before=_seen_row(actor, rung.quality_before),
+    )
     if not actor.sees(Part.CONFIG):
         rung = replace(rung, params=())
     if not actor.sees(Part.ENVIRONMENT):
         machine = (each for each in rung.machine if not each.path.endswith(HOST))
         rung = replace(rung, machine=tuple(machine))
     return rung
+
+
+def _seen_row(actor: Actor, row: AttributeRow | None) -> AttributeRow | None:
+    return row if row and is_seen(actor, row.kind, row.path) else None
 
 
 def seen_source(actor: Actor, source: CapturedSource) -> CapturedSource:

@@ -20,7 +20,6 @@ MOST_HOSTS = 3
 class AboutRun:
     """What is not known is "" or None."""
 
-    made_by: str
     hosts: tuple[str, ...]
     more_hosts: int
     processes: int  # at once: attempts of one rank follow each other
@@ -46,8 +45,6 @@ def about_run(
     overview: RunOverview,
     stage: str,
     values: Mapping[str, AttributeRow],
-    *,
-    made_by: str,
 ) -> AboutRun:
     def text(path: str) -> str:
         row = values.get(monitoring_path(stage, path))
@@ -56,7 +53,6 @@ def about_run(
     dirty = values.get(monitoring_path(stage, DIRTY))
     hosts = _hosts(overview.stages)
     return AboutRun(
-        made_by=made_by,
         hosts=hosts[:MOST_HOSTS],
         more_hosts=max(0, len(hosts) - MOST_HOSTS),
         processes=max((_ranks(row) for row in overview.stages), default=0),

@@ -78,17 +78,12 @@ class Start:
 
 
 def read_start(asked: QueryDict, project: Any) -> Start:
-    """Read which runs are meant: those of a tag, or those named by `runs` or `run`."""
+    """Read which runs are meant: those of a tag, or those named one by one."""
     if tag := asked.get("tag", "").strip():
         ids, left_out = runs_with_tag(project.id, tag, limit=RUNGS_AT_MOST)
         return Start(ids, tag, left_out)
-    ids = read_ids(",".join([*asked.getlist("runs"), *asked.getlist("run")]))
-    left_out = max(0, len(ids) - RUNGS_AT_MOST)
-    ids = ids[:RUNGS_AT_MOST]
-    return Start(
-        by_time(project.id, ids) if asked.get("order") == "time" else ids,
-        left_out=left_out,
-    )
+    ids = read_ids(asked.get("runs", ""))
+    return Start(ids[:RUNGS_AT_MOST], left_out=max(0, len(ids) - RUNGS_AT_MOST))
 
 
 def usual_name(rows: Sequence[FormRow]) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tracker.queries.ladders import LadderView
 from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Verdict
-from web.figures.ladder import milliseconds_text, part_colours, shown_name
+from web.figures.ladder import milliseconds_text
+from web.ladder_bars import colours_of, legend_of
 from web.rung_cards import RungCard, cards_of
 from web.templatetags.format import number
 
@@ -45,19 +46,16 @@ def report_of(ladder: LadderView, *, per_example: bool) -> LadderReport:
     """Put together what the page shows."""
     cards = cards_of(ladder)
     parts = [card.parts(per_example=per_example) for card in cards]
-    legend = [
-        (name, colour.removeprefix("var(--part-").removesuffix(")"))
-        for name, colour in part_colours(parts)
-    ]
+    colours = colours_of(ladder)
     longest = max((sum(seconds for _, seconds in each) for each in parts), default=0.0)
     return LadderReport(
         sentence=sentence_of(ladder),
         cards=cards,
         bars=[
-            _bar(card, each, dict(legend), longest)
+            _bar(card, each, colours, longest)
             for card, each in zip(cards, parts, strict=True)
         ],
-        legend=[(shown_name(name), colour) for name, colour in legend],
+        legend=legend_of(ladder),
         has_gpus=any(card.rung.gpu_count for card in cards),
         has_cost=any(card.cost for card in cards),
     )

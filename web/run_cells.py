@@ -1,10 +1,10 @@
-"""What a cell of the runs table holds: as JSON for the page, as text for a CSV."""
+"""What a cell of the runs table holds, and how JSON says it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from tracker.queries.attributes import AttributeRow, Value
@@ -12,8 +12,6 @@ from tracker.queries.column_keys import of_attribute
 from tracker.queries.runs import RunRow
 from web.templatetags.format import LARGEST_EXACT, number
 
-# A spreadsheet would take a text that begins with one of these for a formula.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 NUMBERS_OF_SUMMARY: dict[str, Callable[[AttributeRow], float | int | None]] = {
     "min": lambda row: row.minimum,
     "max": lambda row: row.maximum,
@@ -46,35 +44,6 @@ def json_value(value: Any) -> Any:
     if isinstance(value, int) and abs(value) > LARGEST_EXACT:
         return {"special": number(value)}
     return value
-
-
-def csv_cell(row: RunRow, key: str, place: int | None) -> str:
-    """Return the text of a cell that no spreadsheet takes for a formula."""
-    value = cell_value(row, key, place)
-    if value is None:
-        return ""
-    # A number below 0 begins like a formula, and is none.
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(value)
-    return safe_text(_text(value))
-
-
-# Any: of many types, as the columns.
-def _text(value: Any) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case datetime():
-            return value.astimezone(UTC).isoformat()
-        case list():
-            return ", ".join(map(_text, value))
-        case (name, state):
-            return f"{name}: {state}"
-    return str(value)
-
-
-def safe_text(text: str) -> str:
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 # Any: of many types, as the columns.

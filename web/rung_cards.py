@@ -12,7 +12,6 @@ from tracker.queries.promises import Outcome
 from tracker.queries.rungs import RungView, ValueChange
 from tracker.queries.verdicts import Change, Materiality, Verdict
 from web.cells import change_text, value_text
-from web.figures.ladder import part_colours, shown_name
 from web.step_figures import StepFigures, of_breakdown
 from web.templatetags.format import UNKNOWN, duration, number, percent
 from web.templatetags.ledger import money
@@ -264,16 +263,6 @@ def cards_of(ladder: LadderView) -> list[RungCard]:
     has_one_unit = len({step.examples_per_step is None for step in steps}) == 1
     longest = max(known) if has_one_unit else 0.0
     return [RungCard(rung, longest, ladder.quality_path) for rung in ladder.rungs]
-
-
-def legend_of(ladder: LadderView) -> list[tuple[str, str]]:
-    """Return each part of a step and the name of its colour."""
-    steps = [rung.breakdown for rung in ladder.rungs if rung.breakdown is not None]
-    bars = [[(part.name, part.seconds) for part in step.parts] for step in steps]
-    return [
-        (shown_name(name), colour.removeprefix("var(--part-").removesuffix(")"))
-        for name, colour in part_colours(bars)
-    ]
 
 
 def shown_verdict(change: Change | None, why_not: str) -> ShownVerdict:

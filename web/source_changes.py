@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tracker.queries.attributes import plain_value
 from tracker.queries.source import CapturedSource
-from web.attribute_csv import plain_value
 from web.command_line import arguments_of
-from web.diff import DiffFile, diff_files
 from web.source_cards import Values, machine_rows, package_rows
+from web.text_diff import TextDiff, compare_texts
 
 # Of packages, a few hundred can differ; more is another environment.
 MOST_CHANGES = 60
-MOST_SCRIPT_LINES = 5_000
 LONGEST_VALUE = 300
 
 
@@ -41,7 +39,7 @@ class SourceChanges:
     """`unknown` names what cannot be compared, as one of the two lacks it."""
 
     groups: tuple[Changes, ...]
-    script: DiffFile | None
+    script: TextDiff | None
     unknown: tuple[str, ...]
 
     @property
@@ -119,17 +117,12 @@ def _machine(values: Values) -> dict[str, str]:
     return {label: plain_value(value) for label, _, value in machine_rows(values)}
 
 
-def _script(before: str, after: str) -> DiffFile | None:
+def _script(before: str, after: str) -> TextDiff | None:
     if not before or not after or before == after:
         return None
-    old, new = _lines(before), _lines(after)
-    lines = difflib.unified_diff(old, new, "a/script", "b/script", lineterm="", n=3)
-    text = "\n".join(["diff --git a/script b/script", *lines])
-    return next(iter(diff_files(text)), None)
-
-
-def _lines(text: str) -> Sequence[str]:
-    return text.splitlines()[:MOST_SCRIPT_LINES]
+    found = compare_texts(before, after)
+    # What differs may lie beyond what is compared, and the page says so.
+    return None if found.is_same and not found.is_cut else found
 
 
 def _cut(text: str | None) -> str | None:

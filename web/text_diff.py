@@ -15,6 +15,8 @@ CONTEXT, SHORTEST_FOLD = 3, 6
 # Of a longer text, the beginning is compared.
 LINES_AT_MOST = 4_000
 LONGEST_LINE = 1_000
+# A longer one waits to be opened.
+OPEN_AT_MOST = 400
 SAME, ADDED, REMOVED = "same", "added", "removed"
 
 
@@ -80,6 +82,15 @@ class TextDiff:
     @property
     def is_same(self) -> bool:
         return not (self.added or self.removed)
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether it is shown at once: it differs and is not very long."""
+        return 0 < self.added + self.removed <= OPEN_AT_MOST
+
+    @property
+    def lines_at_most(self) -> int:
+        return LINES_AT_MOST
 
 
 def compare_texts(left: str, right: str) -> TextDiff:

@@ -52,31 +52,35 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("settings/tokens/first", projects.first_token, name="first-token"),
     path("settings/tokens/<int:token_id>/revoke", account.revoke, name="revoke-token"),
     path("docs/rules/<str:rule>", rules.rule_page, name="rule"),
-    path("w/<str:workspace>/<str:project>/", runs.runs, name="runs"),
-    path("w/<str:workspace>/<str:project>/runs.json", runs.runs_json, name="runs-page"),
+    path("w/<slug:workspace>/<slug:project>/", runs.runs, name="runs"),
     path(
-        "w/<str:workspace>/<str:project>/groups.json",
+        "w/<slug:workspace>/<slug:project>/runs.json", runs.runs_json, name="runs-page"
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/groups.json",
         runs.groups_json,
         name="runs-groups",
     ),
     path(
-        "w/<str:workspace>/<str:project>/columns.json",
+        "w/<slug:workspace>/<slug:project>/columns.json",
         runs.columns_json,
         name="runs-columns",
     ),
     path(
-        "w/<str:workspace>/<str:project>/runs.csv", runs_csv.runs_csv, name="runs-csv"
+        "w/<slug:workspace>/<slug:project>/runs.csv", runs_csv.runs_csv, name="runs-csv"
     ),
-    path("w/<str:workspace>/<str:project>/runs/tag", many_runs.tag, name="runs-tag"),
+    path("w/<slug:workspace>/<slug:project>/runs/tag", many_runs.tag, name="runs-tag"),
     path(
-        "w/<str:workspace>/<str:project>/runs/trash", many_runs.move, name="runs-trash"
+        "w/<slug:workspace>/<slug:project>/runs/trash",
+        many_runs.move,
+        name="runs-trash",
     ),
     path(
-        "w/<str:workspace>/<str:project>/runs/restore",
+        "w/<slug:workspace>/<slug:project>/runs/restore",
         many_runs.put_back,
         name="runs-restore",
     ),
-    path("w/<str:workspace>/<str:project>/views", saved_views.keep, name="view-keep"),
+    path("w/<slug:workspace>/<slug:project>/views", saved_views.keep, name="view-keep"),
     path("views/<uuid:view_id>", saved_views.change, name="view-change"),
     path("views/<uuid:view_id>/delete", saved_views.delete, name="view-delete"),
     path("runs/<uuid:run_id>/", run.overview, name="run"),
@@ -171,73 +175,68 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="run-hardware-figure",
     ),
     path("runs/<uuid:run_id>/figures/evidence", figures.evidence, name="run-evidence"),
-    path("w/<str:workspace>/<str:project>/compare", compare.compare, name="compare"),
+    path("w/<slug:workspace>/<slug:project>/compare", compare.compare, name="compare"),
     path(
-        "w/<str:workspace>/<str:project>/compare/figure",
+        "w/<slug:workspace>/<slug:project>/compare/figure",
         compare_figures.compare_figure,
         name="compare-figure",
     ),
     path(
-        "w/<str:workspace>/<str:project>/compare/scatter",
+        "w/<slug:workspace>/<slug:project>/compare/scatter",
         compare_values.compare_scatter,
         name="compare-scatter",
     ),
     path(
-        "w/<str:workspace>/<str:project>/compare/hardware",
+        "w/<slug:workspace>/<slug:project>/compare/hardware",
         compare_figures.compare_hardware,
         name="compare-hardware",
     ),
     path(
-        "w/<str:workspace>/<str:project>/compare/table",
+        "w/<slug:workspace>/<slug:project>/compare/table",
         compare.compare_table,
         name="compare-table",
     ),
     path(
-        "w/<str:workspace>/<str:project>/compare/search",
+        "w/<slug:workspace>/<slug:project>/compare/search",
         compare.compare_search,
         name="compare-search",
     ),
-    path("w/<str:workspace>/<str:project>/alerts", alerts.alerts, name="alerts"),
+    path("w/<slug:workspace>/<slug:project>/alerts", alerts.alerts, name="alerts"),
     path(
-        "w/<str:workspace>/<str:project>/channels/<int:channel_id>/try",
+        "w/<slug:workspace>/<slug:project>/channels/<int:channel_id>/try",
         alerts.try_channel,
         name="channel-try",
     ),
     path(
-        "w/<str:workspace>/<str:project>/channels/<int:channel_id>/again",
+        "w/<slug:workspace>/<slug:project>/channels/<int:channel_id>/again",
         alerts.send_again,
         name="channel-again",
     ),
     path(
-        "w/<str:workspace>/<str:project>/channels/<int:channel_id>/remove",
+        "w/<slug:workspace>/<slug:project>/channels/<int:channel_id>/remove",
         alerts.remove_channel,
         name="channel-remove",
     ),
-    path("w/<str:workspace>/<str:project>/trash", trash.trash, name="trash"),
+    path("w/<slug:workspace>/<slug:project>/trash", trash.trash, name="trash"),
     path(
-        "w/<str:workspace>/<str:project>/trash/empty", trash.empty, name="trash-empty"
+        "w/<slug:workspace>/<slug:project>/trash/empty", trash.empty, name="trash-empty"
     ),
     path(
-        "w/<str:workspace>/<str:project>/settings",
+        "w/<slug:workspace>/<slug:project>/settings",
         project_settings.project_settings,
         name="project-settings",
     ),
     path(
-        "w/<str:workspace>/<str:project>/gpu-hours",
+        "w/<slug:workspace>/<slug:project>/gpu-hours",
         gpu_hours.gpu_hours,
         name="gpu-hours",
     ),
     path(
-        "w/<str:workspace>/<str:project>/settings/rules",
+        "w/<slug:workspace>/<slug:project>/settings/rules",
         rule_settings.rule_settings,
         name="rule-settings",
     ),
-    path("w/<str:workspace>/<str:project>/ladders/", ladders.ladders, name="ladders"),
-    path(
-        "w/<str:workspace>/<str:project>/ladders/make",
-        ladders.make,
-        name="ladder-make",
-    ),
+    path("w/<slug:workspace>/<slug:project>/ladders/", ladders.ladders, name="ladders"),
     path("ladders/<uuid:ladder_id>/", ladders.ladder, name="ladder"),
     path(
         "ladders/<uuid:ladder_id>/figure", ladders.ladder_figure, name="ladder-figure"
@@ -251,7 +250,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("ladders/<uuid:ladder_id>/edit", ladders.edit, name="ladder-edit"),
     path("ladders/<uuid:ladder_id>/delete", ladders.delete, name="ladder-delete"),
     path(
-        "w/<str:workspace>/<str:project>/dashboards/",
+        "w/<slug:workspace>/<slug:project>/dashboards/",
         dashboards.dashboards,
         name="dashboards",
     ),
@@ -301,7 +300,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
         dashboard_widgets.picture,
         name="widget-picture",
     ),
-    path("w/<str:workspace>/<str:project>/reports/", reports.reports, name="reports"),
+    path("w/<slug:workspace>/<slug:project>/reports/", reports.reports, name="reports"),
     path("reports/<uuid:report_id>/", reports.report, name="report"),
     path("reports/<uuid:report_id>/versions", reports.versions, name="report-versions"),
     path(
@@ -335,10 +334,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(
         "reports/<uuid:report_id>/widget", report_editing.widget, name="report-widget"
     ),
-    path("w/<str:workspace>/<str:project>/shares", shares.shares, name="shares"),
-    path("w/<str:workspace>/<str:project>/shares/new", shares.share, name="share"),
+    path("w/<slug:workspace>/<slug:project>/shares", shares.shares, name="shares"),
+    path("w/<slug:workspace>/<slug:project>/shares/new", shares.share, name="share"),
     path(
-        "w/<str:workspace>/<str:project>/shares/<int:share_id>/revoke",
+        "w/<slug:workspace>/<slug:project>/shares/<int:share_id>/revoke",
         shares.revoke,
         name="share-revoke",
     ),

@@ -13,6 +13,7 @@ from tracker.boards.board import COLUMNS, Place, RunSet, Widget, checked
 from tracker.errors import InvalidInput
 from tracker.queries.ladders import ladder_summaries
 from web.compare_state import as_id
+from web.numbers import whole_number
 from web.run_set_form import RunSetForm, form_of, read_run_set, run_id_of
 from web.widget_kind import Field, Kind, Options, settings_of
 
@@ -114,9 +115,11 @@ def _read_place(posted: QueryDict, place: Place) -> dict[str, int]:
         text = posted.get(name, "").strip()
         if not text:
             continue
-        if not (text.isascii() and text.isdigit() and lowest <= int(text) <= highest):
-            raise InvalidInput(label, f"must be from {lowest} to {highest}")
-        found[name] = int(text) - 1 if name in ("x", "y") else int(text)
+        requirement = f"must be from {lowest} to {highest}"
+        number = whole_number(text, label, requirement)
+        if not lowest <= number <= highest:
+            raise InvalidInput(label, requirement)
+        found[name] = number - 1 if name in ("x", "y") else number
     return found
 
 

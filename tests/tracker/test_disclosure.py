@@ -247,5 +247,3 @@ def test_who_wrote_at_a_chart_is_for_members():
     assert disclosure.seen_annotations(Actor(7), {"loss": [written]})["loss"] == [
         written
     ]
-    assert disclosure.seen_member(stranger(*Part), "ada") == ""
-    assert disclosure.seen_member(Actor(user_id=7), "ada") == "ada"

@@ -51,6 +51,7 @@ from tracker.models import (
     State,
     Token,
 )
+from web.compare_state import TABS
 
 RULE = "data-wait-dominates"
 CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["loss"]})
@@ -60,10 +61,11 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
     "compare": (
         "",
         "?runs={runs}",
-        "?runs={runs}&tab=table",
-        "?runs={runs}&tab=diagnoses",
+        *(f"?runs={{runs}}&tab={tab}" for tab in TABS if tab != "charts"),
     ),
-    "ladders": ("", "?new"),
+    "dashboards": ("", "?new"),
+    "ladders": ("", "?new", "?runs={runs}"),
+    "reports": ("", "?new"),
     "gpu-hours": ("?days=all", "?days=7"),
     "rule-settings": (f"?open={RULE}",),
     "sign-in": ("", "?spent"),
@@ -146,6 +148,8 @@ def pages(things: Things, client: Client) -> dict[str, str]:
     found = {}
     for name, address in addresses(things.known()).items():
         for variant in VARIANTS.get(name, ("",)):
+            if "{runs}" in variant and not runs:
+                continue  # with none, all of them are the page without
             asked = address + variant.format(runs=runs)
             response = client.get(asked)
             if (

@@ -51,7 +51,7 @@ def test_tells_what_is_known():
         }
     )
 
-    about = about_run(shown, "train", captured, made_by="ada")
+    about = about_run(shown, "train", captured)
 
     assert about.hosts == ("node-1", "node-2")
     assert about.processes == 2
@@ -65,21 +65,19 @@ def test_tells_what_is_known():
 
 
 def test_what_is_not_known_is_empty_and_no_gpu_is_known_to_be_none():
-    about = about_run(overview(), "", {}, made_by="")
+    about = about_run(overview(), "", {})
 
     assert (about.hosts, about.gpus, about.commit, about.is_dirty) == ((), "", "", None)
     assert not about.has_no_gpu
     without = overview(stage_row("train"), facts={"train/facts/gpu_count": 0})
-    assert about_run(without, "train", {}, made_by="").has_no_gpu
+    assert about_run(without, "train", {}).has_no_gpu
 
 
 def test_anything_may_stand_at_a_path():
     odd = rows({"train/git/commit": 3.5, "train/git/is_dirty": "yes"})
     counts = {"train/facts/gpu_count": True, "train/facts/gpu/0/name": ["a"]}
 
-    about = about_run(
-        overview(stage_row("train"), facts=counts), "train", odd, made_by=""
-    )
+    about = about_run(overview(stage_row("train"), facts=counts), "train", odd)
 
     assert (about.commit, about.is_dirty, about.gpus) == ("", None, "")
 
@@ -87,6 +85,6 @@ def test_anything_may_stand_at_a_path():
 def test_of_very_many_hosts_the_first_are_named():
     ranks = [process_row(rank, host=f"node-{rank}") for rank in range(64)]
 
-    about = about_run(overview(stage_row("train", *ranks)), "train", {}, made_by="")
+    about = about_run(overview(stage_row("train", *ranks)), "train", {})
 
     assert (len(about.hosts), about.more_hosts) == (3, 61)

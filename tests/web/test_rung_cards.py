@@ -18,7 +18,7 @@ from tracker.queries.promises import LeftGain, Outcome, Prediction
 from tracker.queries.rungs import RungView, ValueChange
 from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Change, climb
 from web.ladder_summary import summary_of
-from web.rung_cards import cards_of, legend_of
+from web.rung_cards import cards_of
 
 STEP = StepBreakdown(
     window=Window(0, 1),
@@ -286,14 +286,6 @@ def test_an_absent_parameter_says_so():
     assert [(c.name, c.before, c.after) for c in shown] == [
         ("lr", "absent", "0.1"),
         ("old", "1", "absent"),
-    ]
-
-
-def test_the_legend_names_parts_and_colours():
-    assert legend_of(ladder(UNKNOWN, KNOWN)) == [
-        ("waiting for data", "wait"),
-        ("forward", "0"),
-        ("everything else", "other"),
     ]
 
 

@@ -74,7 +74,6 @@ CLOSED = {
     "annotation-delete",
     "run-describe",
     "run-metric",
-    "ladder-make",
     "ladder-note",
     "dashboard-rename",
     "dashboard-duplicate",

@@ -2,6 +2,7 @@
 
 from tracker.queries.source import CapturedSource
 from web.source_changes import MOST_CHANGES, source_changes
+from web.text_diff import LINES_AT_MOST
 
 BEFORE = {
     "git": {"commit": "aaa", "branch": "main", "is_dirty": False},
@@ -48,6 +49,22 @@ def test_the_script_is_a_diff():
 
     assert script is not None
     assert (script.added, script.removed) == (1, 1)
+
+
+def test_an_end_of_line_is_no_change_of_the_script():
+    def of(text):
+        return {"source": {"text": text}}
+
+    assert changes(of("a\nb\n"), of("a\r\nb")).is_same
+
+
+def test_what_lies_beyond_what_is_compared_is_not_called_the_same():
+    long = "line\n" * LINES_AT_MOST
+    found = changes({"source": {"text": long}}, {"source": {"text": f"{long}more\n"}})
+
+    assert found.script is not None
+    assert found.script.is_cut
+    assert not found.is_same
 
 
 def test_the_same_is_the_same():

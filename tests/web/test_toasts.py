@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.conf import settings
 from django.urls import reverse
 
-from tests.builders import make_project, make_run
+from tests.builders import browser_of, make_project, make_run
+from tracker.actions.saved_views import keep_view
 from tracker.models import Finding, State
 from web.toasts import LONGEST_NAME, quoted
 
@@ -47,6 +50,26 @@ def test_it_offers_the_way_back(owner, run, does, undoes):
 
     assert f'action="{reverse(undoes, args=[run.id])}"' in page
     assert "Undo" in page
+
+
+def test_it_says_what_became_of_a_view(owner, member, run):
+    view = keep_view(
+        run.project, browser_of(member), "mine", "sort=name", is_shared=False
+    )
+    address = reverse("view-change", args=[view.id])
+
+    def told(**fields):
+        owner.post(address, fields)
+        return re.findall(r'toast__text wrap">(.*?)<', read(owner))
+
+    name = quoted("mine")
+    assert told(shared="yes") == [f"The view {name} is shared with the team."]
+    assert told(default="yes") == [f"The view {name} is what everybody sees first."]
+    assert told(state="sort=-name") == [
+        f"The view {name} shows the table as it is now."
+    ]
+    owner.post(reverse("view-delete", args=[view.id]))
+    assert "is deleted; no run is." in read(owner)
 
 
 def test_nobody_else_is_told(owner, client_of, stranger, run):

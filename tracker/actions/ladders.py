@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from tracker.actions.names import checked_name, free_name
+from tracker.actions.names import checked_name
 from tracker.actions.shares import end_links
 from tracker.actions.work import request_works
 from tracker.errors import InvalidInput, NotFound
@@ -63,18 +63,6 @@ def arrange_ladder(ladder: Ladder, name: str, rungs: Sequence[WantedRung]) -> No
             raise NotFound("ladder")
         _place_rungs(ladder, runs, rungs)
     ladder.name = name
-
-
-def make_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> Ladder:
-    """Make a ladder; a name that another one has gets a number: faster 2."""
-    taken = set(Ladder.objects.filter(project=project).values_list("name", flat=True))
-    free = free_name(
-        checked_name(name, NAME_LENGTH),
-        taken,
-        NAME_LENGTH,
-        lambda number: f" {number}" if number > 1 else "",
-    )
-    return create_ladder(project, free, rungs)
 
 
 def set_note(ladder: Ladder, run_id: UUID, note: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from math import nan
 from uuid import UUID
 
@@ -55,6 +55,21 @@ class AttributeRow:
     first_step: float | None
     last_step: float | None
     updated_at: datetime
+
+
+def plain_value(value: Value | None) -> str:
+    """Return a value with all of its digits, as scripts write it; "" of none."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case datetime():
+            return value.astimezone(UTC).isoformat()
+        case list():
+            return ", ".join(value)
+        case _:
+            return str(value)
 
 
 def list_attributes(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from tracker.models import Run, Stage
-from tracker.queries.attributes import Value, list_attributes
+from tracker.queries.attributes import Value, list_attributes, plain_value
 from tracker.queries.namespaces import PARAMS
 from tracker.queries.rungs import guess_stage
 from tracker.queries.source import CapturedSource, captured_source
@@ -105,15 +105,5 @@ def _commit(captured: CapturedSource) -> str:
 
 def _assignments(values: Mapping[str, Value]) -> str:
     return "\n".join(
-        f"{name} = {_text(value)}" for name, value in sorted(values.items())
+        f"{name} = {plain_value(value)}" for name, value in sorted(values.items())
     )
-
-
-def _text(value: Value) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case list():
-            return ", ".join(value)
-        case _:
-            return str(value)

@@ -167,20 +167,26 @@ class MainFinding:
 
 def diagnoses_of(run: Run) -> list[StageDiagnosis]:
     """Return the diagnoses of a run's stages in the order the stages began."""
+    return diagnoses_of_runs([run.id])[run.id]
+
+
+def diagnoses_of_runs(run_ids: Collection[UUID]) -> dict[UUID, list[StageDiagnosis]]:
+    """Return the diagnoses of each run's stages, with two statements for all of them."""
     found: dict[int, list[Finding]] = {}
-    findings = Finding.objects.filter(run_id=run.pk).select_related("dismissed_by")
+    findings = Finding.objects.filter(run_id__in=run_ids).select_related("dismissed_by")
     for finding in findings.order_by("id"):
         found.setdefault(finding.stage_id, []).append(finding)
 
-    diagnoses = (
-        Diagnosis.objects.filter(run_id=run.pk)
+    stored = (
+        Diagnosis.objects.filter(run_id__in=run_ids)
         .select_related("stage")
         .order_by(F("stage__started_at").asc(nulls_last=True), "stage_id")
     )
-    return [
-        _stage_diagnosis(diagnosis, found.get(diagnosis.stage_id, []))
-        for diagnosis in diagnoses
-    ]
+    diagnoses: dict[UUID, list[StageDiagnosis]] = {run_id: [] for run_id in run_ids}
+    for diagnosis in stored:
+        shown = _stage_diagnosis(diagnosis, found.get(diagnosis.stage_id, []))
+        diagnoses[diagnosis.run_id].append(shown)
+    return diagnoses
 
 
 def every_finding(findings: Iterable[FindingView]) -> Iterator[FindingView]:

@@ -62,7 +62,7 @@ def read_file(run: Run, path: str, digest: str = "") -> FileRow:
         File.objects.filter(run_id=run.id, path__in=storable([path]))
     )
     if digest:
-        found = found.filter(digest=digest)
+        found = found.filter(digest__in=storable([digest]))
     row = found.order_by("-added_at", "-id").first()
     if row is None:
         raise NotFound("file")

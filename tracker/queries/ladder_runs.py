@@ -15,7 +15,7 @@ from tracker.diagnosis.signals import EarlierRun
 from tracker.models import Attribute, Kind, Run, Rung, Stage, State
 from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.breakdown import stage_breakdown
-from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of
+from tracker.queries.diagnoses import StageDiagnosis, diagnoses_of_runs
 from tracker.queries.earlier_runs import read_learning
 from tracker.queries.namespaces import MONITORING, PARAMS, STEP_SECONDS, monitoring_path
 from tracker.queries.run_columns import run_seconds
@@ -86,6 +86,7 @@ def measure_runs(
     labels = rung_labels([(rung.note, rung.run.name) for rung in rungs])
     machines = {run_id: _machine(values[run_id], stage) for run_id in run_ids}
     busy = _utilisation(rungs, stage, machines)
+    diagnoses = diagnoses_of_runs(run_ids)
     runs = [
         MeasuredRun(
             run=rung.run,
@@ -94,7 +95,7 @@ def measure_runs(
             seconds=run_seconds(rung.run, now),
             stages=tuple(times.get(rung.run_id, ())),
             breakdown=stage_breakdown(rung.run, stage) if stage else None,
-            diagnoses=diagnoses_of(rung.run),
+            diagnoses=diagnoses[rung.run_id],
             params=_params(values[rung.run_id]),
             machine=machines[rung.run_id],
             quality=values[rung.run_id].get(quality or ""),

@@ -1,4 +1,4 @@
-"""Projects, runs and ladders that somebody may want to go to, by what they type."""
+"""Projects, runs and what is made of them that somebody may want to go to, by its name."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from uuid import UUID
 from django.db.models import BooleanField, ExpressionWrapper, Model, Q, QuerySet
 
 from tracker.actor import Actor
-from tracker.models import Ladder, Project, Run
+from tracker.models import Dashboard, Ladder, Project, Report, Run
 
 LONGEST_TEXT = 200
 MOST_WORDS = 8
 SHOWN = 8
+
+# Any: tables whose rows have a name and belong to a project.
+MADE: dict[str, Any] = {"ladder": Ladder, "dashboard": Dashboard, "report": Report}
 
 Row = TypeVar("Row", bound=Model)
 
@@ -35,7 +38,10 @@ class RunPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class LadderPlace:
+class MadePlace:
+    """What people make of runs, with the name of its page."""
+
+    kind: str
     id: UUID
     name: str
     project_name: str
@@ -60,13 +66,17 @@ def find_runs(actor: Actor, text: str, *, near: int | None) -> list[RunPlace]:
     ]
 
 
-def find_ladders(actor: Actor, text: str, *, near: int | None) -> list[LadderPlace]:
-    ladders = _with_words(Ladder.objects.readable_by(actor), text)
-    rows = _near_first(ladders.select_related("project"), near)
-    return [
-        LadderPlace(each.id, each.name, each.project.name)
-        for each in rows.order_by("-is_near", "-created_at", "id")[:SHOWN]
-    ]
+def find_made(actor: Actor, text: str, *, near: int | None) -> list[MadePlace]:
+    """Return ladders, dashboards and reports whose name has all words."""
+    found = []
+    for kind, model in MADE.items():
+        named = _with_words(model.objects.readable_by(actor), text)
+        rows = _near_first(named.select_related("project"), near)
+        found += [
+            MadePlace(kind, each.id, each.name, each.project.name)
+            for each in rows.order_by("-is_near", "-created_at", "id")[:SHOWN]
+        ]
+    return found
 
 
 def _with_words(rows: QuerySet[Row], text: str) -> QuerySet[Row]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from tracker.queries.attributes import Value
-from web.attribute_csv import plain_value
+from tracker.queries.attributes import Value, plain_value
 from web.templatetags.format import UNKNOWN
 
 register = template.Library()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from django import template
@@ -78,6 +79,12 @@ def worth(gain: Gain | None, diagnosis: StageDiagnosis, project: Any) -> Worth |
 def typed(value: float) -> str:
     """Write a number as a field takes it, with all of its digits."""
     return f"{value:d}" if isinstance(value, int) else f"{value:.15g}"
+
+
+@register.filter
+def of_name(typed: Mapping[str, str], name: str) -> str:
+    """Return what was typed into the field of this name."""
+    return typed.get(name, "")
 
 
 def _rounded(value: float) -> float:

@@ -31,6 +31,7 @@ SCOPES = {
     Scope.READ: "Read",
     Scope.FULL: "Log, read and change",
 }
+USUAL_LIFETIME = "365"
 LIFETIME_DAYS = {"30": "30 days", "90": "90 days", "365": "1 year", "": "Never"}
 
 
@@ -120,6 +121,8 @@ def _tokens(
         "lifetimes": LIFETIME_DAYS.items(),
         "secret": secret,
         "error": error,
+        # What was typed stays where it was refused.
+        "typed": request.POST if error else {"days": USUAL_LIFETIME},
         "environment": environment(settings.PUBLIC_URL, secret),
         "agent_file": agent_file(settings.PUBLIC_URL, secret),
     }

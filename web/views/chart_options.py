@@ -34,7 +34,10 @@ class ChartOptions:
 
     @property
     def query(self) -> str:
-        """Return the options that are not the usual ones, as part of an address."""
+        """Return the options that are not the usual ones, as part of an address.
+
+        All of them: what is drawn is remembered, and versioned, under it.
+        """
         options: dict[str, str] = {}
         if self.over or self.axis != Axis.STEP:
             options["axis"] = self.axis_name
@@ -47,9 +50,11 @@ class ChartOptions:
         if self.clips:
             options["clip"] = "1"
         if self.smoothing:
-            options["smoothing"] = f"{self.smoothing:g}"
-        if self.low is not None and self.high is not None:
-            options |= {"low": repr(self.low), "high": repr(self.high)}
+            options["smoothing"] = repr(self.smoothing)
+        if self.low is not None:
+            options["low"] = repr(self.low)
+        if self.high is not None:
+            options["high"] = repr(self.high)
         return urlencode(options)
 
     @property

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.access import may_edit
 from tracker.disclosure import seen_by
-from tracker.errors import InvalidInput
 from tracker.queries.comparison import (
     RUNS_AT_MOST,
     ComparedRow,
@@ -21,12 +20,11 @@ from tracker.queries.comparison import (
 from tracker.queries.namespaces import MONITORING, namespace
 from web.cells import SERIES, make_cell
 from web.compare_state import SHARED_TABS, TABS
+from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 from web.snippets import two_runs
 from web.views.compare_frame import read_comparison
 from web.views.compare_tabs import TAB_CONTEXTS
-
-OFFSET_DIGITS = 9
 
 
 @require_safe
@@ -68,7 +66,7 @@ def compare_table(request: PageRequest, workspace: str, project: str) -> HttpRes
     comparison = read_comparison(request, workspace, project)
     page = compare_attributes(
         [run.id for run in comparison.runs],
-        offset=_offset(request.GET),
+        offset=whole_number(request.GET.get("offset", "0"), "offset"),
         only_differences=not comparison.state.everything,
         seen=seen_by(request.actor),
     )
@@ -111,10 +109,3 @@ def _table_row(row: ComparedRow, reference: int) -> list[Any]:
     is_series = any(value is not None and value.kind == SERIES for value in row.values)
     is_monitoring = row.path.startswith(MONITORING)
     return [row.path, namespace(row.path), is_monitoring, cells, is_series]
-
-
-def _offset(query: QueryDict) -> int:
-    text = query.get("offset", "0")
-    if not (text.isascii() and text.isdigit() and len(text) <= OFFSET_DIGITS):
-        raise InvalidInput("offset", "must be a whole number")
-    return int(text)

@@ -17,7 +17,7 @@ from tracker.queries.compared_findings import (
 from tracker.queries.compared_source import chosen_stage, source_parts, stages_of
 from tracker.queries.compared_values import dimensions_of
 from tracker.queries.comparison import overlaid_paths
-from tracker.queries.diagnoses import diagnoses_of
+from tracker.queries.diagnoses import diagnoses_of_runs
 from tracker.queries.ledgers import LedgerView, run_ledger
 from web.chart_sections import chart_sections
 from web.compare_state import ALIGNMENTS, AXES, SMOOTHINGS, VIEWS, CompareState
@@ -28,23 +28,16 @@ from web.views.compare_values import fields_but, parallel_context, scatter_conte
 
 # Beyond this many charts on a page nobody reads them all; the filter finds the rest.
 CHARTS_AT_MOST = 200
-# The longer texts of a comparison of sources wait to be opened.
-OPEN_LINES_AT_MOST = 400
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """A text of both runs; it is open where it differs and is not very long."""
+    """A text of both runs."""
 
     name: str
     title: str
     diff: TextDiff
     lacking: str  # the name of the run that has no such text, or ""
-
-    @property
-    def is_open(self) -> bool:
-        changed = self.diff.added + self.diff.removed
-        return 0 < changed <= OPEN_LINES_AT_MOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +181,8 @@ def _hardware(comparison: Comparison) -> dict[str, Any]:
 
 def _findings(comparison: Comparison) -> dict[str, Any]:
     actor = comparison.actor
-    diagnoses = [seen_diagnoses(actor, diagnoses_of(run)) for run in comparison.runs]
+    stored = diagnoses_of_runs([run.id for run in comparison.runs])
+    diagnoses = [seen_diagnoses(actor, stored[run.id]) for run in comparison.runs]
     findings = compare_findings(diagnoses, comparison.reference_position)
     verdicts = []
     for position, (each, found) in enumerate(

@@ -87,13 +87,20 @@ def figure_version(request: HttpRequest, runs: Sequence[Any], *, is_live: bool) 
     return version_of(runs, DRAWN_BY, request.path, asked, names, is_live)
 
 
+def drawing_sources() -> list[Path]:
+    """Return the files that figures come from, from stored points to what is sent."""
+    root = Path(__file__).resolve().parents[2]
+    parts = ("web", "web/figures", "web/views", "web/widgets")
+    read = ("tracker/queries", "tracker/series")
+    return sorted(
+        file for part in (*parts, *read) for file in root.glob(f"{part}/*.py")
+    )
+
+
 def _drawn_by() -> str:
     """Return a digest of what draws, so that an upgrade shows at once."""
-    folder = Path(__file__).resolve().parents[1]
-    parts = ("figures", "views", "widgets")
-    sources = [source for part in parts for source in folder.glob(f"{part}/*.py")]
     digest = hashlib.blake2b(digest_size=12)
-    for source in sorted(sources):
+    for source in drawing_sources():
         digest.update(source.read_bytes())
     return digest.hexdigest()
 

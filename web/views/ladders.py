@@ -24,11 +24,9 @@ from tracker.access import (
 )
 from tracker.actions.ladders import (
     RUNGS_AT_MOST,
-    WantedRung,
     arrange_ladder,
     create_ladder,
     delete_ladder,
-    make_ladder,
     set_note,
 )
 from tracker.disclosure import seen_ladder
@@ -41,8 +39,15 @@ from tracker.queries.ladders import (
     read_ladder,
 )
 from tracker.queries.runs import project_tags
-from tracker.queries.verdicts import NOT_ENOUGH_STEPS
-from web.figures.ladder import Bar, step_time_figure
+from web.figures.ladder import step_time_figure
+from web.ladder_bars import (
+    EXAMPLE,
+    STEP,
+    bars_of,
+    counts_examples,
+    legend_of,
+    unit_of,
+)
 from web.ladder_form import (
     LadderForm,
     read_form,
@@ -53,13 +58,11 @@ from web.ladder_form import (
 )
 from web.ladder_report import report_of, sentence_of
 from web.ladder_summary import summary_of
-from web.rung_cards import cards_of, legend_of
+from web.rung_cards import cards_of
 from web.session import PageRequest, signed_in
 from web.snippets import ladder as ladder_snippet
 from web.toasts import tell
 from web.views.figures import figure_response
-
-EXAMPLE, STEP = "example", "step"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -91,22 +94,6 @@ def ladders(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     return render(request, "ladders/ladders.html", context)
 
 
-@require_POST
-@signed_in
-def make(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Make a ladder of the runs named or tagged at once, in their order or by time."""
-    found = editable_project(request.actor, workspace, project, to="change ladders")
-    start = read_start(request.POST, found)
-    rows = rows_of(found, [(run_id, "") for run_id in start.run_ids])
-    name = request.POST.get("name", "").strip() or start.name or usual_name(rows)
-    try:
-        made = make_ladder(found, name, [WantedRung(str(row.run_id)) for row in rows])
-    except (InvalidInput, NotFound) as refusal:
-        form = LadderForm(name, rows).refused(str(refusal))
-        return _form_page(request, found, form)
-    return HttpResponseRedirect(reverse("ladder", args=[made.id]))
-
-
 @require_safe
 @signed_in
 def ladder(request: PageRequest, ladder_id: UUID) -> HttpResponse:
@@ -124,7 +111,7 @@ def ladder(request: PageRequest, ladder_id: UUID) -> HttpResponse:
         "sentence": sentence_of(view),
         "per": per,
         "legend": legend_of(view),
-        "counts_examples": _counts_examples(view),
+        "counts_examples": counts_examples(view),
         "query": _query(view, per),
         "query_per_example": _query(view, EXAMPLE),
         "query_per_step": _query(view, STEP),
@@ -163,6 +150,7 @@ def note(request: PageRequest, ladder_id: UUID, run_id: UUID) -> HttpResponse:
     """Keep what was changed on a rung; everything else stays as it is."""
     found = editable_ladder(request.actor, ladder_id)
     set_note(found, run_id, request.POST.get("note", ""))
+    tell(request, "The note is kept.")
     asked = request.GET.urlencode()
     address = reverse("ladder", args=[ladder_id]) + (f"?{asked}" if asked else "")
     return HttpResponseRedirect(f"{address}#rung-{run_id}")
@@ -174,13 +162,7 @@ def ladder_figure(request: PageRequest, ladder_id: UUID) -> HttpResponse:
     """Draw where the time of a step, or of one of its examples, goes on each rung."""
     view = _read(request, readable_ladder(request.actor, ladder_id))
     per = _per(request, view)
-    bars = [
-        Bar(
-            card.label, card.parts(per_example=per == EXAMPLE), unknown=NOT_ENOUGH_STEPS
-        )
-        for card in cards_of(view)
-    ]
-    figure = step_time_figure(bars, unit=per)
+    figure = step_time_figure(bars_of(view, per), unit=per)
     return figure_response(request, figure, is_live=view.may_go_on)
 
 
@@ -201,6 +183,7 @@ def edit(request: PageRequest, ladder_id: UUID) -> HttpResponse:
             found.refresh_from_db()
             form = form.refused(str(refusal))
         else:
+            tell(request, "The ladder is saved.")
             return HttpResponseRedirect(reverse("ladder", args=[found.id]))
     return _form_page(request, found.project, form, ladder=found)
 
@@ -226,6 +209,7 @@ def _create(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         except (InvalidInput, NotFound) as refusal:
             form = form.refused(str(refusal))
         else:
+            tell(request, "The ladder is made.")
             return HttpResponseRedirect(reverse("ladder", args=[made.id]))
     return _form_page(request, found, form)
 
@@ -262,15 +246,7 @@ def _read(request: PageRequest, ladder: Any) -> LadderView:
 
 
 def _per(request: PageRequest, view: LadderView) -> str:
-    """Bars are per example, so that batch sizes compare, where examples are counted."""
-    if not _counts_examples(view):
-        return STEP
-    return STEP if request.GET.get("per") == STEP else EXAMPLE
-
-
-def _counts_examples(view: LadderView) -> bool:
-    known = [rung.breakdown for rung in view.rungs if rung.breakdown is not None]
-    return bool(known) and all(step.examples_per_step for step in known)
+    return unit_of(view, request.GET.get("per", ""))
 
 
 def _query(view: LadderView, per: str) -> str:

@@ -11,13 +11,15 @@ from django.views.decorators.http import require_safe
 
 from tracker.access import readable_project
 from tracker.errors import NotFound
-from tracker.queries.places import find_ladders, find_projects, find_runs
+from tracker.queries.places import MadePlace, find_made, find_projects, find_runs
 from web.session import PageRequest, signed_in
 
 PAGES = {
     "runs": "Runs",
     "compare": "Compare",
     "ladders": "Ladders",
+    "dashboards": "Dashboards",
+    "reports": "Reports",
     "gpu-hours": "GPU hours",
     "alerts": "Alerts",
     "trash": "Trash",
@@ -30,7 +32,7 @@ ACCOUNT = {"projects": "All projects", "tokens": "Tokens"}
 @require_safe
 @signed_in
 def places(request: PageRequest) -> HttpResponse:
-    """Answer the pages there are, and the projects, runs and ladders that match `q`."""
+    """Answer the pages there are, and what else has a name that matches `q`."""
     actor, text = request.actor, request.GET.get("q", "").strip()
     project = _project(request)
     near = project.id if project else None
@@ -39,11 +41,7 @@ def places(request: PageRequest) -> HttpResponse:
         *_projects(find_projects(actor, text)),
         # Without a word, the newest of thousands are as good as none.
         *((_run(run) for run in find_runs(actor, text, near=near)) if text else ()),
-        *(
-            (_ladder(each) for each in find_ladders(actor, text, near=near))
-            if text
-            else ()
-        ),
+        *((_made(each) for each in find_made(actor, text, near=near)) if text else ()),
         *(_place("action", label, "", name) for name, label in ACCOUNT.items()),
         {
             "kind": "action",
@@ -97,8 +95,8 @@ def _run(run: Any) -> dict[str, str]:
     return _place("run", run.name, f"{run.project_name}, {run.state}", "run", run.id)
 
 
-def _ladder(ladder: Any) -> dict[str, str]:
-    return _place("ladder", ladder.name, ladder.project_name, "ladder", ladder.id)
+def _made(place: MadePlace) -> dict[str, str]:
+    return _place(place.kind, place.name, place.project_name, place.kind, place.id)
 
 
 def _place(

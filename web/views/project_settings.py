@@ -19,13 +19,14 @@ from tracker.actions.trash import (
 from tracker.errors import InvalidInput
 from tracker.queries.shares import live_count
 from tracker.queries.trash import TRASH_DAYS, expired_count
+from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 from web.templatetags.format import number
+from web.templatetags.ledger import typed as all_digits
 from web.toasts import tell
 
 FIELD, PRICE = "retention_days", "gpu_hour_price"
 MOST_PRICE_CHARACTERS = 40
-MOST_DIGITS = 9
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -70,13 +71,7 @@ def _outlived(project: Any) -> str:
 def _days(typed: str) -> int | None:
     if not typed:
         return None
-    if not (typed.isascii() and typed.isdigit() and len(typed) <= MOST_DIGITS):
-        raise InvalidInput(FIELD, "must be a whole number of days, or empty")
-    return int(typed)
-
-
-def _plain(price: float | None) -> str:
-    return "" if price is None else f"{price:g}"
+    return whole_number(typed, FIELD, "must be a whole number of days, or empty")
 
 
 def _price(typed: str) -> float | None:
@@ -93,6 +88,7 @@ def _price(typed: str) -> float | None:
 def _page(
     request: PageRequest, project: Any, typed: str, *, error: InvalidInput | None = None
 ) -> HttpResponse:
+    price = project.gpu_hour_price
     context = {
         "project": project,
         "tab": "settings",
@@ -100,7 +96,7 @@ def _page(
         "share_count": live_count(project),
         "may_own": may_own(request.actor, project),
         "typed": typed,
-        "price": request.POST.get(PRICE, _plain(project.gpu_hour_price)),
+        "price": request.POST.get(PRICE, "" if price is None else all_digits(price)),
         "currency": request.POST.get("currency", project.currency),
         "error": error,
         "shortest": SHORTEST_RETENTION_DAYS,

@@ -74,6 +74,12 @@ def _page(
         "open": rule or request.GET.get("open", ""),
         "error": error,
         "refused": rule if error else "",
+        "typed": {
+            field.removeprefix(LIMIT): text
+            for field, text in request.POST.items()
+            if field.startswith(LIMIT)
+        },
+        "typed_on": "on" in request.POST,
     }
     status = 400 if error else 200
     return render(request, "projects/rule_settings.html", context, status=status)

@@ -9,11 +9,11 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from tracker.access import readable_run
 from tracker.diagnosis.rules import RULES
 from tracker.disclosure import (
     seen_diagnoses,
     seen_ledger,
-    seen_member,
     seen_values,
 )
 from tracker.queries.diagnoses import RuleLabel, diagnoses_of
@@ -31,8 +31,9 @@ from web.views.run_frame import run_frame
 @require_safe
 @signed_in
 def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
-    frame = run_frame(request, run_id, "overview")
-    run, project = frame["run"], frame["project"]
+    run = readable_run(request.actor, run_id)
+    frame = run_frame(request, run, "overview")
+    project = frame["project"]
     diagnoses = seen_diagnoses(request.actor, diagnoses_of(run))
     version = rules_version(project)
     shown = sections(frame["overview"].stages, diagnoses)
@@ -64,9 +65,6 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
             frame["overview"],
             stage,
             values.others,
-            made_by=seen_member(
-                request.actor, run.made_by.get_username() if run.made_by else ""
-            ),
         ),
         **_values(values),
     }
@@ -78,7 +76,8 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
 @signed_in
 def header(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Return the header alone, for pages of a live run to keep it true."""
-    return render(request, "run/header.html", run_frame(request, run_id, ""))
+    run = readable_run(request.actor, run_id)
+    return render(request, "run/header.html", run_frame(request, run, ""))
 
 
 # Any: a row of the projects table, which pages do not import.

@@ -7,13 +7,12 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
 from tracker.disclosure import seen_by
-from tracker.files.names import attachment
 from tracker.queries.attributes import (
     AttributeRow,
     attribute_values,
@@ -22,8 +21,9 @@ from tracker.queries.attributes import (
 )
 from tracker.queries.files import files_at
 from tracker.queries.namespaces import namespace
-from web.attribute_csv import csv_lines
+from web.attribute_csv import csv_rows
 from web.attribute_tree import MOST_SHOWN, found_level, level_below, trail
+from web.csv_answer import csv_answer
 from web.session import PageRequest, signed_in
 from web.templatetags.format import bytes_size
 from web.views.run_frame import run_frame
@@ -82,7 +82,7 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
     return render(
         request,
         "run/attributes.html",
-        {**run_frame(request, run_id, "attributes"), **context},
+        {**run_frame(request, run, "attributes"), **context},
     )
 
 
@@ -95,11 +95,7 @@ def attributes_csv(request: PageRequest, run_id: UUID) -> HttpResponseBase:
     pages = (paths[start : start + AT_ONCE] for start in range(0, len(paths), AT_ONCE))
     found = (attribute_values([run.id], page)[run.id] for page in pages)
     rows = (row for each in found for _, row in sorted(each.items()))
-    return StreamingHttpResponse(
-        csv_lines(rows),
-        content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": attachment(f"{run.name}-attributes.csv")},
-    )
+    return csv_answer(csv_rows(rows), f"{run.name}-attributes.csv")
 
 
 def _prefix(request: PageRequest) -> str:

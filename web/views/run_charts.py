@@ -29,6 +29,7 @@ from web.chart_arrangement import (
     read_arrangement,
 )
 from web.chart_sections import chart_sections, epoch_path
+from web.numbers import whole_number
 from web.path_search import Found, find_paths
 from web.session import PageRequest, signed_in
 from web.views.chart_options import read_options
@@ -89,7 +90,7 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
     histograms = histogram_paths(run)
     if request.htmx:
-        return _news(request, run_id, series_count(run) + len(histograms))
+        return _news(request, run, series_count(run) + len(histograms))
 
     paths = sorted([*series_paths(run), *histograms])
     search, is_regex = _asked(request)
@@ -97,7 +98,7 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     arrangement = _arrangement(request, run.project)
     # Of more than a page can hold, it holds those that match.
     shown = paths if len(paths) <= MOST_CHARTS else found.paths[:MOST_CHARTS]
-    frame = run_frame(request, run_id, "charts")
+    frame = run_frame(request, run, "charts")
     context = {
         **frame,
         "sections": _sections(
@@ -203,16 +204,16 @@ def _asked(request: PageRequest) -> tuple[str, bool]:
     return request.GET.get("search", ""), request.GET.get("regex") == "1"
 
 
-def _news(request: PageRequest, run_id: UUID, count: int) -> HttpResponse:
+# Any: a row of the runs table, which pages do not import.
+def _news(request: PageRequest, run: Any, count: int) -> HttpResponse:
     """Tell a live page how many series began, and whether anything still arrives."""
-    run = readable_run(request.actor, run_id)
     known = request.GET.get("known", "")
-    new = count - int(known) if known.isascii() and known.isdigit() else 0
+    new = count - whole_number(known, "known") if known else 0
     context = {
         "run": run,
         "new": new,
         "is_live": is_live(run),
         "is_silent": silent_for(run) is not None,
-        "address": reverse("run-charts", args=[run_id]),
+        "address": reverse("run-charts", args=[run.id]),
     }
     return render(request, "run/charts_news.html", context)

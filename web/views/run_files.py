@@ -67,7 +67,7 @@ class Shown:
 def files(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
     if request.GET.get("view") == "gallery":
-        return _gallery(request, run_id, run)
+        return _gallery(request, run)
     prefix, after = _plain(request, "prefix"), request.GET.get("after", "")
     search = request.GET.get("search", "").strip()
     paths = file_paths(run, prefix)
@@ -93,7 +93,7 @@ def files(request: PageRequest, run_id: UUID) -> HttpResponse:
     path = _plain(request, "path")
     context |= {"totals": file_totals(run), "first_files": FIRST_FILES}
     context["shown"] = _shown(run, read_file(run, path)) if path else None
-    context |= run_frame(request, run_id, "files")
+    context |= run_frame(request, run, "files")
     context["snippet"] = _snippet(run, path) if path else ""
     return render(request, "run/files.html", context)
 
@@ -134,7 +134,7 @@ def file_figure(request: PageRequest, run_id: UUID) -> HttpResponse:
 
 
 # Any: a row of the runs table; pages do not import tables.
-def _gallery(request: PageRequest, run_id: UUID, run: Any) -> HttpResponse:
+def _gallery(request: PageRequest, run: Any) -> HttpResponse:
     cursor = _plain(request, "cursor")
     page = picture_candidates(run, cursor=cursor, limit=PICTURES_ON_PAGE)
     pictures = [
@@ -151,7 +151,7 @@ def _gallery(request: PageRequest, run_id: UUID, run: Any) -> HttpResponse:
         "first_files": FIRST_FILES,
         "is_gallery": True,
     }
-    context |= run_frame(request, run_id, "files")
+    context |= run_frame(request, run, "files")
     return render(request, "run/files.html", context)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from uuid import UUID
 
-from tracker.access import may_edit, readable_run
+from tracker.access import may_edit
 from tracker.disclosure import seen_neighbours, seen_overview
 from tracker.queries.neighbours import neighbours_of
 from tracker.queries.run import run_overview
@@ -32,9 +31,9 @@ TABS = {
 }
 
 
-# A template's context: whatever its template shows.
-def run_frame(request: PageRequest, run_id: UUID, tab: str) -> dict[str, Any]:
-    run = readable_run(request.actor, run_id)
+# Any: a readable row of the runs table, which pages do not import, and a template's
+# context: whatever its template shows.
+def run_frame(request: PageRequest, run: Any, tab: str) -> dict[str, Any]:
     return {
         "run": run,
         "overview": seen_overview(request.actor, run_overview(run)),

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from tracker.access import readable_run
 from tracker.queries.attributes import Value
 from tracker.queries.hardware import list_measures, summaries_of
 from tracker.queries.namespaces import monitoring_path
@@ -60,7 +61,8 @@ FACTS = (
 @require_safe
 @signed_in
 def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
-    frame = run_frame(request, run_id, "hardware")
+    run = readable_run(request.actor, run_id)
+    frame = run_frame(request, run, "hardware")
     overview: RunOverview = frame["overview"]
     stage = request.GET.get("stage", "")
     shown = chosen_stages(overview, stage)
@@ -69,15 +71,15 @@ def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
     chosen_each(each)
     zoom = _zoom(request)
     names = [row.name for row in shown]
-    found = list_measures(frame["run"], names)
+    found = list_measures(run, names)
     measures = {each.measure for each in found}
     of_first = [m for m in found if m.rank == 0 and is_drawn(m.measure, group)]
-    readings = reading_rows(summaries_of(frame["run"], of_first[:MOST_READ]), group)
+    readings = reading_rows(summaries_of(run, of_first[:MOST_READ]), group)
     asked = {"stage": stage, "group": group.name, "each": each}
     context = {
         **frame,
         "stage": stage,
-        "has_readings": bool(measures) or has_readings(frame["run"]),
+        "has_readings": bool(measures) or has_readings(run),
         "group": group,
         "groups": measured_groups(measures),
         "each": each,

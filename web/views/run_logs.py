@@ -72,7 +72,7 @@ def logs(request: PageRequest, run_id: UUID) -> HttpResponse:
     has_many = len(long) > MOST_BESIDE
     places = [place_of(series.path) for series in long]
     context = {
-        **run_frame(request, run_id, "logs"),
+        **run_frame(request, run, "logs"),
         "logs": [_log(series, chosen) for series in long],
         "choices": choices(places, chosen.path) if chosen and has_many else [],
         "text": request.GET.get("text", ""),

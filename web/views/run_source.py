@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from tracker.access import runs_of
+from tracker.access import readable_run, runs_of
 from tracker.disclosure import seen_source
 from tracker.errors import InvalidInput
 from tracker.queries.run import RunOverview
@@ -32,12 +32,13 @@ from web.views.run_frame import run_frame
 @require_safe
 @signed_in
 def source(request: PageRequest, run_id: UUID) -> HttpResponse:
-    frame = run_frame(request, run_id, "source")
+    run = readable_run(request.actor, run_id)
+    frame = run_frame(request, run, "source")
     overview: RunOverview = frame["overview"]
     stages = chosen_stages(overview, request.GET.get("stage", ""))
     context = {**frame, "stage": stages[0].name if stages else ""}
     if stages:
-        captured = captured_source(frame["run"], stages[0].name)
+        captured = captured_source(run, stages[0].name)
         found = seen_source(request.actor, captured)
         packages = found.part("packages")
         context |= {

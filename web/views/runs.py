@@ -12,17 +12,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from tracker.access import may_edit, readable_project
-from tracker.errors import InvalidInput
 from tracker.queries.column_search import search_columns
 from tracker.queries.runs import project_tags
 from tracker.queries.saved_views import saved_views
+from web.numbers import whole_number
 from web.run_blocks import asked_block, asked_groups
 from web.session import PageRequest, signed_in
 from web.snippets import first_run
 from web.table_state import says_nothing, with_view
 
 STATES = ("running", "finished", "failed", "crashed", "preempted")
-OFFSET_DIGITS = 9
 
 
 @require_safe
@@ -64,7 +63,7 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 def runs_json(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Answer one block of rows, or 304 when it is what the browser has."""
     found = readable_project(request.actor, workspace, project)
-    offset = _offset(request.GET)
+    offset = whole_number(request.GET.get("offset", "0"), "offset")
     return _fresh(request, asked_block(found.id, request.GET, offset=offset))
 
 
@@ -100,10 +99,3 @@ def _fresh(request: HttpRequest, content: dict[str, Any]) -> HttpResponse:
     if request.headers.get("If-None-Match") == tag:
         return HttpResponseNotModified(headers={"ETag": tag})
     return HttpResponse(body, content_type="application/json", headers={"ETag": tag})
-
-
-def _offset(query: QueryDict) -> int:
-    text = query.get("offset", "0")
-    if not (text.isascii() and text.isdigit() and len(text) <= OFFSET_DIGITS):
-        raise InvalidInput("offset", "must be a whole number")
-    return int(text)

@@ -20,6 +20,7 @@ from tracker.actions.saved_views import (
 from tracker.errors import InvalidInput
 from web.session import PageRequest, signed_in
 from web.table_state import kept_state
+from web.toasts import quoted, tell
 
 TO = "change shared views"
 
@@ -36,6 +37,7 @@ def keep(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     state = kept_state(request.POST.get("state", ""))
     name = request.POST.get("name", "")
     view = keep_view(found, request.actor, name, state, is_shared=is_shared)
+    tell(request, f"The view {quoted(view.name)} is kept.")
     return _shown(workspace, project, view.id)
 
 
@@ -51,14 +53,21 @@ def change(request: PageRequest, view_id: UUID) -> HttpResponse:
         editable_project(request.actor, workspace, project, to=TO)
     if "state" in wanted:
         replace_state(view, kept_state(wanted["state"]))
+        done = "shows the table as it is now."
     elif "name" in wanted:
         rename_view(view, wanted["name"])
+        done = "is called so from now on."
     elif "shared" in wanted:
-        share_view(view, is_shared=wanted["shared"] == "yes")
+        is_shared = wanted["shared"] == "yes"
+        share_view(view, is_shared=is_shared)
+        done = f"is {'shared with the team' if is_shared else 'your own'}."
     elif "default" in wanted:
-        make_default(view, is_default=wanted["default"] == "yes")
+        is_default = wanted["default"] == "yes"
+        make_default(view, is_default=is_default)
+        done = f"is {'' if is_default else 'no longer '}what everybody sees first."
     else:
         raise InvalidInput("view", "must get a name, a state, or who sees it")
+    tell(request, f"The view {quoted(view.name)} {done}")
     return _shown(workspace, project, view.id)
 
 
@@ -68,6 +77,7 @@ def delete(request: PageRequest, view_id: UUID) -> HttpResponse:
     view = editable_view(request.actor, view_id)
     project = view.project
     delete_view(view)
+    tell(request, f"The view {quoted(view.name)} is deleted; no run is.")
     return HttpResponseRedirect(
         reverse("runs", args=[project.workspace.slug, project.slug])
     )

@@ -26,6 +26,7 @@ from tracker.shares.kind import Chosen, Kind, Shared, as_id
 from web.frozen_pages import frozen_dashboard, frozen_report
 from web.session import PageRequest, signed_in
 from web.share_form import EXPIRIES, ON_A_DATE, PARTS, ShareForm, read_form
+from web.toasts import tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ def revoke(
     if request.htmx and kind is not None:
         form = ShareForm(kind=link.kind, of=link.query or link.thing)
         return _dialog(request, found, form)
+    tell(request, "The link is revoked: it opens nothing from now on.")
     return HttpResponseRedirect(reverse("shares", args=[workspace, project]))
 
 

@@ -26,20 +26,19 @@ from tracker.actions.trash import (
     restore,
     unpin,
 )
-from tracker.errors import InvalidInput
 from tracker.queries.trash import TRASH_DAYS, trash_page
+from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 from web.toasts import quoted, tell
 
 SHOWN = 100
-OFFSET_DIGITS = 9
 
 
 @require_safe
 @signed_in
 def trash(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = readable_project(request.actor, workspace, project)
-    offset = _offset(request.GET.get("offset", "0"))
+    offset = whole_number(request.GET.get("offset", "0"), "offset")
     page = trash_page(found, offset=offset, limit=SHOWN)
     shown_until = offset + len(page.runs)
     context = {
@@ -116,9 +115,3 @@ def unpin_run(request: PageRequest, run_id: UUID) -> HttpResponse:
     undo = reverse("run-pin", args=[run_id])
     tell(request, "Unpinned: retention may take it again.", undo=undo)
     return HttpResponseRedirect(reverse("run", args=[run_id]))
-
-
-def _offset(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= OFFSET_DIGITS):
-        raise InvalidInput("offset", "must be a whole number")
-    return int(text)

@@ -9,10 +9,10 @@ from msgspec import Meta, Struct
 
 from tracker.disclosure import seen_ladder
 from tracker.queries.ladders import LadderView, ladder_of_project, read_ladder
-from tracker.queries.verdicts import NOT_ENOUGH_STEPS
-from web.figures.ladder import Bar, step_time_figure
+from web.figures.ladder import step_time_figure
+from web.ladder_bars import bars_of, legend_of, unit_of
 from web.ladder_summary import summary_of
-from web.rung_cards import cards_of, legend_of
+from web.rung_cards import cards_of
 from web.views.chart_options import ChartOptions
 from web.widget_kind import Body, Field, FigureView, Kind, Scene
 
@@ -46,16 +46,9 @@ def figure(scene: Scene, settings: Settings, _view: ChartOptions) -> FigureView:
     _, ladder = _read(scene, settings)
     if ladder is None:
         return FigureView(step_time_figure([], unit="step"), is_live=False)
-    unit = "step" if settings.per == "step" else _unit(ladder)
-    bars = [
-        Bar(
-            card.label,
-            card.parts(per_example=unit == "example"),
-            unknown=NOT_ENOUGH_STEPS,
-        )
-        for card in cards_of(ladder)
-    ]
-    return FigureView(step_time_figure(bars, unit=unit), is_live=ladder.may_go_on)
+    unit = unit_of(ladder, settings.per)
+    drawn = step_time_figure(bars_of(ladder, unit), unit=unit)
+    return FigureView(drawn, is_live=ladder.may_go_on)
 
 
 def _read(scene: Scene, settings: Settings) -> tuple[Any, LadderView | None]:
@@ -67,12 +60,6 @@ def _read(scene: Scene, settings: Settings) -> tuple[Any, LadderView | None]:
     if found is None:
         return None, None
     return found, seen_ladder(scene.actor, read_ladder(found, only=scene.only))
-
-
-def _unit(ladder: LadderView) -> str:
-    known = [rung.breakdown for rung in ladder.rungs if rung.breakdown is not None]
-    counts = bool(known) and all(step.examples_per_step for step in known)
-    return "example" if counts else "step"
 
 
 KIND = Kind(

@@ -13,6 +13,7 @@ from tracker.queries.attributes import (
     attribute_values,
     list_attributes,
     paths_of_texts,
+    plain_value,
     series_count,
     series_paths,
 )
@@ -170,3 +171,11 @@ def test_values_of_many_runs_come_in_one_query(member, run, django_assert_num_qu
         for run_id, rows in found.items()
     }
     assert values == {run.id: {"lr": 0.1, "depth": 5}, other.id: {"lr": 0.2}}
+
+
+def test_values_have_all_of_their_digits():
+    assert plain_value(0.1 + 0.2) == "0.30000000000000004"
+    assert plain_value(10**30) == "1" + "0" * 30
+    assert plain_value(value=True) == "true"
+    assert plain_value(["a", "b"]) == "a, b"
+    assert plain_value(None) == ""

@@ -147,6 +147,16 @@ def test_a_token_may_last(member, client_of, form):
     assert Token.objects.get().expires_at is None
 
 
+def test_what_was_typed_of_a_token_stays_when_it_is_refused(member, client_of, form):
+    typed = {**form, "name": "x" * 201, "scope": "full", "days": ""}
+
+    page = client_of(member).post("/settings/tokens", typed).content.decode()
+
+    assert f'value="{"x" * 201}"' in page
+    assert '<option value="full" selected>' in page
+    assert '<option value="" selected>' in page
+
+
 @pytest.mark.parametrize(
     "bad",
     [
@@ -164,6 +174,14 @@ def test_a_token_that_cannot_be_made_says_why(member, client_of, form, bad):
     assert response.status_code == HTTPStatus.BAD_REQUEST
     assert b'role="alert"' in response.content
     assert not Token.objects.exists()
+
+
+def test_nobody_makes_a_token_for_a_workspace_of_no_possible_name(
+    member, client_of, form
+):
+    for address in ("/settings/tokens", "/settings/tokens/first"):
+        refused = client_of(member).post(address, {**form, "workspace": "a\0b"})
+        assert refused.status_code == 404
 
 
 def test_nobody_makes_a_token_for_anothers_workspace(member, stranger, client_of, form):

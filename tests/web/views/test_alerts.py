@@ -94,7 +94,10 @@ def test_a_trial_says_whether_it_arrived(owner, project, settings):
         refused = owner.post(address)
 
     assert len(receiver.got) == 2
-    assert "It answered 404." in refused.content.decode()
+    page = refused.content.decode()
+    assert "It answered 404." in page
+    # What is typed next adds a channel, and tries no other one.
+    assert f'method="post" action="{address_of(project)}"' in page
 
 
 def test_a_channel_of_another_project_cannot_be_touched(owner, member, project):

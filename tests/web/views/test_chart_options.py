@@ -21,6 +21,11 @@ def test_what_is_read_can_be_written_and_read_again():
     assert read_options(QueryDict(options.query)) == options
 
 
+@pytest.mark.parametrize("query", ["low=0.5", "high=900000.0", "smoothing=0.12345678"])
+def test_no_other_drawing_has_the_same_address(query):
+    assert read_options(QueryDict(query)).query == query
+
+
 def test_any_series_may_give_the_places():
     options = read_options(QueryDict("axis=series&over=train/epoch&logx=1&clip=1"))
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.ladder_runs import DEMO, make_measured_run
+from tests.web.sample_run import make_sample_run
 from tracker.models import Role, Run
 from tracker.series.compaction import compact_run
 
@@ -319,6 +320,17 @@ def test_as_many_queries_for_many_attributes_as_for_few(
     compact_run(runs[1].id)
     with django_assert_max_num_queries(len(before)):
         get(*runs, tab=tab)
+
+
+def test_as_many_queries_for_the_findings_of_many_runs_as_of_few(
+    get, project, django_assert_max_num_queries
+):
+    runs = [make_sample_run(project, f"run {number}") for number in range(4)]
+    with django_assert_max_num_queries(20) as before:
+        get(*runs[:2], tab="findings")
+
+    with django_assert_max_num_queries(len(before)):
+        get(*runs, tab="findings")
 
 
 def test_a_running_run_makes_the_charts_live(get, runs):

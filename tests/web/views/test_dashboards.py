@@ -407,6 +407,7 @@ REFUSED = {
     "no runs": ({"runs_of": "list"}, "must be 1 to 100 runs"),
     "a run": ({"runs_of": "list", "run": "nobody"}, "is no run of this project"),
     "a place": ({"x": "13"}, "First column must be from 1 to 12"),
+    "many digits": ({"x": "9" * 5_000}, "First column must be from 1 to 12"),
     "a version": ({"version": "x"}, "version must be a whole number"),
 }
 

@@ -1,14 +1,18 @@
 """The figures of a run, as the browser gets them."""
 
+from pathlib import Path
+
 import orjson
 import pytest
 
 from tests.builders import START, make_project, make_run, write_series
 from tests.web.figures.plotly_schema import check_schema, numbers
 from tests.web.sample_run import make_sample_run, settle
+from web.views.figures import drawing_sources
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
+ROOT = Path(__file__).parents[3]
 FIGURES = ["series?path=train/loss", "stages", "hardware"]
 
 
@@ -171,3 +175,16 @@ def test_a_stranger_finds_nothing(project, client_of, stranger, name):
 
     address = f"/runs/{run.id}/figures/{name}"
     assert client_of(stranger).get(address).status_code == 404
+
+
+def test_an_upgrade_of_whatever_draws_is_seen_at_once():
+    drawn_by = {str(file.relative_to(ROOT)) for file in drawing_sources()}
+
+    assert {
+        "tracker/queries/chart_lines.py",
+        "tracker/series/downsample.py",
+        "web/figure_columns.py",
+        "web/figures/chart.py",
+        "web/views/series_figures.py",
+        "web/widget_drawing.py",
+    } <= drawn_by

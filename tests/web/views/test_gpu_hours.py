@@ -94,6 +94,15 @@ def test_money_is_shown_with_a_price(project, owner):
     assert "EUR" not in text_of(owner, f"/runs/{run.id}/")
 
 
+@pytest.mark.parametrize("price", ["1234.567", "12345678", "0.1"])
+def test_a_price_is_shown_with_all_of_its_digits(project, owner, price):
+    settings = address(project, "settings")
+
+    owner.post(settings, {"gpu_hour_price": price, "currency": "EUR"})
+
+    assert f'value="{price}"' in owner.get(settings).content.decode()
+
+
 @pytest.mark.parametrize(
     ("price", "currency"),
     [("much", "EUR"), ("nan", "EUR"), ("-1", "EUR"), ("2", ""), ("2", "x" * 9)],

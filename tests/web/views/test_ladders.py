@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 
 import pytest
 from django.urls import reverse
@@ -19,7 +18,7 @@ from tests.builders import (
 from tests.ladder_runs import DEMO, NOTES, Job, make_measured_run
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.prices import set_price
-from tracker.models import Diagnosis, Ladder, Role, Run
+from tracker.models import Diagnosis, Ladder, Role
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -313,58 +312,16 @@ def test_a_forged_request_is_refused(ladder, member):
     assert Ladder.objects.exists()
 
 
-@pytest.fixture
-def made(project):
-    return reverse("ladder-make", args=[project.workspace.slug, project.slug])
-
-
-def rungs_of(response) -> list[str]:
-    ladder = Ladder.objects.get(id=response["Location"].split("/")[2])
-    return [rung.run.name for rung in ladder.rungs.all()]
-
-
-def test_makes_a_ladder_of_named_runs_at_once(visitor, made, runs):
-    response = visitor.post(made, {"runs": f"{runs[1].id},{runs[0].id}"})
-
-    assert rungs_of(response) == ["second", "first"]
-    assert Ladder.objects.get().name == "second to first"
-
-
-def test_the_same_runs_make_a_ladder_of_another_name(visitor, made, runs):
-    for _ in range(3):
-        visitor.post(made, {"run": [str(run.id) for run in runs]})
-
-    names = Ladder.objects.order_by("created_at").values_list("name", flat=True)
-    assert list(names) == ["first to second", "first to second 2", "first to second 3"]
-
-
-def test_runs_of_a_tag_are_ordered_by_their_start(visitor, made, project):
-    for name, start in (("late", 2), ("early", 1)):
-        run = make_run(project, name, "finished")
-        write_tags(run, "sweep")
-        moment = datetime(2026, 1, start, tzinfo=UTC)
-        Run.objects.filter(id=run.id).update(started_at=moment)
-    make_run(project, "untagged", "finished")
-
-    response = visitor.post(made, {"tag": "sweep"})
-
-    assert rungs_of(response) == ["early", "late"]
-    assert Ladder.objects.get().name == "sweep"
-
-
-def test_no_run_is_no_ladder(visitor, made):
-    response = visitor.post(made, {"tag": "nothing"})
-
-    assert response.status_code == 400
-    assert "must be 1 to 50 runs" in response.content.decode()
-
-
-def test_runs_of_others_are_left_out(visitor, made, runs, stranger):
+def test_the_form_begins_with_the_runs_named_in_their_order(
+    visitor, listed, runs, stranger
+):
     hidden = make_run(make_project(stranger, "secret"), "hidden")
+    named = ",".join(str(run.id) for run in (runs[1], hidden, runs[0]))
 
-    response = visitor.post(made, {"runs": f"{runs[0].id},{hidden.id}"})
+    page = visitor.get(listed, {"runs": named}).content.decode()
 
-    assert rungs_of(response) == ["first"]
+    assert 'value="second to first"' in page
+    assert page.count('name="run"') == 2
 
 
 def test_fifty_rungs_and_no_more(visitor, listed, project):
@@ -412,11 +369,11 @@ def test_only_rungs_have_notes(visitor, ladder, project):
     assert visitor.post(address, {"note": "x"}).status_code == 404
 
 
-def test_a_viewer_writes_no_notes_and_makes_no_ladders(viewer, ladder, runs, made):
+def test_a_viewer_writes_no_notes_and_makes_no_ladders(viewer, ladder, runs, listed):
     note = reverse("ladder-note", args=[ladder.id, runs[0].id])
 
     assert viewer.post(note, {"note": "x"}).status_code == 403
-    assert viewer.post(made, {"runs": str(runs[0].id)}).status_code == 403
+    assert viewer.post(listed, form_of(*runs)).status_code == 403
     assert "Edit the note" not in page_of(viewer, ladder)
     assert ladder.rungs.exclude(note="").count() == 0
 

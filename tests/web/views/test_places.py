@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from urllib.parse import quote
+
 import pytest
 from django.urls import reverse
 
 from tests.builders import make_member, make_project, make_run
+from tracker.actions.dashboards import create_dashboard
 from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.reports import create_report
 from tracker.actions.trash import move_to_trash
+from tracker.boards.board import Board
 from tracker.models import Project, State
 from tracker.queries.places import SHOWN
 
@@ -61,19 +68,32 @@ def test_those_of_the_project_at_hand_come_first(find, member, project):
     assert labels(find("base"), "run") == ["far base", "near base"]
 
 
-def test_ladders_and_projects_are_found_by_name(find, project):
+def test_what_was_made_of_runs_is_found_by_name(find, member, project):
     run = make_run(project)
     create_ladder(project, "Faster loading", [WantedRung(str(run.id))])
+    create_dashboard(project, "Loading now", Board(), user_id=member.user_id)
+    create_report(project, "On loading", user_id=member.user_id)
 
-    assert labels(find("loading"), "ladder") == ["Faster loading"]
+    found = find("loading")
+    assert labels(found, "ladder") == ["Faster loading"]
+    assert labels(found, "dashboard") == ["Loading now"]
+    assert labels(found, "report") == ["On loading"]
     assert labels(find("visi"), "project") == ["vision"]
 
 
 def test_a_project_at_hand_offers_its_pages(find, member, project):
     offered = labels(find(workspace=member.workspace.slug, project="vision"), "page")
 
-    assert {"Runs", "Ladders", "GPU hours", "Settings"} <= set(offered)
+    tabs = Path("web/templates/components/project_tabs.html").read_text()
+    assert set(re.findall(r"{% icon \S+ %}(.+?)</a>", tabs)) <= set(offered)
     assert labels(find(workspace="nowhere", project="nothing"), "page") == []
+
+
+@pytest.mark.parametrize("text", ["\0", "a\0b", "é", "a b"])
+def test_a_project_of_no_possible_name_is_none(find, client_of, member, text):
+    assert labels(find(workspace=text, project=text), "page") == []
+    page = client_of(member).get(f"/w/{quote(text)}/{quote(text)}/")
+    assert page.status_code == 404
 
 
 def test_what_is_hidden_is_not_offered(find, client_of, stranger, project):
@@ -103,7 +123,7 @@ def test_costs_the_same_however_much_there_is(
     for number in range(2 * SHOWN):
         make_run(make_project(member, f"p{number}"), f"base {number}")
 
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(8):
         found = find("base", workspace=member.workspace.slug, project="vision")
 
     assert len(labels(found, "run")) == SHOWN

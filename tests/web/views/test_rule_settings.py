@@ -81,6 +81,19 @@ def test_what_is_no_limit_is_refused(project, owner, value):
     assert project.rule_settings == {}
 
 
+def test_what_was_typed_stays_where_it_was_refused(project, owner):
+    typed = form(notable_share="much", release_share="0.07")
+    del typed["on"]
+
+    text = owner.post(address(project), typed).content.decode()
+
+    mine = text.partition(f'id="{D1}"')[2].partition("</details>")[0]
+    assert 'value="much"' in mine
+    assert 'value="0.07"' in mine
+    assert " checked" not in mine
+    assert text.count('value="much"') == 1
+
+
 @pytest.mark.parametrize("fields", [{"rule": "no-such"}, {}])
 def test_a_rule_that_does_not_exist_is_not_found(project, owner, fields):
     assert owner.post(address(project), fields).status_code == 404

@@ -190,6 +190,13 @@ class TestTable:
             "params/seed",
         ]
 
+    def test_no_text_is_a_formula(self, table, run):
+        write_values(run, {"=note": "=HYPERLINK()"})
+
+        rows = {row["path"]: row["value"] for row in table()}
+
+        assert rows["'=note"] == "'=HYPERLINK()"
+
     def test_very_many_are_read_part_by_part(self, table, monkeypatch):
         monkeypatch.setattr(run_attributes, "AT_ONCE", 2)
 

@@ -110,7 +110,8 @@ class TestPage:
 
         assert "2 new series" in charts("?known=1", **hx).content.decode()
         assert "new series" not in charts("?known=3", **hx).content.decode()
-        assert "new series" not in charts("?known=x", **hx).content.decode()
+        for known in ("x", "9" * 5_000):
+            assert charts(f"?known={known}", **hx).status_code == 400
 
 
 @pytest.mark.django_db

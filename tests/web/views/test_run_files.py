@@ -160,6 +160,14 @@ def test_a_path_that_is_none_is_not_found(read):
         read("/preview", status=404, path=path)
 
 
+def test_a_digest_that_is_none_is_not_found(read, run):
+    add(run, "x", PICTURE)
+
+    read("/picture", path="x", digest="")
+    read("/picture", status=404, path="x", digest="0" * 64)
+    read("/picture", status=404, path="x", digest="a\0b")
+
+
 def image_value(content):
     digest = hashlib.sha256(content).digest()
     return digest + struct.pack("<Q", len(content)) + b"image/png"

@@ -184,6 +184,18 @@ def test_what_differs_from_the_run_before_is_told(run, page, project):
     assert "Packages" not in text
 
 
+def test_the_script_is_compared_line_by_line(run, page, project):
+    before = make_run(project, "before", "finished", started_at=START - SECOND)
+    write_captured(before, {**CAPTURED, "source/text": "fit(1)\n"})
+    write_captured(run, {**CAPTURED, "source/text": "fit(2)\n"})
+
+    text = page()
+
+    assert "Only the script differs." in text
+    assert "text-diff__line--removed" in text
+    assert "fit(<mark>2</mark>)" in text
+
+
 def test_another_run_can_be_compared_with(run, page, project):
     # One that failed is not chosen by itself.
     other = make_run(project, "other", "failed")

@@ -107,6 +107,14 @@ def test_what_the_reader_holds_is_not_sent_again(browser, run):
     assert [bool(body) for body in some] == [False, True]
 
 
+def test_an_end_alone_is_another_chart_than_the_whole(browser, run):
+    (end,), _ = ask(browser, run, {"path": "train/loss"}, low=1.5)
+    (whole,), _ = ask(browser, run, {"path": "train/loss"})
+
+    assert header(end)["version"] != header(whole)["version"]
+    assert end != whole
+
+
 def test_only_what_is_new_is_sent(browser, run):
     write_series(run, "train/long", np.arange(800.0))
     (whole,), _ = ask(browser, run, {"path": "train/long"})

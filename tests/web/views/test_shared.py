@@ -10,7 +10,13 @@ from django.urls import get_script_prefix
 from django.utils import timezone
 from django.utils.html import escape
 
-from tests.builders import make_member, make_project, make_run
+from tests.builders import (
+    browser_of,
+    make_member,
+    make_project,
+    make_run,
+    write_values,
+)
 from tests.web.shared_site import (
     ALL_PARTS,
     MARKS,
@@ -19,6 +25,8 @@ from tests.web.shared_site import (
     crawl,
     make_site,
 )
+from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.shares import WantedLink, make_link
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Part
 from tracker.disclosure import NOT_SHARED
@@ -39,9 +47,6 @@ def site(member, settings, tmp_path):
 @pytest.fixture
 def quick(member):
     """A link to a run with nothing in it."""
-    from tests.builders import browser_of
-    from tracker.actions.shares import WantedLink, make_link
-
     project = make_project(member)
     run = make_run(project, "<i>quick</i>", "finished")
     wanted = WantedLink("run", str(run.id))
@@ -312,6 +317,25 @@ def test_pictures_are_not_among_the_records_of_logs(site):
     )
 
     assert response.status_code == 404
+
+
+def test_a_text_is_no_quality_of_a_ladder_to_strangers(member):
+    project = make_project(member)
+    runs = [make_run(project, name, "finished") for name in ("first", "second")]
+    write_values(runs[0], {"verdict": 0.5})
+    write_values(runs[1], {"verdict": "text-of-theirs"})
+    ladder = create_ladder(project, "faster", [WantedRung(str(run.id)) for run in runs])
+
+    def read(*parts):
+        wanted = WantedLink("ladder", str(ladder.id), frozenset(parts))
+        base = f"/s/{make_link(project, browser_of(member), wanted)}/"
+        address = f"{base}ladders/{ladder.id}/?quality=verdict"
+        return open_page(address).content.decode()
+
+    assert "text-of-theirs" in read(Part.CONFIG)
+    hidden = read()
+    assert "text-of-theirs" not in hidden
+    assert "0.5" in hidden
 
 
 def test_the_log_of_the_server_holds_no_secret(quick, caplog):

@@ -1,5 +1,5 @@
 // The palette: a text field over a list of places and actions. The field keeps the focus,
-// and says which option is active; the server finds projects, runs and ladders.
+// and says which option is active; the server finds what has a name.
 import { copied } from "../clipboard.js"
 import { openDialog } from "../dialogs.js"
 import { icon, made } from "../models/elements.js"
@@ -16,6 +16,8 @@ const ICONS = {
   project: "folder",
   run: "flask-conical",
   ladder: "layers",
+  dashboard: "layout-dashboard",
+  report: "file-text",
   action: "settings",
 }
 

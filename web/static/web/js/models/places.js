@@ -8,6 +8,8 @@ export const GROUPS = {
   project: "Projects",
   run: "Runs",
   ladder: "Ladders",
+  dashboard: "Dashboards",
+  report: "Reports",
   action: "Actions",
 }
 const RECENT_KEPT = 12

@@ -1,0 +1,17 @@
+"""Whole numbers as people and pages write them (pure)."""
+
+from __future__ import annotations
+
+from tracker.errors import InvalidInput
+
+# Every database can hold so many, and Python reads no text of thousands.
+MOST_DIGITS = 9
+
+
+def whole_number(
+    text: str, field: str, requirement: str = "must be a whole number"
+) -> int:
+    """Return a number from 0 on, or refuse what was sent as the field."""
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+        raise InvalidInput(field, requirement)
+    return int(text)
