@@ -226,19 +226,22 @@ def make_full(member: Member) -> Things:
 
 
 def make_finding(run: Run) -> Finding:
-    stage = Stage.objects.create(run=run, name="evaluate")
-    return Finding.objects.create(
+    stage, _ = Stage.objects.get_or_create(run=run, name="evaluate")
+    made, _ = Finding.objects.get_or_create(
         run=run,
         stage=stage,
         rule=RULE,
-        is_open=False,
-        severity="warning",
-        confidence=0.8,
-        title="Training waits for data",
-        body={},
-        opened_at=timezone.now(),
-        changed_at=timezone.now(),
+        defaults={
+            "is_open": False,
+            "severity": "warning",
+            "confidence": 0.8,
+            "title": "Training waits for data",
+            "body": {},
+            "opened_at": timezone.now(),
+            "changed_at": timezone.now(),
+        },
     )
+    return made
 
 
 def _raise_alert(run: Run) -> None:
