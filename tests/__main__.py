@@ -1,8 +1,8 @@
 """What `python3 manage.py test` does: the checks, then all tests on both databases.
 
-With `--frameworks` it runs the tests against PyTorch and its kind instead, in an
-environment of their own. With other arguments it hands them to pytest and does nothing
-else.
+With `--coverage` it also says how much of the code they run. With `--frameworks` it runs
+the tests against PyTorch and its kind instead, in an environment of their own. With other
+arguments it hands them to pytest and does nothing else.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
@@ -39,6 +40,12 @@ CHECKS = {
 }
 
 
+# Tracing every line makes the tests slower by a sixth to a half, so it is asked for.
+COVERAGE = "--coverage"
+TRACED = ("--cov", "--cov-append", "--cov-report=")
+# How many of the slowest tests are named.
+SLOWEST = 30
+NOT_TRACED = f"not measured: test {COVERAGE}"
 FRAMEWORKS = "--frameworks"
 # Several hundred megabytes, and gigabytes where PyTorch brings CUDA along.
 FRAMEWORK_REQUIREMENTS = ("requirements-frameworks.txt",)
@@ -71,7 +78,8 @@ def main(arguments: Sequence[str]) -> int:
     os.chdir(ROOT)
     if arguments and arguments[0] == FRAMEWORKS:
         return run_framework_tests(arguments[1:])
-    if arguments:
+    is_traced = list(arguments) == [COVERAGE]
+    if arguments and not is_traced:
         return subprocess.call([sys.executable, "-m", "pytest", *arguments])
 
     # So that whatever was started is stopped, whoever ends this.
@@ -82,8 +90,10 @@ def main(arguments: Sequence[str]) -> int:
         environment = isolated(folder)
         failed_checks = run_checks(environment)
         has_browser = find_or_install_browser()
-        outcomes = run_tests(folder, environment, has_browser=has_browser)
-        coverage = measured_coverage(environment)
+        outcomes = run_tests(
+            folder, environment, has_browser=has_browser, is_traced=is_traced
+        )
+        coverage = f"{measured_coverage(environment)} %" if is_traced else NOT_TRACED
 
     print("\n" + "=" * 72)
     print(*outcomes, sep="\n")
@@ -93,7 +103,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"NOT RUN: tests with PyTorch and its kind: test {FRAMEWORKS}.")
     checks = f"{', '.join(failed_checks)} FAILED" if failed_checks else "ok"
     print(f"checks       {checks}")
-    print(f"coverage     {coverage} %")
+    print(f"coverage     {coverage}")
     print(f"wall time    {time.monotonic() - start:.0f} s")
     passed = not failed_checks and all(outcome.passed_all for outcome in outcomes)
     print("PASSED" if passed else "FAILED")
@@ -153,19 +163,25 @@ def find_or_install_browser() -> bool:
 
 
 def run_tests(
-    folder: Path, environment: dict[str, str], *, has_browser: bool
+    folder: Path, environment: dict[str, str], *, has_browser: bool, is_traced: bool
 ) -> list[Outcome]:
+    run = partial(run_pytest, folder=folder, is_traced=is_traced)
     marks = "" if has_browser else "not browser"
-    outcomes = [run_pytest("SQLite", folder, environment, marks=marks)]
+    outcomes = [run("SQLite", environment=environment, marks=marks)]
     marks = "database" if has_browser else "database and not browser"
     with PostgreSQL() as server:
         environment = {**environment, "TEST_DATABASE_URL": server.url}
-        outcomes.append(run_pytest("PostgreSQL", folder, environment, marks=marks))
+        outcomes.append(run("PostgreSQL", environment=environment, marks=marks))
     return outcomes
 
 
 def run_pytest(
-    database: str, folder: Path, environment: dict[str, str], *, marks: str
+    database: str,
+    *,
+    folder: Path,
+    environment: dict[str, str],
+    marks: str,
+    is_traced: bool,
 ) -> Outcome:
     print(f"\nTests on {database}", flush=True)
     report = folder / f"{database}.xml"
@@ -174,7 +190,7 @@ def run_pytest(
         [
             *(sys.executable, "-m", "pytest", "-q", "-m", marks),
             *("-n", str(PROCESSES), "--dist", "worksteal", f"--junit-xml={report}"),
-            *("--cov", "--cov-append", "--cov-report="),
+            *(f"--durations={SLOWEST}", *(TRACED if is_traced else ())),
         ],
         env=environment,
     )

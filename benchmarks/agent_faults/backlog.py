@@ -91,7 +91,9 @@ def comes_back(size: Size) -> list[Found]:
                 at_most("spool", answer["spool"], CAP_MEBIBYTES + 9, "MiB"),
                 none_of("neither stored nor counted as dropped", unsaid),
                 Bound(
-                    "ten times as fast as 10,000 a second", stored / drained > TEN_TIMES
+                    "ten times as fast as 10,000 a second",
+                    stored / drained > TEN_TIMES,
+                    is_pace=True,
                 ),
             ],
         )

@@ -210,6 +210,7 @@ def ends(size: Size) -> list[Found]:
             [
                 at_most("first", slowest["first"], 5.5, "s"),
                 at_most("second", slowest["second"], 0.5, "s"),
+                *bounds,
             ],
         ),
     ]

@@ -56,6 +56,8 @@ class Bound:
 
     words: str
     holds: bool | None
+    # Of how long something took: on a busy machine it says nothing.
+    is_pace: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-TEST = "tests/web/browser/test_weights.py"
+TEST = "tests/web/browser/test_every_page.py"
 
 
 def main() -> int:

@@ -47,7 +47,7 @@ while True:
     run["count"].append(float(step), step=step)
     step += 1
     print(step, flush=True)
-    time.sleep(0.01)
+    time.sleep(0.05)
 """
 MAKE_TOKENS = """
 import json

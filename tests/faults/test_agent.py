@@ -29,11 +29,12 @@ def agent_size(tmp_path):
 
 def shown(found):
     """Check that all of it holds, but for how long it took: machines are busy."""
-    for one in found if isinstance(found, list) else [found]:
-        if one.holds is None:
-            pytest.skip(one.figures[0])
-        broken = [b.words for b in one.bounds if not b.holds and "≤" not in b.words]
+    lines = found if isinstance(found, list) else [found]
+    for one in lines:
+        broken = [b.words for b in one.bounds if b.holds is False and not b.is_pace]
         assert not broken, (one.done, one.figures)
+    if all(bound.holds is None for one in lines for bound in one.bounds):
+        pytest.skip(lines[0].figures[0])
 
 
 @pytest.mark.parametrize("cause", disk.CAUSES)

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, get_resolver
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 # What everybody may see: how to come in, whether the server lives, what the API is.
@@ -83,6 +83,7 @@ def test_public_addresses_refuse_methods_they_have_no_use_for():
     assert answering == set()
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("path", ["/api/v1/me", "/api/v1/projects", "/api/v1/limits"])
 def test_a_secret_in_the_address_opens_nothing(path, member):
     from tracker.actions.access import make_token

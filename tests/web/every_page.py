@@ -28,16 +28,17 @@ from tests.builders import (
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.tracker.api.v1.test_files import file_message
 from tests.web.sample_run import make_sample_run
+from tests.web.views.test_run_source import write_captured
 from tracker.actions.access import make_sign_in_link, make_token
 from tracker.actions.channels import add_channel
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.reports import create_report, save_version
-from tracker.actions.saved_views import keep_view
+from tracker.actions.saved_views import NAME_LENGTH, keep_view
 from tracker.actions.shares import WantedLink, make_link
 from tracker.actions.trash import move_to_trash
-from tracker.actor import Scope
+from tracker.actor import Part, Scope
 from tracker.boards.board import Board, Widget
 from tracker.models import (
     Alert,
@@ -54,7 +55,8 @@ from tracker.models import (
 from web.compare_state import TABS
 
 RULE = "data-wait-dominates"
-CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["loss"]})
+CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["train/loss"]})
+WRITTEN_CHART = "```seamark\nwidget: chart\nmetrics: train/loss\n```\n"
 PICTURE = to_png(bytes(12), width=2, height=2, channels=3)
 # Of one route several pages, by what its address asks for.
 VARIANTS: Mapping[str, tuple[str, ...]] = {
@@ -68,11 +70,29 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
     "reports": ("", "?new"),
     "gpu-hours": ("?days=all", "?days=7"),
     "rule-settings": (f"?open={RULE}",),
-    "sign-in": ("", "?spent"),
-    "run-file-preview": ("?path=notes",),
-    "run-file-picture": ("?path=samples/one",),
-    "run-file-figure": ("?path=plots/one",),
+    "shared-page": ("", "charts"),
 }
+# What refuses an address that asks for nothing in particular, or leads elsewhere. All
+# else answers, or wants a POST.
+REFUSING = {
+    "sign-in",
+    "shared",
+    "share",
+    "runs-groups",
+    "run-file-preview",
+    "run-file-picture",
+    "run-file-figure",
+    "run-series",
+    "run-charts-figures",
+    "run-histograms",
+    "run-evidence",
+    "report-widget-body",
+    "report-widget-figure",
+}
+# Pages that say what cannot be done, and are answered so.
+NOTHING = {"404": "/nowhere", "405": "/sign-out"}
+# Pages that are the same whatever a project holds: looked at once.
+ALIKE = ("tokens", "rule", "sign-in", "sign-in-link", "api", "404", "405")
 
 
 @dataclass(frozen=True)
@@ -83,87 +103,96 @@ class Things:
     project: Project
     run: Run
     compared: tuple[Run, ...] = ()
+    # What is made under a name of somebody's choice has this one.
+    name: str = "overview"
 
     def known(self) -> dict[str, object]:
         """Return a value for each parameter of a route, by its name."""
-        rungs = [WantedRung(str(run.id)) for run in self.compared or (self.run,)]
+        rungs = [
+            WantedRung(str(run.id), self.name) for run in self.compared or (self.run,)
+        ]
         channel = add_channel(
             self.project, "webhook", "https://chat.example.com/hook", "warning"
         )
-        make_token(self.member, "laptop", Scope.FULL)
+        make_token(self.member, self.name, Scope.FULL)
         return {
             "workspace": self.member.workspace.slug,
             "project": self.project.slug,
             "run_id": self.run.id,
-            "ladder_id": create_ladder(self.run.project, "steps", rungs).id,
+            "ladder_id": create_ladder(self.run.project, self.name, rungs).id,
             "finding_id": make_finding(self.run).id,
             "annotation_id": Annotation.objects.create(
                 run=self.run,
                 path="loss",
                 step=0,
                 time=timezone.now(),
-                text="here",
+                text=self.name,
                 author=self.member.user,
                 written_at=timezone.now(),
             ).id,
             "channel_id": channel.id,
-            "token_id": Token.objects.filter(name="laptop").latest("id").id,
+            "token_id": Token.objects.latest("id").id,
             "rule": RULE,
             "dashboard_id": create_dashboard(
                 self.project,
-                "overview",
+                self.name,
                 Board(widgets=(CHART,)),
                 user_id=self.member.user_id,
             ).id,
             "widget_id": CHART.id,
-            "report_id": make_report(self.project, self.member),
+            "report_id": make_report(self.project, self.member, self.name),
             "number": 1,
             "key": "0" * 8,
             "view_id": keep_view(
                 self.project,
                 browser_of(self.member),
-                "mine",
+                self.name[:NAME_LENGTH],
                 "sort=name",
                 is_shared=False,
             ).id,
-            "share_id": make_share(self.run, self.member),
             "rest": f"runs/{self.run.id}/",
             "secret": make_sign_in_link(self.member.user),
+            **make_share(self.run, self.member, self.name),
         }
 
 
 def addresses(known: Mapping[str, object]) -> dict[str, str]:
     """Return the address of everything there is, by the name of its route."""
-    return {
-        page.name: reverse(
-            page.name, kwargs={name: known[name] for name in page.pattern.converters}
-        )
-        for page in get_resolver("web.urls").url_patterns
-    }
+    found = {}
+    for page in get_resolver("web.urls").url_patterns:
+        # Two kinds of secrets, and one name.
+        is_shared = str(page.pattern).startswith("s/")
+        values = {**known, "secret": known["shared"]} if is_shared else known
+        named = {name: values[name] for name in page.pattern.converters}
+        found[page.name] = reverse(page.name, kwargs=named)
+    return found
 
 
 def pages(things: Things, client: Client) -> dict[str, str]:
     """Return the addresses of whole pages: what is not a part, a picture or numbers."""
     runs = ",".join(str(run.id) for run in things.compared)
-    found = {}
+    found, refusing = {}, set()
     for name, address in addresses(things.known()).items():
         for variant in VARIANTS.get(name, ("",)):
             if "{runs}" in variant and not runs:
                 continue  # with none, all of them are the page without
             asked = address + variant.format(runs=runs)
             response = client.get(asked)
-            if (
-                response.status_code == HTTPStatus.OK
-                and not response.streaming
-                and b"<!doctype html>" in response.content[:100].lower()
-            ):
-                found[f"{name}{variant}"] = asked
+            if response.status_code == HTTPStatus.OK:
+                if not response.streaming and _is_page(response.content):
+                    found[f"{name}{variant}"] = asked
+            elif response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+                refusing.add(name)
+    # A page that nobody gets to see would be looked at by nobody.
+    assert refusing == REFUSING
     # Whoever is signed in is sent on from here.
     found["sign-in"] = reverse("sign-in")
     found["api"] = "/api/v1/docs"
-    found["404"] = "/nowhere"
-    found["405"] = reverse("sign-out")
-    return found
+    return found | NOTHING
+
+
+def _is_page(content: bytes) -> bool:
+    return b"<!doctype html>" in content[:100].lower()
 
 
 def make_empty(member: Member) -> Things:
@@ -185,6 +214,7 @@ def make_full(member: Member) -> Things:
     make_run(project, "n" * 255)
     move_to_trash(make_run(project, "t" * 255, State.FINISHED))
     write_tags(run, "a tag", "t" * 100)
+    write_captured(run)
     for name in ("a/b/c/loss", "p" * 300):
         write_series(run, name, [3.0, float("nan"), 1.0])
     write(
@@ -197,23 +227,27 @@ def make_full(member: Member) -> Things:
     compared = tuple(make_measured_run(project, job) for job in DEMO)
     # Each process above has one of its own.
     Token.objects.filter(name="test").delete()
-    return Things(member, project, Run.objects.get(id=run.id), compared)
+    run = Run.objects.get(id=run.id)
+    return Things(member, project, run, compared, name="overview " + "n" * 190)
 
 
 def make_finding(run: Run) -> Finding:
-    stage = Stage.objects.create(run=run, name="evaluate")
-    return Finding.objects.create(
+    stage, _ = Stage.objects.get_or_create(run=run, name="evaluate")
+    made, _ = Finding.objects.get_or_create(
         run=run,
         stage=stage,
         rule=RULE,
-        is_open=False,
-        severity="warning",
-        confidence=0.8,
-        title="Training waits for data",
-        body={},
-        opened_at=timezone.now(),
-        changed_at=timezone.now(),
+        defaults={
+            "is_open": False,
+            "severity": "warning",
+            "confidence": 0.8,
+            "title": "Training waits for data",
+            "body": {},
+            "opened_at": timezone.now(),
+            "changed_at": timezone.now(),
+        },
     )
+    return made
 
 
 def _raise_alert(run: Run) -> None:
@@ -241,12 +275,14 @@ def _add_file(run: Run, path: str, content: bytes, name: str, kind: str) -> None
     )
 
 
-def make_report(project: Project, member: Member) -> UUID:
-    report = create_report(project, "Findings", user_id=member.user_id)
-    save_version(report, "Findings", "text", user_id=member.user_id, based_on=0)
+def make_report(project: Project, member: Member, name: str) -> UUID:
+    report = create_report(project, name, user_id=member.user_id)
+    text = f"## A finding\n\nWhat **helped**: {name}\n\n{WRITTEN_CHART}"
+    save_version(report, name, text, user_id=member.user_id, based_on=0)
     return report.id
 
 
-def make_share(run: Run, member: Member) -> int:
-    make_link(run.project, browser_of(member), WantedLink("run", str(run.id)))
-    return ShareLink.objects.latest("id").id
+def make_share(run: Run, member: Member, label: str) -> dict[str, object]:
+    wanted = WantedLink("run", str(run.id), frozenset(Part), label)
+    secret = make_link(run.project, browser_of(member), wanted)
+    return {"share_id": ShareLink.objects.latest("id").id, "shared": secret}

@@ -12,7 +12,7 @@ from django.test import Client, RequestFactory
 from web import bodies
 from web.bodies import FormBodies
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 FORM = "application/x-www-form-urlencoded"
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import make_project
-from tests.ladder_runs import DEMO, NOTES, Job, make_measured_run
+from tests.builders import make_project, make_run
+from tests.ladder_runs import DEMO, NOTES, make_measured_run
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.queries.ladders import read_ladder
+from tracker.queries.verdicts import NOT_ENOUGH_STEPS
 from web.ladder_report import report_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -16,6 +17,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 def report(member, *jobs, per_example=True):
     project = make_project(member)
     runs = [make_measured_run(project, job) for job in jobs]
+    return report_on(project, runs, per_example=per_example)
+
+
+def report_on(project, runs, *, per_example=True):
     rungs = [
         WantedRung(str(run.id), note) for run, note in zip(runs, NOTES, strict=False)
     ]
@@ -45,6 +50,10 @@ def test_the_longest_bar_fills_its_line(member):
 
 
 def test_a_run_too_short_to_judge_says_so_in_place_of_a_bar(member):
-    bars = report(member, DEMO[0], Job("short", steps=1)).bars
+    project = make_project(member)
+    runs = [make_measured_run(project, DEMO[0]), make_run(project, "short")]
 
-    assert bars[1].parts == () or bars[1].total
+    bars = report_on(project, runs).bars
+
+    assert bars[1].parts == ()
+    assert bars[1].total == NOT_ENOUGH_STEPS

@@ -15,7 +15,7 @@ from tests.web import every_page
 from tests.web.every_page import Things
 from tracker.files.names import attachment
 
-pytestmark = [pytest.mark.django_db, pytest.mark.database]
+pytestmark = pytest.mark.django_db
 
 SECRET_ADDRESSES = ("sign-in-link", "shared", "shared-page")
 
@@ -117,6 +117,7 @@ def owner(member):
     return owner
 
 
+@pytest.mark.database
 def test_every_answer_of_every_address_carries_the_headers(addresses, owner):
     missing = {}
     for method in ("get", "head", "post", "put", "options"):
@@ -137,6 +138,7 @@ def test_every_answer_of_every_address_carries_the_headers(addresses, owner):
     assert missing == {}
 
 
+@pytest.mark.database
 def test_under_tls_browsers_are_told_to_come_by_tls_only(settings, addresses, member):
     settings.SECURE_HSTS_SECONDS = 365 * 24 * 3600
     # A new one has its middleware read the settings.
@@ -217,6 +219,7 @@ def stored():
     return {model: list(model.objects.order_by("pk").values()) for model in models}
 
 
+@pytest.mark.database
 def test_no_page_takes_a_form_without_its_own_token(addresses, member):
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(member.user)
@@ -231,6 +234,7 @@ def test_no_page_takes_a_form_without_its_own_token(addresses, member):
     assert stored() == before
 
 
+@pytest.mark.database
 def test_reading_a_page_changes_nothing_that_is_stored(addresses, member, client_of):
     browser = client_of(member)
     before = stored()
@@ -243,6 +247,7 @@ def test_reading_a_page_changes_nothing_that_is_stored(addresses, member, client
     assert browser.session.get("_auth_user_id") == str(member.user.pk)
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("path", ["/sign-out", "/settings/tokens/1/revoke"])
 def test_reading_changes_nothing(path, member, client_of):
     assert client_of(member).get(path).status_code == 405

@@ -6,12 +6,10 @@ import pytest
 
 from tests.builders import make_member, make_project, make_run
 from tracker.actions.ladders import (
-    NAME_LENGTH,
     WantedRung,
     arrange_ladder,
     create_ladder,
     delete_ladder,
-    make_ladder,
     put_ladder,
 )
 from tracker.actions.trash import move_to_trash, restore
@@ -83,14 +81,6 @@ def test_what_lies_in_the_trash_stays_on_the_ladder(project, runs, order, expect
         (name, f"note of {name}") for name in expected
     ]
     assert [place for place, *_ in rungs_of(ladder)] == list(range(len(expected)))
-
-
-def test_a_name_that_is_taken_gets_a_number_and_no_other_is_changed(project, runs):
-    longest = "n" * NAME_LENGTH
-
-    names = [make_ladder(project, longest, wanted(runs[0])).name for _ in range(3)]
-
-    assert names == [longest, longest[:-2] + " 2", longest[:-2] + " 3"]
 
 
 def test_an_id_wins_over_a_run_that_is_named_like_it(project, runs):

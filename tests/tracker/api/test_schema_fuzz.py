@@ -37,7 +37,6 @@ from tracker.wsgi import application
 
 pytestmark = [
     pytest.mark.django_db,
-    pytest.mark.database,
     # For whoever looks longer.
     pytest.mark.timeout(3_600 if "TEST_EXAMPLES" in os.environ else 120),
 ]
@@ -193,6 +192,7 @@ def full(people):
     return headers_of(people["ada"], Scope.FULL)
 
 
+@pytest.mark.database
 @everything.parametrize()
 @one_fixture_for_all_examples
 def test_whatever_is_asked_is_answered_as_described(case, full):
@@ -215,6 +215,7 @@ def test_everybody_gets_what_is_described_for_them(case, role):
     assert response.status_code >= 400 or addresses is None or case.path in addresses
 
 
+@pytest.mark.database
 def test_what_answers_lead_to_is_as_described(full):
     followed = set()
 

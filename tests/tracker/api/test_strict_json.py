@@ -57,7 +57,6 @@ def test_any_bytes_are_read_or_refused(body):
     ],
 )
 @pytest.mark.django_db
-@pytest.mark.database
 def test_what_is_ambiguous_is_refused_with_the_reason(
     client_with, member, run, body, reason
 ):
@@ -72,7 +71,6 @@ def test_what_is_ambiguous_is_refused_with_the_reason(
 
 
 @pytest.mark.django_db
-@pytest.mark.database
 def test_a_body_beyond_the_limit_is_too_large(client_with, member, run):
     body = f'{{{WANTED}, "x": "{"x" * settings.DATA_UPLOAD_MAX_MEMORY_SIZE}"}}'
 

@@ -112,24 +112,30 @@ def expect_all_that_a_page_shows(judgement):
         assert 1.0 <= finding.gain.likely <= finding.gain.bound
 
 
-@every_rule
 @pytest.mark.parametrize("length", [0, 1, 2, 11, 60, 700])
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD.keys())
-def test_no_rule_fails_whatever_was_measured(rule, odd, length):
+def test_no_rule_fails_whatever_was_measured(odd, length):
     for every_other in (False, True):
-        diagnosis = diagnose(strange(odd, length, mixed=every_other), rules=[rule])
-
-        assert not diagnosis.failed
+        assert failed(strange(odd, length, mixed=every_other)) == ()
 
 
-@every_rule
-def test_no_rule_fails_on_random_mixtures(rule):
-    random = np.random.default_rng(7)
-    for _ in range(60):
+@pytest.mark.parametrize("seed", range(6))
+def test_no_rule_fails_on_random_mixtures(seed):
+    random = np.random.default_rng(seed)
+    for _ in range(10):
         odd, length = random.choice(list(ODD.values())), int(random.integers(0, 400))
         measurements = strange(float(odd), length, mixed=True, random=random)
 
-        assert not diagnose(measurements, rules=[rule]).failed
+        assert failed(measurements) == ()
+
+
+def failed(measurements: Measurements) -> tuple[str, ...]:
+    """Ask all rules at once: what they are asked of is much dearer than they are."""
+    diagnosis = diagnose(measurements)
+    told = {*diagnosis.healthy, *diagnosis.unanswered, *diagnosis.failed}
+    told |= {judgement.rule for judgement in diagnosis.findings}
+    assert told == {rule.name for rule in rules.RULES}
+    return diagnosis.failed
 
 
 def strange(odd, length, *, mixed, random=None) -> Measurements:

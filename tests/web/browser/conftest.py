@@ -6,6 +6,7 @@ other host for anything, whatever else it asserts.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     # Tables can be imported once Django is set up, which is after this module.
     from tracker.models import Member
 
+# Behaviours' modules have been loaded and told; the API's page has none.
+CONNECTED = """() => !document.querySelector("script[src*='/web/js/main']") ||
+  "connected" in document.documentElement.dataset"""
+QUIET_SECONDS, LONGEST_WAIT_SECONDS = 0.25, 30.0
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -64,9 +69,13 @@ class Watch:
     def __init__(self, context: BrowserContext, host: str) -> None:
         self.host = host
         self.faults: list[str] = []
+        self.awaited: set[Request] = set()
+        self.last_change = time.monotonic()
         context.on("console", self._console)
         context.on("weberror", lambda error: self.faults.append(str(error.error)))
         context.on("request", self._request)
+        context.on("requestfinished", self._answered)
+        context.on("requestfailed", self._answered)
 
     def allow(self, part: str) -> None:
         """Forget the faults a test caused on purpose; there must be one."""
@@ -78,7 +87,24 @@ class Watch:
         if message.type in ("error", "warning"):
             self.faults.append(f"{message.type}: {message.text}")
 
+    def wait_until_quiet(self, page: Page) -> None:
+        """Wait until the page answers clicks and has asked for nothing for a moment.
+
+        Playwright's own "networkidle" waits half a second, for each page of each test.
+        """
+        page.wait_for_function(CONNECTED)
+        deadline = time.monotonic() + LONGEST_WAIT_SECONDS
+        while self.awaited or time.monotonic() - self.last_change < QUIET_SECONDS:
+            assert time.monotonic() < deadline, [each.url for each in self.awaited]
+            page.wait_for_timeout(20)
+
+    def _answered(self, request: Request) -> None:
+        self.awaited.discard(request)
+        self.last_change = time.monotonic()
+
     def _request(self, request: Request) -> None:
+        self.awaited.add(request)
+        self.last_change = time.monotonic()
         address = urlsplit(request.url)
         if (
             address.scheme in ("http", "https", "ws", "wss")
@@ -101,7 +127,9 @@ def visit(page: Page, watch: Watch, live_server: LiveServer) -> Callable[..., Pa
     def open_page(path: str, member: Member | None = None) -> Page:
         if member is not None:
             sign_in(page.context, live_server.url, member)
-        page.goto(f"{live_server.url}{path}", wait_until="networkidle")
+        watch.awaited.clear()
+        page.goto(f"{live_server.url}{path}")
+        watch.wait_until_quiet(page)
         return page
 
     return open_page

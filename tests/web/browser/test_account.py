@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.builders import make_project, make_run
-from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE
+from tests.builders import make_run
 from tracker.actions.access import make_sign_in_link, make_token
 from tracker.actor import Scope
 from tracker.models import Project
@@ -127,36 +125,3 @@ def test_hostile_project_names_are_only_text(visit, ada):
 
     expect(page.get_by_role("navigation", name="Where you are")).to_contain_text("<img")
     assert page.evaluate("() => window.hacked") is None
-
-
-@pytest.mark.parametrize(
-    "path", ["/", "/settings/tokens", "/docs/rules/data-wait-dominates", "/nowhere"]
-)
-def test_nothing_stands_in_the_way_of_assistive_technology(visit, ada, watch, path):
-    make_run(make_project(ada))
-    make_token(ada, "node", Scope.READ)
-
-    page = visit(path, ada)
-
-    assert violations(page) == []
-    assert page.locator("h1").count() == 1
-    if path == "/nowhere":
-        watch.allow("404")
-
-
-@pytest.mark.parametrize("path", ["/sign-in", "/sign-in/secret"])
-def test_a_visitors_pages_are_accessible_too(visit, path):
-    assert violations(visit(path)) == []
-
-
-@pytest.mark.parametrize("width", [360, PHONE["width"], 2560])
-@pytest.mark.parametrize("path", ["/", "/settings/tokens", "/w/ada-workspace/vision/"])
-def test_no_page_scrolls_sideways(visit, ada, path, width):
-    project = make_project(ada)
-    make_run(project, "n" * 255)
-    make_token(ada, "node " * 30, Scope.READ)
-
-    page = visit(path, ada)
-    page.set_viewport_size({"width": width, "height": 800})
-
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= width

@@ -9,8 +9,6 @@ from playwright.sync_api import Page, expect
 
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.ladder_runs import DEMO, make_measured_run
-from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -178,28 +176,12 @@ def test_hostile_paths_are_shown_letter_for_letter(visit, ada, project):
     page = visit(address(*runs, tab="table"), ada)
 
     expect(page.get_by_title(f"{HOSTILE[3]}/value", exact=True)).to_be_visible()
-    assert page.evaluate("({}).polluted") is None
+    assert page.evaluate("Object.keys(Object.prototype)") == []
     names = page.locator(".compare-table__path .clip").evaluate_all(
         "found => found.map(element => element.title)"
     )
     assert {f"{path}/value" for path in HOSTILE} <= set(names)
     assert page.locator(".compare-table img, .compare-table td a").count() == 0
-
-
-@pytest.mark.parametrize("tab", TABS)
-def test_nothing_stands_in_anybody_s_way(visit, ada, runs, tab):
-    page = visit(address(*runs, tab=tab), ada)
-
-    assert violations(page) == []
-
-
-@pytest.mark.parametrize("tab", TABS)
-def test_a_phone_scrolls_in_one_direction_only(page, visit, ada, runs, tab):
-    page.set_viewport_size(PHONE)
-    visit(address(*runs, tab=tab), ada)
-
-    width = page.evaluate("document.documentElement.scrollWidth")
-    assert width <= PHONE["width"]
 
 
 def test_keys_open_the_tabs(visit, ada, runs):

@@ -9,8 +9,6 @@ from playwright.sync_api import expect
 
 from tests.builders import make_project, make_run
 from tests.ladder_runs import DEMO, NOTES, Job, log_job, make_measured_run, settle
-from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.models import Ladder
 
@@ -132,26 +130,6 @@ def test_deleting_asks_first(visit, ada, ladder):
     expect(page.get_by_role("heading", name="No ladders yet")).to_be_visible()
 
 
-@pytest.mark.parametrize("page_of", ["", "edit"])
-def test_nothing_stands_in_anybody_s_way(visit, ada, ladder, page_of):
-    page = visit(f"/ladders/{ladder.id}/{page_of}", ada)
-
-    assert violations(page) == []
-
-
-def test_the_list_stands_in_nobody_s_way(visit, ada, ladder):
-    assert violations(visit("/w/ada-workspace/vision/ladders/", ada)) == []
-
-
-@pytest.mark.parametrize("page_of", ["", "edit"])
-def test_a_phone_scrolls_in_one_direction_only(page, visit, ada, ladder, page_of):
-    page.set_viewport_size(PHONE)
-    visit(f"/ladders/{ladder.id}/{page_of}", ada)
-
-    width = page.evaluate("document.documentElement.scrollWidth")
-    assert width <= PHONE["width"]
-
-
 def test_rungs_are_moved_by_keys(visit, ada, ladder):
     page = visit(f"/ladders/{ladder.id}/edit", ada)
     rungs = page.locator(".ladder-form__rung")
@@ -200,11 +178,3 @@ def test_a_report_is_printed_on_white(visit, ada, ladder, theme):
     assert page.evaluate(page_colour) == "rgb(255, 255, 255)"
     expect(page.get_by_role("button", name="Print")).to_be_hidden()
     expect(page.locator(".ladder-report__bar")).to_have_count(4)
-
-
-def test_nothing_in_a_report_stands_in_anybody_s_way(page, visit, ada, ladder):
-    visit(f"/ladders/{ladder.id}/report", ada)
-    assert violations(page) == []
-
-    page.set_viewport_size(PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

@@ -4,7 +4,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.builders import make_project
-from tests.web.browser.accessibility import violations
 from tests.web.sample_run import make_sample_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -15,17 +14,6 @@ PROJECT = "/w/ada-workspace/vision/"
 @pytest.fixture
 def run(ada):
     return make_sample_run(make_project(ada), has_gpu=True)
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["gpu-hours?days=all", "settings", "settings/rules?open=data-wait-dominates"],
-)
-def test_nothing_stands_in_the_way_of_assistive_technology(visit, ada, run, path):
-    page = visit(PROJECT + path, ada)
-
-    assert violations(page) == []
-    assert page.locator("h1").count() == 1
 
 
 def test_a_limit_is_changed_and_taken_back_by_keyboard(visit, ada, run):

@@ -8,8 +8,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.builders import make_project, make_run, write_series
-from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE
 from tests.web.browser.test_run_page import wait_until
 from tracker.actions.reports import create_report, save_version
 from tracker.models import Report, ReportDraft
@@ -154,20 +152,3 @@ def test_an_old_version_is_read_and_restored(visit, ada, report):
 
     expect(page.get_by_role("heading", name="What helped")).to_be_visible()
     expect(page.get_by_role("link", name="version 3")).to_be_visible()
-
-
-@pytest.mark.parametrize("address", ["", "edit", "versions"])
-def test_nothing_stands_in_anybody_s_way(visit, ada, report, address):
-    page = visit(f"/reports/{report.id}/{address}", ada)
-    if address != "versions":
-        expect(page.locator(DRAWN)).to_be_visible(timeout=SLOW_MS)
-
-    assert violations(page) == []
-
-
-@pytest.mark.parametrize("address", ["", "edit", "versions"])
-def test_fits_a_phone(visit, ada, report, page, address):
-    page.set_viewport_size(PHONE)
-    visit(f"/reports/{report.id}/{address}", ada)
-
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

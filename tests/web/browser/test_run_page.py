@@ -19,7 +19,6 @@ from tests.builders import (
     write_values,
 )
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE
 from tests.web.sample_run import (
     STEP_SECONDS,
     STEPS,
@@ -100,22 +99,6 @@ def test_the_overview_says_why_it_was_slow_and_what_to_try(visit, ada, project):
     expect(finding.locator(".finding__factors")).to_contain_text(
         "agreement of other signals"
     )
-
-
-@pytest.mark.parametrize("tab", ["", "charts", "hardware", "attributes"])
-def test_nobody_is_shut_out(visit, ada, project, tab):
-    page = visit(f"/runs/{make_sample_run(project).id}/{tab}", ada)
-
-    assert violations(page) == []
-
-
-@pytest.mark.parametrize("tab", ["", "charts", "hardware", "attributes"])
-def test_a_phone_needs_no_sideways_scrolling(visit, ada, page, project, tab):
-    page.set_viewport_size(PHONE)
-
-    visit(f"/runs/{make_sample_run(project).id}/{tab}", ada)
-
-    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
 
 
 def test_keys_lead_through_the_tabs(visit, ada, project):

@@ -4,8 +4,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.builders import make_project, make_run
-from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE
 from tests.web.views.test_run_source import CAPTURED, write_captured
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -55,15 +53,3 @@ def test_a_key_leads_there(visit, ada, run):
     page.keyboard.press("7")
 
     page.wait_for_url("**/source")
-
-
-def test_nobody_is_shut_out(source):
-    assert violations(source()) == []
-
-
-def test_a_phone_needs_no_sideways_scrolling(source, page):
-    page.set_viewport_size(PHONE)
-
-    source()
-
-    assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]

@@ -262,7 +262,8 @@ def test_hostile_names_are_only_text(open_runs, project):
     page = open_runs("?sort=name")
 
     assert sorted(names(page)) == sorted(HOSTILE)
-    assert page.evaluate("() => [window.hacked, ({}).polluted]") == [None, None]
+    assert page.evaluate("window.hacked") is None
+    assert page.evaluate("Object.keys(Object.prototype)") == []
     assert page.locator(".runs-grid b, .runs-grid img, .runs-grid script").count() == 0
 
 

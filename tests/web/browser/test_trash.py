@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 
 from tests.builders import make_project, make_run
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE
 from tracker.actions.trash import move_to_trash
 from tracker.models import Run, State
 
@@ -87,23 +86,6 @@ def test_retention_is_set_and_said_back(visit, ada, project, run):
 
     expect(page.locator(".toast")).to_contain_text("Saved.")
     expect(page.get_by_label("Days of silence")).to_have_value("90")
-
-
-@pytest.mark.parametrize("size", [None, PHONE], ids=["wide", "phone"])
-def test_pages_keep_within_their_width_and_hold_for_everybody(
-    visit, ada, run, trash, size
-):
-    page = visit("/", ada)
-    if size:
-        page.set_viewport_size(size)
-    address = f"/runs/{run.id}/"
-    for path in (address, trash, "/w/ada-workspace/vision/settings"):
-        visit(path, ada)
-        width = page.evaluate(
-            "[document.documentElement.scrollWidth, window.innerWidth]"
-        )
-        assert width[0] <= width[1], path
-        assert violations(page) == []
 
 
 def test_an_empty_trash_holds_for_everybody(visit, ada, project):

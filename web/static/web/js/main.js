@@ -47,10 +47,9 @@ const AGAIN = new Set(["local-time"])
 const connected = new WeakMap()
 
 function connect(root) {
-  if (!(root instanceof Element || root instanceof Document)) return
-  for (const element of [root, ...root.querySelectorAll("[data-behaviour]")]) {
-    for (const name of element.dataset?.behaviour?.split(" ") ?? []) start(element, name)
-  }
+  if (!(root instanceof Element || root instanceof Document)) return []
+  return [root, ...root.querySelectorAll("[data-behaviour]")].flatMap((element) =>
+    (element.dataset?.behaviour?.split(" ") ?? []).map((name) => start(element, name)))
 }
 
 async function start(element, name) {
@@ -74,4 +73,8 @@ document.addEventListener(
 document.addEventListener("htmx:after:process", (event) => connect(event.target))
 
 sayRefusals()
-connect(document)
+
+// Whoever drives the page, such as its tests, reads here that it answers clicks and keys.
+Promise.all(connect(document)).then(() => {
+  document.documentElement.dataset.connected = ""
+})
