@@ -73,12 +73,6 @@ def test_runs_of_other_projects_are_never_shown(project, runs):
     assert "secret" not in names(project)
 
 
-def test_a_link_shows_no_other_runs(project, runs):
-    found = runs_in(project, RunSet(), only={runs[0].id})
-
-    assert [run.name for run in found.runs] == ["run-0"]
-
-
 @pytest.mark.parametrize(
     "wanted",
     [
