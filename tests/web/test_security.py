@@ -214,13 +214,14 @@ def addresses(member):
 
 
 def stored():
-    """Everything in the database but sessions, which reading may renew, and when a share
-    link was last opened, which its owner is told."""
+    """Everything in the database but sessions, which reading may renew, and how often a
+    share link was opened, which its project is told."""
     models = apps.get_app_config("tracker").get_models()
     found = {model: list(model.objects.order_by("pk").values()) for model in models}
     for rows in found.values():
         for row in rows:
-            row.pop("last_opened_at", None)
+            for told in ("last_opened_at", "open_count"):
+                row.pop(told, None)
     return found
 
 
