@@ -86,8 +86,10 @@ REFUSING = {
     "run-charts-figures",
     "run-histograms",
     "run-evidence",
+    "report-picture",
     "report-widget-body",
     "report-widget-figure",
+    "widget-picture",
 }
 # Pages that say what cannot be done, and are answered so.
 NOTHING = {"404": "/nowhere", "405": "/sign-out"}
@@ -184,7 +186,7 @@ def pages(things: Things, client: Client) -> dict[str, str]:
             elif response.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
                 refusing.add(name)
     # A page that nobody gets to see would be looked at by nobody.
-    assert refusing == REFUSING
+    assert refusing == REFUSING, refusing ^ REFUSING
     # Whoever is signed in is sent on from here.
     found["sign-in"] = reverse("sign-in")
     found["api"] = "/api/v1/docs"
