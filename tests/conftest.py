@@ -80,6 +80,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _assets_as_served() -> Iterator[None]:
+    """Have the live server send assets as the real one does, by way of our middleware."""
+    from django.contrib.staticfiles import handlers
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(handlers, "StaticFilesHandler", lambda application: application)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _forgotten_overviews(monkeypatch: pytest.MonkeyPatch) -> None:
     # A test's rows are undone, and the next one's get the same ids.

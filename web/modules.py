@@ -25,8 +25,6 @@ NAMED = re.compile(rb'data-behaviour="([a-z -]*)"')
 BEHAVIOUR = re.compile(r'"([a-z-]+)": \(\) => import\("(\./[^"]+)"\)')
 # What is imported when it is called for may never be.
 IMPORT = re.compile(r'(?:\bfrom|^import)\s*"(\.{1,2}/[^"]+)"', re.MULTILINE)
-# What is no module is named by where it lies; such is Plotly.
-SCRIPT = re.compile(r'new URL\("(\.{1,2}/[^"]+\.js)", import\.meta\.url\)')
 
 
 class Modules:
@@ -66,15 +64,9 @@ def modules_of(behaviours: frozenset[str]) -> list[str]:
 @cache
 def links_of(behaviours: frozenset[str]) -> list[str]:
     """Return the elements that tell a browser what it will be asked for."""
-    modules = modules_of(behaviours)
-    scripts = [
-        _beside(name, address)
-        for name in modules
-        for address in SCRIPT.findall(_text(name))
-    ]
     return [
-        *(f'<link rel="modulepreload" href="{static(name)}">' for name in modules),
-        *(f'<link rel="preload" as="script" href="{static(it)}">' for it in scripts),
+        f'<link rel="modulepreload" href="{static(name)}">'
+        for name in modules_of(behaviours)
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.http import HttpResponse, StreamingHttpResponse
 
 from tests.builders import make_project, make_run
-from web.modules import PLACE, Modules, behaviours_of, links_of, modules_of
+from web.modules import PLACE, Modules, behaviours_of, modules_of
 
 SCRIPTS = Path(__file__).parents[2] / "web/static"
 
@@ -67,11 +67,3 @@ def test_pages_name_theirs(client_of, member):
     assert page.count("/web/js/behaviours/palette.js") == 1
     assert page.count("/web/js/models/key_sequence.js") == 1  # by way of another
     assert "runs_grid.js" not in page
-
-
-def test_charts_name_what_draws_them():
-    links = links_of(frozenset(["chart"]))
-
-    assert links[-1].startswith('<link rel="preload" as="script" href="/static/')
-    assert "plotly" in links[-1]
-    assert not any("plotly-" in link for link in links_of(frozenset(["palette"])))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
-from django.contrib.staticfiles import handlers
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 from pytest_django.live_server_helper import LiveServer
 
@@ -53,14 +52,6 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
         "timezone_id": "UTC",
         "reduced_motion": "reduce",
     }
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _assets_as_served() -> Iterator[None]:
-    """Have the live server send assets as the real one does, by way of our middleware."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(handlers, "StaticFilesHandler", lambda application: application)
-        yield
 
 
 class Watch:
