@@ -19,6 +19,7 @@ from tests.builders import (
 from tests.web.browser.accessibility import violations
 from tests.web.browser.conftest import PHONE
 from tests.web.sample_run import make_sample_run, settle
+from tracker.models import Finding
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -91,6 +92,9 @@ def test_keys_lead_to_the_runs_beside_it_and_stay_on_the_tab(visit, ada, project
 
 
 def test_keys_lead_from_finding_to_finding_and_addresses_to_each(visit, ada, run):
+    another = Finding.objects.get(run=run, is_primary=True)
+    another.pk, another.is_primary, another.rule = None, False, "steps-become-slower"
+    another.save()
     page = visit(f"/runs/{run.id}/", ada)
     findings = page.locator('[data-part="finding"]:visible')
     page.keyboard.press("j")
