@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
 
 import django
@@ -94,6 +95,15 @@ def _assets_as_served() -> Iterator[None]:
 def _forgotten_overviews(monkeypatch: pytest.MonkeyPatch) -> None:
     # A test's rows are undone, and the next one's get the same ids.
     monkeypatch.setattr("tracker.series.store._overviews", Memory(2**20))
+
+
+@pytest.fixture(autouse=True)
+def _forgotten_downloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A test that looks no further than a status leaves its download open.
+    from tracker.files import downloads
+
+    slots = BoundedSemaphore(downloads.DOWNLOADS_AT_ONCE)
+    monkeypatch.setattr(downloads, "_downloads", slots)
 
 
 @pytest.fixture(autouse=True)

@@ -180,6 +180,7 @@ def pages(things: Things, client: Client) -> dict[str, str]:
                 continue  # with none, all of them are the page without
             asked = address + variant.format(runs=runs)
             response = client.get(asked)
+            response.close()
             if response.status_code == HTTPStatus.OK:
                 if not response.streaming and _is_page(response.content):
                     found[f"{name}{variant}"] = asked

@@ -226,7 +226,9 @@ for n in range(10):
 stop = True; thread.join()
 sys.stderr.write("parent\\n")
 """
-    ended = run_script(script, seconds=100)
+    # A child of plain Python waits for ever, too, if a thread was just writing to the
+    # buffer below standard output; without a buffer, what is left is ours.
+    ended = run_script(script, seconds=100, PYTHONUNBUFFERED="1")
 
     assert ended.returncode == 0, ended.stderr
     assert [f"child {n}" for n in range(10)] == ended.stderr.splitlines()[:10]
