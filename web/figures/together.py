@@ -28,22 +28,20 @@ class JoinedLine:
     exact: bool = False
 
 
-def lines_together(
-    lines: Sequence[NamedLine], labels: Sequence[str]
-) -> list[NamedLine]:
-    """Return a line for each label, in the colour of the first that bears it."""
+def lines_together(lines: Sequence[NamedLine]) -> list[NamedLine]:
+    """Return one line for each name, in the colour of the first that bears it."""
     groups: dict[str, list[NamedLine]] = {}
-    for line, label in zip(lines, labels, strict=True):
-        groups.setdefault(label, []).append(line)
+    for line in lines:
+        groups.setdefault(line.name, []).append(line)
     return [
         NamedLine(
-            first.line
-            if not others
-            else joined_line([n.line for n in (first, *others)]),
-            f"{label} ({len(others) + 1} runs)" if others else label,
-            first.position,
+            joined_line([named.line for named in group]),
+            f"{name} ({len(group)} runs)",
+            group[0].position,
         )
-        for label, (first, *others) in groups.items()
+        if len(group) > 1
+        else group[0]
+        for name, group in groups.items()
     ]
 
 

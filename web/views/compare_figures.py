@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
@@ -37,9 +40,10 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
     comparison = read_comparison(request, workspace, project)
     runs, slots = comparison.runs, comparison.slots
     is_live = comparison.is_live
-    version = figure_version(request, runs, is_live=is_live)
     path = request.GET.get("path", "")
     state = comparison.state
+    labels = _labels(runs, state.together)
+    version = figure_version(request, runs, is_live=is_live, labels=labels)
     low, high = read_number(request.GET, "low"), read_number(request.GET, "high")
 
     def draw() -> HttpResponse:
@@ -52,19 +56,12 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
             steady=True,
         )
         named = [
-            NamedLine(line, run.name, slot)
-            for run, slot, line in zip(runs, slots, lines, strict=True)
+            NamedLine(line, label, slot)
+            for label, slot, line in zip(labels, slots, lines, strict=True)
             if line.count
         ]
         if state.together:
-            found = [run for run, line in zip(runs, lines, strict=True) if line.count]
-            [column] = read_columns(found, [state.together])
-            without = f"without {state.together}"
-            labels = [
-                without if value is None else value_text(value)
-                for value in column.values
-            ]
-            named = lines_together(named, labels)
+            named = lines_together(named)
         figure = overlay_figure(
             named,
             axis=state.axis,
@@ -77,6 +74,16 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
         return sent_figure(request, figure, is_live=is_live)
 
     return fresh_answer(request, version, draw)
+
+
+# Any: rows of the runs table.
+def _labels(runs: Sequence[Any], together: str) -> list[str]:
+    """Return each run's name, or what it shares with those that it is drawn with."""
+    if not together:
+        return [run.name for run in runs]
+    [column] = read_columns(runs, [together])
+    without = f"without {together}"
+    return [without if value is None else value_text(value) for value in column.values]
 
 
 @require_safe

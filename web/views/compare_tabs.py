@@ -15,7 +15,6 @@ from tracker.queries.compared_findings import (
     count_changes,
 )
 from tracker.queries.compared_source import chosen_stage, source_parts, stages_of
-from tracker.queries.compared_values import dimensions_of
 from tracker.queries.comparison import overlaid_paths
 from tracker.queries.diagnoses import diagnoses_of_runs
 from tracker.queries.ledgers import LedgerView, run_ledger
@@ -70,9 +69,6 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
         "charts_at_most": CHARTS_AT_MOST,
         "address_without_text": state.having(text=""),
         "hidden_fields": fields_but(comparison, "text", "smoothing", "log", "together"),
-        "known": dimensions_of([run.id for run in comparison.runs]).names
-        if comparison.actor.grant is None
-        else [],
         "smoothings": [
             (f"{weight:g}", weight == state.smoothing) for weight in SMOOTHINGS
         ],

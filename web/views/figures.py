@@ -80,10 +80,19 @@ def sent_figure(request: HttpRequest, figure: Figure, *, is_live: bool) -> HttpR
 
 
 # Any: rows of the runs table, which pages do not import.
-def figure_version(request: HttpRequest, runs: Sequence[Any], *, is_live: bool) -> str:
-    """Return a version for what depends on points, their runs and the address alone."""
+def figure_version(
+    request: HttpRequest,
+    runs: Sequence[Any],
+    *,
+    is_live: bool,
+    labels: Sequence[str] = (),
+) -> str:
+    """Return a version for what depends on points, their runs and the address alone.
+
+    And on what the lines are called, if not as the runs.
+    """
     asked = sorted(item for item in request.GET.lists() if item[0] != "since")
-    names = [run.name for run in runs]
+    names = labels or [run.name for run in runs]
     return version_of(runs, DRAWN_BY, request.path, asked, names, is_live)
 
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.web.sample_run import make_sample_run
-from tracker.models import Role, Run
+from tracker.models import Attribute, Role, Run
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -500,5 +500,23 @@ def test_runs_with_the_same_value_are_drawn_as_one_line(get, project):
     lines = {trace["name"]: trace for trace in figure["data"] if "name" in trace}
     assert list(lines) == ["adam (2 runs)", "sgd"]
     assert figure["layout"]["showlegend"] is True
+    alone = get(*runs, name="compare-figure", path="none", together="(started)")
+    assert alone.json()["data"] == []
     without = get(*runs, name="compare-figure", path="train/loss").json()
     assert [t["name"] for t in without["data"] if "name" in t] == ["a", "b", "c"]
+
+
+def test_a_line_that_is_called_otherwise_is_drawn_anew(get, project):
+    run = make_run(project, "a", "finished")
+    write_values(run, {"note": "before"})
+    write_series(run, "train/loss", [1.0, 2.0])
+    query = {"path": "train/loss", "together": "note"}
+
+    def names():
+        figure = get(run, name="compare-figure", **query).json()
+        return [trace["name"] for trace in figure["data"] if "name" in trace]
+
+    assert names() == ["before"]
+    # As a page may, too, without a point being logged.
+    Attribute.objects.filter(run=run, path="note").update(text="after")
+    assert names() == ["after"]
