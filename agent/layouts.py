@@ -118,6 +118,15 @@ class Layouts:
         """Remember the last step of series that are in other layouts, too."""
         self._shared_steps.update(dict.fromkeys(layout.paths, step))
 
+    def give_back(self, layout: Layout, step: float) -> None:
+        """Let the next point have a step that was not used."""
+        layout.coming_steps = None
+        if layout.last_step == step:
+            layout.last_step = step - 1.0
+        for path in layout.paths:
+            if self._shared_steps.get(path) == step:
+                self._shared_steps[path] = step - 1.0
+
     def define_all(self) -> None:
         """Write down every layout there is, where they have been defined nowhere yet."""
         with self._adding:
@@ -128,20 +137,24 @@ class Layouts:
         layout = Layout(next(self._numbers), paths)
         layout.is_defined = self._define(layout)
         for path in paths:
-            first = self._first_of_path.setdefault(path, layout)
-            if first is not layout:
+            first = self._first_of_path.get(path)
+            if first is None or self._by_paths.get(first.paths) is not first:
+                # There was none; or adding it was interrupted by an exception.
+                self._first_of_path[path] = layout
+            else:
                 self._share(first)
                 layout.is_shared = True
         if layout.is_shared:
             for path in paths:
                 self._shared_steps.setdefault(path, -1.0)
-        self.by_number[layout.number] = self._by_paths[paths] = layout
+        self.by_number[layout.number] = layout
+        # Last of all: only what is here has been added.
+        self._by_paths[paths] = layout
         return layout
 
     def _share(self, layout: Layout) -> None:
         if not layout.is_shared:
-            for path in layout.paths:
-                self._shared_steps.setdefault(path, layout.last_step)
+            self.share_step(layout, layout.last_step)
             layout.is_shared = True
 
 

@@ -112,16 +112,16 @@ class RowWriter:
     def _put_next(self, layout: Layout, moment: int, values: Collection[float]) -> None:
         """Log a row with the step behind the last one."""
         step = self.layouts.next_step(layout)
-        try:
-            self._write(layout, moment, step, values)
-        except (TypeError, OverflowError, struct.error):
-            # The step was not used.
-            layout.coming_steps = None
-            raise
-        # Another thread may have used the next one meanwhile.
+        # Used before the row is there: an exception out of a signal handler may leave
+        # a step out, and never have it twice. Another thread may be further on.
         layout.last_step = max(step, layout.last_step)
         if layout.is_shared:
             self.layouts.share_step(layout, step)
+        try:
+            self._write(layout, moment, step, values)
+        except (TypeError, OverflowError, struct.error):
+            self.layouts.give_back(layout, step)
+            raise
 
     def _write(
         self, layout: Layout, moment: int, step: float, values: Collection[float]
