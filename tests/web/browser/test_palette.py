@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.builders import make_project, make_run
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.web.browser.accessibility import violations
 from tests.web.browser.conftest import PHONE
+from tests.web.browser.test_run_page import wait_until
 from tracker.models import State
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -102,6 +103,34 @@ def test_pages_of_the_project_and_of_the_run_are_offered(visit, ada, run):
     page.keyboard.type("hardware")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/hardware$"))
+
+
+def test_enter_that_comes_before_the_answer_opens_what_is_found(
+    visit, ada, run, project
+):
+    page = visit(f"/runs/{run.id}/", ada)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/places.json?*", hold)
+    palette(page)
+    page.keyboard.type("gpu hours")
+    page.keyboard.press("Enter")
+    wait_until(page, lambda: len(held) == 2)
+    held.pop().continue_()
+    expect(page).to_have_url(re.compile("/gpu-hours$"))
+
+    # Not for another text than the one it was meant for.
+    held.clear()
+    dialog = palette(page)
+    page.keyboard.type("gpu hours")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Backspace")
+    wait_until(page, lambda: len(held) == 3)
+    held.pop().continue_()
+    expect(dialog.get_by_role("option", name="GPU hours")).to_be_visible()
 
 
 def test_actions_say_that_they_were_done(visit, ada, run, context):

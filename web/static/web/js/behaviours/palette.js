@@ -30,6 +30,8 @@ class Palette {
   options = []
   active = 0
   isWaiting = false
+  // The Enter that came before what it shall open.
+  entered = null
 
   constructor(dialog) {
     this.dialog = dialog
@@ -61,16 +63,19 @@ class Palette {
   open() {
     this.input.value = ""
     this.found = []
+    this.entered = null
     this.ask()
   }
 
   askSoon() {
     clearTimeout(this.typing)
+    this.entered = null
     this.typing = setTimeout(() => this.ask(), TYPING_MS)
     this.draw()
   }
 
   async ask() {
+    clearTimeout(this.typing)
     this.pending?.abort()
     this.pending = new AbortController()
     const { signal } = this.pending
@@ -87,6 +92,7 @@ class Palette {
     }
     this.isWaiting = false
     this.draw()
+    if (this.entered) this.take(0, this.entered)
   }
 
   get offered() {
@@ -155,14 +161,22 @@ class Palette {
       this.active = Math.max(moves[event.key], 0)
       this.mark()
     } else if (event.key === "Enter" && !event.isComposing) {
-      this.take(this.active, event)
+      this.enter(event)
     } else {
       return
     }
     event.preventDefault()
   }
 
+  // Whoever types faster than the server answers gets what it finds.
+  enter(event) {
+    if (this.options.length) return this.take(this.active, event)
+    this.entered = event
+    this.ask()
+  }
+
   take(position, { ctrlKey, metaKey }) {
+    this.entered = null
     const place = this.options[position]
     if (!place) return
     // Nothing is looked for any more, above all not after signing out.
