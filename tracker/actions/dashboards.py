@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 from msgspec.structs import replace
 
 from tracker.actions.changed import changed_meanwhile
-from tracker.actions.names import checked_name, expect_room, free_name
+from tracker.actions.names import checked_name, expect_room, free_name, named_once
 from tracker.actions.shares import end_links
 from tracker.boards.board import (
     MOST_REMOVED,
@@ -28,9 +28,10 @@ from tracker.boards.board import (
     stored,
 )
 from tracker.boards.grid import settled, with_widget
-from tracker.errors import InvalidInput, NotFound
+from tracker.errors import NotFound
 from tracker.models import Dashboard, Project, User
 
+NAMED = "a dashboard of this project"
 MOST_DASHBOARDS = 200
 
 
@@ -61,7 +62,7 @@ def duplicate_dashboard(dashboard: Dashboard, *, user_id: int | None) -> Dashboa
 def rename_dashboard(dashboard: Dashboard, name: str) -> None:
     """Give a dashboard another name; what it shows stays as it is."""
     name = checked_name(name, TITLE_LENGTH)
-    with _name_once():
+    with named_once(NAMED):
         changed = Dashboard.objects.filter(id=dashboard.id).update(name=name)
     if not changed:
         raise NotFound("dashboard")
@@ -170,21 +171,10 @@ def _room_for_one(project: Project) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _name_once() -> Iterator[None]:
-    try:
-        with transaction.atomic():
-            yield
-    except IntegrityError as error:
-        raise InvalidInput(
-            "name", "is already the name of a dashboard of this project"
-        ) from error
-
-
 def _created(
     project: Project, name: str, content: object, user_id: int | None
 ) -> Dashboard:
-    with _name_once():
+    with named_once(NAMED):
         return Dashboard.objects.create(
             project=project, name=name, content=content, changed_by_id=user_id
         )

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
-from tracker.actions.names import checked_name
+from tracker.actions.names import checked_name, named_once
 from tracker.actions.shares import end_links
 from tracker.actions.work import request_works
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Ladder, Project, Run, Rung, WorkKind
 from tracker.texts import is_storable
 
+NAMED = "a ladder of this project"
 NAME_LENGTH = 200
 NOTE_LENGTH = 2_000
 RUNGS_AT_MOST = 50
@@ -35,7 +35,7 @@ def create_ladder(project: Project, name: str, rungs: Sequence[WantedRung]) -> L
     name = checked_name(name, NAME_LENGTH)
     runs = _find_runs(project, rungs)
     with transaction.atomic():
-        with _name_once():
+        with named_once(NAMED):
             ladder = Ladder.objects.create(project=project, name=name)
         _place_rungs(ladder, runs, rungs)
     return ladder
@@ -56,7 +56,7 @@ def arrange_ladder(ladder: Ladder, name: str, rungs: Sequence[WantedRung]) -> No
     name = checked_name(name, NAME_LENGTH)
     runs = _find_runs(ladder.project, rungs)
     with transaction.atomic():
-        with _name_once():
+        with named_once(NAMED):
             # Not saved whole: that would bring back what somebody deleted meanwhile.
             changed = Ladder.objects.filter(id=ladder.id).update(name=name)
         if not changed:
@@ -78,17 +78,6 @@ def delete_ladder(ladder: Ladder) -> None:
     with transaction.atomic():
         end_links("ladder", [ladder.id], timezone.now())
         ladder.delete()
-
-
-@contextmanager
-def _name_once() -> Iterator[None]:
-    try:
-        with transaction.atomic():
-            yield
-    except IntegrityError as error:
-        raise InvalidInput(
-            "name", "is already the name of a ladder of this project"
-        ) from error
 
 
 def _find_runs(project: Project, rungs: Sequence[WantedRung]) -> list[Run]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from tracker.errors import InvalidInput
@@ -19,6 +21,16 @@ def checked_name(name: str, longest: int) -> str:
     if not 1 <= len(name) <= longest or not is_storable(name):
         raise InvalidInput("name", f"must be text of 1 to {longest} characters")
     return name
+
+
+@contextmanager
+def named_once(what: str) -> Iterator[None]:
+    """Refuse what the block stores under a name that another such thing has."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError as error:
+        raise InvalidInput("name", f"is already the name of {what}") from error
 
 
 def free_name(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
-from tracker.actions.names import checked_name, expect_room
+from tracker.actions.names import checked_name, expect_room, named_once
 from tracker.actor import Actor
-from tracker.errors import InvalidInput, NotFound
+from tracker.errors import NotFound
 from tracker.models import Project, SavedView
 
+NAMED = "another view of yours in this project"
 NAME_LENGTH = 100
 # Of one person in one project.
 MOST_VIEWS = 200
@@ -26,7 +24,7 @@ def keep_view(
     own = SavedView.objects.filter(project=project, owner_id=actor.user_id)
     with transaction.atomic():
         expect_room(project, own, MOST_VIEWS, "view")
-        with _name_once():
+        with named_once(NAMED):
             return SavedView.objects.create(
                 project=project,
                 owner_id=actor.user_id,
@@ -43,7 +41,7 @@ def replace_state(view: SavedView, state: str) -> None:
 
 def rename_view(view: SavedView, name: str) -> None:
     name = checked_name(name, NAME_LENGTH)
-    with _name_once():
+    with named_once(NAMED):
         _change(view, name=name)
 
 
@@ -79,14 +77,3 @@ def _change(view: SavedView, **fields: object) -> None:
         raise NotFound("view")
     for name, value in fields.items():
         setattr(view, name, value)
-
-
-@contextmanager
-def _name_once() -> Iterator[None]:
-    try:
-        with transaction.atomic():
-            yield
-    except IntegrityError as error:
-        raise InvalidInput(
-            "name", "is already the name of another view of yours in this project"
-        ) from error
