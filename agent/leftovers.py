@@ -129,11 +129,12 @@ def is_meant_for(spool: SpoolReader, server: Server) -> bool:
     """Whether a spool may go to a server.
 
     Never to another one than its process knew, except that a server on this
-    machine may have come back at another port.
+    machine may have come back at another port; it is the same if it knows the token.
     """
     if spool.url is None:
         return True
     meant, offered = origin(spool.url), origin(server.url)
     if meant is None or offered is None:
         return False
-    return meant == offered or (meant[1] in _LOOPBACK and offered[1] in _LOOPBACK)
+    is_near = meant[1] in _LOOPBACK and offered[1] in _LOOPBACK
+    return meant == offered or (is_near and spool.token_digest == server.token_digest)

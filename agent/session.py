@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -239,14 +240,20 @@ def _open_spool(settings: Settings, notices: Notices) -> Spool | None:
         agent=VERSION,
         time=time.time_ns() // 1000 if settings.began_at is None else settings.began_at,
     )
-    url = find_url(os.environ)
+    server = find_server(os.environ)
+    create = partial(
+        create_spool,
+        origin=origin,
+        url=find_url(os.environ),
+        token_digest=server.token_digest if server else None,
+    )
     try:
-        return create_spool(settings.spool, origin, url=url)
+        return create(settings.spool)
     except OSError as error:
         reason = error
     try:
         root = Path(tempfile.mkdtemp(prefix="seamark-spool-"))
-        spool = create_spool(root, origin, url=url)
+        spool = create(root)
     except OSError as error:
         notices.warn("spool", f"nothing is logged: no folder can be written ({error})")
         return None

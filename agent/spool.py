@@ -141,8 +141,18 @@ class Spool:
                 os.close(segment)
 
 
-def create_spool(root: Path, origin: messages.Origin, *, url: str | None) -> Spool:
-    """Make a new spool below `root`, with its first frame; OSError if that fails."""
+def create_spool(
+    root: Path,
+    origin: messages.Origin,
+    *,
+    url: str | None,
+    token_digest: str | None = None,
+) -> Spool:
+    """Make a new spool below `root`, with its first frame; OSError if that fails.
+
+    The address and the digest of the token, where they are known, say what server it is
+    meant for.
+    """
     spool_id = str(uuid.uuid4())
     # Others look only at folders named by an id: made aside and locked before
     # it gets its name, a new spool is never taken for an abandoned one.
@@ -150,7 +160,12 @@ def create_spool(root: Path, origin: messages.Origin, *, url: str | None) -> Spo
     aside.mkdir(mode=0o700, parents=True)
     try:
         description = json.dumps(
-            {"version": 1, "url": url, "origin": asdict(origin)}
+            {
+                "version": 1,
+                "url": url,
+                "token_digest": token_digest,
+                "origin": asdict(origin),
+            }
         ).encode()
         write_file(aside / DESCRIPTION_FILE, description)
         # A full disk has room to write over it, not for another file.

@@ -51,8 +51,12 @@ class SpoolReader:
     @property
     def url(self) -> str | None:
         """The server this spool was meant for, if one was known."""
-        url = self._description.get("url")
-        return url if isinstance(url, str) else None
+        return self._described("url")
+
+    @property
+    def token_digest(self) -> str | None:
+        """By which token its process was known to that server."""
+        return self._described("token_digest")
 
     @property
     def run(self) -> str:
@@ -263,6 +267,10 @@ class SpoolReader:
                 segment.unlink(missing_ok=True)
 
     # Any: JSON that something else may have written.
+    def _described(self, name: str) -> str | None:
+        found = self._description.get(name)
+        return found if isinstance(found, str) else None
+
     def _read_description(self) -> dict[str, Any]:
         try:
             stored = json.loads(read_file(self.folder / DESCRIPTION_FILE))

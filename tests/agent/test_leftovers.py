@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 from agent import locks, messages
-from agent.leftovers import Leftovers
+from agent.leftovers import Leftovers, is_meant_for
 from agent.notices import Notices
 from agent.settings import Server
-from agent.spool import create_spool
+from agent.spool import DESCRIPTION_FILE, create_spool
+from agent.spool_reader import SpoolReader
 from agent.transport import HttpTransport
 from tests.agent.test_spool import ORIGIN
 from tests.agent.tracker_double import TOKEN, Scripted
@@ -61,6 +62,37 @@ def test_a_killed_process_has_crashed_when_it_last_wrote(abandoned, deliver, tra
     assert states(tracker) == ["crashed"]
     assert tracker.of_kind("close")[0]["time"] == written
     assert not abandoned.exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "is_so"),
+    [
+        ("http://127.0.0.1:8713", "one", True),
+        ("http://127.0.0.1:8713/", "another", True),
+        ("http://localhost:9999", "one", True),
+        ("http://localhost:9999", "another", False),
+        ("http://tracker.example:8713", "one", False),
+        ("no address", "one", False),
+    ],
+)
+def test_a_server_that_came_back_elsewhere_is_known_by_the_token(
+    root, url, token, is_so
+):
+    meant = Server("http://127.0.0.1:8713", "one")
+    opened = create_spool(root, ORIGIN, url=meant.url, token_digest=meant.token_digest)
+    opened.close()
+
+    assert is_meant_for(SpoolReader(opened.folder), Server(url, token)) is is_so
+    assert meant.token not in (opened.folder / DESCRIPTION_FILE).read_text()
+
+
+def test_another_server_of_this_machine_gets_nothing_without_a_token_of_its_own(root):
+    opened = create_spool(root, ORIGIN, url="http://127.0.0.1:8713")
+    opened.close()
+    found = SpoolReader(opened.folder)
+
+    assert not is_meant_for(found, Server("http://127.0.0.1:9999", "one"))
+    assert is_meant_for(found, Server("http://127.0.0.1:8713", "one"))
 
 
 def test_a_process_that_said_how_it_ended_is_believed(root, deliver, tracker):

@@ -104,6 +104,8 @@ class Command(BaseCommand):
             "PYTHONPATH": str(ROOT),
             "PYTHONUNBUFFERED": "1",
             "SEAMARK_URL": url,
+            # Its own: neither does the demo deliver what other jobs left, nor they its.
+            "SEAMARK_SPOOL": str(settings.DATA_FOLDER / "spool"),
             "SEAMARK_TOKEN": make_token(
                 found_installation(),
                 "the demo",
