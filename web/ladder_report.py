@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tracker.queries.ladders import LadderView
-from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Verdict
+from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Verdict, quoted
 from web.figures.ladder import milliseconds_text
 from web.ladder_bars import colours_of, legend_of
 from web.rung_cards import RungCard, cards_of
@@ -93,9 +93,11 @@ def sentence_of(ladder: LadderView) -> str:
         return f"{said}."
     times = number(float(f"{change.ratio:.2g}"))
     said = (
-        f"After {changes}, “{climb.to_label}” does {times} times the work of"
-        f" {baseline} in the same time"
+        f"After {changes}, “{climb.to_label}”, once it runs steadily, does {times} times"
+        f" the work of {baseline} in the same time"
     )
     if climb.biggest is not None and count > 1:
-        said += f"; most of it came from “{climb.biggest_label}”"
+        part = "most of it" if climb.did_most else "the largest part"
+        part = "the largest parts" if climb.rivals else part
+        said += f"; {part} came from {quoted(climb.biggest_labels)}"
     return f"{said}."

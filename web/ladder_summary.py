@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from tracker.queries.ladders import LadderView
 from tracker.queries.promises import LeftGain
+from tracker.queries.verdicts import MODERATE_CHANGE, quoted
 from web.cells import change_text
 from web.rung_cards import RungCard, ShownVerdict, cards_of, shown_verdict
-from web.templatetags.format import percent
+from web.templatetags.format import duration, percent
+from web.templatetags.quantities import factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,17 +19,19 @@ class Summary:
     verdict: ShownVerdict
     from_label: str
     to_label: str
-    biggest_label: str
+    biggest_labels: str  # "" where no rung is faster
     biggest: str
     throughput: tuple[str, str, str]  # before, after, unit
     quality: tuple[str, str, str]  # before, after, change
-    total: tuple[str, str]
-    gone: int
+    stage: tuple[str, str, str]  # before, after, change; of the compared stage
+    total: tuple[str, str, str]
+    gone: int  # of the baseline's findings
+    had: int  # findings of the baseline
     unjudged: int  # rungs that could not be compared with the baseline
     is_unfair: bool
     left: str  # what the last rung's findings promise; "" where nobody knows
     left_titles: str
-    advises_stop: bool
+    advice: str  # about going on; "" where there is none
     worse: tuple[str, ...]  # labels of rungs that are faster and learn worse
 
 
@@ -39,11 +43,12 @@ def summary_of(ladder: LadderView) -> Summary | None:
     cards = cards_of(ladder)
     first = cards[0]
     last = [card for card in cards if card.rung.against_baseline is not None][-1]
+    had = {(finding.stage, finding.rule) for finding in first.rung.findings.found}
     return Summary(
         verdict=shown_verdict(climb.change, ""),
         from_label=climb.from_label,
         to_label=climb.to_label,
-        biggest_label=climb.biggest_label,
+        biggest_labels=quoted(climb.biggest_labels) if climb.biggest else "",
         biggest="" if climb.biggest is None else climb.biggest.sentence,
         throughput=(
             first.step.throughput,
@@ -55,13 +60,15 @@ def summary_of(ladder: LadderView) -> Summary | None:
             last.quality,
             change_text(last.rung.quality, first.rung.quality),
         ),
-        total=(first.total, last.total),
-        gone=len(_gone_for_good(cards)),
+        stage=_shortened(first.rung.stage_seconds[1], last.rung.stage_seconds[1]),
+        total=_shortened(first.rung.total_seconds, last.rung.total_seconds),
+        gone=len(_gone_for_good(cards) & had),
+        had=len(had),
         unjudged=sum(card.rung.against_baseline is None for card in cards[1:]),
         is_unfair=any(card.rung.machine for card in cards),
         left=_left(ladder.left),
         left_titles=", ".join(ladder.left.titles) if ladder.left else "",
-        advises_stop=ladder.left is not None and ladder.left.advises_stop,
+        advice=_advice(ladder.left, [c.label for c in cards if c.rung.is_unforeseen]),
         worse=tuple(card.label for card in cards if card.rung.is_faster_but_worse),
     )
 
@@ -72,6 +79,40 @@ def _left(left: LeftGain | None) -> str:
     if left.titles:
         return f"likely {percent(100 * left.share)}"
     return "unknown" if left.without_gain else "nothing found"
+
+
+def _advice(left: LeftGain | None, unforeseen: Sequence[str]) -> str:
+    """Say whether to go on, as far as rules can tell."""
+    if left is None or not left.advises_stop:
+        return ""
+    little = "The last rung's findings promise less than 5 % together"
+    if unforeseen:
+        return (
+            f"{little}. That bounds nothing: no finding foresaw what"
+            f" {quoted(unforeseen)} brought."
+        )
+    unanswered = (
+        f" {left.unanswered} rule{'' if left.unanswered == 1 else 's'} could not answer."
+        if left.unanswered
+        else ""
+    )
+    return (
+        f"{little}: further steps against them are hardly worth the work.{unanswered}"
+    )
+
+
+def _shortened(before: float | None, after: float | None) -> tuple[str, str, str]:
+    """Return two durations, and by how much the second is shorter."""
+    said = ""
+    if before and after:
+        ratio = before / after
+        if ratio >= 1 + MODERATE_CHANGE:
+            said = f"{factor(ratio)} shorter"
+        elif ratio <= 1 - MODERATE_CHANGE:
+            said = f"{factor(1 / ratio)} longer"
+        else:
+            said = "about as long"
+    return duration(before), duration(after), said
 
 
 def _gone_for_good(cards: Sequence[RungCard]) -> set[tuple[str, str]]:

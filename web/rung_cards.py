@@ -28,11 +28,13 @@ ICONS = {
 }
 UNJUDGED = "unjudged"
 ROUGH, MODERATE = "few steps, so roughly", "a moderate change"
-FIXED = {
-    True: "It is gone",
-    False: "It is still there",
-    None: "It cannot be judged here",
-}
+FIXED = {True: "It is gone", None: "It cannot be judged here"}
+UNTRIED = (
+    "It is still there: something else brought this, or a part of the fix, so the"
+    " promise was not put to the test."
+)
+# When a stage shows less than this part of what its steps won, the page says so.
+SHOWN_BY_STAGE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,10 +225,28 @@ class RungCard:
         outcome, promise = self.rung.outcome, self.rung.predicted
         if outcome is None or promise is None:
             return ""
+        if outcome is Outcome.UNTRIED:
+            return UNTRIED
         also = (
             "; something else changed, too" if outcome is Outcome.BEYOND_BOUND else ""
         )
         return f"{FIXED[promise.is_fixed]}, and this is {outcome}{also}."
+
+    @property
+    def stage_lags(self) -> str:
+        """Say that the stage shows little of what its steps won; "" where it does."""
+        change, (before, after) = self.rung.against_previous, self.rung.stage_seconds
+        if change is None or change.verdict is not Verdict.FASTER:
+            return ""
+        if not before or not after:
+            return ""
+        if before / after >= 1 + SHOWN_BY_STAGE * (change.ratio - 1):
+            return ""
+        return (
+            f"The stage took {duration(before)} before and {duration(after)} now: most of"
+            " what its steps won went into its start, into what lies between steps, or"
+            " into more steps."
+        )
 
     @property
     def loss_name(self) -> str:
@@ -237,11 +257,12 @@ class RungCard:
         learned = self.rung.learned
         if learned is None:
             return []
-        levels = (
-            ("after equal time", learned.at_equal_time),
-            ("after equally many examples", learned.at_equal_examples),
-        )
-        return [_level(where, level) for where, level in levels if level is not None]
+        found = []
+        if level := learned.at_equal_time:
+            found.append(_level(f"after {duration(level.at)}", level))
+        if level := learned.at_equal_examples:
+            found.append(_level(f"after {number(round(level.at))} examples", level))
+        return found
 
     def parts(self, *, per_example: bool) -> list[tuple[str, float]]:
         """Return the seconds of each part of a step, or of one of its examples."""
@@ -285,7 +306,7 @@ def shown_verdict(change: Change | None, why_not: str) -> ShownVerdict:
 def _level(where: str, level: Level) -> ShownLevel:
     kind = "worse" if level.is_worse else "better" if level.is_better else "same"
     margin = f"± {number(float(f'{level.noise:.1g}'))}"
-    change = "no measurable change" if kind == "same" else f"{kind}, {margin}"
+    change = f"{'no measurable change' if kind == 'same' else kind}, {margin}"
     before, after = (
         number(float(f"{value:.4g}")) for value in (level.before, level.after)
     )

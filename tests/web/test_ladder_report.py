@@ -32,7 +32,9 @@ def report_on(project, runs, *, per_example=True):
 def test_says_in_a_sentence_what_the_ladder_came_to(member):
     sentence = report(member, *DEMO).sentence
 
-    assert sentence.startswith("After 3 changes, “larger batch” does")
+    assert sentence.startswith(
+        "After 3 changes, “larger batch”, once it runs steadily,"
+    )
     assert "times the work of the baseline in the same time" in sentence
     assert "most of it came from “decoded ahead”" in sentence
 

@@ -191,8 +191,14 @@ def test_without_a_verdict_it_says_why():
         ),
         (
             Outcome.LESS,
+            True,
+            "It is gone, and this is less than was likely.",
+        ),
+        (
+            Outcome.UNTRIED,
             False,
-            "It is still there, and this is less than was likely.",
+            "It is still there: something else brought this, or a part of the fix, so"
+            " the promise was not put to the test.",
         ),
         (
             Outcome.AS_LIKELY,
@@ -227,6 +233,15 @@ def test_a_verdict_says_how_much_it_means(change, remark):
     )
 
 
+STOP = (
+    "The last rung's findings promise less than 5 % together: further steps against"
+    " them are hardly worth the work."
+)
+FORESEEN = replace(
+    FASTER,
+    predicted=Prediction("slow", "Slow", 2.2, 1.5, is_fixed=True),
+    outcome=Outcome.AS_LIKELY,
+)
 WORSE = QualityChange(
     "val/loss",
     at_equal_examples=Level(1000.0, 0.5, 0.62, 0.012),
@@ -239,8 +254,8 @@ def test_shows_what_was_learned_in_the_same_time_and_from_as_many_examples():
 
     assert shown.loss_name == "val/loss"
     assert [(level.where, level.after, level.change) for level in shown.learned] == [
-        ("after equal time", "0.6", "worse, ± 0.01"),
-        ("after equally many examples", "0.62", "worse, ± 0.01"),
+        ("after 1 min", "0.6", "worse, ± 0.01"),
+        ("after 1\u202f000 examples", "0.62", "worse, ± 0.01"),
     ]
     assert card(FASTER).learned == []
 
@@ -253,20 +268,82 @@ def test_the_band_names_rungs_that_are_faster_and_worse():
 
 
 @pytest.mark.parametrize(
-    ("left", "text", "stops"),
+    ("left", "text", "advice"),
     [
-        (None, "", False),
-        (LeftGain(0.4, ("Slow", "Late"), 0), "likely 40 %", False),
-        (LeftGain(0.02, ("Late",), 0), "likely 2 %", True),
-        (LeftGain(0.0, (), 0), "nothing found", True),
-        (LeftGain(0.0, (), 1), "unknown", False),
+        (None, "", ""),
+        (LeftGain(0.4, ("Slow", "Late"), 0), "likely 40 %", ""),
+        (LeftGain(0.02, ("Late",), 0), "likely 2 %", STOP),
+        (LeftGain(0.0, (), 0), "nothing found", STOP),
+        (LeftGain(0.0, (), 0, 1), "nothing found", f"{STOP} 1 rule could not answer."),
+        (LeftGain(0.0, (), 0, 6), "nothing found", f"{STOP} 6 rules could not answer."),
+        (LeftGain(0.0, (), 1), "unknown", ""),
     ],
 )
-def test_the_band_says_what_is_left(left, text, stops):
-    summary = summary_of(replace(ladder(KNOWN, FASTER), left=left))
+def test_the_band_says_what_is_left(left, text, advice):
+    summary = summary_of(replace(ladder(KNOWN, FORESEEN), left=left))
 
     assert summary is not None
-    assert (summary.left, summary.advises_stop) == (text, stops)
+    assert (summary.left, summary.advice) == (text, advice)
+
+
+@pytest.mark.parametrize("outcome", [None, Outcome.UNTRIED, Outcome.BEYOND_BOUND])
+def test_nobody_is_told_to_stop_where_findings_foresaw_less_than_came(outcome):
+    rung = replace(FORESEEN, outcome=outcome)
+    found = replace(ladder(KNOWN, rung), left=LeftGain(0.0, (), 0, 6))
+
+    summary = summary_of(found)
+
+    assert summary is not None
+    assert summary.advice == (
+        "The last rung's findings promise less than 5 % together. That bounds nothing:"
+        " no finding foresaw what “decoded ahead” brought."
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (46.5, 13.6, "3.42× shorter"),
+        (13.6, 46.5, "3.42× longer"),
+        (22.9, 22.7, "about as long"),
+        (None, 22.7, ""),
+        (22.9, None, ""),
+        (0.0, 22.7, ""),
+    ],
+)
+def test_the_band_says_what_stage_and_run_took(before, after, said):
+    first = replace(KNOWN, total_seconds=before, stage_seconds=(None, before))
+    last = replace(FASTER, total_seconds=after, stage_seconds=(before, after))
+
+    summary = summary_of(ladder(first, last))
+
+    assert summary is not None
+    assert summary.stage[2] == summary.total[2] == said
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_said"),
+    [
+        (22.9, 22.7, True),
+        (20.0, 13.4, True),
+        (20.0, 13.3, False),
+        (None, 10.0, False),
+        (10.0, None, False),
+    ],
+)
+def test_a_stage_that_shows_little_of_what_its_steps_won_says_so(
+    before, after, is_said
+):
+    rung = replace(FASTER, stage_seconds=(before, after))
+
+    assert ("The stage took" in card(rung).stage_lags) is is_said
+
+
+def test_a_stage_whose_steps_won_nothing_lags_behind_nothing():
+    same = Change(1.0, 0.9, 1.1)
+    rung = replace(FASTER, against_previous=same, stage_seconds=(10.0, 30.0))
+
+    assert card(rung).stage_lags == ""
 
 
 def test_the_note_beyond_the_label_is_kept():
@@ -295,7 +372,7 @@ def test_the_band_sums_up_from_the_baseline_to_the_last_that_was_judged():
     assert summary is not None
     assert (summary.from_label, summary.to_label) == ("baseline", "decoded ahead")
     assert summary.verdict.headline == "2.0× faster"
-    assert summary.biggest_label == "decoded ahead"
+    assert summary.biggest_labels == "“decoded ahead”"
     assert summary.throughput == ("160", "320", "examples/s")
     assert summary.quality == ("0.9", "0.9", "")
     assert summary.unjudged == 1
@@ -303,11 +380,23 @@ def test_the_band_sums_up_from_the_baseline_to_the_last_that_was_judged():
 
 def test_a_finding_that_came_back_did_not_go():
     found = RungFinding("train", "slow", "Slow", "warning", is_primary=True)
+    first = replace(KNOWN, findings=FindingChanges(found=(found,)))
     gone = replace(FASTER, findings=FindingChanges(gone=(found,)))
     back = replace(FASTER, position=2, findings=FindingChanges(new=(found,)))
 
-    assert summary_of(ladder(KNOWN, gone)).gone == 1
-    assert summary_of(ladder(KNOWN, gone, back)).gone == 0
+    summary = summary_of(ladder(first, gone))
+    assert (summary.gone, summary.had) == (1, 1)
+    assert summary_of(ladder(first, gone, back)).gone == 0
+
+
+def test_a_finding_that_came_on_the_way_and_went_is_none_of_the_baseline():
+    found = RungFinding("train", "slow", "Slow", "warning", is_primary=True)
+    came = replace(FASTER, findings=FindingChanges(new=(found,)))
+    went = replace(FASTER, position=2, findings=FindingChanges(gone=(found,)))
+
+    summary = summary_of(ladder(KNOWN, came, went))
+
+    assert (summary.gone, summary.had) == (0, 0)
 
 
 def test_no_band_without_a_judged_rung():

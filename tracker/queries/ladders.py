@@ -22,6 +22,7 @@ from tracker.queries.rungs import (
     changed_machine,
     changed_values,
     rung_labels,
+    stage_seconds,
     why_no_change,
 )
 from tracker.queries.verdicts import Change, Climb, climb
@@ -162,6 +163,10 @@ def _rung(position: int, runs: Sequence[MeasuredRun], stage: str | None) -> Rung
         learned=_learned(before, here),
         utilisation=here.utilisation,
         ledger=run_ledger((d.ledger for d in here.diagnoses), here.run.project),
+        stage_seconds=(
+            stage_seconds(before.stages, stage) if before else None,
+            stage_seconds(here.stages, stage),
+        ),
     )
 
 

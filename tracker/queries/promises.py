@@ -40,6 +40,7 @@ class Prediction:
 class Outcome(StrEnum):
     """How what was achieved compares with what was promised."""
 
+    UNTRIED = "not what was promised: the finding is still there"
     BEYOND_BOUND = "more than that fix alone could bring"
     AS_LIKELY = "at least what was likely"
     LESS = "less than was likely"
@@ -53,6 +54,7 @@ class LeftGain:
     share: float
     titles: tuple[str, ...]  # those that promise most
     without_gain: int  # findings whose gain is not known
+    unanswered: int = 0  # rules of the stage that lacked something
 
     @property
     def advises_stop(self) -> bool:
@@ -95,9 +97,14 @@ def prediction_of(
 
 
 def outcome_of(predicted: Prediction | None, change: Change | None) -> Outcome | None:
-    """Compare by the interval of what was achieved; None where one of them is unknown."""
+    """Compare by the interval of what was achieved; None where one of them is unknown.
+
+    A promise is about a fix: while the finding is there, none was tried whole.
+    """
     if predicted is None or change is None:
         return None
+    if predicted.is_fixed is False:
+        return Outcome.UNTRIED
     if change.low > predicted.bound:
         return Outcome.BEYOND_BOUND
     if change.low >= predicted.likely:
@@ -130,6 +137,7 @@ def left_gain(
         without_gain=sum(
             finding.gain is None and finding.severity != "notice" for finding in causes
         ),
+        unanswered=sum(len(diagnosis.unanswered) for diagnosis in of_stage),
     )
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from tracker.diagnosis.breakdown import StepBreakdown
 from tracker.diagnosis.quality import QualityChange
+from tracker.models import State
 from tracker.queries.attributes import AttributeRow, Value
 from tracker.queries.comparison import same
 from tracker.queries.finding_changes import FindingChanges
@@ -68,6 +69,16 @@ class RungView:
     learned: QualityChange | None = None  # against the rung before
     utilisation: Utilisation = NOT_MEASURED
     ledger: LedgerView | None = None  # all stages; its money is by the project's price
+    # How long the compared stage took as a whole, on the rung before and here.
+    stage_seconds: tuple[float | None, float | None] = (None, None)
+
+    @property
+    def is_unforeseen(self) -> bool:
+        """Faster by what no finding of the rung before had promised."""
+        change = self.against_previous
+        if change is None or change.verdict is not Verdict.FASTER:
+            return False
+        return self.outcome in (None, Outcome.UNTRIED, Outcome.BEYOND_BOUND)
 
     @property
     def is_faster_but_worse(self) -> bool:
@@ -124,6 +135,14 @@ def why_no_change(before: StepBreakdown | None, after: StepBreakdown | None) -> 
         after.examples_per_step is None
     )
     return BOTH_MUST_COUNT if counts_differ else NOT_ENOUGH_STEPS
+
+
+def stage_seconds(stages: Sequence[StageTime], name: str | None) -> float | None:
+    """Return how long a stage took that has ended."""
+    for stage in stages:
+        if stage.name == name and stage.state != State.RUNNING:
+            return stage.seconds
+    return None
 
 
 def guess_quality(paths: Mapping[str, int]) -> str | None:

@@ -5,6 +5,7 @@ A ratio is throughput after divided by throughput before: 2 is twice as fast.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -86,21 +87,38 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """What a whole ladder achieved; `label` names the rung that did most."""
+    """What a whole ladder achieved; `biggest_label` names the rung that did most.
+
+    `rivals` are the rungs that may have done as much, as far as the intervals tell.
+    """
 
     change: Change
     from_label: str
     to_label: str
     biggest: Change | None
     biggest_label: str
+    rivals: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
         text = f"{self.from_label} → {self.to_label}: {self.change.headline}"
         if self.biggest is None:
             return text
+        if self.rivals:
+            return f"{text}; the biggest steps were {quoted(self.biggest_labels)}"
         times = self.biggest.headline.removesuffix(f" {Verdict.FASTER}")
         return f"{text}; the biggest step was “{self.biggest_label}” ({times})"
+
+    @property
+    def biggest_labels(self) -> tuple[str, ...]:
+        return (self.biggest_label, *self.rivals) if self.biggest else ()
+
+    @property
+    def did_most(self) -> bool:
+        """Whether the biggest step brought more than all others together."""
+        if self.biggest is None or self.rivals or self.change.ratio <= 1:
+            return False
+        return math.log(self.biggest.ratio) > math.log(self.change.ratio) / 2
 
 
 def climb(rungs: Iterable[tuple[str, Change | None, Change | None]]) -> Climb | None:
@@ -121,8 +139,19 @@ def climb(rungs: Iterable[tuple[str, Change | None, Change | None]]) -> Climb | 
     biggest, biggest_label = max(
         steps, key=lambda found: found[0].ratio, default=(None, "")
     )
+    rivals = tuple(
+        label
+        for step, label in steps
+        if biggest is not None and step is not biggest and step.high >= biggest.low
+    )
     last_label, change = judged[-1]
-    return Climb(change, first[0], last_label, biggest, biggest_label)
+    return Climb(change, first[0], last_label, biggest, biggest_label, rivals)
+
+
+def quoted(labels: Iterable[str]) -> str:
+    """Return “one”, “two” and “three”."""
+    *most, last = [f"“{label}”" for label in labels]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def distinct(middle: float, low: float, high: float) -> tuple[str, str, str]:

@@ -91,6 +91,12 @@ def test_compares_by_the_interval(change, outcome):
     assert outcome_of(None, change) is None
 
 
+def test_a_promise_is_not_put_to_the_test_while_the_finding_is_there():
+    kept = Prediction("slow", "Slow", bound=2.0, likely=1.5, is_fixed=False)
+
+    assert outcome_of(kept, Change(2.2, 2.1, 2.3)) is Outcome.UNTRIED
+
+
 def left(*findings, healthy=(INPUT_RULE,), **fields):
     return left_gain([diagnosis(*findings, healthy=healthy, **fields)], "train")
 
@@ -103,6 +109,7 @@ def test_adds_up_what_causes_promise():
     assert found is not None
     assert found.share == pytest.approx(0.4)
     assert found.titles == ("Cause", "Other")
+    assert found.unanswered == 0
     assert not found.advises_stop
 
 
@@ -134,6 +141,13 @@ def test_advises_to_stop_when_little_is_left(findings, stops):
 
     assert found is not None
     assert found.advises_stop is stops
+
+
+def test_what_is_left_says_how_many_rules_lacked_something():
+    found = left(unanswered=("slow", "late"))
+
+    assert found is not None
+    assert found.unanswered == 2
 
 
 def test_what_is_left_is_unknown_where_nobody_could_judge():

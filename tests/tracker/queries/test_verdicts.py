@@ -67,15 +67,50 @@ def test_a_climb_names_both_ends_and_the_biggest_step():
         [
             ("baseline", None, None),
             ("decoded ahead", Change(2.1, 2.0, 2.2), Change(2.1, 2.0, 2.2)),
-            ("two workers", Change(2.0, 1.9, 2.1), Change(4.2, 4.0, 4.4)),
+            ("two workers", Change(1.5, 1.4, 1.6), Change(3.1, 3.0, 3.2)),
         ]
     )
 
     assert summary is not None
     assert summary.sentence == (
-        "baseline → two workers: 4.2× faster;"
+        "baseline → two workers: 3.1× faster;"
         " the biggest step was “decoded ahead” (2.1×)"
     )
+    assert summary.did_most
+
+
+def test_steps_whose_intervals_meet_are_named_together():
+    summary = climb(
+        [
+            ("baseline", None, None),
+            ("decoded ahead", Change(2.1, 2.0, 2.2), Change(2.1, 2.0, 2.2)),
+            ("two workers", Change(1.3, 1.2, 1.4), Change(2.7, 2.6, 2.8)),
+            ("larger batch", Change(2.0, 1.9, 2.1), Change(5.4, 5.2, 5.6)),
+        ]
+    )
+
+    assert summary is not None
+    assert summary.biggest_labels == ("decoded ahead", "larger batch")
+    assert summary.sentence.endswith(
+        "the biggest steps were “decoded ahead” and “larger batch”"
+    )
+    assert not summary.did_most
+
+
+def test_the_biggest_of_many_may_be_less_than_half():
+    step, whole = Change(1.5, 1.49, 1.51), Change(3.2, 3.1, 3.3)
+    summary = climb(
+        [
+            ("baseline", None, None),
+            ("one", step, step),
+            ("two", Change(1.4, 1.39, 1.41), whole),
+            ("three", Change(1.45, 1.44, 1.46), whole),
+        ]
+    )
+
+    assert summary is not None
+    assert summary.rivals == ()
+    assert not summary.did_most
 
 
 def test_a_climb_ends_at_the_last_rung_that_could_be_judged():

@@ -143,11 +143,15 @@ class LearnedOut(Schema):
 
 
 class LeftOut(Schema):
-    """What the last rung's findings promise together; null where it is not known."""
+    """What the last rung's findings promise together; null where it is not known.
+
+    `unanswered` rules of its stage lacked something, and promise nothing.
+    """
 
     likely_share: float | str
     titles: list[str]
     advises_stop: bool
+    unanswered: int
 
 
 class RungOut(Schema):

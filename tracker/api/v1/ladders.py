@@ -88,6 +88,7 @@ def _ladder(ladder: LadderView) -> Json:
             "likely_share": number(ladder.left.share),
             "titles": list(ladder.left.titles),
             "advises_stop": ladder.left.advises_stop,
+            "unanswered": ladder.left.unanswered,
         },
         "rungs": [_rung(rung) for rung in ladder.rungs],
     }
