@@ -17,7 +17,7 @@ from tracker.api.batches import Batches  # noqa: E402 - Django is ready first
 # Reads all routes and with them nearly all of the program, before anybody waits for it.
 reverse("livez")
 # What a program of this size consists of lasts as long as it does. Looking through it for
-# garbage, as each few hundred requests would, has one of them wait for a tenth of a second.
+# garbage, as each few hundred requests would, has one of them wait for all of it.
 gc.collect()
 gc.freeze()
 

@@ -38,7 +38,7 @@ def each_of(run_ids: Collection[UUID]) -> Collection[UUID] | Func:
     """
     if connection.vendor != "postgresql":
         return run_ids
-    # One text: the driver would take a second for each hundred thousand of a list.
+    # One text: of a list, the driver would adapt each element.
     return Unnested(Value(f"{{{','.join(map(str, run_ids))}}}"))
 
 

@@ -1,8 +1,7 @@
 """How many runs a project has, those in the trash left out.
 
-Every page of a runs table says it, and a database counts a hundred thousand runs in a
-fifth of the time that such a page may take. So of very many, a number that was right a
-moment ago is said again.
+Every page of a runs table says it, and counting very many costs a notable part of the
+page. So of those, a number that was right a moment ago is said again.
 """
 
 from __future__ import annotations
