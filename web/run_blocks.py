@@ -19,7 +19,13 @@ from tracker.queries.column_keys import (
 from tracker.queries.namespaces import PARAMS
 from tracker.queries.run_filter import InvalidQuery
 from tracker.queries.run_groups import MOST_COLUMNS, RunGroup, run_groups
-from tracker.queries.runs import RunRow, changed_params, metric_paths, runs_page
+from tracker.queries.runs import (
+    RunRow,
+    changed_params,
+    metric_paths,
+    rows_of_project,
+    runs_page,
+)
 from web.run_cells import json_cell, json_value, milliseconds
 from web.table_state import TableState, read_table
 
@@ -79,6 +85,7 @@ def _block(project_id: int, state: TableState, *, offset: int, limit: int) -> Js
         limit=limit,
         gpu_time=with_gpu_time(keys),
     )
+    top = rows_of_project(project_id, state.top, paths, gpu_time=with_gpu_time(keys))
     places = value_places(keys, paths)
     return {
         "offset": offset,
@@ -86,6 +93,7 @@ def _block(project_id: int, state: TableState, *, offset: int, limit: int) -> Js
         "matching": page.matching,
         "columns": [{"key": key, "kind": kind_of(key)} for key in keys],
         "rows": [_row(row, keys, places) for row in page.rows],
+        "top": [_row(row, keys, places) for row in top],
     }
 
 

@@ -7,6 +7,7 @@ differs from it; a part that is there and empty takes away what the view has.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.http import QueryDict
 
@@ -19,9 +20,10 @@ from tracker.queries.run_query.tree import Both
 # Everything that an address may say about the table, and a view keeps.
 PARTS = (
     *("q", "state", "tag", "query", "sort", "column", "pin", "width"),
-    *("group", "show", "rows"),
+    *("group", "show", "rows", "top"),
 )
 MOST_COLUMNS = 50
+MOST_ON_TOP = 6
 LONGEST_STATE = 8_000
 # Of a group within a group, a condition for each.
 MOST_WITHIN = 4
@@ -29,12 +31,16 @@ MOST_WITHIN = 4
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """`columns` is empty where the address leaves them to the project's runs."""
+    """`columns` is empty where the address leaves them to the project's runs.
+
+    `top` are runs that stand above the others, whatever these are.
+    """
 
     wanted: RunFilter
     order: RunOrder
     columns: tuple[str, ...]
     groups: tuple[str, ...]
+    top: tuple[UUID, ...] = ()
 
 
 def read_table(query: QueryDict) -> TableState:
@@ -48,7 +54,7 @@ def read_table(query: QueryDict) -> TableState:
         tag=query.get("tag", ""),
         query=trees[0] if len(trees) == 1 else Both(trees) if trees else None,
     )
-    return TableState(wanted, order, columns, read_groups(query))
+    return TableState(wanted, order, columns, read_groups(query), read_top(query))
 
 
 def read_columns(query: QueryDict) -> tuple[str, ...]:
@@ -63,6 +69,16 @@ def read_columns(query: QueryDict) -> tuple[str, ...]:
 
 def read_groups(query: QueryDict) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, query.getlist("group"))))
+
+
+def read_top(query: QueryDict) -> tuple[UUID, ...]:
+    texts = tuple(dict.fromkeys(filter(None, query.getlist("top"))))
+    if len(texts) > MOST_ON_TOP:
+        raise InvalidInput("top", f"must be at most {MOST_ON_TOP} runs")
+    try:
+        return tuple(map(UUID, texts))
+    except ValueError as error:
+        raise InvalidInput("top", "must be the ids of runs") from error
 
 
 def with_view(asked: QueryDict, kept: str) -> QueryDict:

@@ -5,6 +5,7 @@ A page costs the same number of queries however many runs it holds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -120,6 +121,22 @@ def run_rows(
     with planner() as plan:
         plan.expect_small_sets()
         return _rows(run_ids, paths, gpu_time=gpu_time)
+
+
+def rows_of_project(
+    project_id: int,
+    run_ids: Sequence[UUID],
+    paths: list[str],
+    *,
+    gpu_time: bool = False,
+) -> list[RunRow]:
+    """Return those of these runs that the project has, outside of its trash."""
+    if not run_ids:
+        return []
+    own = Run.objects.filter(project_id=project_id, id__in=run_ids).not_in_trash()
+    known = set(own.values_list("id", flat=True))
+    wanted = [run_id for run_id in run_ids if run_id in known]
+    return run_rows(wanted, paths, gpu_time=gpu_time)
 
 
 def metric_paths(project_id: int) -> list[str]:

@@ -309,6 +309,85 @@ def test_rows_have_three_heights_and_the_place_is_kept(open_runs, project):
     assert state(page)["rows"] == ["22"]
 
 
+def test_runs_stay_on_top_and_the_first_is_what_others_are_compared_with(
+    open_runs, project
+):
+    for number in range(60):
+        add(project, f"run-{number:02}", accuracy=0.5 + number / 100)
+    page = open_runs("?column=path:accuracy&sort=name")
+    grid = page.get_by_role("grid")
+
+    grid.focus()
+    grid.press("ArrowDown")
+    grid.press("t")
+    on_top = page.locator(".runs-grid__row--top")
+    expect(on_top).to_have_text(re.compile("run-01"))
+    row = page.get_by_role("row").filter(has_text="run-02")
+    expect(row).to_contain_text("+2 %")
+    row.hover()
+    row.locator(".runs-grid__pin").click()
+    expect(on_top).to_have_count(2)
+    expect(on_top.nth(1)).to_contain_text("+2 %")
+    assert len(state(page)["top"]) == 2
+
+    # By the order, first comes the last; what is on top stays, scrolled or sorted.
+    head(page, "Name").click()
+    expect(page.locator("[data-position='2']")).to_contain_text("run-59")
+    grid.press("Control+End")
+    expect(page.get_by_role("row").filter(has_text="run-00")).to_be_in_viewport()
+    expect(on_top.first).to_be_in_viewport()
+    grid.press("Control+Home")
+    expect(page.locator("[data-position='0'] .is-active")).to_be_visible()
+    assert violations(page) == []
+    page.reload(wait_until="networkidle")
+    expect(on_top).to_have_count(2)
+
+    # The run itself can be let go of from either of its rows.
+    on_top.first.hover()
+    on_top.first.locator(".runs-grid__pin").click()
+    expect(on_top).to_have_count(1)
+    expect(on_top).to_have_text(re.compile("run-02"))
+    page.locator("[name=q]").fill("run-4")
+    expect(page.locator("[data-position='1']")).to_contain_text("run-49")
+    expect(on_top).to_have_text(re.compile("run-02"))
+
+
+def test_no_more_than_six_runs_stay_on_top(open_runs, project):
+    add_runs(project, 8)
+    page = open_runs("?sort=name")
+    grid = page.get_by_role("grid")
+
+    grid.focus()
+    for count in range(1, 7):
+        grid.press("Control+End")
+        for _ in range(count):
+            grid.press("ArrowUp")
+        grid.press("t")
+        expect(page.locator(".runs-grid__row--top")).to_have_count(count)
+    grid.press("Control+End")
+    grid.press("t")
+
+    expect(page.locator(".toast")).to_contain_text("Up to 6 runs")
+    expect(page.locator(".runs-grid__row--top")).to_have_count(6)
+
+
+def test_groups_stand_below_what_is_on_top(open_runs, project):
+    runs = [
+        add(project, f"run-{n}", params__lr=0.1 * (n % 2), accuracy=n) for n in range(6)
+    ]
+    page = open_runs(
+        f"?column=path:accuracy&group=path:params/lr&top={runs[3].id}&sort=name"
+    )
+
+    group = page.locator("[data-position='1']")
+    expect(page.locator("[data-position='0']")).to_contain_text("run-3")
+    expect(group).to_have_class(re.compile("--group"))
+    group.click()
+    expect(group).to_have_attribute("aria-expanded", "true")
+    expect(page.locator("[data-position='2']")).to_contain_text("run-")
+    expect(page.locator(".runs-grid__row:visible")).to_have_count(7)
+
+
 def test_conditions_write_the_query(open_runs, project):
     for name, loss in [("a", 0.1), ("b", 0.9)]:
         add(project, name, test__loss=loss)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
+from uuid import UUID
 
 import pytest
 
@@ -49,6 +50,35 @@ def test_the_page_comes_with_its_first_rows(signed_in, address, project):
 
     assert block["rows"] == rows(signed_in, address)
     assert block["rows"][0]["name"] == "baseline"
+
+
+def test_runs_on_top_come_with_every_block_whatever_is_asked_for(
+    signed_in, address, project, member
+):
+    first, second = make_run(project, "first"), make_run(project, "second")
+    trashed = make_run(project, "trashed")
+    trashed.trashed_at = trashed.created_at
+    trashed.save()
+    elsewhere = make_run(make_project(member, "elsewhere"), "elsewhere")
+    write_values(second, {"params/lr": 0.1})
+    top = [str(run.id) for run in (second, trashed, elsewhere, first)]
+
+    asked = {"top": top, "query": 'name = "first"', "column": "path:params/lr"}
+    block = signed_in.get(f"{address}runs.json", asked).json()
+
+    assert [row["name"] for row in block["rows"]] == ["first"]
+    assert [row["name"] for row in block["top"]] == ["second", "first"]
+    assert [row["values"] for row in block["top"]] == [[0.1], [None]]
+    mistaken = signed_in.get(f"{address}runs.json", {**asked, "query": "("}).json()
+    assert mistaken["top"] == block["top"]
+    assert signed_in.get(f"{address}runs.json").json()["top"] == []
+
+
+@pytest.mark.parametrize("top", [["no id"], [str(UUID(int=n)) for n in range(7)]])
+def test_what_cannot_be_on_top_is_refused(signed_in, address, top):
+    answer = signed_in.get(f"{address}runs.json", {"top": top})
+
+    assert answer.status_code == HTTPStatus.BAD_REQUEST
 
 
 def test_a_project_without_runs_says_how_to_log_one(signed_in, address, project):

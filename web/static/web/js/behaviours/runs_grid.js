@@ -12,7 +12,8 @@ import { RunBlocks } from "../models/run_blocks.js"
 import { canGroup } from "../models/run_columns.js"
 import { Selection } from "../models/selection.js"
 import { TableBar } from "../models/table_bar.js"
-import { FILTERS, TableState } from "../models/table_state.js"
+import { FILTERS, MOST_ON_TOP, TableState } from "../models/table_state.js"
+import { TopRows } from "../models/top_rows.js"
 import { toast } from "../toasts.js"
 
 const REFRESH_MS = 3_000
@@ -39,7 +40,7 @@ class RunsGrid {
     this.isFiltered = this.state.isFiltered
     this.selection = Selection.read(search)
     this.view = new GridView(this.part("grid"), {
-      rows: this.blocks,
+      rows: new TopRows(this.blocks),
       selection: this.selection,
       state: this.state,
       onSort: (key, isNumeric, isMore) => this.sort(key, isNumeric, isMore),
@@ -47,6 +48,7 @@ class RunsGrid {
       onOpen: (row, event) => open(row, event),
       onToggle: (position) => this.toggleGroup(position),
       onHide: (position) => this.hide(position),
+      onKeep: (position) => this.keep(position),
       onScroll: (from, to) => this.loadSoon(from, to),
       onColumn: (what, key, value) => this.changeColumn(what, key, value),
       onMenu: (head) => this.openMenu(head),
@@ -102,6 +104,7 @@ class RunsGrid {
     return this.state.all("group").length > 0
   }
 
+  // Those on top and those below.
   get rows() {
     return this.view.rows
   }
@@ -177,11 +180,11 @@ class RunsGrid {
   }
 
   async toggleGroup(position) {
-    this.groups.toggle(this.groups.row(position).group)
+    this.groups.toggle(this.rows.row(position).group)
     this.state.set("open", ...this.groups.openQueries)
     this.write()
     this.draw()
-    await this.groups.load(...this.view.range)
+    await this.rows.load(...this.view.range)
     this.draw()
   }
 
@@ -209,6 +212,25 @@ class RunsGrid {
     this.selection.hide(row.id, !this.selection.isHidden(row.id))
     this.write()
     this.draw()
+  }
+
+  // The first of those on top is what the numbers of all others are compared with.
+  async keep(position) {
+    const row = this.rows.row(position)
+    if (!row?.id) return
+    let kept = this.state.all("top")
+    // Some may have gone meanwhile.
+    if (kept.length >= MOST_ON_TOP) kept = this.rows.top.map(({ id }) => id)
+    const isKept = kept.includes(row.id)
+    if (!isKept && kept.length >= MOST_ON_TOP) {
+      toast(`Up to ${MOST_ON_TOP} runs stay on top; take one from there first.`)
+      return
+    }
+    this.state.set("top", ...(isKept ? kept.filter((id) => id !== row.id) : [...kept, row.id]))
+    const { column } = this.view.active
+    await this.ask({ stays: true })
+    // The same row is active, which is now one further down or up.
+    this.view.activate(Math.max(0, position + (isKept ? -1 : 1)), column)
   }
 
   unselect() {
@@ -245,15 +267,15 @@ class RunsGrid {
   // `stays` keeps the place in the table; `open` are groups that stay open.
   async ask({ stays = false, open = this.groups.openQueries } = {}) {
     this.write()
-    const position = stays && !this.isGrouped ? this.view.range[0] : 0
-    await this.blocks.ask(this.state.question, Math.max(0, position))
+    const [position] = stays && !this.isGrouped ? this.rows.underTop(this.view.range[0]) : [0]
+    await this.blocks.ask(this.state.question, position)
     if (this.isGrouped) {
       await this.groups.ask(this.state.question, this.state.all("group"), this.blocks.columns, open)
       this.state.set("open", ...this.groups.openQueries)
     }
-    const rows = this.isGrouped ? this.groups : this.blocks
-    if (rows !== this.view.rows) this.view.found = null
-    this.view.rows = rows
+    const below = this.isGrouped ? this.groups : this.blocks
+    if (below !== this.rows.below) this.view.found = null
+    this.view.rows = new TopRows(this.blocks, below)
     this.isFiltered = this.state.isFiltered
     if (!stays) this.view.toTop()
     if (stays) this.view.arrange()
@@ -282,18 +304,19 @@ class RunsGrid {
   async refresh() {
     if (!this.element.isConnected) return clearInterval(this.refreshing)
     if (document.hidden) return
-    if (this.rows === this.blocks) {
-      await this.blocks.refresh(...this.view.range)
+    const shown = this.rows.underTop(...this.view.range)
+    if (this.rows.below === this.blocks) {
+      await this.blocks.refresh(...shown)
     } else {
       this.refreshed = ((this.refreshed ?? 0) + 1) % REFRESHES_BEFORE_GROUPS
       if (this.refreshed === 0) await this.groups.refresh()
-      await this.groups.refreshRows(...this.view.range)
+      await this.groups.refreshRows(...shown)
     }
     this.draw()
   }
 
   draw() {
-    const groups = this.rows === this.groups ? this.groups : null
+    const groups = this.rows.below === this.groups ? this.groups : null
     const { blocks, state, isFiltered, selection } = this
     this.bar.draw({ blocks, groups, state, isFiltered, selection })
     this.view.draw()

@@ -8,6 +8,7 @@ const DAY = 86_400
 const LARGEST_PLAIN = 1e9
 const SMALLEST_PLAIN = 1e-4
 const SIGNIFICANT_DIGITS = 4
+const MOST_PERCENT = 1_000
 
 export function number(value) {
   if (value === null || value === undefined) return UNKNOWN
@@ -28,6 +29,15 @@ export function percent(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return UNKNOWN
   const digits = value !== 0 && Math.abs(value) < 10 ? 1 : 0
   return minus(`${trimmed(value.toFixed(digits))} %`)
+}
+
+// By how much a number differs from another one; "" where that says nothing.
+export function change(value, reference) {
+  if (typeof value !== "number" || typeof reference !== "number" || reference === 0) return ""
+  const share = (100 * (value - reference)) / Math.abs(reference)
+  if (Math.abs(share) >= MOST_PERCENT) return value / reference > 0 ? `×\u202f${number(Number((value / reference).toPrecision(2)))}` : ""
+  const text = percent(share)
+  return /^−?0(\.0)? %$/.test(text) ? "" : share > 0 ? `+${text}` : text
 }
 
 export function duration(seconds) {

@@ -2,13 +2,14 @@
 const RESIZED_BY = 12
 
 export class GridKeys {
-  constructor(view, { onSort, onSelect, onOpen, onToggle, onHide, onColumn, onMenu }) {
+  constructor(view, { onSort, onSelect, onOpen, onToggle, onHide, onKeep, onColumn, onMenu }) {
     this.view = view
     this.onSort = onSort
     this.onSelect = onSelect
     this.onOpen = onOpen
     this.onToggle = onToggle
     this.onHide = onHide
+    this.onKeep = onKeep
     this.onColumn = onColumn
     this.onMenu = onMenu
     view.element.addEventListener("keydown", (event) => this.press(event))
@@ -33,6 +34,7 @@ export class GridKeys {
       this.onSelect(position, event.shiftKey)
     }
     if (event.key === "e" && position >= 0 && isBare(event)) this.onHide(position)
+    if (event.key === "t" && position >= 0 && isBare(event)) this.onKeep(position)
     if (event.key === "Enter") {
       event.preventDefault()
       if (position < 0) this.#sortActive(event)
@@ -52,12 +54,13 @@ export class GridKeys {
     if (!row) return
 
     const position = Number(row.dataset.position)
+    const sign = event.target.closest(".runs-grid__eye, .runs-grid__pin, .runs-grid__mark")?.className
     const cell = event.target.closest("[role=gridcell]")
     this.view.activate(position, cell ? Number(cell.ariaColIndex) - 1 : 0)
     if (this.view.rows.row(position)?.group) return this.onToggle(position)
-    if (event.target.closest(".runs-grid__eye")) return this.onHide(position)
-    const isMark = event.target.classList.contains("runs-grid__mark")
-    if (isMark || (event.shiftKey && !event.target.closest("a"))) {
+    if (sign === "runs-grid__eye") return this.onHide(position)
+    if (sign === "runs-grid__pin") return this.onKeep(position)
+    if (sign || (event.shiftKey && !event.target.closest("a"))) {
       this.onSelect(position, event.shiftKey)
     }
   }

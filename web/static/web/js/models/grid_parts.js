@@ -1,6 +1,6 @@
 // The elements that a table of runs is made of, and what stands in the rows of groups.
 import { icon } from "./elements.js"
-import { number } from "./format.js"
+import { change, number } from "./format.js"
 import { fillText, labelOf, texts } from "./run_columns.js"
 
 export function groupLabel(group, keys, isOpen) {
@@ -23,6 +23,18 @@ export function fillNumbers(cell, numbers, shown) {
     .map((name) => `${name} ${texts(numbers[name])[0]}`)
   const value = numbers[shown]
   fillText(cell, value === null ? "" : texts(value)[0], `${title.join(", ")}; of ${number(numbers.count)}`)
+}
+
+// How far a number is from that of the run that numbers are compared with. Of shares, a
+// percentage would be taken for points.
+export function fillDifference(cell, { isNumeric, isShare, place }, row, reference) {
+  const said = isNumeric && !isShare ? change(row.values[place], reference.values[place]) : ""
+  if (!said) return
+  const note = made("span", "runs-grid__difference")
+  note.textContent = said
+  cell.prepend(note)
+  const title = `${said} against ${texts(reference.values[place])[0]} of “${reference.name}”`
+  cell.title = cell.title ? `${cell.title}; ${title}` : title
 }
 
 export function headCell(key, column, i) {

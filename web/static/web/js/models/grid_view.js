@@ -2,7 +2,7 @@
 // of sight: their number depends on the height of the window, not on that of the table.
 import { GridKeys } from "./grid_keys.js"
 import { icon } from "./elements.js"
-import { cellClass, fillNumbers, groupLabel, headCell, made } from "./grid_parts.js"
+import { cellClass, fillDifference, fillNumbers, groupLabel, headCell, made } from "./grid_parts.js"
 import { HeadPointer } from "./head_pointer.js"
 import { NARROWEST, WIDEST, columnsFor, texts } from "./run_columns.js"
 
@@ -10,10 +10,12 @@ const SPARE_ROWS = 8
 const RUN_COLOURS = 10
 
 export class GridView {
-  #drawn = [] // for each reused row: { element, name, mark, eye, link, group, cells, position, row, place }
+  // For each row that is drawn: { element, name, mark, eye, pin, link, group, cells, position, row, place }.
+  #drawn = [] // reused
+  #onTop = []
 
   // `rows` says what stands where; it can be changed for another.
-  constructor(element, { rows, selection, state, onSort, onSelect, onOpen, onToggle, onHide, onScroll, onColumn, onMenu }) {
+  constructor(element, { rows, selection, state, onScroll, ...events }) {
     this.element = element
     this.rows = rows
     this.selection = selection
@@ -25,8 +27,8 @@ export class GridView {
     this.canvas.append(this.head)
     element.replaceChildren(this.canvas)
 
-    this.keys = new GridKeys(this, { onSort, onSelect, onOpen, onToggle, onHide, onColumn, onMenu })
-    this.pointer = new HeadPointer(this, { onColumn })
+    this.keys = new GridKeys(this, events)
+    this.pointer = new HeadPointer(this, events)
     element.addEventListener("scroll", () => this.#soon(), { passive: true })
     new ResizeObserver(() => this.#soon()).observe(element)
   }
@@ -35,17 +37,19 @@ export class GridView {
     return this.state.rowHeight
   }
 
+  // Of the rows that scroll, those in sight and a few more.
   get range() {
-    const first = Math.floor(this.element.scrollTop / this.rowHeight)
-    const count = Math.ceil(this.element.clientHeight / this.rowHeight)
+    const top = this.rows.top.length
+    const first = Math.floor(this.element.scrollTop / this.rowHeight) + top
+    const count = Math.ceil(this.element.clientHeight / this.rowHeight) - top
     return [
-      Math.max(0, first - SPARE_ROWS),
+      Math.max(top, first - SPARE_ROWS),
       Math.min(this.rows.matching - 1, first + count + SPARE_ROWS),
     ]
   }
 
   get rowsPerPage() {
-    return Math.max(1, Math.floor(this.element.clientHeight / this.rowHeight) - 2)
+    return Math.max(1, Math.floor(this.element.clientHeight / this.rowHeight) - 2 - this.rows.top.length)
   }
 
   toTop() {
@@ -98,14 +102,16 @@ export class GridView {
   #arrange() {
     this.found = this.rows.columns
     const rows = Array.from({ length: 100 }, (_, i) => this.rows.row(i)).filter((row) => row?.values)
-    this.columns = columnsFor(this.found, rows, this.state)
+    const { widths, pinned } = this.state
+    this.columns = columnsFor(this.found, rows, { widths, pinned, isCompared: this.rows.top.length > 0 })
     this.element.style.setProperty("--row", `${this.rowHeight}px`)
     // Only rows of a tree can be opened.
     this.element.setAttribute("role", this.rows.groups ? "treegrid" : "grid")
     this.#setWidths()
     this.element.setAttribute("aria-colcount", this.columns.length + 1)
-    for (const { element } of this.#drawn) element.remove()
+    for (const { element } of [...this.#drawn, ...this.#onTop]) element.remove()
     this.#drawn = []
+    this.#onTop = []
     this.head.replaceChildren(
       headCell("name", { key: "name", label: "Name" }, 0),
       ...this.columns.map((column, i) => headCell(column.key, column, i + 1)),
@@ -121,7 +127,8 @@ export class GridView {
     for (const column of this.columns.filter((one) => one.isPinned)) {
       column.left = left
       left += column.width
-      for (const cell of [this.head.children[column.place + 1], ...this.#drawn.map(({ cells }) => cells[column.place])]) {
+      const rows = [...this.#drawn, ...this.#onTop]
+      for (const cell of [this.head.children[column.place + 1], ...rows.map(({ cells }) => cells[column.place])]) {
         cell?.style.setProperty("--left", `${column.left}px`)
       }
     }
@@ -140,9 +147,10 @@ export class GridView {
   }
 
   #drawRows() {
+    const now = Date.now() - this.rows.clockAheadMs
+    this.#drawTop(now)
     const [from, to] = this.range
     const size = to - from + 1
-    const now = Date.now() - this.rows.clockAheadMs
     while (this.#drawn.length < size) this.#drawn.push(this.#makeRow())
     const count = this.#drawn.length
     const seen = new Set()
@@ -155,6 +163,25 @@ export class GridView {
     for (const drawn of this.#drawn) drawn.element.hidden = !seen.has(drawn)
   }
 
+  // They stand in the flow behind the head, and stay there with it.
+  #drawTop(now) {
+    const { top } = this.rows
+    while (this.#onTop.length > top.length) this.#onTop.pop().element.remove()
+    for (const [position, row] of top.entries()) {
+      if (position === this.#onTop.length) {
+        const drawn = this.#makeRow()
+        drawn.element.classList.add("runs-grid__row--top")
+        drawn.element.style.setProperty("--place", position + 1)
+        drawn.element.setAttribute("aria-rowindex", position + 2)
+        drawn.element.dataset.position = position
+        drawn.position = position
+        ;(this.#onTop[position - 1]?.element ?? this.head).after(drawn.element)
+        this.#onTop.push(drawn)
+      }
+      this.#fill(this.#onTop[position], row, now)
+    }
+  }
+
   #makeRow() {
     const element = made("div", "runs-grid__row", "row")
     const name = made("div", "runs-grid__name", "gridcell")
@@ -163,7 +190,9 @@ export class GridView {
     link.tabIndex = -1
     const group = made("span", "runs-grid__group")
     const eye = made("span", "runs-grid__eye")
-    name.append(mark, group, link, eye)
+    const pin = made("span", "runs-grid__pin")
+    pin.append(icon("pin"))
+    name.append(mark, group, link, pin, eye)
     const cells = this.columns.map((column) => {
       const cell = made("div", cellClass("runs-grid__cell", column), "gridcell")
       if (column.isPinned) cell.style.setProperty("--left", `${column.left}px`)
@@ -172,7 +201,7 @@ export class GridView {
     for (const [i, cell] of [name, ...cells].entries()) cell.setAttribute("aria-colindex", i + 1)
     element.append(name, ...cells)
     this.canvas.append(element)
-    return { element, name, mark, eye, link, group, cells }
+    return { element, name, mark, eye, pin, link, group, cells }
   }
 
   #place(drawn, position) {
@@ -186,8 +215,10 @@ export class GridView {
   #fill(drawn, row, now) {
     if (row?.group) return this.#fillGroup(drawn, row)
     const place = row ? this.selection.place(row.id) : -1
-    if (drawn.row !== row || drawn.isGroup) {
+    const reference = this.rows.top[0]
+    if (drawn.row !== row || drawn.reference !== reference || drawn.isGroup) {
       drawn.row = row
+      drawn.reference = reference
       this.#asGroup(drawn, false)
       drawn.element.classList.toggle("runs-grid__row--waiting", !row)
       drawn.link.textContent = row?.name ?? ""
@@ -195,9 +226,11 @@ export class GridView {
       if (row) drawn.link.href = row.url
       else drawn.link.removeAttribute("href")
       this.columns.forEach((column, i) => {
-        if (row) column.fill(drawn.cells[i], row.values[column.place], row, now, column)
-        else drawn.cells[i].replaceChildren()
+        if (!row) return drawn.cells[i].replaceChildren()
+        column.fill(drawn.cells[i], row.values[column.place], row, now, column)
+        if (reference && row.id !== reference.id) fillDifference(drawn.cells[i], column, row, reference)
       })
+      this.#fillPin(drawn, row)
       drawn.place = undefined
     } else if (row?.state === "running") {
       // Time passes even when nothing is logged.
@@ -205,6 +238,12 @@ export class GridView {
       if (i >= 0) this.columns[i].fill(drawn.cells[i], null, row, now)
     }
     this.#colour(drawn, place, row && this.selection.isHidden(row.id))
+  }
+
+  #fillPin(drawn, row) {
+    const isOnTop = this.rows.top.some(({ id }) => id === row?.id)
+    drawn.element.classList.toggle("runs-grid__row--kept", isOnTop)
+    drawn.pin.title = isOnTop ? "Keep it on top no longer" : "Keep it on top"
   }
 
   // What runs have in common, and what their numbers are like.
@@ -261,7 +300,7 @@ export class GridView {
   #activeCell() {
     const { position, column } = this.active
     if (position < 0) return this.head.children[column]
-    const drawn = this.#drawn.find(
+    const drawn = [...this.#onTop, ...this.#drawn].find(
       (one) => one.position === position && !one.element.hidden,
     )
     return drawn && (column === 0 ? drawn.name : drawn.cells[column - 1])
@@ -270,17 +309,18 @@ export class GridView {
   #reveal() {
     const { position, column } = this.active
     const { clientHeight, clientWidth } = this.element
-    if (position >= 0) {
-      const top = position * this.rowHeight
-      const lowest = top - clientHeight + 2 * this.rowHeight
-      if (this.element.scrollTop > top) this.element.scrollTop = top
+    const kept = this.rows.top.length
+    if (position >= kept) {
+      const highest = (position - kept) * this.rowHeight
+      const lowest = (position + 2) * this.rowHeight - clientHeight
+      if (this.element.scrollTop > highest) this.element.scrollTop = highest
       if (this.element.scrollTop < lowest) this.element.scrollTop = lowest
     }
     if (column === 0 || this.columns[column - 1].isPinned) return
-    const kept = this.columns.filter((one) => one.isPinned).reduce((sum, one) => sum + one.width, 0)
+    const pinnedWidth = this.columns.filter((one) => one.isPinned).reduce((sum, one) => sum + one.width, 0)
     const pinned = this.head.firstElementChild.offsetWidth
     const before = this.columns.slice(0, column - 1).reduce((sum, one) => sum + one.width, 0)
-    const left = before - kept
+    const left = before - pinnedWidth
     const right = before + this.columns[column - 1].width - (clientWidth - pinned)
     if (this.element.scrollLeft > left) this.element.scrollLeft = left
     if (this.element.scrollLeft < right) this.element.scrollLeft = right

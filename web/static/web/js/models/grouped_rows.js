@@ -33,6 +33,8 @@ export class GroupedRows {
   async ask(question, groups, columns, open) {
     this.#question = new URLSearchParams(question)
     this.#question.delete("column")
+    // Their rows come with the table's.
+    this.#question.delete("top")
     for (const { key } of columns) this.#question.append("column", key)
     this.columns = columns
     this.keys = groups

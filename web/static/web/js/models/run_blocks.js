@@ -13,6 +13,8 @@ export class RunBlocks {
     this.#address = address
     this.#query = query
     this.matching = matching
+    // Rows that somebody keeps on top; the first is what numbers are compared with.
+    this.top = []
     if (first) this.#take(first, null)
     // How far this computer's clock is ahead of the server's.
     this.clockAheadMs = 0
@@ -110,6 +112,7 @@ export class RunBlocks {
     const hasMoved = this.matching !== undefined && this.matching !== body.matching
     this.total = body.total
     this.matching = body.matching
+    this.top = body.top
     if (!sameColumns(this.columns, body.columns)) {
       this.columns = body.columns
       this.#blocks.clear()

@@ -22,6 +22,7 @@ const CHARACTER = 6.5
 const PADDING = 32
 // Columns that are empty in all rows need no room.
 const WIDTH_OF_NO_TAGS = 60
+const WIDTH_OF_DIFFERENCE = 50
 const TAG_PADDING = 18
 const ROOM_FOR_REST = 22
 const SUMMARIES = ["min", "max", "mean", "count", "first_step", "last_step"]
@@ -34,9 +35,9 @@ export const OF_RUN = {
   stages: { label: "Stages", width: 192, fill: fillStages },
   tags: { label: "Tags", width: 160, fill: fillTags },
   finding: { label: "Main finding", width: 264, fill: fillFinding },
-  gpu: { label: "GPU", hint: "Mean GPU utilisation", width: 84, isNumeric: true, fill: fillShare },
-  cpu: { label: "CPU", hint: "Mean use of the job's cores", width: 84, isNumeric: true, fill: fillShare },
-  gpu_idle: { label: "GPU idle", hint: "Share of the GPU time held in which it computed nothing", width: 92, isNumeric: true, fill: fillShare },
+  gpu: { label: "GPU", hint: "Mean GPU utilisation", width: 84, isNumeric: true, isShare: true, fill: fillShare },
+  cpu: { label: "CPU", hint: "Mean use of the job's cores", width: 84, isNumeric: true, isShare: true, fill: fillShare },
+  gpu_idle: { label: "GPU idle", hint: "Share of the GPU time held in which it computed nothing", width: 92, isNumeric: true, isShare: true, fill: fillShare },
   gpu_hours: { label: "GPU hours", hint: "Hours times GPUs, while they were held", width: 96, isNumeric: true, fill: fillValue },
   energy: { label: "Energy", hint: "What the GPUs used, in kWh, where they count it", width: 116, isNumeric: true, fill: fillEnergy },
   created: { label: "Created", width: 114, fill: fillMoment },
@@ -45,13 +46,14 @@ export const OF_RUN = {
 }
 
 // The columns to the right of the name, in the order the server answers them.
-export function columnsFor(found, rows, { widths, pinned }) {
+export function columnsFor(found, rows, { widths, pinned, isCompared }) {
   let left = 0
   return found.map(({ key, kind }, place) => {
     const column = Object.hasOwn(OF_RUN, key)
       ? { ...OF_RUN[key] }
       : attributeColumn(key, place, rows)
     if (key === "tags" && !rows.some((row) => row.values[place]?.length)) column.width = WIDTH_OF_NO_TAGS
+    if (isCompared && column.isNumeric && !column.isShare) column.width += WIDTH_OF_DIFFERENCE
     if (widths.get(key)) column.width = Math.min(WIDEST, Math.max(NARROWEST, widths.get(key)))
     const isPinned = place < pinned
     const shown = {

@@ -1,10 +1,11 @@
 // What the table shows, as the address says it. Where a view is open, the address names
 // it and says only what differs; a part that is there and empty takes the view's away.
-const PARTS = ["q", "state", "tag", "query", "sort", "column", "pin", "width", "group", "show", "rows"]
+const PARTS = ["q", "state", "tag", "query", "sort", "column", "pin", "width", "group", "show", "rows", "top"]
 export const FILTERS = ["q", "state", "tag", "query"]
-const ASKED = [...FILTERS, "sort", "column"]
+const ASKED = [...FILTERS, "sort", "column", "top"]
 // What belongs to a link, and not to a view; runs that are picked are added by others.
 const ASIDE = ["open"]
+export const MOST_ON_TOP = 6
 const HEIGHTS = ["22", "28", "32"]
 const USUAL_HEIGHT = "28"
 const SHOWN_OF_GROUPS = { mean: "Mean", lowest: "Lowest", highest: "Highest", best: "Best" }

@@ -1,0 +1,44 @@
+// The rows of a table with those before them that stay on top, whatever it is sorted by.
+export class TopRows {
+  // `blocks` know the runs on top; `below` are the rows of runs or of groups under them.
+  constructor(blocks, below = blocks) {
+    this.blocks = blocks
+    this.below = below
+  }
+
+  get top() {
+    return this.blocks.top
+  }
+
+  get matching() {
+    return this.top.length + this.below.matching
+  }
+
+  get columns() {
+    return this.below.columns
+  }
+
+  get groups() {
+    return this.below.groups
+  }
+
+  get keys() {
+    return this.below.keys
+  }
+
+  get clockAheadMs() {
+    return this.below.clockAheadMs
+  }
+
+  row(position) {
+    return position < this.top.length ? this.top[position] : this.below.row(position - this.top.length)
+  }
+
+  load(from, to) {
+    return this.below.load(...this.underTop(from, to))
+  }
+
+  underTop(...positions) {
+    return positions.map((position) => Math.max(0, position - this.top.length))
+  }
+}
