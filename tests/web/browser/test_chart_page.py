@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 from urllib.parse import parse_qs, urlsplit
 
@@ -157,6 +158,45 @@ def test_series_are_joined_with_a_picker_and_taken_apart(charts):
     expect(page.locator(JOINED)).to_have_count(0)
     expect(page.locator("[inert]")).to_have_count(0)
     assert "layout" not in page.url
+
+
+def test_changes_of_charts_are_undone_and_done_again_by_keys(charts):
+    page = charts()
+    logarithmic = page.locator("[data-option=log]")
+    logarithmic.click()
+    expect(logarithmic).to_have_attribute("aria-pressed", "true")
+    wait_until(page, lambda: changes(page) == 2)
+    page.locator(LOSS).hover()
+    page.locator(LOSS).locator("[data-do=pin]").click()
+    expect(page.locator(PINNED)).to_have_count(1)
+    wait_until(page, lambda: changes(page) == 3)
+
+    page.keyboard.press("Control+z")
+    expect(page.locator(PINNED)).to_have_count(0)
+    expect(logarithmic).to_have_attribute("aria-pressed", "true")
+    page.wait_for_load_state("networkidle")
+    # Within a field, the keys are those of the field.
+    page.locator("[type=search]").first.fill("loss")
+    page.keyboard.press("Control+z")
+    expect(logarithmic).to_have_attribute("aria-pressed", "true")
+    page.locator("h1").click()
+    page.keyboard.press("Control+z")
+    expect(logarithmic).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("Control+z")
+    expect(page.locator(".toast")).to_contain_text("nothing to undo")
+
+    page.keyboard.press("Control+Shift+z")
+    expect(logarithmic).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Control+Shift+z")
+    expect(page.locator(PINNED)).to_have_count(1)
+    page.wait_for_load_state("networkidle")
+    page.reload(wait_until="networkidle")
+    expect(page.locator(PINNED)).to_have_count(1)
+
+
+def changes(page) -> int:
+    stored = "() => sessionStorage[`chart-changes:${location.pathname}`] ?? '{}'"
+    return len(json.loads(page.evaluate(stored)).get("states", []))
 
 
 def test_dragging_a_title_onto_another_chart_joins_them(charts):

@@ -1,5 +1,6 @@
 // The keyboard shortcuts that need no focus: their keys, what they do in words and in fact,
 // and whether the page at hand has a use for them. The list of shortcuts is drawn from this.
+// Some mean something else where somebody types.
 import { openDialog } from "./dialogs.js"
 import { hasFindings, moveFinding } from "./findings.js"
 import { moveRow, hasRows } from "./rows.js"
@@ -17,12 +18,18 @@ const ALWAYS = [
   entry("k", "On a run", "Previous finding", () => moveFinding(-1), hasFindings),
   entry("[", "On a run", "The run before", () => beside("before").click(), () => Boolean(beside("before"))),
   entry("]", "On a run", "The run after", () => beside("after").click(), () => Boolean(beside("after"))),
+  { ...entry("Mod+z", "On charts", "Undo the last change", () => charts().dispatchEvent(new Event("undo")), () => Boolean(charts())), isTypedToo: true },
+  { ...entry("Mod+Shift+z", "On charts", "Do it again", () => charts().dispatchEvent(new Event("redo")), () => Boolean(charts())), isTypedToo: true },
   entry("g p", "Go to", "Projects", () => location.assign("/"), () => "placesUrl" in PLACES),
   entry("g r", "Go to", "Runs of this project", () => location.assign(PLACES.projectUrl), () => "projectUrl" in PLACES),
 ]
 
 export function shortcuts() {
   return [...ALWAYS.filter((shortcut) => shortcut.isThere()), ...tabs()]
+}
+
+function charts() {
+  return document.querySelector("[data-behaviour~=chart-list]")
 }
 
 function beside(place) {

@@ -17,8 +17,10 @@ export default function listen(dialog) {
   document.addEventListener("keydown", (event) => {
     // A dialog may hold what is lost when another opens: what was typed, a link shown once.
     if (event.defaultPrevented || document.querySelector(HOLDING)) return
-    const areSingleOn = areSingleKeysOn() && isFree(event)
-    const may = shortcuts().filter((shortcut) => needsModifier(shortcut) || areSingleOn)
+    const isUsed = !isFree(event)
+    const areSingleOn = areSingleKeysOn() && !isUsed
+    const may = shortcuts().filter((shortcut) =>
+      needsModifier(shortcut) ? !(shortcut.isTypedToo && isUsed) : areSingleOn)
     const found = sequence.press(event, may, event.timeStamp)
     if (!found) return
     event.preventDefault()

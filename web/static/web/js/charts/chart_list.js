@@ -9,6 +9,7 @@ import { cards } from "./chart_cards.js"
 import { choice } from "./chart_choice.js"
 import { menu } from "./chart_menu.js"
 import { search } from "./chart_search.js"
+import { undoable } from "./chart_undo.js"
 import { liveStatus } from "./live_status.js"
 
 const WAIT_MS = 150
@@ -25,6 +26,7 @@ class Page {
     this.address = new URL(location.href)
     this.options = this.address.searchParams
     this.arrangement = new Arrangement(JSON.parse(list.dataset.layout || "{}"))
+    this.changed = undoable(this, FIGURE_OPTIONS)
   }
 
   part(name) {
@@ -45,6 +47,7 @@ class Page {
 
   redraw(changes) {
     this.set(changes)
+    this.changed()
     const given = FIGURE_OPTIONS.filter((name) => this.options.has(name))
     this.list.dataset.chartQuery = new URLSearchParams(given.map((name) => [name, this.options.get(name)]))
     reflect(this)
@@ -56,6 +59,7 @@ class Page {
     const body = this.arrangement.body
     const text = Object.keys(body).length ? JSON.stringify(body) : null
     this.set({ layout: text && text.length <= LONGEST_LAYOUT ? text : null })
+    this.changed()
     clearTimeout(this.saving)
     // Strangers have nobody to keep it for: theirs is in the address alone.
     if (!("layoutUrl" in this.list.dataset)) return
@@ -141,4 +145,8 @@ function reflect(page) {
     button.setAttribute("aria-pressed", page.options.get(button.dataset.option) === "1")
   }
   page.part("unzoom").hidden = !page.options.has("low")
+  const smoothing = page.part("smoothing")
+  if (smoothing === document.activeElement) return
+  smoothing.value = page.options.get("smoothing") ?? "0"
+  smoothing.nextElementSibling.value = Number(smoothing.value).toFixed(2)
 }

@@ -36,12 +36,13 @@ export function needsModifier(shortcut) {
 export function keyCaps(keys, isMac) {
   return keys
     .replace("Mod+", isMac ? "⌘ " : "Ctrl ")
+    .replace("Shift+", "Shift ")
     .split(" ")
     .map((key) => (/^[a-z]$/.test(key) && keys.startsWith("Mod+") ? key.toUpperCase() : key))
 }
 
-function named({ key, ctrlKey, metaKey, altKey }) {
+function named({ key, ctrlKey, metaKey, altKey, shiftKey }) {
   // Many keyboards need AltGr, which Windows calls Ctrl and Alt, or Option for a "[".
   if (altKey) return /^[^\p{L}\p{N}\s]$/u.test(key) ? key : ""
-  return ctrlKey || metaKey ? `Mod+${key.toLowerCase()}` : key
+  return ctrlKey || metaKey ? `Mod+${shiftKey ? "Shift+" : ""}${key.toLowerCase()}` : key
 }
