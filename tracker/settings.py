@@ -185,6 +185,8 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    # After all that changes what is answered.
+    "web.compression.Compression",
     "web.security.ContentSecurity",
     "tracker.api.errors.ApiErrors",
     # Refuses foreign host names, so it stands before all that answers.

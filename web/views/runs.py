@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from tracker.access import may_edit, readable_project
+from tracker.freshness import is_held
 from tracker.queries.column_search import search_columns
 from tracker.queries.runs import project_tags
 from tracker.queries.saved_views import saved_views
@@ -95,7 +96,8 @@ def _view(views: list[Any], asked: QueryDict) -> Any:
 
 def _fresh(request: HttpRequest, content: dict[str, Any]) -> HttpResponse:
     body = orjson.dumps(content)
-    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    if request.headers.get("If-None-Match") == tag:
-        return HttpResponseNotModified(headers={"ETag": tag})
-    return HttpResponse(body, content_type="application/json", headers={"ETag": tag})
+    version = hashlib.sha256(body).hexdigest()[:32]
+    headers = {"ETag": f'"{version}"'}
+    if is_held(request, version):
+        return HttpResponseNotModified(headers=headers)
+    return HttpResponse(body, content_type="application/json", headers=headers)

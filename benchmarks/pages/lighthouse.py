@@ -1,0 +1,220 @@
+"""Prints what Lighthouse says of every page, by its own scores.
+
+    python -m benchmarks.pages.lighthouse --write      # to docs/benchmarks/lighthouse.md
+    python -m benchmarks.pages.lighthouse --only run,runs --form mobile
+
+Lighthouse comes from npm, pinned, and needs Node 18 or newer. Pages are those of the
+routes with much on them, in a server of one process on this machine. What a score is made
+of is Lighthouse's: performance is that of a desktop, or, with `--form mobile`, of a phone
+with a slow processor behind a slow network, which it simulates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import BrowserContext, sync_playwright
+
+from benchmarks.pages.installation import prepare, server
+
+prepare()
+
+from django.conf import settings  # noqa: E402
+from django.test import Client  # noqa: E402
+
+from tests.builders import make_member  # noqa: E402
+from tests.chromium import find_chromium  # noqa: E402
+from tests.services import free_port  # noqa: E402
+from tests.web.every_page import NOTHING, make_full, pages  # noqa: E402
+from tracker.models import Member  # noqa: E402
+
+VERSION = "12.8.2"
+PAGE = Path(__file__).resolve().parents[2] / "docs/benchmarks/lighthouse.md"
+SECONDS_FOR_A_PAGE = 180
+CATEGORIES = ("performance", "accessibility", "best-practices")
+TIMINGS = {
+    "first-contentful-paint": "first paint, ms",
+    "largest-contentful-paint": "largest paint, ms",
+    "total-blocking-time": "blocked, ms",
+    "cumulative-layout-shift": "shift",
+    "total-byte-weight": "kB",
+}
+# Not ours: the description of the API is drawn by Swagger's page.
+NOT_OURS = "api"
+# Pages for whoever has not signed in, by how their names begin.
+FOR_STRANGERS = ("sign-in", "shared")
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What was said of a page: scores from 0 to 100, timings, and what fell short."""
+
+    page: str
+    scores: Mapping[str, int | None]
+    timings: Mapping[str, float]
+    short: tuple[
+        str, ...
+    ]  # audits that count and are not passed, outside of performance
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="names of pages, with commas")
+    parser.add_argument("--form", choices=("desktop", "mobile"), default="desktop")
+    parser.add_argument("--write", action="store_true", help=f"to {PAGE.name}, too")
+    arguments = parser.parse_args()
+
+    npx = shutil.which("npx")
+    if npx is None:
+        raise SystemExit("Node's npx is needed.")
+    # Whether an address is a page is found out by asking; most are not.
+    logging.disable(logging.WARNING)
+    member = make_member()
+    client = signed_in(member)
+    cookie = settings.SESSION_COOKIE_NAME
+    secret = client.cookies[cookie].value
+    found = pages(make_full(member), client)
+    only = set(filter(None, arguments.only.split(",")))
+    wanted = {
+        name: address
+        for name, address in found.items()
+        if name not in {*NOTHING, NOT_OURS} and (not only or name in only)
+    }
+    audits = []
+    with server() as url, browser() as (context, port):
+        for name, address in wanted.items():
+            context.clear_cookies()
+            if not name.startswith(FOR_STRANGERS):
+                context.add_cookies([{"name": cookie, "value": secret, "url": url}])
+            report = lighthouse(f"{url}{address}", port, form=arguments.form, npx=npx)
+            audits.append(read_report(name, report))
+            print(row(audits[-1]), flush=True)
+    text = "\n".join(described(audits, arguments.form)) + "\n"
+    print(f"\n{text}")
+    if arguments.write:
+        PAGE.write_text(text, encoding="utf-8")
+
+
+def signed_in(member: Member) -> Client:
+    client = Client(HTTP_HOST="127.0.0.1")
+    client.force_login(member.user)
+    return client
+
+
+@contextmanager
+def browser() -> Iterator[tuple[BrowserContext, int]]:
+    """Start a browser that Lighthouse can drive; yield its window and its port."""
+    program = find_chromium()
+    if program is None:
+        raise SystemExit("There is no chromium; install it, or name one in $CHROME.")
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            folder,
+            executable_path=program,
+            args=["--no-sandbox", f"--remote-debugging-port={port}"],
+        )
+        try:
+            yield context, port
+        finally:
+            context.close()
+
+
+# Any: a report as JSON.
+def lighthouse(address: str, port: int, *, form: str, npx: str) -> dict[str, Any]:
+    """Audit one page in the browser at a port, which has nothing of it in its cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        command = [
+            *(npx, "--yes", f"lighthouse@{VERSION}", address, "--quiet"),
+            *("--output=json", f"--output-path={report}", f"--port={port}"),
+            f"--only-categories={','.join(CATEGORIES)}",
+            *(["--preset=desktop"] if form == "desktop" else []),
+        ]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS_FOR_A_PAGE,
+            check=False,
+        )
+        if not report.exists():
+            sys.exit(f"{address}: {done.stderr[-2_000:]}")
+        loaded: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
+        return loaded
+
+
+def read_report(page: str, report: Mapping[str, Any]) -> Audit:
+    """Take out of a report what is told of a page."""
+    audits, categories = report["audits"], report["categories"]
+    counted = {
+        reference["id"]
+        for name in CATEGORIES
+        if name != "performance"
+        for reference in categories[name]["auditRefs"]
+        if reference["weight"] > 0
+    }
+    return Audit(
+        page,
+        {name: percent(categories[name]["score"]) for name in CATEGORIES},
+        {name: audits[name]["numericValue"] for name in TIMINGS},
+        tuple(
+            sorted(
+                name
+                for name in counted
+                if audits[name]["score"] is not None and audits[name]["score"] < 1
+            )
+        ),
+    )
+
+
+def percent(score: float | None) -> int | None:
+    return None if score is None else round(100 * score)
+
+
+def row(audit: Audit) -> str:
+    """Write a page's line of the table."""
+    scores = ["–" if score is None else str(score) for score in audit.scores.values()]
+    timings = [
+        f"{value:.2f}"
+        if name == "cumulative-layout-shift"
+        else f"{value / 1_000:,.0f}"
+        if name == "total-byte-weight"
+        else f"{value:,.0f}"
+        for name, value in audit.timings.items()
+    ]
+    cells = [f"`{audit.page}`", *scores, *timings, ", ".join(audit.short)]
+    return f"| {' | '.join(cells)} |"
+
+
+def described(audits: Sequence[Audit], form: str) -> Iterator[str]:
+    """Yield the lines of the page about all audits."""
+    heads = ["page", *(name.replace("-", " ") for name in CATEGORIES)]
+    heads += [*TIMINGS.values(), "short of"]
+    yield "# What Lighthouse says of the pages"
+    yield ""
+    yield "Written by `python -m benchmarks.pages.lighthouse --write`, never by hand."
+    now = datetime.now(UTC)
+    yield f"{now.day} {now:%B %Y}, {os.cpu_count()} cores, Lighthouse {VERSION}, {form}."
+    yield "Scores go to 100; timings are of its simulation, in milliseconds."
+    yield ""
+    yield f"| {' | '.join(heads)} |"
+    yield f"| --- |{' --: |' * (len(heads) - 2)} --- |"
+    yield from map(row, audits)
+
+
+if __name__ == "__main__":
+    main()
