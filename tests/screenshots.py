@@ -1,4 +1,4 @@
-"""Pictures of every page in dark and light, taken from what the demo logged.
+"""The pictures that the documentation shows, taken from what the demo logged.
 
 python3 manage.py demo          # and, while its server is running,
 python3 manage.py screenshots
@@ -6,24 +6,35 @@ python3 manage.py screenshots
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 from urllib.parse import urlencode
 
 from playwright.sync_api import Page, sync_playwright
 
 from tests.chromium import find_chromium
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs/screenshots"
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs/screenshots"
+# As pages of the documentation name one: of what page, in which theme.
+SHOWN = re.compile(r"screenshots/([a-z-]+)-(light|dark)\.png")
 PROJECT = "/w/home/digits/"
 QUERY = "state = finished and count(train/loss) > 10"
 SIZE = (1360, 900)
-THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+Theme = Literal["light", "dark"]
+
+
+def shown_pictures() -> set[tuple[str, Theme]]:
+    """Return the page and theme of each picture that the documentation shows."""
+    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
+    found = {each for page in pages for each in SHOWN.findall(page.read_text("utf-8"))}
+    return cast(set[tuple[str, Theme]], found)
 
 
 def take(url: str, sign_in: str) -> list[Path]:
-    """Sign in with the one-time link, visit every page, and store what it looks like."""
+    """Sign in with the one-time link, visit the pages, and store what they look like."""
     chromium = find_chromium()
     if chromium is None:
         raise SystemExit("There is no chromium; install it, or name one in $CHROME.")
@@ -39,13 +50,12 @@ def take(url: str, sign_in: str) -> list[Path]:
         page.wait_for_url("**/")
         pages = addresses(page, url)
         pictures = []
-        for theme in THEMES:
+        for name, theme in sorted(shown_pictures()):
             page.emulate_media(color_scheme=theme)
-            for name, address in pages.items():
-                visit(page, url + address)
-                path = FOLDER / f"{name}-{theme}.png"
-                page.screenshot(path=path)
-                pictures.append(path)
+            visit(page, url + pages[name])
+            path = FOLDER / f"{name}-{theme}.png"
+            page.screenshot(path=path)
+            pictures.append(path)
         browser.close()
     return pictures
 
