@@ -45,12 +45,13 @@ VERSION = "12.8.2"
 PAGE = Path(__file__).resolve().parents[2] / "docs/benchmarks/lighthouse.md"
 SECONDS_FOR_A_PAGE = 180
 CATEGORIES = ("performance", "accessibility", "best-practices")
+# What each is called, and how it is written.
 TIMINGS = {
-    "first-contentful-paint": "first paint, ms",
-    "largest-contentful-paint": "largest paint, ms",
-    "total-blocking-time": "blocked, ms",
-    "cumulative-layout-shift": "shift",
-    "total-byte-weight": "kB",
+    "first-contentful-paint": ("first paint, ms", "{:,.0f}"),
+    "largest-contentful-paint": ("largest paint, ms", "{:,.0f}"),
+    "total-blocking-time": ("blocked, ms", "{:,.0f}"),
+    "cumulative-layout-shift": ("shift", "{:.2f}"),
+    "total-byte-weight": ("bytes", "{:,.0f}"),
 }
 # Not ours: the description of the API is drawn by Swagger's page.
 NOT_OURS = "api"
@@ -64,7 +65,7 @@ class Audit:
 
     page: str
     scores: Mapping[str, int | None]
-    timings: Mapping[str, float]
+    timings: Mapping[str, float | None]
     short: tuple[
         str, ...
     ]  # audits that count and are not passed, outside of performance
@@ -170,7 +171,7 @@ def read_report(page: str, report: Mapping[str, Any]) -> Audit:
     return Audit(
         page,
         {name: percent(categories[name]["score"]) for name in CATEGORIES},
-        {name: audits[name]["numericValue"] for name in TIMINGS},
+        {name: audits[name].get("numericValue") for name in TIMINGS},
         tuple(
             sorted(
                 name
@@ -186,24 +187,24 @@ def percent(score: float | None) -> int | None:
 
 
 def row(audit: Audit) -> str:
-    """Write a page's line of the table."""
-    scores = ["–" if score is None else str(score) for score in audit.scores.values()]
-    timings = [
-        f"{value:.2f}"
-        if name == "cumulative-layout-shift"
-        else f"{value / 1_000:,.0f}"
-        if name == "total-byte-weight"
-        else f"{value:,.0f}"
-        for name, value in audit.timings.items()
+    """Write a page's line of the table; what Lighthouse could not tell is a dash."""
+    cells = [
+        f"`{audit.page}`",
+        *(shown(score, "{:.0f}") for score in audit.scores.values()),
+        *(shown(audit.timings[name], how) for name, (_, how) in TIMINGS.items()),
+        ", ".join(audit.short),
     ]
-    cells = [f"`{audit.page}`", *scores, *timings, ", ".join(audit.short)]
     return f"| {' | '.join(cells)} |"
+
+
+def shown(value: float | None, how: str) -> str:
+    return "–" if value is None else how.format(value)
 
 
 def described(audits: Sequence[Audit], form: str) -> Iterator[str]:
     """Yield the lines of the page about all audits."""
     heads = ["page", *(name.replace("-", " ") for name in CATEGORIES)]
-    heads += [*TIMINGS.values(), "short of"]
+    heads += [*(name for name, _ in TIMINGS.values()), "short of"]
     yield "# What Lighthouse says of the pages"
     yield ""
     yield "Written by `python -m benchmarks.pages.lighthouse --write`, never by hand."
