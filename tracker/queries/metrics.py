@@ -20,6 +20,12 @@ HELD_OUT_WORDS = ("test", "val", "eval", "holdout", "infer")
 # These say how far a run is, not how good.
 BOOKKEEPING_WORDS = ("epoch", "step", "iteration", "iter", "lr", "learning", "momentum")
 
+# What only counts how far a run is, by the last part of its path.
+COUNTED_WORDS = frozenset(
+    {"epoch", "epochs", "step", "steps", "iteration", "iterations", "iter", "iters"}
+)
+COUNTING_WORDS = COUNTED_WORDS | {"global", "current", "count", "number", "num"}
+
 # Which end of a metric is the good one; a path that has words of both is not known.
 GOOD_WHEN_HIGH = frozenset(
     {
@@ -56,6 +62,12 @@ def importance(path: str) -> tuple[int, tuple[int, bool], str]:
     words = _words(path.rpartition("/")[2])
     is_bookkeeping = any(word in words for word in BOOKKEEPING_WORDS)
     return _BOOKKEEPING if is_bookkeeping else _OTHER, (0, False), path
+
+
+def is_counter(path: str) -> bool:
+    """Tell what only says how far a run is: runs are not compared by that."""
+    words = set(_words(path.rpartition("/")[2]))
+    return bool(words & COUNTED_WORDS) and words <= COUNTING_WORDS
 
 
 def is_good_high(path: str) -> bool | None:

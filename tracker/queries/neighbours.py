@@ -1,13 +1,14 @@
-"""Which runs stand before and after one, in the order in which they started."""
+"""Which runs stand before and after one, and which one it is compared with."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet, Subquery
 
-from tracker.models import Run, State
+from tracker.models import Run, Rung, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,14 @@ class Neighbours:
     """None: there is none.
 
     `compared` is the last run before it that finished: beside one that failed, little
-    can be said.
+    can be said. On a ladder the runs before it are its lower rungs, whenever they
+    started, and a baseline has none.
     """
 
     before: Neighbour | None = None
     after: Neighbour | None = None
     compared: Neighbour | None = None
+    ladder: str = ""  # the name of the ladder that says what it is compared with
 
 
 def neighbours_of(run: Run) -> Neighbours:
@@ -37,14 +40,25 @@ def neighbours_of(run: Run) -> Neighbours:
     if run.started_at is None:
         return Neighbours()
     before, after = _started_before(run), _started_after(run)
-    wanted = (before, after, before.filter(state=State.FINISHED))
-    columns = [
-        Subquery(runs.values(name)[:1]) for runs in wanted for name in ("id", "name")
-    ]
-    row = Run.objects.filter(id=run.id).values_list(*columns).first()
+    wanted = (
+        *_id_and_name(before),
+        *_id_and_name(after),
+        *_id_and_name(before.filter(state=State.FINISHED)),
+        *_id_and_name(_lower_rungs(run), "run__"),
+        Subquery(_newest_rung(run).values("ladder__name")[:1]),
+    )
+    row = Run.objects.filter(id=run.id).values_list(*wanted).first()
     if row is None:
         return Neighbours()
-    return Neighbours(*(_neighbour(row[place], row[place + 1]) for place in (0, 2, 4)))
+    ladder = row[8] or ""
+    places = (0, 2, 6 if ladder else 4)
+    found = [_neighbour(row[place], row[place + 1]) for place in places]
+    return Neighbours(*found, ladder=ladder)
+
+
+# Any: a queryset of whatever has an id and a name.
+def _id_and_name(rows: Any, of: str = "") -> list[Subquery]:
+    return [Subquery(rows.values(f"{of}{name}")[:1]) for name in ("id", "name")]
 
 
 def _neighbour(run_id: UUID | None, name: str | None) -> Neighbour | None:
@@ -66,3 +80,19 @@ def _started_after(run: Run) -> QuerySet[Run]:
     later = Q(started_at__gt=run.started_at) | Q(id__gt=run.id)
     rows = _shown(run).filter(later, started_at__gte=run.started_at)
     return rows.order_by("started_at", "id")
+
+
+def _newest_rung(run: Run) -> QuerySet[Rung]:
+    """Return what the run is on ladders; the newest ladder says most."""
+    rungs = Rung.objects.filter(run_id=run.id)
+    return rungs.order_by("-ladder__created_at", "-ladder_id")
+
+
+def _lower_rungs(run: Run) -> QuerySet[Rung]:
+    own = _newest_rung(run)
+    return Rung.objects.filter(
+        ladder_id=Subquery(own.values("ladder_id")[:1]),
+        position__lt=Subquery(own.values("position")[:1]),
+        run__trashed_at=None,
+        run__state=State.FINISHED,
+    ).order_by("-position")

@@ -118,6 +118,65 @@ def test_the_run_before_is_what_is_compared_with(run):
     assert key_values(run).metrics[0].change is None
 
 
+def of_last(run, before, path="val/loss"):
+    metrics = key_values(run, before=before.id).metrics
+    return next(metric for metric in metrics if metric.path == path)
+
+
+def test_a_change_within_how_values_vary_by_themselves_is_neither_good_nor_bad(run):
+    before = make_run(run.project, "before")
+    wild = [1.0 + 0.2 * (step % 4) for step in range(40)]
+    write_series(run, "val/loss", [*wild, 1.2])
+    write_series(before, "val/loss", [*wild, 1.0])
+    write_series(run, "infer/latency_seconds", [*[0.2] * 40, 0.22])
+    write_series(before, "infer/latency_seconds", [0.2] * 40)
+    for each in (run, before):
+        compact_run(each.id)
+
+    loss = of_last(run, before)
+    latency = of_last(run, before, "infer/latency_seconds")
+
+    assert (loss.change, loss.is_better) == (pytest.approx(0.2), None)
+    assert (latency.change, latency.is_better) == (pytest.approx(0.1), False)
+
+
+def test_points_that_share_a_bucket_still_tell_how_values_vary(run):
+    before = make_run(run.project, "before")
+    wild = [1.0 + (step % 2) for step in range(600)]
+    write_series(run, "val/loss", [*wild, 2.0])
+    write_series(before, "val/loss", wild[:-1])
+    for each in (run, before):
+        compact_run(each.id)
+
+    assert of_last(run, before).change == pytest.approx(1.0)
+    assert of_last(run, before).is_better is None
+
+
+@pytest.mark.parametrize(("value", "is_better"), [(0.51, None), (0.52, True)])
+def test_of_what_was_logged_once_only_a_large_change_counts(run, value, is_better):
+    before = make_run(run.project, "before")
+    write_values(run, {"val/accuracy": value})
+    write_values(before, {"val/accuracy": 0.5})
+
+    assert of_last(run, before, "val/accuracy").is_better is is_better
+
+
+def test_counters_say_how_far_a_run_is_and_are_not_compared(run):
+    before = make_run(run.project, "before")
+    for each, last in ((run, 8.0), (before, 4.0)):
+        write_values(each, {"train/epoch": last, "val/accuracy": 0.5})
+
+    assert [m.path for m in key_values(run).metrics] == ["val/accuracy"]
+    pinned = key_values(run, pinned=["train/epoch"], before=before.id).metrics[0]
+    assert (pinned.path, pinned.before, pinned.change) == ("train/epoch", 4.0, None)
+
+
+def test_a_run_that_has_only_counters_shows_them(run):
+    write_values(run, {"train/epoch": 2.0})
+
+    assert [m.path for m in key_values(run).metrics] == ["train/epoch"]
+
+
 def test_others_are_read_along(run):
     write_values(run, {"git/commit": "abc"})
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracker.queries.metrics import importance, is_good_high, quality_rank
+from tracker.queries.metrics import importance, is_counter, is_good_high, quality_rank
 
 
 def test_quality_comes_before_the_rest_and_bookkeeping_last():
@@ -29,6 +29,20 @@ def test_only_whole_words_tell_what_a_path_measures():
     assert quality_rank("train/glossary") is None
     assert quality_rank("Val-Loss") is not None
     assert importance("train/steps_left") < importance("train/step")
+
+
+def test_only_what_counts_and_nothing_else_is_a_counter():
+    paths = ("train/epoch", "trainer/global_step", "step", "Epochs", "x/step-count")
+    others = (
+        "step_seconds",
+        "epoch/loss",
+        "loss/total",
+        "train/lr",
+        "steps_per_second",
+    )
+
+    assert [path for path in paths if not is_counter(path)] == []
+    assert [path for path in others if is_counter(path)] == []
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.builders import SECOND, START, make_member, make_project, make_run
+from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.trash import move_to_trash
 from tracker.queries.neighbours import neighbours_of
 
@@ -62,6 +63,41 @@ def test_what_is_compared_with_is_the_last_that_finished(project):
     found = neighbours_of(run)
 
     assert (found.before.name, found.compared.name) == ("c", "b")
+
+
+def ladder_of(project, name, *runs):
+    return create_ladder(project, name, [WantedRung(str(run.id)) for run in runs])
+
+
+def finished(project, name, seconds):
+    return make_run(project, name, "finished", started_at=START + seconds * SECOND)
+
+
+def test_a_rung_is_compared_with_the_rung_before_it_whenever_that_started(project):
+    second, base, third, other = (
+        finished(project, name, at)
+        for at, name in enumerate(("second", "base", "third", "other"))
+    )
+    ladder_of(project, "older", other, third, base)
+    ladder_of(project, "faster", base, second, third)
+
+    found = {run.name: neighbours_of(run) for run in (base, second, third, other)}
+
+    assert found["base"].compared is None
+    assert found["base"].before.name == "second"
+    assert found["second"].compared.name == "base"
+    assert found["third"].compared.name == "second"
+    assert found["third"].ladder == "faster"
+    assert (found["other"].compared, found["other"].ladder) == (None, "older")
+
+
+def test_rungs_in_the_trash_or_without_an_end_are_passed_over(project):
+    base, gone, top = (finished(project, name, 0) for name in ("base", "gone", "top"))
+    failed = make_run(project, "failed", "failed", started_at=START)
+    ladder_of(project, "faster", base, gone, failed, top)
+    move_to_trash(gone)
+
+    assert neighbours_of(top).compared.name == "base"
 
 
 def test_costs_one_statement(project, django_assert_num_queries):
