@@ -10,7 +10,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Exists, F, Max, OuterRef, Q, Subquery, Value
+from django.db.models import (
+    BooleanField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    Max,
+    OuterRef,
+    Q,
+    Subquery,
+    Value,
+)
 from django.db.models.functions import Concat
 
 from tracker.actor import Actor
@@ -66,12 +76,21 @@ class OpenAlert:
     severity: str
     title: str
     raised_at: datetime
+    is_live: bool  # its run goes on
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAlerts:
     shown: list[OpenAlert]
     has_more: bool
+
+    @property
+    def live(self) -> list[OpenAlert]:
+        return [alert for alert in self.shown if alert.is_live]
+
+    @property
+    def past(self) -> list[OpenAlert]:
+        return [alert for alert in self.shown if not alert.is_live]
 
 
 def live_runs(actor: Actor, *, now: datetime) -> LiveRuns:
@@ -122,13 +141,17 @@ def recent_runs(actor: Actor) -> list[RecentRun]:
 
 
 def open_alerts(actor: Actor, *, now: datetime) -> OpenAlerts:
-    """Return what was told lately and still holds: nobody dismissed it, nor is it gone."""
+    """Return what was told lately and still holds: nobody dismissed it, nor is it gone.
+
+    Of a run that has ended, nothing holds any more or less: such come last.
+    """
     over = Finding.objects.annotate(subject=Concat("rule", Value(" "), "scope")).filter(
         Q(is_open=False) | Q(dismissed_at__isnull=False),
         Q(subject=OuterRef("subject")) | Q(scope="", rule=OuterRef("subject")),
         run_id=OuterRef("run_id"),
         stage__name=OuterRef("stage"),
     )
+    is_live = ExpressionWrapper(Q(run__state=State.RUNNING), BooleanField())
     alerts = (
         Alert.objects.filter(
             ~Exists(over),
@@ -137,7 +160,8 @@ def open_alerts(actor: Actor, *, now: datetime) -> OpenAlerts:
             raised_at__gte=now - ALERTS_FOR,
         )
         .select_related("run", "project")
-        .order_by("-raised_at", "id")
+        .annotate(is_live=is_live)
+        .order_by("-is_live", "-raised_at", "id")
     )
     found = [
         OpenAlert(
@@ -148,6 +172,7 @@ def open_alerts(actor: Actor, *, now: datetime) -> OpenAlerts:
             severity=alert.severity,
             title=alert.title,
             raised_at=alert.raised_at,
+            is_live=alert.run.state == State.RUNNING,
         )
         for alert in alerts[: ALERTS_SHOWN + 1]
     ]

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from tracker.access import readable_project
 from tracker.queries.ledgers import project_ledger
+from tracker.queries.runs_without_gpus import runs_without_gpus
 from web.session import PageRequest, signed_in
 
 DAYS = (7, 30, 90, 365)
@@ -24,10 +25,13 @@ def gpu_hours(request: PageRequest, workspace: str, project: str) -> HttpRespons
     found = readable_project(request.actor, workspace, project)
     days = _days(request.GET)
     since = None if days is None else timezone.now() - timedelta(days=days)
+    hours = project_ledger(found, since=since)
     context = {
         "project": found,
         "tab": "gpu-hours",
-        "hours": project_ledger(found, since=since),
+        "hours": hours,
+        "without": None if hours.total else runs_without_gpus(found, since=since),
+        "period": "so far" if days is None else f"in the last {days} days",
         "days": days,
         "choices": DAYS,
     }

@@ -18,6 +18,7 @@ from tracker.queries.home import live_runs, open_alerts, recent_runs
 from tracker.queries.ledgers import ledgers_of_projects
 from tracker.queries.members import memberships
 from tracker.queries.projects import project_summaries
+from tracker.queries.runs_without_gpus import all_runs_without_gpus
 from web.session import PageRequest, signed_in
 from web.snippets import first_run, start_elsewhere
 
@@ -41,6 +42,8 @@ def projects_page(request: PageRequest) -> HttpResponse:
     projects = project_summaries(request.actor)
     if not projects:
         return _start(request)
+    since = now - timedelta(days=WEEK_DAYS)
+    ledgers = ledgers_of_projects(request.actor, since=since)
     context = {
         "projects": projects,
         "shows_workspaces": len({project.workspace_slug for project in projects}) > 1,
@@ -48,9 +51,11 @@ def projects_page(request: PageRequest) -> HttpResponse:
         "live": live_runs(request.actor, now=now),
         "recent": recent_runs(request.actor),
         "alerts": open_alerts(request.actor, now=now),
-        "ledgers": ledgers_of_projects(
-            request.actor, since=now - timedelta(days=WEEK_DAYS)
-        ),
+        "ledgers": ledgers,
+        "without": None
+        if ledgers
+        else all_runs_without_gpus(request.actor, since=since),
+        "period": f"in the last {WEEK_DAYS} days",
         "week_days": WEEK_DAYS,
     }
     return render(request, "projects/projects.html", context)

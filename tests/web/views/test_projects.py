@@ -108,8 +108,8 @@ def test_costs_the_same_for_many_projects_and_runs(
         client.get("/")
 
 
-# Who asks (2), projects, what runs (6), what ended (3), GPU hours, alerts.
-STATEMENTS = 14
+# Who asks (2), projects, what runs (6), what ended (3), GPU hours (2), alerts.
+STATEMENTS = 15
 
 
 @pytest.fixture
@@ -250,8 +250,53 @@ def test_gpu_hours_nobody_measured_are_not_called_none(home, project):
 
     assert old.started_at < timezone.now() - timedelta(days=7)
     page = home().content.decode()
-    assert "Not known: no stage that holds a GPU" in page
-    assert "0 GPU-h" not in page
+    assert "No run began in the last 7 days." in page
+    assert "0 GPU hours" not in page
+
+    new = make_run(project, "not diagnosed")
+    Run.objects.filter(id=new.id).update(started_at=timezone.now())
+    page = home().content.decode()
+    assert "1 run began in the last 7 days. Whether it held GPUs is known" in page
+    assert "0 GPU hours" not in page
+
+
+def test_runs_without_a_gpu_are_counted_with_the_time_they_are_of(home, project):
+    for name in ("one", "two"):
+        make_sample_run(project, name)
+    Run.objects.update(started_at=timezone.now())
+
+    page = home().content.decode()
+
+    assert "2 runs began in the last 7 days. None of them saw a GPU: 0 GPU" in page
+
+
+def test_alerts_of_runs_that_have_ended_are_told_apart_and_come_last(home, project):
+    live, ended = make_run(project, "live"), make_run(project, "over", State.FINISHED)
+    raise_alert(live, raised_at=timezone.now() - timedelta(hours=1))
+    raise_alert(ended)
+
+    answer = home()
+    alerts = answer.context["alerts"]
+
+    assert [alert.run_name for alert in alerts.shown] == ["live", "over"]
+    assert [
+        [each.run_name for each in part] for part in (alerts.live, alerts.past)
+    ] == [
+        ["live"],
+        ["over"],
+    ]
+    assert (
+        answer.content.decode()
+        .partition("Found in runs that have ended")[2]
+        .count("<bdi>over</bdi>")
+        == 1
+    )
+
+
+def test_without_a_live_alert_nothing_needs_anybody(home, project):
+    raise_alert(make_run(project, "over", State.FINISHED))
+
+    assert "Nothing needs you" in home().content.decode()
 
 
 def test_an_alert_is_open_until_its_cause_is_gone_or_dismissed(home, project):
