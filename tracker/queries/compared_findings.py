@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tracker.diagnosis.finding import Evidence
 from tracker.queries.diagnoses import (
     FindingView,
     StageDiagnosis,
@@ -13,6 +14,9 @@ from tracker.queries.diagnoses import (
 )
 
 Key = tuple[str, str]
+# As people read the values of findings.
+SIGNIFICANT_DIGITS = 2
+SHARE = "share"
 
 
 class Answer(StrEnum):
@@ -30,15 +34,20 @@ class Became(StrEnum):
 
     GONE = "gone"  # the reference has it, and here it was judged and not found
     NEW = "new"
+    SMALLER = "smaller"  # both have it, and here its measure is nearer to the limit
+    LARGER = "larger"
     SAME = "the same"
     UNKNOWN = ""  # one of the two was not judged, or both are well
 
 
 @dataclass(frozen=True, slots=True)
 class FindingCell:
+    """`measured` is what the findings of a row are measured by; None: nothing shared."""
+
     answer: Answer
     finding: FindingView | None
     became: Became = Became.UNKNOWN
+    measured: Evidence | None = None
 
     @property
     def differs(self) -> bool:
@@ -74,7 +83,7 @@ def compare_findings(
 
 def count_changes(rows: Sequence[FindingRow], run: int) -> dict[Became, int]:
     """Count what became of the findings in the run at this position."""
-    counts = dict.fromkeys((Became.GONE, Became.NEW, Became.SAME), 0)
+    counts = dict.fromkeys(set(Became) - {Became.UNKNOWN}, 0)
     for row in rows:
         if row.cells[run].became in counts:
             counts[row.cells[run].became] += 1
@@ -104,7 +113,7 @@ def _answers(diagnoses: Sequence[StageDiagnosis]) -> dict[Key, Said]:
 def _row(key: Key, said: Sequence[Said | None], reference: int) -> FindingRow:
     stage, rule = key
     cells = [answer or (Answer.NOT_ASKED, None) for answer in said]
-    theirs = cells[reference][0]
+    theirs, usual = cells[reference]
     title = next(finding.title for _, finding in cells if finding is not None)
     return FindingRow(
         stage,
@@ -114,19 +123,66 @@ def _row(key: Key, said: Sequence[Said | None], reference: int) -> FindingRow:
             FindingCell(
                 answer,
                 finding,
-                Became.UNKNOWN if position == reference else _became(theirs, answer),
+                Became.UNKNOWN
+                if position == reference
+                else _became(theirs, answer, usual, finding),
+                _measured(finding, usual),
             )
             for position, (answer, finding) in enumerate(cells)
         ],
     )
 
 
-def _became(reference: Answer, here: Answer) -> Became:
+def _became(
+    reference: Answer,
+    here: Answer,
+    theirs: FindingView | None,
+    ours: FindingView | None,
+) -> Became:
+    if theirs is not None and ours is not None:
+        return _size(_measured(theirs, theirs), _measured(ours, theirs))
     return {
         (Answer.FINDING, Answer.HEALTHY): Became.GONE,
         (Answer.HEALTHY, Answer.FINDING): Became.NEW,
-        (Answer.FINDING, Answer.FINDING): Became.SAME,
     }.get((reference, here), Became.UNKNOWN)
+
+
+def _measured(
+    finding: FindingView | None, theirs: FindingView | None
+) -> Evidence | None:
+    """Return what says most of how large a finding is, by the evidence of another.
+
+    That is a share that crossed its limit, as of time; else whatever did first.
+    """
+    if finding is None or theirs is None:
+        return None
+    crossed = [each for each in theirs.evidence if each.limit is not None]
+    crossed.sort(key=lambda each: each.unit != SHARE)
+    wanted = [(each.signal, each.statistic, each.unit) for each in crossed[:1]]
+    return next(
+        (
+            each
+            for each in finding.evidence
+            if each.limit is not None
+            and (each.signal, each.statistic, each.unit) in wanted
+        ),
+        None,
+    )
+
+
+def _size(theirs: Evidence | None, ours: Evidence | None) -> Became:
+    """Compare how far both are beyond their limits, where they differ when rounded."""
+    if theirs is None or ours is None or _rounded(theirs) == _rounded(ours):
+        return Became.SAME
+    return Became.SMALLER if _beyond(ours) < _beyond(theirs) else Became.LARGER
+
+
+def _beyond(evidence: Evidence) -> float:
+    return abs(evidence.value - (evidence.limit or 0.0))
+
+
+def _rounded(evidence: Evidence) -> str:
+    return f"{evidence.value:.{SIGNIFICANT_DIGITS}g}"
 
 
 def _rank(findings: Sequence[FindingView]) -> tuple[bool, float]:

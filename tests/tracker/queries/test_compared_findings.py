@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from tests.diagnoses import diagnosis, finding
-from tracker.queries.compared_findings import Answer, compare_findings
+from tracker.diagnosis.finding import Evidence
+from tracker.queries.compared_findings import (
+    Answer,
+    Became,
+    compare_findings,
+    count_changes,
+)
 
 
 def test_a_row_for_each_rule_that_found_something_in_any_run():
@@ -78,3 +84,43 @@ def test_the_worst_finding_of_a_rule_is_what_it_says():
 
 def test_no_findings_are_no_rows():
     assert compare_findings([[diagnosis(healthy=("slow",))], []], reference=0) == []
+
+
+def waiting(value, limit=0.1):
+    evidence = (
+        Evidence("loader_workers", "as the loader says", 0.0, "processes"),
+        Evidence("job_cpu_cores", "median", 1.0, "cores", 1.7),
+        Evidence("data_wait_seconds", "share of step time", value, "share", limit),
+    )
+    return [diagnosis(finding("waits", evidence=evidence))]
+
+
+def test_a_finding_that_is_still_there_says_whether_it_is_as_large():
+    values = (0.65, 0.28, 0.71, 0.6502)
+
+    (row,) = rows = compare_findings([waiting(value) for value in values], reference=0)
+
+    assert [cell.became for cell in row.cells] == [
+        Became.UNKNOWN,
+        Became.SMALLER,
+        Became.LARGER,
+        Became.SAME,
+    ]
+    assert [cell.measured.value for cell in row.cells] == list(values)
+    assert count_changes(rows, 1)[Became.SMALLER] == 1
+
+
+def test_below_a_limit_the_lower_value_is_the_larger_fault():
+    found = [waiting(value, limit=0.5) for value in (0.3, 0.4, 0.1)]
+
+    (row,) = compare_findings(found, reference=0)
+
+    assert [cell.became for cell in row.cells][1:] == [Became.SMALLER, Became.LARGER]
+
+
+def test_findings_that_share_no_measure_are_the_same():
+    having = [diagnosis(finding("waits"))]
+
+    (row,) = compare_findings([waiting(0.65), having], reference=0)
+
+    assert (row.cells[1].became, row.cells[1].measured) == (Became.SAME, None)

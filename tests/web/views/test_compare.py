@@ -257,6 +257,15 @@ def test_shows_diagnoses_side_by_side(get, project):
     assert "Where the time went" in page
 
 
+def test_a_finding_that_is_still_there_is_told_with_its_measure(get, project):
+    runs = [make_measured_run(project, job) for job in DEMO[:2]]
+
+    page = text(get(*runs, tab="findings"))
+
+    assert re.search(r"compare-became--(smaller|larger)\">(smaller|larger)<", page)
+    assert "data_wait_seconds, share of step time; the limit is 10 %" in page
+
+
 def test_says_which_runs_are_not_diagnosed(get, runs):
     assert "Not diagnosed yet" in text(get(*runs, tab="findings"))
 
