@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.run import RunOverview, StageRow
+from web.command_line import short_command
 
 COMMIT, BRANCH, DIRTY = "git/commit", "git/branch", "git/is_dirty"
 COMMAND = "source/arguments"
@@ -30,6 +31,10 @@ class AboutRun:
     is_dirty: bool | None
     command: str
     stage: str  # of which commit and command are told
+
+    @property
+    def short_command(self) -> str:
+        return short_command(self.command)
 
     @property
     def short_commit(self) -> str:

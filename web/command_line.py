@@ -41,6 +41,18 @@ def arguments_of(command: str) -> list[Argument]:
     return [Argument(name, " ".join(values)) for name, values in found]
 
 
+def short_command(command: str) -> str:
+    """Return a command with the interpreter and the script by their names alone."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    place = _script_at(words)
+    for at in {0, place} if words else ():
+        words[at] = re.split(r"[/\\]", words[at])[-1] or words[at]
+    return shlex.join(words)
+
+
 def _script_at(words: list[str]) -> int:
     """Return where the script stands: after `-m`, or the first word that is Python's."""
     for place, word in enumerate(words):

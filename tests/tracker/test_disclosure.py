@@ -155,7 +155,7 @@ THOUGHT_OF = {
     " machine breakdown against_previous against_baseline why_no_change gpu_count"
     " quality quality_before is_diagnosed findings predicted outcome learned"
     " utilisation ledger",
-    LedgerView: "parts seconds gpus money currency energy_joules",
+    LedgerView: "parts seconds gpus money currency energy_joules is_whole",
 }
 
 

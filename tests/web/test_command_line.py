@@ -2,7 +2,7 @@
 
 import pytest
 
-from web.command_line import Argument, arguments_of
+from web.command_line import Argument, arguments_of, short_command
 
 
 def pairs(command):
@@ -41,3 +41,22 @@ def test_what_no_shell_could_read_has_no_arguments(command):
 def test_very_many_are_cut():
     assert len(arguments_of("a.py " + "x " * 10_000)) == 200
     assert arguments_of("a.py x")[0] == Argument("1", "x")
+
+
+@pytest.mark.parametrize(
+    ("command", "short"),
+    [
+        (
+            "/opt/env/bin/python3 -u /home/ada/code/train.py --data /data/x",
+            "python3 -u train.py --data /data/x",
+        ),
+        ("/usr/bin/python -m /odd/name 'two words'", "python -m name 'two words'"),
+        (r"'C:\env\python.exe' 'C:\code\train.py'", "python.exe train.py"),
+        ("./serve", "serve"),
+        ("/bin/", "/bin/"),
+        ("", ""),
+        ("an 'open quote", "an 'open quote"),
+    ],
+)
+def test_a_short_command_names_its_interpreter_and_its_script(command, short):
+    assert short_command(command) == short

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class Use(StrEnum):
@@ -52,7 +55,7 @@ def added_up(ledgers: Iterable[Ledger]) -> Ledger | None:
     )
 
 
-def shares(seconds: Mapping[Use, float], *, parts: int = 1000) -> dict[Use, float]:
+def shares(seconds: Mapping[T, float], *, parts: int = 1000) -> dict[T, float]:
     """Return shares of the total, rounded so that they add up to exactly 1."""
     total = sum(seconds.values())
     if not total > 0:

@@ -168,7 +168,7 @@ def _lines(
     run: Run, paths: Sequence[str], before: UUID | None, paths_before: Sequence[str]
 ) -> dict[tuple[UUID, str], Line]:
     wanted = [(run, path) for path in paths]
-    if paths_before:
+    if before is not None and paths_before:
         # It may have been purged meanwhile.
         others = Run.objects.filter(id=before)
         wanted += [(other, path) for other in others for path in paths_before]

@@ -36,6 +36,8 @@ LABELS = {
     Use.LOST: "lost after the last checkpoint",
     Use.UNKNOWN: "not measured",
 }
+# What a run's own time has beside the ledgers of its stages.
+BETWEEN, BETWEEN_LABEL = "between", "between stages"
 # While a GPU is held for these, it computes nothing. Evaluation computes, and what was
 # lost was computed, too.
 IDLE_USES = (
@@ -63,7 +65,7 @@ class LedgerPart:
 class LedgerView:
     """Time by use; `is_of_gpus` is false where seconds are those of stages without GPU.
 
-    Money is None without a price of the project, energy where it was not measured.
+    `is_whole`: it is of one run from its beginning to its end. Money is None without a price of the project, energy where it was not measured.
     """
 
     parts: tuple[LedgerPart, ...]
@@ -72,10 +74,18 @@ class LedgerView:
     money: float | None
     currency: str
     energy_joules: float | None
+    is_whole: bool = False
 
     @property
     def is_of_gpus(self) -> bool:
         return self.gpus > 0
+
+    @property
+    def of_what(self) -> str:
+        """Say what the total is of."""
+        if self.is_of_gpus:
+            return "all GPU time"
+        return "the whole run" if self.is_whole else "all stages"
 
     @property
     def hours(self) -> float:
@@ -154,31 +164,41 @@ def ledger_from(row: Mapping[str, Any] | None) -> Ledger | None:
     )
 
 
-def view_of(ledger: Ledger | None, project: Project) -> LedgerView | None:
+def view_of(
+    ledger: Ledger | None, project: Project, *, between: float | None = None
+) -> LedgerView | None:
+    """Present a ledger; with what was between its stages, it is of a whole run."""
     if ledger is None or not ledger.total > 0:
         return None
     price = project.gpu_hour_price if ledger.gpus else None
+    held = {use.value: seconds for use, seconds in ledger.seconds.items()}
+    labels = {use.value: label for use, label in LABELS.items()}
+    if between is not None:
+        held[BETWEEN], labels[BETWEEN] = between, BETWEEN_LABEL
     parts, before = [], 0.0
-    for use, share in shares(ledger.seconds).items():
-        seconds = ledger.seconds[use]
+    for use, share in shares(held).items():
+        seconds = held[use]
         money = None if price is None else price * seconds / HOUR
-        parts.append(LedgerPart(use.value, LABELS[use], seconds, share, before, money))
+        parts.append(LedgerPart(use, labels[use], seconds, share, before, money))
         before += share
     return LedgerView(
         parts=tuple(part for part in parts if part.seconds > 0),
-        seconds=ledger.total,
+        seconds=sum(held.values()),
         gpus=ledger.gpus,
         money=None if price is None else price * ledger.total / HOUR,
         currency=project.currency,
         energy_joules=ledger.energy_joules,
+        is_whole=between is not None,
     )
 
 
-def run_ledger(stages: Iterable[Ledger | None], project: Project) -> LedgerView | None:
+def run_ledger(
+    stages: Iterable[Ledger | None], project: Project, *, between: float | None = None
+) -> LedgerView | None:
     """Add up a run's stages: those that held GPUs, or without any all of them."""
     known = [ledger for ledger in stages if ledger is not None]
     held = [ledger for ledger in known if ledger.gpus]
-    return view_of(added_up(held or known), project)
+    return view_of(added_up(held or known), project, between=None if held else between)
 
 
 def runs_ledger(project: Project, run_ids: Collection[UUID]) -> LedgerView | None:

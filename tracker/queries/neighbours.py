@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet, Subquery
+from django.db.models import Q, QuerySet, Subquery, TextField, UUIDField
 
 from tracker.models import Run, Rung, State
 
@@ -51,14 +51,23 @@ def neighbours_of(run: Run) -> Neighbours:
     if row is None:
         return Neighbours()
     ladder = row[8] or ""
-    places = (0, 2, 6 if ladder else 4)
-    found = [_neighbour(row[place], row[place + 1]) for place in places]
-    return Neighbours(*found, ladder=ladder)
+    compared = 6 if ladder else 4
+    return Neighbours(
+        before=_neighbour(*row[0:2]),
+        after=_neighbour(*row[2:4]),
+        compared=_neighbour(*row[compared : compared + 2]),
+        ladder=ladder,
+    )
 
 
 # Any: a queryset of whatever has an id and a name.
 def _id_and_name(rows: Any, of: str = "") -> list[Subquery]:
-    return [Subquery(rows.values(f"{of}{name}")[:1]) for name in ("id", "name")]
+    # A key to a run would come as the database keeps it.
+    run_id, name = (rows.values(f"{of}{column}")[:1] for column in ("id", "name"))
+    return [
+        Subquery(run_id, output_field=UUIDField()),
+        Subquery(name, output_field=TextField()),
+    ]
 
 
 def _neighbour(run_id: UUID | None, name: str | None) -> Neighbour | None:

@@ -20,7 +20,8 @@ SHORTEST_SHARE = 0.004
 SPAN_OF_NOTHING = 1_000.0
 LONGEST_NAME = 24
 # What a letter of a note takes of the axis, on the narrow card where the figure stands.
-LETTER_SHARE = 0.018
+LETTER_SHARE = 0.021
+FINISHED = "finished"
 INSIDE, RIGHT, LEFT = "inside", "right", "left"
 
 
@@ -33,6 +34,14 @@ class StageBar:
     start: float
     end: float
     note: str  # what the bar says: state, duration, how busy the GPU was
+
+    @property
+    def notes(self) -> list[str]:
+        """Return the note and ever shorter ones; how a bar ended is in its colour, too."""
+        parts = self.note.split(", ")
+        less = parts[1:] if parts[0] == FINISHED else parts
+        shorter = [", ".join(less[:count]) for count in range(len(less), 0, -1)]
+        return list(dict.fromkeys([self.note, *shorter]))
 
 
 def stages_figure(bars: Sequence[StageBar]) -> Figure:
@@ -49,6 +58,7 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
     xaxis["showspikes"] = False
     start = float(starts.min()) if bars else 0.0
     places = [_roomiest(bar, start, start + span) for bar in bars]
+    notes = _notes(bars, start, start + span)
     if bars:
         xaxis["range"] = [start - span * 0.01, start + span * 1.02]
     return {
@@ -59,7 +69,8 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
                 "base": typed(starts),
                 "x": typed(shown),
                 "y": list(range(len(bars))),
-                "text": [literal(bar.note) for bar in bars],
+                "text": list(map(literal, notes)),
+                "hovertext": [literal(bar.note) for bar in bars],
                 "textposition": [
                     "inside" if place == INSIDE else "none" for place in places
                 ],
@@ -72,7 +83,7 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
                     "line": {"color": colours, "width": 1.5},
                 },
                 "width": 0.62,
-                "hovertemplate": "%{text}<extra></extra>",
+                "hovertemplate": "%{hovertext}<extra></extra>",
             }
         ],
         "layout": framed(
@@ -89,7 +100,7 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
             hovermode="closest",
             dragmode=False,
             annotations=[
-                _note_beside(bar, index, start, start + span, is_right=place == RIGHT)
+                _note_beside(bar, notes[index], index, is_right=place == RIGHT)
                 for index, (bar, place) in enumerate(zip(bars, places, strict=True))
                 if place != INSIDE
             ],
@@ -104,27 +115,42 @@ def _bars_height(count: int) -> int:
 
 def _roomiest(bar: StageBar, start: float, end: float) -> str:
     """Return where the bar's note has most room: in the bar, or at a side of it."""
-    rooms = {
+    rooms = _rooms(bar, start, end)
+    return max(rooms, key=lambda place: rooms[place])
+
+
+def _notes(bars: Sequence[StageBar], start: float, end: float) -> list[str]:
+    """Say of all bars alike whether they finished: if that fits each of them."""
+    notes = [_note_for(bar, bar.notes, start, end) for bar in bars]
+    if notes == [bar.note for bar in bars]:
+        return notes
+    return [
+        _note_for(bar, bar.notes[bar.state == FINISHED :] or bar.notes, start, end)
+        for bar in bars
+    ]
+
+
+def _note_for(bar: StageBar, notes: Sequence[str], start: float, end: float) -> str:
+    """Return what of the note fits where there is most room: a third of the axis or more."""
+    letters = max(_rooms(bar, start, end).values()) / (LETTER_SHARE * (end - start))
+    return next((note for note in notes if len(note) <= letters), notes[-1])
+
+
+def _rooms(bar: StageBar, start: float, end: float) -> dict[str, float]:
+    return {
         INSIDE: bar.end - bar.start,
         RIGHT: end - bar.end,
         LEFT: bar.start - start,
     }
-    return max(rooms, key=lambda place: rooms[place])
 
 
-def _note_beside(
-    bar: StageBar, index: int, start: float, end: float, *, is_right: bool
-) -> Layout:
-    """Put the note beside the bar; one that is too long for that reaches over it."""
-    room = end - bar.end if is_right else bar.start - start
-    fits = room > len(bar.note) * LETTER_SHARE * (end - start)
-    edge, beside = (end, bar.end) if is_right else (start, bar.start)
+def _note_beside(bar: StageBar, note: str, index: int, *, is_right: bool) -> Layout:
     return {
-        "text": literal(bar.note),
-        "x": beside if fits else edge,
+        "text": literal(note),
+        "x": bar.end if is_right else bar.start,
         "y": index,
-        "xanchor": "left" if is_right == fits else "right",
-        "xshift": (6 if is_right else -6) if fits else 0,
+        "xanchor": "left" if is_right else "right",
+        "xshift": 6 if is_right else -6,
         "showarrow": False,
         "font": {"size": 12},
     }

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from tracker.disclosure import seen_diagnoses, seen_ledger
+from tracker.queries.between_stages import Span, seconds_between, stage_spans
 from tracker.queries.compared_findings import (
     Became,
     compare_findings,
@@ -46,6 +47,8 @@ class RunVerdict:
     run: ComparedRun
     gone: int
     new: int
+    smaller: int
+    larger: int
     same: int
     ledger: LedgerView | None
 
@@ -180,19 +183,25 @@ def _findings(comparison: Comparison) -> dict[str, Any]:
     stored = diagnoses_of_runs([run.id for run in comparison.runs])
     diagnoses = [seen_diagnoses(actor, stored[run.id]) for run in comparison.runs]
     findings = compare_findings(diagnoses, comparison.reference_position)
-    verdicts = []
+    verdicts, spans = [], stage_spans([run.id for run in comparison.runs])
     for position, (each, found) in enumerate(
         zip(comparison.shown, diagnoses, strict=True)
     ):
         counts = count_changes(findings, position)
+        ledgers, run = [diagnosis.ledger for diagnosis in found], each.run
+        whole = Span(run.started_at, run.ended_at)
         ledger = run_ledger(
-            (diagnosis.ledger for diagnosis in found), comparison.project
+            ledgers,
+            comparison.project,
+            between=seconds_between(whole, spans[run.id], ledgers),
         )
         verdicts.append(
             RunVerdict(
                 each,
                 gone=counts[Became.GONE],
                 new=counts[Became.NEW],
+                smaller=counts[Became.SMALLER],
+                larger=counts[Became.LARGER],
                 same=counts[Became.SAME],
                 ledger=seen_ledger(actor, ledger),
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -16,12 +17,14 @@ from tracker.disclosure import (
     seen_ledger,
     seen_values,
 )
-from tracker.queries.diagnoses import RuleLabel, diagnoses_of
+from tracker.queries.between_stages import Span, seconds_between
+from tracker.queries.diagnoses import RuleLabel, StageDiagnosis, diagnoses_of
 from tracker.queries.key_values import KeyValues, key_values
-from tracker.queries.ledgers import run_ledger
+from tracker.queries.ledgers import LedgerView, run_ledger
 from tracker.queries.namespaces import PARAMS
 from tracker.queries.rule_settings import settings_of
 from tracker.queries.rules_version import rules_version
+from tracker.queries.run import RunOverview
 from web.about_run import about_run, paths_about
 from web.session import PageRequest, signed_in
 from web.stage_sections import anchors, main_stage, open_sections, sections
@@ -51,6 +54,9 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
     context = {
         **frame,
         "sections": shown,
+        # Without findings there is room beside the figures for what explains them.
+        "is_calm": not frame["overview"].is_live
+        and all(section.is_quiet for section in shown),
         "open_stages": open_sections(shown),
         "anchors": named,
         "index": [f for section in shown for f in section.sure if f.id in named],
@@ -59,7 +65,7 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
         ),
         "rules_off": rules_off(project),
         "ledger": seen_ledger(
-            request.actor, run_ledger((each.ledger for each in diagnoses), project)
+            request.actor, _ledger(frame["overview"], diagnoses, project)
         ),
         "about": about_run(
             frame["overview"],
@@ -85,6 +91,20 @@ def rules_off(project: Any) -> list[RuleLabel]:
     """Return the rules that this project does not ask."""
     off = {name for name, each in settings_of(project).items() if each.is_off}
     return [RuleLabel(rule.name, rule.title) for rule in RULES if rule.name in off]
+
+
+# Any: a row of the projects table, which pages do not import.
+def _ledger(
+    overview: RunOverview, diagnoses: Sequence[StageDiagnosis], project: Any
+) -> LedgerView | None:
+    ledgers = [each.ledger for each in diagnoses]
+    whole = Span(overview.started_at, None if overview.is_live else overview.last_known)
+    stages = [
+        Span(stage.started_at, None if stage.is_live else stage.last_known)
+        for stage in overview.stages
+    ]
+    between = seconds_between(whole, stages, ledgers)
+    return run_ledger(ledgers, project, between=between)
 
 
 def _values(values: KeyValues) -> dict[str, object]:

@@ -14,7 +14,11 @@ from web.session import PageRequest
 SNIPPET = """\
 import agent
 
-run = agent.init({name}, project={project}, stage="evaluate")
+run = agent.init(
+    {name},
+    project={project},
+    stage="evaluate",
+)
 run["evaluate/accuracy"].append(0.97)
 run.finish()"""
 

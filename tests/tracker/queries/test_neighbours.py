@@ -88,6 +88,7 @@ def test_a_rung_is_compared_with_the_rung_before_it_whenever_that_started(projec
     assert found["second"].compared.name == "base"
     assert found["third"].compared.name == "second"
     assert found["third"].ladder == "faster"
+    assert found["third"].compared.id == second.id
     assert (found["other"].compared, found["other"].ladder) == (None, "older")
 
 

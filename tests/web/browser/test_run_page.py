@@ -401,3 +401,28 @@ def wait_until(page: Page, is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert monotonic() < deadline
         page.wait_for_timeout(100)
+
+
+@pytest.mark.parametrize("width", [390, 1360])
+def test_what_opens_below_the_header_fits_and_covers_none_of_its_buttons(
+    visit, ada, project, width
+):
+    run = make_sample_run(project)
+    page = visit(f"/runs/{run.id}/", ada)
+    page.set_viewport_size({"width": width, "height": 900})
+
+    for name in ("describe", "join"):
+        page.locator(f"#run-{name} > summary").click()
+        panel = page.locator(f"#run-{name} .run__join-panel").bounding_box()
+        lines = [
+            page.locator(f"#run-{each} > summary").bounding_box()
+            for each in ("describe", "join")
+        ]
+        assert panel["x"] >= 0
+        assert panel["x"] + panel["width"] <= width
+        assert panel["y"] >= max(line["y"] + line["height"] for line in lines)
+        page.locator(f"#run-{name} > summary").click()
+
+    page.locator("#run-join > summary").click()
+    code = page.locator("#run-join pre")
+    assert code.evaluate("pre => pre.scrollWidth <= pre.clientWidth")

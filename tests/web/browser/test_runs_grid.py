@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -58,6 +59,16 @@ def mark(page: Page, name: str):
 
 def head(page: Page, name: str):
     return page.get_by_role("columnheader").filter(has_text=name)
+
+
+def test_means_of_the_hardware_say_that_they_are_of_the_whole_run(open_runs, project):
+    make_run(project)
+    page = open_runs()
+
+    expect(head(page, "CPU, run")).to_have_attribute("title", re.compile("whole run"))
+    expect(page.get_by_role("combobox", name="Query")).to_have_attribute(
+        "placeholder", re.compile("^Query, for example: ")
+    )
 
 
 def test_a_click_on_a_column_sorts_and_the_address_keeps_it(

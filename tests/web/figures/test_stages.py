@@ -61,19 +61,24 @@ def test_a_note_stands_where_it_has_most_room():
     ] == [("right of it", 36.0, "left"), ("left of it", 81.0, "right")]
 
 
-def test_a_note_too_long_for_its_place_reaches_over_the_bar_and_not_off_the_page():
+def test_of_a_note_too_long_for_its_place_what_matters_most_is_shown():
     note = "finished, 12 min, GPU 30 %, CPU 46 %"
     bars = [
         StageBar("preprocess", "finished", 0.0, 60.0, note),
         StageBar("train", "finished", 35.0, 65.0, note),
-        StageBar("infer", "finished", 36.0, 100.0, note),
+        StageBar("infer", "failed", 36.0, 100.0, "failed, 12 min, GPU 30 %, CPU 46 %"),
     ]
 
-    layout = stages_figure(bars)["layout"]
+    figure = stages_figure(bars)
+    (trace,), (beside,) = figure["data"], figure["layout"]["annotations"]
 
-    assert [(a["x"], a["xanchor"], a["xshift"]) for a in layout["annotations"]] == [
-        (100.0, "right", 0)
+    assert [trace["text"][0], beside["text"], trace["text"][2]] == [
+        "12 min, GPU 30 %, CPU 46 %",
+        "12 min, GPU 30 %",
+        "failed, 12 min, GPU 30 %",
     ]
+    assert (beside["x"], beside["xanchor"]) == (65.0, "left")
+    assert trace["hovertext"][0] == note
 
 
 def test_names_are_shown_letter_for_letter():

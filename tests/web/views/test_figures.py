@@ -105,7 +105,7 @@ def test_the_stages_have_a_bar_each_with_how_busy_they_were(project, figure):
     (bars,) = figure(make_sample_run(project, has_gpu=True), "stages")["data"]
 
     assert numbers(bars["x"]).tolist() == [35_000, 120_000, 12_000]
-    assert bars["text"][1] == "finished, 2 min, GPU idle 73 %, CPU 50 %"
+    assert bars["hovertext"][1] == "finished, 2 min, GPU idle 73 %, CPU 50 %"
 
 
 def test_hardware_names_what_was_not_measured(project, figure):

@@ -44,7 +44,29 @@ def test_a_run_without_a_gpu_says_so(project, owner):
     text = text_of(owner, f"/runs/{make_sample_run(project).id}/")
 
     assert "Where time went" in text
-    assert "all, without a GPU" in text
+    assert "No GPU was seen" in text
+
+
+def test_the_time_of_a_run_without_a_gpu_adds_up_to_what_it_took(project, owner):
+    run = make_sample_run(project)
+
+    ledger = owner.get(f"/runs/{run.id}/").context["ledger"]
+
+    parts = {part.use: part.seconds for part in ledger.parts}
+    took = (run.ended_at - run.started_at).total_seconds()
+    # Training begins five seconds after preprocessing has ended.
+    assert parts["between"] == pytest.approx(5.0, abs=0.1)
+    assert (ledger.of_what, ledger.seconds) == ("the whole run", pytest.approx(took))
+    assert sum(part.share for part in ledger.parts) == pytest.approx(1.0)
+
+
+def test_of_a_run_that_goes_on_the_time_is_that_of_its_stages(project, owner):
+    run = make_sample_run(project, is_live=True)
+
+    ledger = owner.get(f"/runs/{run.id}/").context["ledger"]
+
+    assert "between" not in ledger.share_of
+    assert ledger.of_what == "all stages"
 
 
 def test_a_run_that_nobody_diagnosed_shows_no_ledger(project, owner):
@@ -63,10 +85,32 @@ def test_a_project_says_who_used_its_gpus_for_what(project, owner):
     assert "With a price of a GPU-hour" in text
 
 
-def test_a_project_without_gpu_time_says_what_would_appear(project, owner):
+def test_a_project_without_gpu_time_says_why_and_what_would_appear(project, owner):
     make_sample_run(project)
 
-    assert "No GPU time is known" in text_of(owner, address(project, "gpu-hours"))
+    text = text_of(owner, address(project, "gpu-hours?days=all"))
+
+    assert "1 run began so far. It saw no GPU: 0 GPU hours." in text
+    assert "What this page shows of runs that hold GPUs" in text
+    assert "agent.init" in text
+
+
+def test_a_time_without_runs_is_not_one_without_gpus(project, owner):
+    make_sample_run(project)
+
+    text = text_of(owner, address(project, "gpu-hours"))
+
+    assert "No GPU time is known" in text
+    assert "No run began in the last 30 days." in text
+
+
+def test_runs_that_nobody_diagnosed_are_not_called_without_a_gpu(project, owner):
+    make_sample_run(project)
+    make_run(project, "not diagnosed")
+
+    text = text_of(owner, address(project, "gpu-hours?days=all"))
+
+    assert "2 runs began so far. 1 saw no GPU; of 1 no diagnosis" in text
 
 
 def test_old_runs_are_left_out_unless_asked_for(project, owner):

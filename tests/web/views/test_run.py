@@ -20,6 +20,7 @@ from tests.builders import (
     write_values,
 )
 from tests.web.sample_run import make_sample_run, settle
+from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.prices import set_price
 from tracker.actions.rule_settings import set_rule
 from tracker.models import Attribute, Finding, Run, Stage
@@ -146,7 +147,8 @@ def test_names_are_shown_as_text(project, page):
 def test_the_snippet_that_joins_the_run_is_python_whatever_its_name(project, page):
     text = page(make_run(project, 'a"b\\c'))
 
-    assert r"agent.init(&quot;a\&quot;b\\c&quot;, project=&quot;vision&quot;" in text
+    assert r"    &quot;a\&quot;b\\c&quot;," in text
+    assert "    project=&quot;vision&quot;," in text
 
 
 def test_values_that_are_not_finite_are_shown_as_such(project, page):
@@ -305,6 +307,8 @@ def test_says_who_where_on_what_and_with_which_code(project, page, member):
 
     for shown in ("node-1", "2 × NVIDIA H100", "3179d2f0a1<", "--lr &lt;1&gt;"):
         assert shown in about
+    assert "with uncommitted changes</a>" in about
+    assert f'href="/runs/{run.id}/source?stage=train#diff-title"' in about
     assert "GPU time" in about
     set_price(project, 2.0, "EUR")
     assert "EUR" in page(run).partition("About</h2>")[2].partition("</section>")[0]
@@ -325,6 +329,51 @@ def test_names_the_runs_beside_it_and_compares_with_the_one_before(project, page
     assert f'href="/runs/{before.id}/"' in metrics
     assert "\N{MINUS SIGN}50 %" in metrics
     assert metrics.count('class="spark"') == 4
+
+
+def test_a_commit_without_changes_and_a_long_command_are_told_in_few_words(
+    project, page
+):
+    run, command = make_run(project), "/opt/env/bin/python3 /home/ada/code/train.py"
+    values = {"git/commit": "3179d2f", "git/is_dirty": False}
+    values |= {"source/arguments": command}
+    write_values(
+        run, {f"monitoring/train/{path}": each for path, each in values.items()}
+    )
+
+    about = page(run).partition("About</h2>")[2].partition("</section>")[0]
+
+    assert "without uncommitted changes" in about
+    assert ">python3 train.py</code>" in about
+    assert f'data-copy-text="{command}"' in about
+
+
+def test_a_run_without_findings_has_its_stages_beside_its_figures(project, page):
+    def comes_first(run):
+        text = page(run)
+        return text.index(">Stages</h2>") < text.index(">Key metrics</h2>")
+
+    assert comes_first(make_run(project, "calm", "finished"))
+    assert not comes_first(make_run(project, "live"))
+    assert not comes_first(make_sample_run(project))
+
+
+def test_a_rung_is_compared_with_the_rung_before_it_and_a_baseline_with_none(
+    project, page
+):
+    top, base = make_sample_run(project, "top"), make_sample_run(project, "base")
+    rungs = [WantedRung(str(run.id)) for run in (base, top)]
+    create_ladder(project, "faster", rungs)
+
+    of_top, of_base = (
+        page(run).partition("Key metrics</h2>")[2].partition("</section>")[0]
+        for run in (top, base)
+    )
+
+    assert f'against <a href="/runs/{base.id}/">base</a>' in of_top
+    assert "on the ladder faster" in of_top
+    assert "against" not in of_base
+    assert ">Change</th>" not in of_base
 
 
 def test_rules_that_nobody_asks_are_named(project, page):
