@@ -32,6 +32,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import prefetch_line
@@ -191,7 +192,15 @@ def _evidence(
         ("loader_prefetch_factor", "as the loader says", prefetch, "batches"),
     )
     return tuple(
-        Evidence(signal, statistic, value, unit, SPIKES_SHARE if not row else None)
+        Evidence(
+            signal,
+            statistic,
+            value,
+            unit,
+            SPIKES_SHARE if not row else None,
+            Side.ABOVE,
+            release=SPIKES_RELEASE_SHARE if not row else None,
+        )
         for row, (signal, statistic, value, unit) in enumerate(rows)
         if value is not None
     )

@@ -35,6 +35,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import lasting_workers_line
@@ -207,6 +208,8 @@ def _evidence(
             boundaries.share,
             "share",
             BOUNDARY_SHARE,
+            Side.ABOVE,
+            release=BOUNDARY_RELEASE_SHARE,
         ),
         Evidence("gap_before_step_seconds", "mean between two epochs", mean, "s"),
         Evidence("spans", "phases between epochs", float(boundaries.named.sum()), "s"),
@@ -224,6 +227,7 @@ def _evidence(
                 gpu_percent,
                 "%",
                 IDLE_GPU_PERCENT,
+                Side.BELOW,
             )
         )
     return tuple(found)

@@ -35,6 +35,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
@@ -206,6 +207,8 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
             host.main_cores,
             "cores",
             BUSY_CORES,
+            Side.ABOVE,
+            release=BUSY_RELEASE_CORES,
         ),
         Evidence(
             "job_cpu_cores",
@@ -213,9 +216,15 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
             host.other_share,
             "share",
             MOST_OF_OTHER_CORES,
+            Side.BELOW,
         ),
         Evidence(
-            "busiest_gpu_percent", "median", host.gpu_percent, "%", MOST_GPU_PERCENT
+            "busiest_gpu_percent",
+            "median",
+            host.gpu_percent,
+            "%",
+            MOST_GPU_PERCENT,
+            Side.BELOW,
         ),
         Evidence(
             "data_wait_seconds", "share of step time", host.waiting.share, "share"
@@ -229,6 +238,8 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
                 host.outside_share,
                 "share",
                 LOST_SHARE,
+                Side.ABOVE,
+                release=LOST_RELEASE_SHARE,
             )
         )
     return tuple(found)
