@@ -66,11 +66,15 @@ class Loading:
         )
         return max(0, min(wanted, left_by_training, math.floor(effective_cores)))
 
-    def floor_with(self, workers: int) -> Floor:
-        """What limits the step when so many processes load, each on a core."""
+    def floor_with(self, workers: int, waiting: Waiting) -> Floor:
+        """What limits the step when so many processes load, each on a core.
+
+        Workers that are there may be ahead and wait for training: their time is no more
+        than what they compute.
+        """
+        seconds = self.cpu_seconds if self.workers else waiting.seconds
         return Floor(
-            self.cpu_seconds / workers,
-            f"loading in {count(workers, 'worker', 'workers')}",
+            seconds / workers, f"loading in {count(workers, 'worker', 'workers')}"
         )
 
     def _seconds_of_one(self, waiting: Waiting) -> float:

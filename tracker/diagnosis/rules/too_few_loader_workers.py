@@ -189,7 +189,7 @@ def _gain(shortage: _Shortage, tried_seconds: float | None) -> Gain:
         floors.append(Floor(tried_seconds, "the loader with them, as tried"))
     elif shortage.suggested > 0:
         # Fewer than would keep up may fit: the bound is of those that are suggested.
-        floors.append(shortage.loading.floor_with(shortage.suggested))
+        floors.append(shortage.loading.floor_with(shortage.suggested, waiting))
     return expected_gain(waiting.step_seconds, floors)
 
 

@@ -133,6 +133,14 @@ def test_the_bound_is_of_as_many_workers_as_fit():
     assert finding.gain.next_limit == "loading in 1 worker"
 
 
+def test_a_batch_that_mostly_waits_takes_a_worker_as_long():
+    # 0.9 s of a step for a batch, of which next to nothing is computing; three cores.
+    finding = ask(waiting=0.9, job=0.2, cores=3.0)
+
+    assert suggested(finding) == "2 workers"
+    assert finding.gain.bound == pytest.approx(1 / 0.45)
+
+
 @pytest.mark.parametrize(
     ("framework", "line"),
     [
