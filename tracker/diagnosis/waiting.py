@@ -57,7 +57,7 @@ class Waiting:
     def evidence(self, limit: float | None = None) -> Evidence:
         return Evidence(
             "data_wait_seconds",
-            "share of step time",
+            "waiting for data, share of step time",
             self.share,
             "share",
             limit,

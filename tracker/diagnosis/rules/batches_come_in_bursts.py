@@ -188,8 +188,13 @@ def _evidence(
         ("data_wait_seconds", "share of steps that wait long", spikes.share, "share"),
         ("data_wait_seconds", "mean of the long waits", spikes.seconds, "s"),
         ("data_wait_seconds", "steps between two long waits", spikes.period, "steps"),
-        ("loader_workers", "as the loader says", workers, "processes"),
-        ("loader_prefetch_factor", "as the loader says", prefetch, "batches"),
+        ("loader_workers", "loader workers, as the loader says", workers, "processes"),
+        (
+            "loader_prefetch_factor",
+            "batches ahead for each worker",
+            prefetch,
+            "batches",
+        ),
     )
     return tuple(
         Evidence(

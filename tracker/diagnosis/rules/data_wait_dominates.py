@@ -168,7 +168,7 @@ def _evidence(waiting: Waiting) -> tuple[Evidence, ...]:
     return (
         Evidence(
             signal="data_wait_seconds",
-            statistic="share of step time",
+            statistic="waiting for data, share of step time",
             value=waiting.share,
             unit="share",
             limit=NOTABLE_SHARE,
@@ -177,13 +177,13 @@ def _evidence(waiting: Waiting) -> tuple[Evidence, ...]:
         ),
         Evidence(
             signal="data_wait_seconds",
-            statistic="mean per step",
+            statistic="waiting for data, mean of a step",
             value=waiting.seconds,
             unit="s",
         ),
         Evidence(
             signal="step_seconds",
-            statistic="mean",
+            statistic="step time, mean",
             value=waiting.step_seconds,
             unit="s",
         ),

@@ -217,7 +217,12 @@ def _evidence(
     if restarts:
         found.append(Evidence("loader_persistent_workers", "0 is no", 0.0, "0 or 1"))
         found.append(
-            Evidence("loader_workers", "as the loader says", workers, "processes")
+            Evidence(
+                "loader_workers",
+                "loader workers, as the loader says",
+                workers,
+                "processes",
+            )
         )
     if gpu_percent is not None:
         found.append(

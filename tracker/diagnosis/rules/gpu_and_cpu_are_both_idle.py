@@ -202,7 +202,7 @@ def _the_data(waiting: Waiting) -> _Suspect:
     return _Suspect(
         "the data",
         "data_wait_seconds",
-        "share of step time",
+        "waiting for data, share of step time",
         waiting.share,
         "share",
         NOTABLE_SHARE,

@@ -187,7 +187,7 @@ def _evidence(
         ),
         Evidence(
             "data_wait_seconds",
-            "share of step time",
+            "waiting for data, share of step time",
             wait_share,
             "share",
             LONGEST_WAIT_SHARE,

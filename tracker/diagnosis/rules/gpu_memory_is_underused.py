@@ -301,7 +301,12 @@ def _evidence(
             Side.BELOW,
             release=BUSY_GPU_RELEASE_PERCENT,
         ),
-        Evidence("data_wait_seconds", "share of step time", wait_share, "share"),
+        Evidence(
+            "data_wait_seconds",
+            "waiting for data, share of step time",
+            wait_share,
+            "share",
+        ),
     ]
     if use.sm is not None:
         evidence.append(

@@ -199,7 +199,7 @@ def _evidence(work: _Work, wait_share: float) -> tuple[Evidence, ...]:
         ),
         Evidence(
             "data_wait_seconds",
-            "share of step time",
+            "waiting for data, share of step time",
             wait_share,
             "share",
             NOTABLE_SHARE,

@@ -203,7 +203,7 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
     found = [
         Evidence(
             "job_main_cpu_cores",
-            f"median, of {host.effective_cores:g} cores",
+            f"cores in use, median, of {host.effective_cores:g}",
             host.main_cores,
             "cores",
             BUSY_CORES,
@@ -227,7 +227,10 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
             Side.BELOW,
         ),
         Evidence(
-            "data_wait_seconds", "share of step time", host.waiting.share, "share"
+            "data_wait_seconds",
+            "waiting for data, share of step time",
+            host.waiting.share,
+            "share",
         ),
     ]
     if host.outside_share is not None:

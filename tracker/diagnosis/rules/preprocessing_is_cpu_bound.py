@@ -185,7 +185,7 @@ def _evidence(waiting: Waiting, loading: Loading, use: _Use) -> tuple[Evidence, 
     return (
         Evidence(
             "job_cpu_cores",
-            f"median, of {use.effective_cores:g} cores",
+            f"cores in use, median, of {use.effective_cores:g}",
             use.job_cores,
             "cores",
             FULL_CPU_SHARE * use.effective_cores,

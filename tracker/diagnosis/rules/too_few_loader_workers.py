@@ -209,7 +209,9 @@ def _nobody_else_loads(waiting: Waiting, framework: str | None) -> Finding | Non
             " step. How many cores there are is not known."
         ),
         evidence=(
-            Evidence("loader_workers", "as the loader says", 0, "processes"),
+            Evidence(
+                "loader_workers", "loader workers, as the loader says", 0, "processes"
+            ),
             waiting.evidence(NOTABLE_SHARE),
         ),
         recommendations=(
@@ -339,14 +341,16 @@ def _evidence(shortage: _Shortage) -> tuple[Evidence, ...]:
     return (
         Evidence(
             "loader_workers" if loading.is_counted else "job_workers",
-            "as the loader says" if loading.is_counted else "child processes",
+            "loader workers, as the loader says"
+            if loading.is_counted
+            else "child processes",
             loading.workers,
             "processes",
         ),
         waiting.evidence(NOTABLE_SHARE),
         Evidence(
             "job_cpu_cores",
-            f"median, of {effective_cores:g} cores",
+            f"cores in use, median, of {effective_cores:g}",
             shortage.cpu_share * effective_cores,
             "cores",
             (MOST_CPU_SHARE if loading.workers else MOST_CPU_SHARE_WITHOUT_WORKERS)
