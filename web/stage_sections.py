@@ -7,9 +7,24 @@ from dataclasses import dataclass, replace
 
 from tracker.diagnosis.finding import Severity
 from tracker.diagnosis.judgement import Label
-from tracker.queries.diagnoses import FindingView, StageDiagnosis, every_finding
+from tracker.queries.diagnoses import (
+    FindingView,
+    RuleElsewhere,
+    RuleLabel,
+    StageDiagnosis,
+    every_finding,
+)
 from tracker.queries.run import ProcessRow, StageRow
+from web.stage_verdict import StageVerdict, verdict_of
 from web.step_figures import StepFigures, of_diagnosis
+from web.unanswered_rules import (
+    ElsewhereGroup,
+    UnansweredGroup,
+    by_what_is_missing,
+    by_what_would_answer,
+    of_gpus,
+    of_others,
+)
 
 TRAINING = "train"
 # More stages than this are folded, but for those with something to read.
@@ -50,11 +65,48 @@ class StageSection:
         return of_diagnosis(self.diagnosis)
 
     @property
-    def is_well(self) -> bool:
-        """Whether rules judged and none is at all sure of a fault."""
+    def verdict(self) -> StageVerdict | None:
+        """Return what silence means; None where a rule is sure, or none answered."""
         found = self.diagnosis
         faults = [f for f in self.sure if f.severity != Severity.NOTICE]
-        return found is not None and bool(found.healthy) and not faults
+        if found is None or not found.healthy or faults:
+            return None
+        return verdict_of(found)
+
+    @property
+    def healthy(self) -> list[RuleLabel]:
+        """Return the rules that saw no fault, and none before either."""
+        found = self.diagnosis
+        if found is None:
+            return []
+        before = {finding.rule for finding in found.cleared}
+        return [rule for rule in found.healthy if rule.name not in before]
+
+    @property
+    def cleared(self) -> list[tuple[FindingView, str]]:
+        """Return findings that are gone, each with why."""
+        found = self.diagnosis
+        if found is None:
+            return []
+        return [(finding, why_cleared(finding, found)) for finding in found.cleared]
+
+    @property
+    def unanswered(self) -> list[UnansweredGroup]:
+        return by_what_would_answer(self.diagnosis.unanswered) if self.diagnosis else []
+
+    @property
+    def need_a_gpu(self) -> list[RuleElsewhere]:
+        return of_gpus(self.diagnosis.not_applicable) if self.diagnosis else []
+
+    @property
+    def elsewhere(self) -> list[ElsewhereGroup]:
+        """Return rules about another kind of stage, for another reason than a GPU."""
+        found = self.diagnosis
+        return by_what_is_missing(of_others(found.not_applicable)) if found else []
+
+    @property
+    def elsewhere_count(self) -> int:
+        return sum(len(group.rules) for group in self.elsewhere)
 
     @property
     def is_quiet(self) -> bool:
@@ -135,6 +187,20 @@ def is_sure(finding: FindingView) -> bool:
     """Whether it, or what it explains, is more than possible."""
     labels = {finding.label, *(symptom.label for symptom in finding.all_symptoms)}
     return labels != {Label.POSSIBLE}
+
+
+def why_cleared(finding: FindingView, found: StageDiagnosis) -> str:
+    """Say what the rule answered when it was asked again, as a sentence."""
+    lacking = {rule.name: rule.needs for rule in found.unanswered}
+    if finding.rule in lacking:
+        return f"It could not be judged again: that needs {lacking[finding.rule]}."
+    if finding.rule in {rule.name for rule in found.healthy}:
+        # The last time, the whole stage is judged, and not its newest part.
+        where = "over the whole stage" if found.is_final else "in the newest part"
+        return f"It is not the case {where}."
+    if finding.rule in {each.rule for each in every_finding(found.findings)}:
+        return "It is the case elsewhere in the stage, and not here."
+    return "The rule has not answered since."
 
 
 def together(findings: Sequence[FindingView]) -> list[FindingView]:

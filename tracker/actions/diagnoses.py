@@ -206,7 +206,8 @@ def _remember(finding: Finding, what: str, now: datetime) -> None:
         "at": now.isoformat(),
         "what": what,
         "severity": str(finding.severity),
-        "confidence": round(finding.confidence, 3),
+        # Not rounded: that could make it one that is called surer.
+        "confidence": finding.confidence,
         "is_primary": finding.is_primary,
     }
     history = [*finding.history, entry]

@@ -40,15 +40,38 @@ NOT_APPLICABLE = frozenset(
 )
 
 
+class Side(StrEnum):
+    """On which side of its limit a value speaks for the finding."""
+
+    ABOVE = "above"
+    BELOW = "below"
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One measured value and the limit it crossed."""
+    """One measured value and the limit it crossed.
+
+    `side` is None where the limit is only there to compare with, and in findings of
+    versions that did not say. `release` is where the value has to come back to before
+    an open finding clears; None: to the limit.
+    """
 
     signal: str  # a name in tracker.diagnosis.signals
     statistic: str  # "share of step time", "median"
     value: float
     unit: str
     limit: float | None = None
+    side: Side | None = None
+    release: float | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it came back over its limit, and not yet so far that it clears."""
+        if self.limit is None or self.release is None:
+            return False
+        if self.side is Side.BELOW:
+            return self.limit <= self.value < self.release
+        return self.side is Side.ABOVE and self.release <= self.value < self.limit
 
 
 @dataclass(frozen=True, slots=True)

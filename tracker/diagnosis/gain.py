@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tracker.diagnosis.finding import Gain
@@ -17,9 +17,7 @@ USUAL_RECOVERY = 0.5
 PRIOR_PAIRS = 4
 
 # However it is worded.
-USUAL = re.compile(r" ?Fixes usually recover \d+ % of [^.]*\.")
-# What a rule says whose gain follows the prior, where its words are from here.
-USUAL_SENTENCE = f"Fixes usually recover {percent(USUAL_RECOVERY)} of the difference."
+USUAL = re.compile(r" ?A fix is taken to recover \d+ % of [^.]*\.")
 
 # A step without any work of its own would promise a gain without bound.
 LARGEST_BOUND = 100.0
@@ -33,7 +31,15 @@ class Floor:
     limit: str
 
 
-def expected_gain(step_seconds: float, floors: tuple[Floor, ...]) -> Gain:
+def usual_sentence(of: str = "the difference", recovery: float = USUAL_RECOVERY) -> str:
+    """Say what a gain that follows the prior assumes, and where that comes from."""
+    return (
+        f"A fix is taken to recover {percent(recovery)} of {of}: a default, until fixes"
+        " of this kind were measured on this server."
+    )
+
+
+def expected_gain(step_seconds: float, floors: Sequence[Floor]) -> Gain:
     """Return what lies between a step's time and the highest of its floors."""
     binding = max(floors, key=lambda floor: floor.seconds)
     lowest = max(binding.seconds, step_seconds / LARGEST_BOUND)
@@ -45,7 +51,7 @@ def expected_gain(step_seconds: float, floors: tuple[Floor, ...]) -> Gain:
         basis=(
             f"A step takes {duration(step_seconds)} and cannot take less than"
             f" {duration(min(lowest, step_seconds))} because of {binding.limit}."
-            f" {USUAL_SENTENCE}"
+            f" {usual_sentence()}"
         ),
         next_limit=binding.limit,
     )
@@ -122,8 +128,8 @@ def gain_of_share(
         bound=1.0 / (1.0 - share),
         likely=1.0 / (1.0 - recovery * share),
         basis=(
-            f"{what} takes {percent(share)} of the time. Fixes usually recover"
-            f" {percent(recovery)} of that."
+            f"{what} takes {percent(share)} of the time."
+            f" {usual_sentence('that', recovery)}"
         ),
         next_limit=next_limit,
     )

@@ -9,9 +9,13 @@ from tracker.diagnosis.gain import Floor
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import highest, typical
 from tracker.diagnosis.waiting import Waiting
+from tracker.diagnosis.wording import count
 
 # Room for batches that take longer than the mean.
 SPARE = 1.2
+
+# A worker for less of a core is not worth its memory.
+SMALLEST_PART_OF_A_CORE = 0.1
 
 # Where nothing else limits them.
 MOST_WORKERS = 1_000_000
@@ -31,7 +35,7 @@ class Loading:
     # What the training process itself took, per step; None where it loads, too.
     main_cpu_seconds: float | None = None
 
-    def floors(self, waiting: Waiting, effective_cores: float) -> tuple[Floor, ...]:
+    def floors(self, waiting: Waiting, effective_cores: float) -> tuple[Floor, Floor]:
         """What limits the step when loading runs beside training."""
         cpu_seconds = self.cpu_seconds + self.other_cpu_seconds
         return (
@@ -48,14 +52,30 @@ class Loading:
         Training keeps the cores that it needs itself: one of them beside a GPU that
         it waits for busily, next to none where it sleeps meanwhile.
         """
-        step = max(floor.seconds for floor in self.floors(waiting, effective_cores))
+        own, cpu = self.floors(waiting, effective_cores)
+        step = max(own.seconds, cpu.seconds)
         if not step > 0:
             return self.workers
         wanted = math.ceil(self._seconds_of_one(waiting) / step * SPARE)
-        left_by_training = round(
-            effective_cores - self._training_seconds(waiting) / step
+        left = effective_cores - self._training_seconds(waiting) / step
+        # All cores are busy only if what training leaves of one is used as well.
+        left_by_training = (
+            math.ceil(left - SMALLEST_PART_OF_A_CORE)
+            if cpu.seconds > own.seconds
+            else round(left)
         )
         return max(0, min(wanted, left_by_training, math.floor(effective_cores)))
+
+    def floor_with(self, workers: int, waiting: Waiting) -> Floor:
+        """What limits the step when so many processes load, each on a core.
+
+        Workers that are there may be ahead and wait for training: their time is no more
+        than what they compute.
+        """
+        seconds = self.cpu_seconds if self.workers else waiting.seconds
+        return Floor(
+            seconds / workers, f"loading in {count(workers, 'worker', 'workers')}"
+        )
 
     def _seconds_of_one(self, waiting: Waiting) -> float:
         """Return how long one process takes to load one batch."""

@@ -18,6 +18,8 @@ from tracker.diagnosis.phases import PhaseKind, kind_of_phase, spans_of_kind
 from tracker.diagnosis.signals import Array, Samples, Times
 
 FEWEST_REQUESTS = 10
+# What a rule lacks where there are fewer.
+TOO_FEW_REQUESTS = f"at least {FEWEST_REQUESTS} requests"
 MICROSECONDS = 1_000_000
 
 NO_PARTS = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import Evidence
+from tracker.diagnosis.finding import Evidence, Side
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import average, margin_above
 
@@ -63,6 +63,8 @@ class StorageWait:
                     self.blocked_share,
                     "share",
                     limits.blocked,
+                    Side.ABOVE,
+                    release=limits.blocked_release,
                 )
             )
         if self.pressure_share is not None:
@@ -73,6 +75,8 @@ class StorageWait:
                     self.pressure_share,
                     "share",
                     limits.pressure,
+                    Side.ABOVE,
+                    release=limits.pressure_release,
                 )
             )
         return tuple(found)

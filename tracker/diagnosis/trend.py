@@ -12,6 +12,8 @@ from tracker.diagnosis.signals import Array
 MOST_BLOCKS = 40
 FEWEST_BLOCKS = 8
 FEWEST_STEPS = 20  # of a block
+# What a rule lacks where there are fewer.
+TOO_FEW_STEPS = f"at least {FEWEST_BLOCKS * FEWEST_STEPS} steps after warm-up"
 
 # A rise of which one pair of neighbours has this part is a jump, not a drift.
 JUMP_SHARE = 0.70

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracker.diagnosis.finding import Evidence, Gain, Severity
+from tracker.diagnosis.finding import Evidence, Gain, Severity, Side
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.signals import Array, Samples
 from tracker.diagnosis.statistics import average
@@ -56,7 +56,13 @@ class Waiting:
 
     def evidence(self, limit: float | None = None) -> Evidence:
         return Evidence(
-            "data_wait_seconds", "share of step time", self.share, "share", limit
+            "data_wait_seconds",
+            "waiting for data, share of step time",
+            self.share,
+            "share",
+            limit,
+            Side.ABOVE,
+            None if limit is None else RELEASE_SHARE,
         )
 
     def gain_without(self, *floors: Floor) -> Gain:

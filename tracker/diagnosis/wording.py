@@ -8,6 +8,9 @@ HOUR = 3600
 KIBI = 1024
 A_TENTH = 0.1
 
+ORDINALS = {1: "st", 2: "nd", 3: "rd"}
+TEENS = {11, 12, 13}
+
 SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -40,6 +43,14 @@ def size(size_bytes: float) -> str:
 
 def cores(count: float) -> str:
     return "1 core" if f"{count:.2g}" == "1" else f"{count:.2g} cores"
+
+
+def ordinal(number: float) -> str:
+    """Write which one in a row: 1st, 2nd, 572nd, 1,011th; 97.5th."""
+    text = f"{number:,.15g}"
+    if "." in text or int(number) % 100 in TEENS:
+        return f"{text}th"
+    return f"{text}{ORDINALS.get(int(number) % 10, 'th')}"
 
 
 def count(number: float, one: str, many: str) -> str:

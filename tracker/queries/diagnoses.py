@@ -27,6 +27,7 @@ from tracker.models import Diagnosis, Finding, Run
 from tracker.queries.ledgers import ledger_from
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+ROUNDING = 1e-6
 TITLES = {rule.name: rule.title for rule in RULES}
 
 
@@ -34,6 +35,13 @@ TITLES = {rule.name: rule.title for rule in RULES}
 class RuleLabel:
     name: str
     title: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleElsewhere(RuleLabel):
+    """A rule about another kind of stage; `needs` is what this one is without."""
+
+    needs: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,11 @@ class UnansweredRule:
     @property
     def needs(self) -> str:
         """Name everything that is missing, as a part of a sentence."""
-        return "; ".join(_within_sentence(lack.description) for lack in self.lacks)
+        return "; ".join(self.each_need)
+
+    @property
+    def each_need(self) -> list[str]:
+        return [_within_sentence(lack.description) for lack in self.lacks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,10 @@ class Factors:
     persistence: float
     margin: float
     corroboration: float
+
+    @property
+    def product(self) -> float:
+        return self.quality * self.persistence * self.margin * self.corroboration
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +140,11 @@ class FindingView:
     also_on: tuple[str, ...] = ()
 
     @property
+    def is_held_back(self) -> bool:
+        """Whether it would be surer, had more been judged."""
+        return self.factors.product > self.confidence + ROUNDING
+
+    @property
     def all_symptoms(self) -> list[FindingView]:
         """Return what it explains, and what that explains in turn."""
         return list(every_finding(self.symptoms))
@@ -146,7 +167,7 @@ class StageDiagnosis:
     cleared: list[FindingView]
     healthy: list[RuleLabel]
     unanswered: list[UnansweredRule]
-    not_applicable: list[RuleLabel]
+    not_applicable: list[RuleElsewhere]
     failed: list[RuleLabel]
     ledger: Ledger | None = None
     steps_per_second: float | None = None
@@ -336,7 +357,7 @@ def _dismissal(finding: Finding) -> Dismissal | None:
 
 def _unanswered(
     unanswered: dict[str, list[str]],
-) -> tuple[list[UnansweredRule], list[RuleLabel]]:
+) -> tuple[list[UnansweredRule], list[RuleElsewhere]]:
     """Part rules that lack something from those that are about another kind of stage."""
     lacking = {
         rule: lacks
@@ -347,7 +368,12 @@ def _unanswered(
         UnansweredRule(name, TITLES.get(name, name), [_lack(lack) for lack in lacks])
         for name, lacks in lacking.items()
     ]
-    return rules, _labels(rule for rule in unanswered if rule not in lacking)
+    elsewhere = [
+        RuleElsewhere(name, TITLES.get(name, name), "; ".join(lacks))
+        for name, lacks in unanswered.items()
+        if name not in lacking
+    ]
+    return rules, elsewhere
 
 
 def _lack(name: str) -> Lack:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from web.figures.hardware import scaled_row
-from web.figures.hardware_kinds import GROUPS, Kind
+from web.figures.hardware_kinds import COLOURS, GROUPS, WAITING, Kind
 from web.figures.rows import Reading, Row
 from web.figures.series import Line
 from web.figures.smoothing import smoothed
@@ -20,6 +20,9 @@ SHARE = "share"
 # Single steps are restless; a share speaks of many.
 SHARE_SMOOTHING = 0.9
 MOST_ROWS = 3
+NOTHING_TO_DRAW = (
+    "Nothing of what it cites was measured over time, so nothing is drawn."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ def evidence_rows(
     signals: Sequence[EvidenceSignal], *, share_limit: float | None = None
 ) -> list[Row]:
     """Make a row of the share of waiting, then one of each kind of signal."""
+    signals = [signal for signal in signals if len(signal.line.x)]
     by_name = {signal.name: signal for signal in signals}
     rows = []
     if STEP in by_name and WAIT in by_name:
@@ -87,7 +91,9 @@ def _share_row(line: ShareLine, limit: float | None) -> Row:
         title="Share of time spent waiting",
         unit="%",
         note="" if limit is None else f"(limit {limit * 100:.3g})",
-        readings=[Reading("waiting for data", [line], scale=100.0)],
+        readings=[
+            Reading("waiting for data", [line], scale=100.0, colour=COLOURS[WAITING])
+        ],
         limit=None if limit is None else limit * 100,
         top=105.0,
     )
@@ -104,8 +110,14 @@ def _kind(signal: EvidenceSignal) -> Kind:
 def _row(signals: Sequence[EvidenceSignal]) -> Row:
     kind = _kind(signals[0])
     limits = [signal.limit for signal in signals if signal.limit is not None]
+    order = list(kind.measures)
     readings = [
-        Reading(kind.measures[signal.path].replace(" <i>", ""), [signal.line])
-        for signal in signals
+        Reading(
+            kind.measures[signal.path].replace(" <i>", ""),
+            [signal.line],
+            colour=COLOURS.get(signal.path, ""),
+        )
+        # As among the hardware, so that colours are the same.
+        for signal in sorted(signals, key=lambda signal: order.index(signal.path))
     ]
     return scaled_row(kind, readings, limits[0] if limits else None)

@@ -12,6 +12,7 @@ import numpy as np
 from web.figures.hardware_kinds import (
     BYTES,
     BYTES_PER_SECOND,
+    COLOURS,
     OVERVIEW,
     SECONDS,
     SHARE,
@@ -117,9 +118,7 @@ def scaled_row(kind: Kind, readings: Sequence[Reading], limit: float | None) -> 
         title=kind.title,
         unit=unit,
         note="" if limit is None else f"(limit {limit * scale:.3g})",
-        readings=[
-            Reading(reading.name, reading.lines, scale=scale) for reading in readings
-        ],
+        readings=[replace(reading, scale=scale) for reading in readings],
         limit=limit * scale if is_near and limit is not None else None,
         top=_top(kind, largest * scale, limit * scale if is_near and limit else None),
     )
@@ -158,7 +157,8 @@ def _readings(kind: Kind, measurements: Sequence[Measurement]) -> list[Reading]:
         name = _name(kind.measures[_pattern(measure)], measure)
         if several_ranks:
             name = f"{name}, rank {rank}"
-        readings.append(Reading(name, [item.line for item in same]))
+        colour = COLOURS.get(measure, "") if not several_ranks else ""
+        readings.append(Reading(name, [item.line for item in same], colour=colour))
     return readings
 
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 BYTES, BYTES_PER_SECOND, SECONDS = "B", "B/s", "s"
 # Readings from 0 to 1, shown as a percentage.
 SHARE = "share"
+# What has a colour of its own in every picture: that of the ledger.
+WAITING = "step/data_wait_seconds"
+COLOURS = {WAITING: "var(--use-wait)"}
 NO_GPU = "No GPU was visible to this run."
 NO_STEPS = (
     "Step times were not measured. The line that measures them:"
@@ -77,7 +80,7 @@ _CPU = Kind(
 _STEPS = Kind(
     "Step time",
     SECONDS,
-    {"step/seconds": "step", "step/data_wait_seconds": "waiting for data"},
+    {"step/seconds": "step", WAITING: "waiting for data"},
     absent=NO_STEPS,
 )
 _MEMORY = Kind(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from web.figures.layout import TIME, Layout, framed, room_below, x_axis, y_axis
+from web.figures.overlaps import lies_on
 from web.figures.series import Line
 from web.figures.text import literal
 from web.figures.traces import (
@@ -55,6 +56,8 @@ class Reading:
     scale: float = 1.0
     # Its colour among runs that are compared, which have no bands; None: by its place.
     slot: int | None = None
+    # Of what has the same colour wherever it is shown; "": by its place.
+    colour: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,19 +242,22 @@ def _row_traces(row: Row, index: int, *, has_legend: bool) -> list[Trace]:
         }
         is_named = has_legend and len(row.readings) > 1
         slot = position if reading.slot is None else reading.slot
+        before = [line for drawn in row.readings[:position] for line in drawn.lines]
         for number, line in enumerate(reading.lines):
             traces += _reading_traces(
                 reading,
                 line,
                 unit=row.unit,
-                colour=run_colour(slot),
+                colour=reading.colour or run_colour(slot),
+                # Through its gaps, the line below it is seen.
+                dash="dash" if reading.slot is None and lies_on(line, before) else "",
                 place={**place, "showlegend": number == 0 and is_named},
             )
     return traces
 
 
 def _reading_traces(
-    reading: Reading, line: Line, *, unit: str, colour: str, place: Trace
+    reading: Reading, line: Line, *, unit: str, colour: str, dash: str, place: Trace
 ) -> list[Trace]:
     drawn: list[Trace] = []
     if not line.exact and reading.slot is None:
@@ -271,7 +277,7 @@ def _reading_traces(
             name=literal(reading.name, longest=LONGEST_NAME),
             colour=colour,
             width=1.3,
-            dash="dash" if (reading.slot or 0) >= RUN_COLOURS else "solid",
+            dash=dash or ("dash" if (reading.slot or 0) >= RUN_COLOURS else "solid"),
             # Hover text comes from templates of ours; units are ours, too.
             rows={**place, "meta": unit, "hovertemplate": HOVER, "mode": _mode(line)},
         )

@@ -162,6 +162,18 @@ def moment(when: datetime | None) -> SafeString | str:
 
 
 @register.simple_tag
+def exact_moment(when: datetime | None) -> SafeString | str:
+    """Show a moment to the second, where several follow each other within a minute."""
+    if when is None:
+        return UNKNOWN
+    return format_html(
+        '<time datetime="{}" data-behaviour="local-time" data-seconds>{} UTC</time>',
+        when.astimezone(UTC).isoformat(),
+        when.astimezone(UTC).strftime("%-d %b %Y, %H:%M:%S"),
+    )
+
+
+@register.simple_tag
 def moment_ago(when: datetime | None) -> SafeString | str:
     """Show how long ago a moment was, with the moment itself on hover."""
     if when is None:

@@ -6,11 +6,31 @@ import math
 
 from django import template
 
+from tracker.diagnosis.finding import Evidence, Side
+from tracker.diagnosis.signals import SIGNALS
 from web.templatetags.format import UNKNOWN, bytes_size, duration, number, percent
 
 register = template.Library()
 
 SHOWN_AS = {"%": percent, "s": duration, "B": bytes_size}
+
+# What one of them is called.
+ONE = {
+    "cores": "core",
+    "processes": "process",
+    "threads": "thread",
+    "requests": "request",
+    "errors": "error",
+    "points": "point",
+    "packets": "packet",
+    "loads": "load",
+    "cards": "card",
+    "runs": "run",
+    "times": "time",
+}
+BEYOND = {Side.ABOVE: "> ", Side.BELOW: "< "}
+# A factor of throughput below this is shown as no gain.
+SMALLEST_GAIN = 1.01
 
 # From here on, cores are told with three digits.
 MANY_CORES = 10
@@ -29,7 +49,38 @@ def quantity(value: float | None, unit: str) -> str:
     if unit == "cores":
         digits = 2 if abs(value) < MANY_CORES else 3
         value = float(f"{value:.{digits}g}")
-    return f"{number(float(value))} {unit}".rstrip()
+    told = number(float(value))
+    return f"{told} {ONE.get(unit, unit) if told == '1' else unit}".rstrip()
+
+
+@register.filter
+def described(name: str) -> str:
+    """Return what a signal is; "" for one that is not known any more."""
+    return SIGNALS[name].description if name in SIGNALS else ""
+
+
+@register.filter
+def limit(cited: Evidence) -> str:
+    """Show a limit with the side of it on which a value speaks for the finding."""
+    if cited.limit is None:
+        return ""
+    beyond = BEYOND.get(cited.side, "") if cited.side else ""
+    return f"{beyond}{quantity(cited.limit, cited.unit)}"
+
+
+@register.filter
+def held_until(cited: Evidence) -> str:
+    """Say where a value that came back over its limit clears; "" where it did not."""
+    if not cited.is_held or cited.side is None:
+        return ""
+    back = BEYOND[Side.BELOW if cited.side is Side.ABOVE else Side.ABOVE]
+    return f"open until {back}{quantity(cited.release, cited.unit)}"
+
+
+@register.filter
+def is_gain(factor: float) -> bool:
+    """Whether a factor of throughput is worth showing as one."""
+    return factor >= SMALLEST_GAIN
 
 
 @register.filter

@@ -30,7 +30,7 @@ from tracker.queries.namespaces import monitoring_path
 from tracker.queries.run import RunOverview, StageRow, may_go_on, run_overview
 from tracker.queries.versions import version_of
 from web.figure_columns import CONTENT_TYPE, packed
-from web.figures.evidence import evidence_rows
+from web.figures.evidence import NOTHING_TO_DRAW, evidence_rows
 from web.figures.hardware import (
     Measurement,
     each_gpu_rows,
@@ -223,7 +223,11 @@ def evidence(request: PageRequest, run_id: UUID) -> HttpResponse:
         share_limit=share_limit(finding.evidence),
     )
     frame = Frame(
-        window=_window(finding), low=low, high=high, is_narrow=is_narrow(request)
+        window=_window(finding),
+        low=low,
+        high=high,
+        notes=() if rows else (NOTHING_TO_DRAW,),
+        is_narrow=is_narrow(request),
     )
     return figure_response(request, rows_figure(rows, frame), is_live=stage.is_live)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from tests.tracker.diagnosis.stages import SECOND, START
 from tracker.diagnosis import rules
 from tracker.diagnosis.engine import diagnose
+from tracker.diagnosis.finding import Evidence, Side
 from tracker.diagnosis.measurements import Measurements, Steps
 from tracker.diagnosis.signals import (
     SIGNALS,
@@ -19,6 +22,10 @@ from tracker.diagnosis.signals import (
     Samples,
     Tracked,
 )
+
+DIAGNOSIS = Path(rules.__file__).parents[1]
+# Where an evidence's limit stands among what it is made of.
+LIMIT = list(Evidence.__dataclass_fields__).index("limit")
 
 OF_REQUESTS = ("request", "queue", "load_model", "compute")
 SECTIONS = ("## What it looks for", "## Why it matters", "## When it is wrong")
@@ -79,6 +86,49 @@ def test_every_rule_has_examples_of_alarm(rule):
         assert not diagnosis.failed
         for judgement in found:
             expect_all_that_a_page_shows(judgement)
+
+
+def test_every_limit_says_which_side_of_it_counts():
+    silent = []
+    for path in sorted(DIAGNOSIS.rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(call, ast.Call) or _name_of(call) != "Evidence":
+                continue
+            named = {keyword.arg for keyword in call.keywords}
+            has_limit = len(call.args) > LIMIT or "limit" in named
+            if has_limit and len(call.args) <= LIMIT + 1 and "side" not in named:
+                silent.append(f"{path.name}:{call.lineno}")
+
+    assert silent == []
+
+
+@every_rule
+def test_every_alarm_cites_a_value_beyond_its_limit(rule):
+    for measurements in examples(rule, "ALARMS"):
+        for judgement in diagnose(measurements, rules=[rule]).findings:
+            cited = judgement.finding.evidence
+            limited = [each for each in cited if each.limit is not None and each.side]
+            assert not limited or any(is_beyond(each) for each in limited)
+            assert not any(is_release_beyond(each) for each in limited)
+
+
+def is_beyond(cited: Evidence) -> bool:
+    if cited.side is Side.BELOW:
+        return cited.value <= cited.limit
+    return cited.value >= cited.limit
+
+
+def is_release_beyond(cited: Evidence) -> bool:
+    """Whether a finding would clear before it could open."""
+    if cited.release is None:
+        return False
+    if cited.side is Side.BELOW:
+        return cited.release < cited.limit
+    return cited.release > cited.limit
+
+
+def _name_of(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 @every_rule

@@ -31,6 +31,12 @@ def test_half_of_the_difference_is_likely():
     assert recoverable_share(gain) == pytest.approx(0.25)
 
 
+def test_what_is_likely_says_that_it_is_a_default():
+    basis = expected_gain(1.0, (Floor(0.5, "training"),)).basis
+
+    assert "50 % of the difference: a default, until fixes" in basis
+
+
 def test_nothing_is_promised_where_the_floor_is_above_the_step():
     gain = expected_gain(1.0, (Floor(1.3, "the CPU"),))
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracker.diagnosis.wording import cores, count, duration, percent, size
+from tracker.diagnosis.wording import cores, count, duration, ordinal, percent, size
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,28 @@ from tracker.diagnosis.wording import cores, count, duration, percent, size
 )
 def test_durations(seconds, text):
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1, "1st"),
+        (2.0, "2nd"),
+        (3, "3rd"),
+        (4, "4th"),
+        (11, "11th"),
+        (13, "13th"),
+        (21, "21st"),
+        (95.0, "95th"),
+        (97.5, "97.5th"),
+        (112, "112th"),
+        (305, "305th"),
+        (572, "572nd"),
+        (10_021, "10,021st"),
+    ],
+)
+def test_ordinals(number, text):
+    assert ordinal(number) == text
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -63,6 +64,20 @@ def test_the_window_can_be_shaded(run):
     assert diagnosis.window.seconds == pytest.approx(39.0)
     assert diagnosis.step_count == 390
     assert diagnosis.findings[0].window == diagnosis.window
+
+
+def test_what_short_runs_are_held_back_by_is_said_of_them_only(run):
+    (cause,) = only(run).findings
+
+    assert not cause.is_held_back
+    assert replace(cause, confidence=0.74).is_held_back
+
+
+def test_rules_that_do_not_apply_say_what_the_stage_is_without(run):
+    needs = {rule.name: rule.needs for rule in only(run).not_applicable}
+
+    assert needs["gpu-is-slowed-by-heat"] == "a GPU"
+    assert needs["faster-but-worse"] == "an earlier run to compare with"
 
 
 def test_rules_about_gpus_do_not_apply_without_one(run):

@@ -90,8 +90,8 @@ def test_the_overview_says_why_it_was_slow_and_what_to_try(visit, ada, project):
     expect(finding.get_by_role("heading").first).to_have_text(
         "Too few processes load the data"
     )
-    expect(finding.locator(".finding__change")).to_contain_text("1 worker")
-    expect(finding.locator(".finding__gain")).to_contain_text("likely")
+    expect(finding.locator(".finding__change")).to_contain_text("2 workers")
+    expect(finding.locator(".finding__gain")).to_contain_text("probably")
     # The answer is on the first screen.
     assert finding.locator(".finding__recommendations").bounding_box()["y"] < 700
     expect(finding.locator(DRAWN)).to_be_visible()

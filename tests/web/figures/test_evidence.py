@@ -22,7 +22,9 @@ def test_waiting_is_drawn_as_a_share_of_the_step_with_its_limit():
 
     assert share.limit == pytest.approx(10)
     assert share.readings[0].lines[0].mean == pytest.approx(np.full(20, 0.6))
-    assert [reading.name for reading in times.readings] == ["waiting for data", "step"]
+    assert [reading.name for reading in times.readings] == ["step", "waiting for data"]
+    # Waiting has one colour in all pictures.
+    assert {times.readings[1].colour, share.readings[0].colour} == {"var(--use-wait)"}
     assert cores.limit == pytest.approx(1.7)
 
 
@@ -44,6 +46,7 @@ def test_a_signal_without_a_row_among_the_hardware_has_its_own():
 
 def test_a_finding_that_cites_no_series_has_no_rows():
     assert evidence_rows([]) == []
+    assert evidence_rows([signal("job_cpu_cores", "job/cpu_cores", "cores", [])]) == []
 
 
 @pytest.mark.parametrize("is_narrow", [False, True])

@@ -1,6 +1,14 @@
 import pytest
 
-from web.templatetags.quantities import factor, quantity
+from tracker.diagnosis.finding import Evidence, Side
+from web.templatetags.quantities import (
+    described,
+    factor,
+    held_until,
+    is_gain,
+    limit,
+    quantity,
+)
 
 
 @pytest.mark.parametrize(
@@ -12,6 +20,8 @@ from web.templatetags.quantities import factor, quantity
         (11 * 2**30, "B", "11 GiB"),
         (1.7, "cores", "1.7 cores"),
         (0.9536, "cores", "0.95 cores"),
+        (1.0, "cores", "1 core"),
+        (1, "processes", "1 process"),
         (127.96, "cores", "128 cores"),
         (float("nan"), "cores", "NaN cores"),
         (64, "", "64"),
@@ -28,3 +38,37 @@ def test_values_are_shown_in_their_unit(value, unit, shown):
 )
 def test_factors_of_throughput_are_short(value, shown):
     assert factor(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("cited", "shown", "held"),
+    [
+        (Evidence("a", "mean", 0.2, "share", 0.1, Side.ABOVE, 0.07), "> 10 %", ""),
+        (Evidence("a", "mean", 1.0, "cores", 1.7, Side.BELOW), "< 1.7 cores", ""),
+        (
+            Evidence("a", "mean", 0.08, "share", 0.1, Side.ABOVE, 0.07),
+            "> 10 %",
+            "open until < 7 %",
+        ),
+        (
+            Evidence("a", "mean", 72.0, "%", 70.0, Side.BELOW, 75.0),
+            "< 70 %",
+            "open until > 75 %",
+        ),
+        # Of a version that did not say.
+        (Evidence("a", "mean", 0.2, "share", 0.1), "10 %", ""),
+        (Evidence("a", "mean", 0.2, "share"), "", ""),
+    ],
+)
+def test_a_limit_says_its_side_and_where_it_clears(cited, shown, held):
+    assert (limit(cited), held_until(cited)) == (shown, held)
+
+
+def test_what_rounds_to_nothing_is_no_gain():
+    assert is_gain(1.33)
+    assert not is_gain(1.004)
+
+
+def test_a_signal_is_described():
+    assert "wall time" in described("step_seconds").lower()
+    assert described("gone") == ""

@@ -23,7 +23,7 @@ from tests.web.sample_run import make_sample_run, settle
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.prices import set_price
 from tracker.actions.rule_settings import set_rule
-from tracker.models import Attribute, Finding, Run, Stage
+from tracker.models import Attribute, Diagnosis, Finding, Run, Stage
 from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -58,8 +58,8 @@ def test_says_first_why_training_was_slow_and_what_to_try(project, page):
     finding, metrics = text.index("Too few processes load"), text.index("Key metrics")
     assert text.index('id="stage-1"') < finding < metrics
     assert text.index("<h2", text.index('id="run-overview"')) < finding
-    assert "DataLoader(dataset, num_workers=1, persistent_workers=True)" in text
-    assert "likely</span>" in text
+    assert "DataLoader(dataset, num_workers=2, persistent_workers=True)" in text
+    assert "probably</span>" in text
     assert "at most</span>" in text
     assert "What would disprove it" in text
     assert "confirmed" in text
@@ -80,6 +80,57 @@ def test_unanswered_rules_say_what_would_answer_them(project, page):
 
     assert "unanswered" in text
     assert "for batch in run.loader(loader):" in text
+
+
+def test_what_would_answer_many_rules_is_said_once(project, page):
+    text = unescape(page(make_sample_run(project)))
+    preprocess = text[text.index(">preprocess</h2>") : text.index(">infer</h2>")]
+    unanswered = preprocess[preprocess.index('id="unanswered-2"') :]
+
+    assert re.search(r"1\d would be answered by", unanswered)
+    assert unanswered.count("for batch in run.loader(loader):") <= 4
+
+
+def test_a_stage_of_which_little_is_known_is_not_called_well(project, page):
+    text = unescape(page(make_sample_run(project)))
+    preprocess = text[text.index(">preprocess</h2>") : text.index(">infer</h2>")]
+
+    assert "Too little is known to judge" in preprocess
+    assert "stage__well" not in preprocess
+    assert "from <code" in preprocess[: preprocess.index("stage__rest")]
+
+
+def test_only_rules_that_lack_a_gpu_are_said_to_need_one(project, page):
+    text = unescape(page(make_sample_run(project)))
+    needing, _, others = text.partition('id="elsewhere-1"')
+
+    title = "The run is faster than the one before, and learns worse"
+    assert title not in needing[needing.index('id="not-applicable-1"') :]
+    assert "an earlier run to compare with" in others[: others.index(title)]
+
+
+def test_a_cleared_finding_is_in_one_list_and_says_why(project, page):
+    run = make_sample_run(project)
+    healthy = Diagnosis.objects.get(stage__run=run, stage__name="train").healthy
+    gone = Finding.objects.filter(run=run, stage__name="train").first()
+    gone.rule, gone.title = healthy[0], "It was slow"
+    gone.is_open, gone.is_primary, gone.cleared_at = False, False, timezone.now()
+    gone.save()
+
+    text = unescape(page(run))
+    train = text[: text.index(">preprocess</h2>")]
+    listed = train[train.index('id="healthy-1"') : train.index('id="cleared-1"')]
+
+    assert f"rules/{healthy[0]}" not in listed
+    assert f"{len(healthy) - 1} healthy" in listed
+    assert "It is not the case" in train[train.index('id="cleared-1"') :]
+
+
+def test_a_limit_says_which_side_of_it_is_bad(project, page):
+    table = page(make_sample_run(project)).partition("finding__table")[2]
+
+    assert "&gt; 10 %" in table.partition("</table>")[0]
+    assert "&lt; 3.4 cores" in table or "&lt; 1.7 cores" in table
 
 
 def test_key_metrics_leave_out_what_the_agent_measured(project, page):

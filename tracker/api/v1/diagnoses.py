@@ -45,12 +45,25 @@ class UnansweredOut(RuleOut):
     lacks: list[str]
 
 
+class NotApplicableOut(RuleOut):
+    """A rule about another kind of stage; `needs` is what this one is without."""
+
+    needs: str
+
+
 class EvidenceOut(Schema):
+    """`side` of the limit on which a value speaks for the finding, "above" or "below";
+    null: the limit is there to compare with. An open finding clears at `release`;
+    null: at the limit.
+    """
+
     signal: str
     statistic: str
     value: float | str
     unit: str
     limit: float | str | None
+    side: str | None
+    release: float | str | None
 
 
 class RecommendationOut(Schema):
@@ -116,7 +129,7 @@ class StageDiagnosisOut(Schema):
     cleared: list[FindingOut]
     healthy: list[RuleOut]
     unanswered: list[UnansweredOut]
-    not_applicable: list[RuleOut]
+    not_applicable: list[NotApplicableOut]
     failed: list[RuleOut]
     ledger: LedgerOut | None
     rules_version: str
@@ -168,7 +181,9 @@ def _stage(diagnosis: StageDiagnosis, project: Any) -> dict[str, object]:
         "cleared": [_finding(each, worth) for each in diagnosis.cleared],
         "healthy": [_label(rule) for rule in diagnosis.healthy],
         "unanswered": [_unanswered(rule) for rule in diagnosis.unanswered],
-        "not_applicable": [_label(rule) for rule in diagnosis.not_applicable],
+        "not_applicable": [
+            {**_label(rule), "needs": rule.needs} for rule in diagnosis.not_applicable
+        ],
         "failed": [_label(rule) for rule in diagnosis.failed],
         "ledger": plain_ledger(diagnosis.ledger),
         "rules_version": diagnosis.rules_version,
@@ -214,6 +229,8 @@ def _evidence(evidence: Evidence) -> dict[str, object]:
         "value": number(evidence.value),
         "unit": evidence.unit,
         "limit": number(evidence.limit),
+        "side": evidence.side,
+        "release": number(evidence.release),
     }
 
 

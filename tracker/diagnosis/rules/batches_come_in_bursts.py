@@ -32,6 +32,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import prefetch_line
@@ -187,11 +188,24 @@ def _evidence(
         ("data_wait_seconds", "share of steps that wait long", spikes.share, "share"),
         ("data_wait_seconds", "mean of the long waits", spikes.seconds, "s"),
         ("data_wait_seconds", "steps between two long waits", spikes.period, "steps"),
-        ("loader_workers", "as the loader says", workers, "processes"),
-        ("loader_prefetch_factor", "as the loader says", prefetch, "batches"),
+        ("loader_workers", "loader workers, as the loader says", workers, "processes"),
+        (
+            "loader_prefetch_factor",
+            "batches ahead for each worker",
+            prefetch,
+            "batches",
+        ),
     )
     return tuple(
-        Evidence(signal, statistic, value, unit, SPIKES_SHARE if not row else None)
+        Evidence(
+            signal,
+            statistic,
+            value,
+            unit,
+            SPIKES_SHARE if not row else None,
+            Side.ABOVE,
+            release=SPIKES_RELEASE_SHARE if not row else None,
+        )
         for row, (signal, statistic, value, unit) in enumerate(rows)
         if value is not None
     )

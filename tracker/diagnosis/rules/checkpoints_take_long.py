@@ -33,6 +33,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import gain_of_share
 from tracker.diagnosis.phases import PhaseKind
@@ -113,7 +114,13 @@ def _finding(
         summary=said,
         evidence=(
             Evidence(
-                signal, "saving, share of the stage", share, "share", NOTABLE_SHARE
+                signal,
+                "saving, share of the stage",
+                share,
+                "share",
+                NOTABLE_SHARE,
+                Side.ABOVE,
+                release=RELEASE_SHARE,
             ),
         ),
         recommendations=(

@@ -38,6 +38,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.fleet import Gpus, busiest_of, facts_of, median_of
 from tracker.diagnosis.gain import Floor, expected_gain
@@ -107,6 +108,8 @@ def check(
                 exposed.share,
                 "share",
                 NOTABLE_SHARE,
+                Side.ABOVE,
+                release=RELEASE_SHARE,
             ),
             Evidence(
                 exposed.signal, "communication, mean per step", exposed.seconds, "s"
@@ -224,6 +227,7 @@ def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Fin
                 use,
                 "share",
                 BUSY_LINK_SHARE,
+                Side.ABOVE,
             ),
             Evidence(
                 "gpu_power_mean_watts",
@@ -231,8 +235,16 @@ def _finding_of_links(gpu: int, *, use: float, busy: float, power: float) -> Fin
                 power,
                 "share",
                 LITTLE_POWER_SHARE,
+                Side.BELOW,
             ),
-            Evidence("gpu_utilization_percent", "median", busy, "%", BUSY_GPU_PERCENT),
+            Evidence(
+                "gpu_utilization_percent",
+                "median",
+                busy,
+                "%",
+                BUSY_GPU_PERCENT,
+                Side.ABOVE,
+            ),
         ),
         recommendations=(
             Recommendation(

@@ -37,6 +37,7 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import copy_line
@@ -226,6 +227,8 @@ def _evidence(copy: _Copy, pinned: float | None) -> tuple[Evidence, ...]:
             copy.share,
             "share",
             COPY_SHARE,
+            Side.ABOVE,
+            release=COPY_RELEASE_SHARE,
         ),
         Evidence("step_seconds", "mean", copy.step_seconds, "s"),
     ]

@@ -35,6 +35,7 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import one_thread_line
@@ -202,12 +203,14 @@ def _evidence(
             load.throttled,
             "share",
             THROTTLED_SHARE,
+            THROTTLED_RELEASE_SHARE,
         ),
         (
             "cgroup_throttled_seconds_per_second",
             "mean, all threads together",
             stopped_seconds,
             "s/s",
+            None,
             None,
         ),
         (
@@ -216,6 +219,7 @@ def _evidence(
             load.threads,
             "threads",
             THREADS_PER_CORE * cores,
+            None,
         ),
         (
             "worker_core_wait_share",
@@ -223,12 +227,13 @@ def _evidence(
             load.core_wait,
             "share",
             CORE_WAIT_SHARE,
+            CORE_WAIT_RELEASE_SHARE,
         ),
-        ("effective_cores", "as the container says", cores, "cores", None),
+        ("effective_cores", "as the container says", cores, "cores", None, None),
     )
     return tuple(
-        Evidence(signal, statistic, value, unit, limit)
-        for signal, statistic, value, unit, limit in rows
+        Evidence(signal, statistic, value, unit, limit, Side.ABOVE, release)
+        for signal, statistic, value, unit, limit, release in rows
         if value is not None
     )
 

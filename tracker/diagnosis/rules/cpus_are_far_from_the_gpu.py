@@ -29,6 +29,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Samples
@@ -66,6 +67,7 @@ def check(
                 float(len(near & allowed)),
                 "CPUs",
                 1.0,
+                Side.BELOW,
             ),
         ),
         recommendations=(

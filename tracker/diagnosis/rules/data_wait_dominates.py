@@ -37,6 +37,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import expected_gain
 from tracker.diagnosis.input_lines import prefetch_line
@@ -167,20 +168,22 @@ def _evidence(waiting: Waiting) -> tuple[Evidence, ...]:
     return (
         Evidence(
             signal="data_wait_seconds",
-            statistic="share of step time",
+            statistic="waiting for data, share of step time",
             value=waiting.share,
             unit="share",
             limit=NOTABLE_SHARE,
+            side=Side.ABOVE,
+            release=RELEASE_SHARE,
         ),
         Evidence(
             signal="data_wait_seconds",
-            statistic="mean per step",
+            statistic="waiting for data, mean of a step",
             value=waiting.seconds,
             unit="s",
         ),
         Evidence(
             signal="step_seconds",
-            statistic="mean",
+            statistic="step time, mean",
             value=waiting.step_seconds,
             unit="s",
         ),
@@ -253,8 +256,22 @@ def _guessed(busiest: Samples, cause: _Cause) -> Finding:
             f" {cause.words}. No step is timed, so that this is a guess."
         ),
         evidence=(
-            Evidence("busiest_gpu_percent", "median", usual, "%", MOST_GPU_PERCENT),
-            Evidence(cause.signal, cause.statistic, cause.value, "share", cause.limit),
+            Evidence(
+                "busiest_gpu_percent",
+                "median",
+                usual,
+                "%",
+                MOST_GPU_PERCENT,
+                Side.BELOW,
+            ),
+            Evidence(
+                cause.signal,
+                cause.statistic,
+                cause.value,
+                "share",
+                cause.limit,
+                Side.ABOVE,
+            ),
         ),
         recommendations=(
             Recommendation(

@@ -35,6 +35,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import lasting_workers_line
@@ -207,6 +208,8 @@ def _evidence(
             boundaries.share,
             "share",
             BOUNDARY_SHARE,
+            Side.ABOVE,
+            release=BOUNDARY_RELEASE_SHARE,
         ),
         Evidence("gap_before_step_seconds", "mean between two epochs", mean, "s"),
         Evidence("spans", "phases between epochs", float(boundaries.named.sum()), "s"),
@@ -214,7 +217,12 @@ def _evidence(
     if restarts:
         found.append(Evidence("loader_persistent_workers", "0 is no", 0.0, "0 or 1"))
         found.append(
-            Evidence("loader_workers", "as the loader says", workers, "processes")
+            Evidence(
+                "loader_workers",
+                "loader workers, as the loader says",
+                workers,
+                "processes",
+            )
         )
     if gpu_percent is not None:
         found.append(
@@ -224,6 +232,7 @@ def _evidence(
                 gpu_percent,
                 "%",
                 IDLE_GPU_PERCENT,
+                Side.BELOW,
             )
         )
     return tuple(found)

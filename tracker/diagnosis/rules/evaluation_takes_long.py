@@ -33,6 +33,7 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import no_gradients_line
 from tracker.diagnosis.gain import gain_of_share
@@ -146,6 +147,8 @@ def _evidence(
             share,
             "share",
             LONG_SHARE if is_long else NOTABLE_SHARE,
+            Side.ABOVE,
+            release=LONG_RELEASE_SHARE if is_long else NOTABLE_SHARE,
         )
     ]
     if ratio is not None:
@@ -156,6 +159,8 @@ def _evidence(
                 ratio,
                 "share",
                 LOW_USE_RATIO,
+                Side.BELOW,
+                release=LOW_USE_RELEASE_RATIO,
             )
         )
     return tuple(evidence)

@@ -35,6 +35,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.quality import (
     BEYOND_NOISE,
@@ -149,6 +150,7 @@ def _evidence(change: QualityChange) -> list[Evidence]:
             level.change,
             "",
             max(BEYOND_NOISE * level.noise, NOTABLE_SHARE * abs(level.before)),
+            Side.ABOVE,
         )
         for where, level in named
         if level is not None

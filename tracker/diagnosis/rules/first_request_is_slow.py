@@ -28,15 +28,15 @@ from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
     MEASURED,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
-from tracker.diagnosis.requests import measure_requests
+from tracker.diagnosis.requests import TOO_FEW_REQUESTS, measure_requests
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_above
@@ -57,7 +57,7 @@ def check(
 ) -> Answer:
     found = measure_requests(requests, request_parts)
     if found is None:
-        return Abstention((TOO_SHORT,))
+        return Abstention((TOO_FEW_REQUESTS,))
     first, usual = float(found.seconds[0]), float(np.median(found.seconds))
     if first < SLOW_FACTOR * usual or first - usual < SLOW_SECONDS or not usual > 0:
         return None
@@ -80,6 +80,7 @@ def check(
                 first / usual,
                 "times",
                 SLOW_FACTOR,
+                Side.ABOVE,
             ),
             Evidence("requests", "the first", first, "s"),
             Evidence("requests", "median", usual, "s"),

@@ -30,6 +30,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import phase_line
 from tracker.diagnosis.gain import gain_of_share
@@ -124,6 +125,7 @@ def check(
                 start.seconds,
                 "s",
                 limit,
+                Side.ABOVE,
             ),
             Evidence(
                 "stage_seconds",
@@ -131,6 +133,7 @@ def check(
                 share,
                 "share",
                 LONG_SHARE,
+                Side.ABOVE,
             ),
         ),
         recommendations=tuple(

@@ -29,6 +29,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import compile_line
 from tracker.diagnosis.gain import Floor, expected_gain
@@ -75,7 +76,14 @@ class _Suspect:
         if self.value is None:
             return ()
         return (
-            Evidence(self.signal, self.statistic, self.value, self.unit, self.limit),
+            Evidence(
+                self.signal,
+                self.statistic,
+                self.value,
+                self.unit,
+                self.limit,
+                Side.ABOVE,
+            ),
         )
 
 
@@ -150,13 +158,23 @@ def _finding(
         severity=Severity.WARNING,
         summary=_summary(idle, suspects),
         evidence=(
-            Evidence("gpu_utilization_percent", "median", busy, "%", IDLE_GPU_PERCENT),
+            Evidence(
+                "gpu_utilization_percent",
+                "median",
+                busy,
+                "%",
+                IDLE_GPU_PERCENT,
+                Side.BELOW,
+                release=IDLE_GPU_RELEASE_PERCENT,
+            ),
             Evidence(
                 "job_cpu_cores",
                 "median, share of the job's cores",
                 idle.cpu_share,
                 "share",
                 IDLE_CPU_SHARE,
+                Side.BELOW,
+                release=IDLE_CPU_RELEASE_SHARE,
             ),
             *(evidence for suspect in suspects for evidence in suspect.evidence()),
         ),
@@ -184,7 +202,7 @@ def _the_data(waiting: Waiting) -> _Suspect:
     return _Suspect(
         "the data",
         "data_wait_seconds",
-        "share of step time",
+        "waiting for data, share of step time",
         waiting.share,
         "share",
         NOTABLE_SHARE,

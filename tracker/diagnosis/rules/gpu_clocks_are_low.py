@@ -31,6 +31,7 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_below
@@ -122,6 +123,8 @@ def _finding(
                 clock,
                 "MHz",
                 LOW_CLOCK_SHARE * highest_clock,
+                Side.BELOW,
+                release=LOW_CLOCK_RELEASE_SHARE * highest_clock,
             ),
             Evidence(
                 "gpu_limited_power_share",
@@ -129,6 +132,7 @@ def _finding(
                 limited_share,
                 "share",
                 MOST_LIMITED_SHARE,
+                Side.BELOW,
             ),
         ),
         recommendations=_recommendations(f"{clock:.0f} MHz", full),

@@ -37,6 +37,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.signals import Fact, Samples
 from tracker.diagnosis.statistics import margin_above, typical
@@ -173,6 +174,7 @@ def _finding(card: _Card, differences: list[_Difference], signals: Signals) -> F
                 d.value,
                 d.unit,
                 d.of_peers,
+                Side.ABOVE if d.value > d.of_peers else Side.BELOW,
             )
             for d in differences
         ),

@@ -34,6 +34,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Samples
@@ -121,6 +122,7 @@ def _evidence(brake: Limited, unexplained: float | None) -> tuple[Evidence, ...]
         brake.share,
         "share",
         BRAKE_SHARE,
+        Side.ABOVE,
     )
     if unexplained is None:
         return (found,)
@@ -132,6 +134,8 @@ def _evidence(brake: Limited, unexplained: float | None) -> tuple[Evidence, ...]
             max(0.0, unexplained),
             "share",
             SLOWDOWN_SHARE,
+            Side.ABOVE,
+            release=SLOWDOWN_RELEASE_SHARE,
         ),
     )
 

@@ -34,6 +34,7 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import batch_size_line, compile_line
 from tracker.diagnosis.gain import gain_of_share
@@ -199,11 +200,27 @@ def _gain(work: _Work) -> Gain | None:
 
 def _evidence(work: _Work) -> tuple[Evidence, ...]:
     evidence = [
-        Evidence("gpu_utilization_percent", "median", work.busy, "%", BUSY_PERCENT)
+        Evidence(
+            "gpu_utilization_percent",
+            "median",
+            work.busy,
+            "%",
+            BUSY_PERCENT,
+            Side.ABOVE,
+            release=BUSY_RELEASE_PERCENT,
+        )
     ]
     if work.sm is not None:
         evidence.append(
-            Evidence("gpu_sm_active_percent", "median", work.sm, "%", LOW_SM_PERCENT)
+            Evidence(
+                "gpu_sm_active_percent",
+                "median",
+                work.sm,
+                "%",
+                LOW_SM_PERCENT,
+                Side.BELOW,
+                release=LOW_SM_RELEASE_PERCENT,
+            )
         )
     if work.power is not None:
         evidence.append(
@@ -213,6 +230,7 @@ def _evidence(work: _Work) -> tuple[Evidence, ...]:
                 typical(work.power),
                 "share",
                 LOW_POWER_RATIO,
+                Side.BELOW,
             )
         )
     return tuple(evidence)

@@ -28,13 +28,13 @@ from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
     SAMPLED,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Samples
@@ -75,7 +75,9 @@ def check(
     times = gpu_utilization_percent.times
     seconds = float(times[-1] - times[0]) / 1e6 if len(times) else 0.0
     if seconds < FEWEST_SECONDS or len(times) < FEWEST_READINGS:
-        return Abstention((TOO_SHORT,))
+        return Abstention(
+            (f"at least {FEWEST_READINGS} readings over {duration(FEWEST_SECONDS)}",)
+        )
 
     own = gpu_job_memory_bytes or gpu_allocator_reserved_bytes
     held = typical(own or gpu_memory_used_bytes)
@@ -110,6 +112,8 @@ def _finding(held: float, idle: float, seconds: float, *, is_own: bool) -> Findi
                 idle,
                 "share",
                 IDLE_SHARE,
+                Side.ABOVE,
+                release=IDLE_RELEASE_SHARE,
             ),
             Evidence(
                 "gpu_job_memory_bytes" if is_own else "gpu_memory_used_bytes",
@@ -117,6 +121,7 @@ def _finding(held: float, idle: float, seconds: float, *, is_own: bool) -> Findi
                 held,
                 "B",
                 HELD_BYTES,
+                Side.ABOVE,
             ),
             Evidence(
                 "gpu_utilization_percent", "GPU time held", idle_seconds / 3600, "h"

@@ -36,6 +36,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import highest, margin_above
@@ -127,19 +128,25 @@ def _evidence(
         limited.share,
         "share",
         limit,
+        Side.ABOVE,
+        release=_limit(limited, already_open=True),
     )
     if hottest is None:
         return (share,)
     return (
         share,
-        Evidence("gpu_temperature_celsius", "highest", hottest, "°C", slowdown),
+        Evidence("gpu_temperature_celsius", "highest", hottest, "°C", slowdown, None),
     )
 
 
 def _clocks(clock: float | None, full: float | None) -> tuple[Evidence, ...]:
     if clock is None:
         return ()
-    return (Evidence("gpu_sm_clock_mhz", "mean while too warm", clock, "MHz", full),)
+    return (
+        Evidence(
+            "gpu_sm_clock_mhz", "mean while too warm", clock, "MHz", full, Side.BELOW
+        ),
+    )
 
 
 _RECOMMENDATIONS = (

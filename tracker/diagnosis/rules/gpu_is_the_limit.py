@@ -31,6 +31,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gpu_work import power_ratios
 from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
@@ -175,18 +176,35 @@ def _evidence(
     work: _Work, wait_share: float, achieved: Achieved | None
 ) -> tuple[Evidence, ...]:
     evidence = [
-        Evidence("gpu_utilization_percent", "median", work.busy, "%", BUSY_PERCENT),
+        Evidence(
+            "gpu_utilization_percent",
+            "median",
+            work.busy,
+            "%",
+            BUSY_PERCENT,
+            Side.ABOVE,
+            release=BUSY_RELEASE_PERCENT,
+        ),
         Evidence(
             "data_wait_seconds",
-            "share of step time",
+            "waiting for data, share of step time",
             wait_share,
             "share",
             LONGEST_WAIT_SHARE,
+            Side.BELOW,
         ),
     ]
     if work.sm is not None:
         evidence.append(
-            Evidence("gpu_sm_active_percent", "median", work.sm, "%", GOOD_SM_PERCENT)
+            Evidence(
+                "gpu_sm_active_percent",
+                "median",
+                work.sm,
+                "%",
+                GOOD_SM_PERCENT,
+                Side.ABOVE,
+                release=GOOD_SM_RELEASE_PERCENT,
+            )
         )
     if work.power is not None:
         evidence.append(
@@ -196,6 +214,8 @@ def _evidence(
                 work.power,
                 "share",
                 HARD_POWER_RATIO,
+                Side.ABOVE,
+                release=HARD_POWER_RELEASE_RATIO,
             )
         )
     if achieved is not None:

@@ -24,18 +24,18 @@ from collections.abc import Mapping
 from tracker.diagnosis.finding import (
     AGREEING,
     SAMPLED,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Fact, Samples
 from tracker.diagnosis.statistics import highest, margin_below, percentile
-from tracker.diagnosis.wording import percent
+from tracker.diagnosis.wording import duration, ordinal, percent
 
 SPAN = Span.STAGE
 
@@ -64,7 +64,7 @@ def check(
         return Abstention((f"{FEWEST_EARLIER_RUNS} earlier runs to compare with",))
     uses = [use for signals in gpus.values() if (use := _use(signals)) is not None]
     if not uses:
-        return Abstention((TOO_SHORT,))
+        return Abstention((f"readings over at least {duration(FEWEST_SECONDS)}",))
 
     if earlier_runs_gpu_p95_percent is None or earlier_runs_gpu_memory_share is None:
         return Abstention(("earlier_runs_gpu_p95_percent",))
@@ -93,10 +93,12 @@ def _finding(runs: str, *, busiest: float, fullest: float) -> Finding:
         evidence=(
             Evidence(
                 "gpu_utilization_percent",
-                f"{PERCENTILE:g}th percentile, highest of {runs}",
+                f"{ordinal(PERCENTILE)} percentile, highest of {runs}",
                 busiest,
                 "%",
                 LITTLE_PERCENT,
+                Side.BELOW,
+                release=LITTLE_RELEASE_PERCENT,
             ),
             Evidence(
                 "gpu_memory_used_bytes",
@@ -104,6 +106,7 @@ def _finding(runs: str, *, busiest: float, fullest: float) -> Finding:
                 fullest,
                 "share",
                 LITTLE_MEMORY_SHARE,
+                Side.BELOW,
             ),
         ),
         recommendations=(

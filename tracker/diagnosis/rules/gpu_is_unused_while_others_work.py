@@ -28,6 +28,7 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.fleet import (
     PERCENTILE,
@@ -38,9 +39,9 @@ from tracker.diagnosis.fleet import (
     readings_of,
 )
 from tracker.diagnosis.frameworks import data_parallel_line
-from tracker.diagnosis.gain import USUAL_RECOVERY
+from tracker.diagnosis.gain import USUAL_RECOVERY, usual_sentence
 from tracker.diagnosis.statistics import margin_towards, typical
-from tracker.diagnosis.wording import percent
+from tracker.diagnosis.wording import ordinal
 
 UNUSED_RELEASE_PERCENT = 2.0
 # What the busiest GPU must at least do for the run to be at work.
@@ -76,10 +77,12 @@ def check(
         evidence=(
             Evidence(
                 "gpu_utilization_percent",
-                f"{PERCENTILE:g}th percentile, of the unused GPU with most",
+                f"{ordinal(PERCENTILE)} percentile, of the unused GPU with most",
                 max(highest[gpu] for gpu in unused),
                 "%",
                 UNUSED_PERCENT,
+                Side.BELOW,
+                release=UNUSED_RELEASE_PERCENT,
             ),
             Evidence(
                 "gpu_utilization_percent",
@@ -87,6 +90,7 @@ def check(
                 busy,
                 "%",
                 WORKING_PERCENT,
+                Side.ABOVE,
             ),
         ),
         recommendations=(
@@ -129,8 +133,7 @@ def _gain(working: int, there: int) -> Gain:
         likely=1.0 / (1.0 - USUAL_RECOVERY * share),
         basis=(
             f"{there} GPUs can do at most {there / working:.3g} times the work of"
-            f" {working}. Fixes usually recover {percent(USUAL_RECOVERY)} of the"
-            " difference."
+            f" {working}. {usual_sentence()}"
         ),
         next_limit="communication between the GPUs",
     )

@@ -32,6 +32,7 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import (
     compile_line,
@@ -141,12 +142,25 @@ def _by_counters(
     if percent < limit or (tensor is not None and tensor >= LOW_TENSOR_PERCENT):
         return None
     evidence = [
-        Evidence("gpu_dram_active_percent", "median", percent, "%", BUSY_MEMORY_PERCENT)
+        Evidence(
+            "gpu_dram_active_percent",
+            "median",
+            percent,
+            "%",
+            BUSY_MEMORY_PERCENT,
+            Side.ABOVE,
+            release=BUSY_MEMORY_RELEASE_PERCENT,
+        )
     ]
     if tensor is not None:
         evidence.append(
             Evidence(
-                "gpu_tensor_active_percent", "median", tensor, "%", LOW_TENSOR_PERCENT
+                "gpu_tensor_active_percent",
+                "median",
+                tensor,
+                "%",
+                LOW_TENSOR_PERCENT,
+                Side.BELOW,
             )
         )
     return _Memory(
@@ -171,6 +185,8 @@ def _by_driver(controller: Samples, power: Samples, limit: float) -> _Memory | N
                 percent,
                 "%",
                 BUSY_MEMORY_PERCENT,
+                Side.ABOVE,
+                release=BUSY_MEMORY_RELEASE_PERCENT,
             ),
             Evidence(
                 "gpu_power_watts",
@@ -178,6 +194,7 @@ def _by_driver(controller: Samples, power: Samples, limit: float) -> _Memory | N
                 ratio,
                 "share",
                 LOW_POWER_RATIO,
+                Side.BELOW,
             ),
         ),
         # Time of the controller, at a low resolution.

@@ -30,6 +30,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Samples
@@ -114,6 +115,8 @@ def _finding(
                 factor,
                 "",
                 HELD_FACTOR,
+                Side.ABOVE,
+                release=HELD_RELEASE_FACTOR,
             ),
             Evidence(
                 "gpu_allocator_reserved_bytes",
@@ -121,9 +124,15 @@ def _finding(
                 held / total,
                 "share",
                 HELD_SHARE,
+                Side.ABOVE,
             ),
             Evidence(
-                "gpu_allocator_retries", "highest", retries, "times", FEWEST_RETRIES
+                "gpu_allocator_retries",
+                "highest",
+                retries,
+                "times",
+                FEWEST_RETRIES,
+                Side.ABOVE,
             ),
             Evidence("gpu_allocator_inactive_split_bytes", "median", split, "B"),
         ),

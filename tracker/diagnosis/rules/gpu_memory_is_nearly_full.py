@@ -31,6 +31,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import RESERVING
 from tracker.diagnosis.gpu_memory import Need, measure_need, ways_to_save
@@ -149,7 +150,12 @@ def _keeps_growing(
                 "B",
             ),
             Evidence(
-                "gpu_memory_used_bytes", "time until full", left, "s", growth.seconds
+                "gpu_memory_used_bytes",
+                "time until full",
+                left,
+                "s",
+                growth.seconds,
+                Side.BELOW,
             ),
         ),
         recommendations=(
@@ -174,4 +180,6 @@ def _highest(need: Need) -> Evidence:
         need.share,
         "share",
         FULL_SHARE,
+        Side.ABOVE,
+        release=FULL_RELEASE_SHARE,
     )

@@ -43,6 +43,7 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import RESERVING, batch_size_line
 from tracker.diagnosis.gpu_work import takes_part
@@ -288,13 +289,36 @@ def _evidence(
             memory.share,
             "share",
             LOW_MEMORY_SHARE,
+            Side.BELOW,
+            release=LOW_MEMORY_RELEASE_SHARE,
         ),
-        Evidence("gpu_utilization_percent", "median", use.busy, "%", BUSY_GPU_PERCENT),
-        Evidence("data_wait_seconds", "share of step time", wait_share, "share"),
+        Evidence(
+            "gpu_utilization_percent",
+            "median",
+            use.busy,
+            "%",
+            BUSY_GPU_PERCENT,
+            Side.BELOW,
+            release=BUSY_GPU_RELEASE_PERCENT,
+        ),
+        Evidence(
+            "data_wait_seconds",
+            "waiting for data, share of step time",
+            wait_share,
+            "share",
+        ),
     ]
     if use.sm is not None:
         evidence.append(
-            Evidence("gpu_sm_active_percent", "median", use.sm, "%", BUSY_SM_PERCENT)
+            Evidence(
+                "gpu_sm_active_percent",
+                "median",
+                use.sm,
+                "%",
+                BUSY_SM_PERCENT,
+                Side.BELOW,
+                release=BUSY_SM_RELEASE_PERCENT,
+            )
         )
     if batch.fixed_share is not None:
         evidence.append(
@@ -304,6 +328,7 @@ def _evidence(
                 batch.fixed_share,
                 "share",
                 FIXED_STEP_SHARE,
+                Side.ABOVE,
             )
         )
     return tuple(evidence)

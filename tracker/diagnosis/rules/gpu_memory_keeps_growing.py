@@ -31,6 +31,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import RESERVING
 from tracker.diagnosis.growth import Growth, steady_growth
@@ -119,7 +120,15 @@ def _finding(
             f" {duration(left)}.{and_steps}"
         ),
         evidence=(
-            Evidence(signal, "growth", growth.total, "B", notable),
+            Evidence(
+                signal,
+                "growth",
+                growth.total,
+                "B",
+                notable,
+                Side.ABOVE,
+                RELEASE_SHARE * notable,
+            ),
             Evidence(signal, "growth per hour", per_hour, "B"),
             Evidence(signal, "time until full", left, "s"),
         ),

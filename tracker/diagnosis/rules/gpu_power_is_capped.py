@@ -35,6 +35,7 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_above, typical
@@ -114,8 +115,12 @@ def _finding(
                 limited.share,
                 "share",
                 LIMITED_SHARE,
+                Side.ABOVE,
+                release=LIMITED_RELEASE_SHARE,
             ),
-            Evidence("gpu_power_limit_watts", "enforced", enforced, "W", default),
+            Evidence(
+                "gpu_power_limit_watts", "enforced", enforced, "W", default, Side.BELOW
+            ),
             *(
                 (Evidence("gpu_sm_clock_mhz", "mean while limited", clock, "MHz"),)
                 if clock is not None

@@ -29,6 +29,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gpu_work import takes_part
 from tracker.diagnosis.peaks import peak_of
@@ -100,6 +101,8 @@ def _finding(achieved: Achieved) -> Finding:
                 achieved.share,
                 "share",
                 LOW_SHARE,
+                Side.BELOW,
+                release=LOW_RELEASE_SHARE,
             ),
         ),
         recommendations=(

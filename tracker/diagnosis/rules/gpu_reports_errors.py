@@ -32,6 +32,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Samples
@@ -136,6 +137,7 @@ def _of_memory(uncorrected: Samples | None) -> list[_Trouble]:
                 new if new > 0 else last,
                 "errors",
                 0.0,
+                Side.ABOVE,
             ),
             Severity.CRITICAL if new > 0 else Severity.WARNING,
             is_damage=True,
@@ -183,7 +185,12 @@ def _of_links(errors: Samples | None) -> list[_Trouble]:
         _Trouble(
             f"{new:g} errors on NVLink had to be repaired by sending again.",
             Evidence(
-                "gpu_nvlink_errors", "in this stage", new, "errors", FEWEST_LINK_ERRORS
+                "gpu_nvlink_errors",
+                "in this stage",
+                new,
+                "errors",
+                FEWEST_LINK_ERRORS,
+                Side.ABOVE,
             ),
             Severity.WARNING,
             is_damage=True,
@@ -208,7 +215,7 @@ def _finding(troubles: list[_Trouble], lost: str | None) -> Finding:
             ]
         ),
         evidence=tuple(trouble.evidence for trouble in troubles)
-        or (Evidence("gpu_state", "cards lost", 1.0, "cards", 0.0),),
+        or (Evidence("gpu_state", "cards lost", 1.0, "cards", 0.0, Side.ABOVE),),
         recommendations=_OF_CARD if is_damage else _OF_PROGRAM,
         disproof=(
             "Run the same job on another card: if the same errors come, the program is"

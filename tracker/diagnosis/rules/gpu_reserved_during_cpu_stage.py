@@ -19,18 +19,18 @@ from __future__ import annotations
 
 from tracker.diagnosis.finding import (
     AGREEING,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_below, percentile, typical
-from tracker.diagnosis.wording import cores, duration
+from tracker.diagnosis.wording import cores, duration, ordinal
 
 SPAN = Span.STAGE
 
@@ -62,7 +62,9 @@ def check(
     times = gpu_utilization_percent.times
     seconds = float(times[-1] - times[0]) / 1e6 if readings else 0.0
     if readings < FEWEST_READINGS or seconds < FEWEST_SECONDS:
-        return Abstention((TOO_SHORT,))
+        return Abstention(
+            (f"at least {FEWEST_READINGS} readings over {duration(FEWEST_SECONDS)}",)
+        )
 
     busiest = percentile(gpu_utilization_percent, PERCENTILE)
     limit = IDLE_GPU_RELEASE_PERCENT if already_open else IDLE_GPU_PERCENT
@@ -89,10 +91,12 @@ def check(
         evidence=(
             Evidence(
                 "gpu_utilization_percent",
-                f"{PERCENTILE:g}th percentile",
+                f"{ordinal(PERCENTILE)} percentile",
                 busiest,
                 "%",
                 IDLE_GPU_PERCENT,
+                Side.BELOW,
+                release=IDLE_GPU_RELEASE_PERCENT,
             ),
             Evidence("job_cpu_cores", "median", used, "cores"),
             Evidence(

@@ -25,13 +25,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracker.diagnosis.finding import (
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import phase_line
 from tracker.diagnosis.gpu_work import takes_part
@@ -69,7 +69,7 @@ def check(
 ) -> Answer:
     readings = gpu_utilization_percent
     if len(readings.values) < FEWEST_READINGS:
-        return Abstention((TOO_SHORT,))
+        return Abstention((f"at least {FEWEST_READINGS} readings",))
     if not takes_part(readings):
         return None
 
@@ -93,10 +93,22 @@ def check(
         summary=f"The GPU was busy {use.mean:.0f} % of the time on average: {how}.",
         evidence=(
             Evidence(
-                "gpu_utilization_percent", "95th percentile", use.high, "%", LOW_PERCENT
+                "gpu_utilization_percent",
+                "95th percentile",
+                use.high,
+                "%",
+                LOW_PERCENT,
+                Side.BELOW,
+                release=LOW_RELEASE_PERCENT,
             ),
             Evidence(
-                "gpu_utilization_percent", "5th percentile", use.low, "%", OFF_PERCENT
+                "gpu_utilization_percent",
+                "5th percentile",
+                use.low,
+                "%",
+                OFF_PERCENT,
+                Side.BELOW,
+                release=OFF_RELEASE_PERCENT,
             ),
             Evidence("gpu_utilization_percent", "mean", use.mean, "%"),
         ),

@@ -33,6 +33,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.fleet import (
     UNUSED_PERCENT,
@@ -141,6 +142,8 @@ def _evidence(
         apart,
         "%",
         NOTABLE_DISTANCE_PERCENT,
+        Side.ABOVE,
+        release=DISTANCE_RELEASE_PERCENT,
     )
     if not knows_memory:
         return (work,)
@@ -152,6 +155,8 @@ def _evidence(
             skew,
             "share",
             NOTABLE_MEMORY_SKEW,
+            Side.ABOVE,
+            release=MEMORY_SKEW_RELEASE,
         ),
         Evidence(
             "gpu_memory_used_bytes",
@@ -159,6 +164,7 @@ def _evidence(
             fullest,
             "share",
             FULLEST_MEMORY_SHARE,
+            Side.ABOVE,
         ),
     )
 

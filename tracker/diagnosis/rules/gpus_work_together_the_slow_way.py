@@ -29,6 +29,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.fleet import Gpus, high_end, readings_of
 from tracker.diagnosis.frameworks import data_parallel_line
@@ -70,6 +71,7 @@ def check(
         busiest,
         "%",
         WORKING_PERCENT,
+        Side.ABOVE,
     )
     if model_wrapper == SLOW_WRAPPER and len(gpus) >= FEWEST_GPUS:
         return _data_parallel(len(gpus), work)

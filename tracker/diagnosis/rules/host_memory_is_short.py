@@ -31,6 +31,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import average, highest, margin_above
@@ -156,7 +157,15 @@ def _pressure(pressure: Samples | None, *, already_open: bool) -> _Sign | None:
         return None
     return _Sign(
         f"In {percent(mean)} of the time a task waited for memory.",
-        Evidence("memory_pressure_share", "mean", mean, "share", PRESSURE_SHARE),
+        Evidence(
+            "memory_pressure_share",
+            "mean",
+            mean,
+            "share",
+            PRESSURE_SHARE,
+            Side.ABOVE,
+            release=PRESSURE_RELEASE_SHARE,
+        ),
         pressure.quality,
     )
 
@@ -168,7 +177,12 @@ def _swap(swap: Samples | None) -> _Sign | None:
     return _Sign(
         f"{size(mean)} a second had to be read back from swap.",
         Evidence(
-            "host_swap_in_bytes_per_second", "mean", mean, "B/s", SWAP_BYTES_PER_SECOND
+            "host_swap_in_bytes_per_second",
+            "mean",
+            mean,
+            "B/s",
+            SWAP_BYTES_PER_SECOND,
+            Side.ABOVE,
         ),
         swap.quality,
     )
@@ -197,6 +211,8 @@ def _limit(
             share,
             "share",
             FULL_SHARE,
+            Side.ABOVE,
+            release=FULL_RELEASE_SHARE,
         ),
         used.quality,
         is_full=True,
@@ -214,7 +230,13 @@ def _shared(
     return _Sign(
         f"Shared memory was {percent(most)} full{of}.",
         Evidence(
-            "shared_memory_used_share", "highest", most, "share", SHARED_FULL_SHARE
+            "shared_memory_used_share",
+            "highest",
+            most,
+            "share",
+            SHARED_FULL_SHARE,
+            Side.ABOVE,
+            release=SHARED_RELEASE_SHARE,
         ),
         used_share.quality,
         is_full=True,

@@ -29,6 +29,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import loader_workers_line
 from tracker.diagnosis.input_lines import in_memory_line
@@ -182,7 +183,14 @@ def _finding(waiting: Waiting, use: _Use, free: float, limit: float) -> Finding:
             f" {percent(waiting.exposed_share)} of the time goes into waiting for data."
         ),
         evidence=(
-            Evidence("job_memory_bytes", "free, of the limit", free, "B", use.needed),
+            Evidence(
+                "job_memory_bytes",
+                "free, of the limit",
+                free,
+                "B",
+                use.needed,
+                Side.ABOVE,
+            ),
             Evidence("memory_limit_bytes", "that the job may use", limit, "B"),
             waiting.evidence(),
         ),

@@ -24,13 +24,13 @@ from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
     CONTRADICTED,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.growth import Growth, steady_growth
 from tracker.diagnosis.rule import Span
@@ -60,7 +60,7 @@ def check(
 ) -> Answer:
     times = job_memory_bytes.times
     if not len(times) or times[-1] - times[0] < FEWEST_SECONDS * 1e6:
-        return Abstention((TOO_SHORT,))
+        return Abstention((f"readings over at least {duration(FEWEST_SECONDS)}",))
     growth = steady_growth(job_memory_bytes)
     if growth is None or not growth.total >= NOTABLE_GROWTH_BYTES:
         return None
@@ -91,6 +91,8 @@ def check(
                 pace,
                 "share",
                 GROWTH_SHARE_PER_MINUTE,
+                Side.ABOVE,
+                release=GROWTH_RELEASE_SHARE_PER_MINUTE,
             ),
             Evidence("job_memory_bytes", "growth", growth.total, "B"),
             *(

@@ -32,6 +32,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import gpu_decoder_line
@@ -191,12 +192,18 @@ def _evidence(
             decoding.share,
             "share",
             DECODING_SHARE,
+            Side.ABOVE,
         ),
         Evidence(
             "job_cpu_cores", "CPU time to load one batch", loading.cpu_seconds, "s"
         ),
         Evidence(
-            "busiest_gpu_percent", "median", decoding.gpu_percent, "%", MOST_GPU_PERCENT
+            "busiest_gpu_percent",
+            "median",
+            decoding.gpu_percent,
+            "%",
+            MOST_GPU_PERCENT,
+            Side.BELOW,
         ),
         waiting.evidence(),
     ]
@@ -208,6 +215,7 @@ def _evidence(
                 decoding.engine_percent,
                 "%",
                 IDLE_DECODER_PERCENT,
+                Side.BELOW,
             )
         )
     return tuple(found)

@@ -29,6 +29,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import RESERVING, memory_line
 from tracker.diagnosis.gpu_memory import OFF, Need, measure_need
@@ -121,12 +122,27 @@ def _finding(
                 need.share,
                 "share",
                 FULL_SHARE,
+                Side.ABOVE,
+                release=FULL_RELEASE_SHARE,
             ),
-            Evidence("gpu_utilization_percent", "median", busy, "%", BUSY_GPU_PERCENT),
+            Evidence(
+                "gpu_utilization_percent",
+                "median",
+                busy,
+                "%",
+                BUSY_GPU_PERCENT,
+                Side.BELOW,
+                release=BUSY_GPU_RELEASE_PERCENT,
+            ),
             *(
                 (
                     Evidence(
-                        "gpu_sm_active_percent", "median", active, "%", BUSY_SM_PERCENT
+                        "gpu_sm_active_percent",
+                        "median",
+                        active,
+                        "%",
+                        BUSY_SM_PERCENT,
+                        Side.BELOW,
                     ),
                 )
                 if active is not None

@@ -34,6 +34,7 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import (
     batch_size_line,
@@ -184,21 +185,38 @@ def _evidence(work: _Work, wait_share: float) -> tuple[Evidence, ...]:
             work.thread,
             "cores",
             BUSY_THREAD_CORES,
+            Side.ABOVE,
+            release=BUSY_THREAD_RELEASE_CORES,
         ),
         Evidence(
-            "gpu_utilization_percent", "median", work.busy, "%", GAPS_BELOW_PERCENT
+            "gpu_utilization_percent",
+            "median",
+            work.busy,
+            "%",
+            GAPS_BELOW_PERCENT,
+            Side.BELOW,
+            release=GAPS_BELOW_RELEASE_PERCENT,
         ),
         Evidence(
             "data_wait_seconds",
-            "share of step time",
+            "waiting for data, share of step time",
             wait_share,
             "share",
             NOTABLE_SHARE,
+            Side.BELOW,
         ),
     ]
     if work.sm is not None:
         evidence.append(
-            Evidence("gpu_sm_active_percent", "median", work.sm, "%", LOW_SM_PERCENT)
+            Evidence(
+                "gpu_sm_active_percent",
+                "median",
+                work.sm,
+                "%",
+                LOW_SM_PERCENT,
+                Side.BELOW,
+                release=LOW_SM_RELEASE_PERCENT,
+            )
         )
     if work.residual is not None:
         evidence.append(
@@ -208,6 +226,7 @@ def _evidence(work: _Work, wait_share: float) -> tuple[Evidence, ...]:
                 work.residual,
                 "share",
                 NOTABLE_RESIDUAL_SHARE,
+                Side.ABOVE,
             )
         )
     return tuple(evidence)

@@ -34,6 +34,7 @@ from tracker.diagnosis.finding import (
     Evidence,
     Finding,
     Recommendation,
+    Side,
 )
 from tracker.diagnosis.input_lines import in_memory_line, shards_line
 from tracker.diagnosis.signals import Array, Samples
@@ -217,6 +218,7 @@ def _evidence(
             reading.bytes_per_second,
             "B/s",
             SHARE_OF_BEST_RATE * reading.best,
+            Side.ABOVE,
         ),
         *storage.evidence(WAIT_LIMITS),
         waiting.evidence(),

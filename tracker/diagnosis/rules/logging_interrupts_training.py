@@ -26,6 +26,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import gain_of_share
 from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
@@ -79,6 +80,8 @@ def check(
                 interruption.share,
                 "share",
                 NOTABLE_SHARE,
+                Side.ABOVE,
+                release=RELEASE_SHARE,
             ),
             Evidence(
                 "phase_seconds", "logging, share of steps with it", often, "share"

@@ -27,13 +27,13 @@ import numpy as np
 from tracker.diagnosis.finding import (
     COARSE,
     MEASURED,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.phases import PhaseKind, kind_of_phase
 from tracker.diagnosis.rule import Span
@@ -79,7 +79,7 @@ def check(losses: Mapping[str, Tracked], *, already_open: bool = False) -> Answe
     courses = [_course(path, s) for path, s in (training or losses).items()]
     known = [course for course in courses if course is not None]
     if not known:
-        return Abstention((f"a loss of {FEWEST_POINTS} points", TOO_SHORT))
+        return Abstention((f"a loss of at least {FEWEST_POINTS} points",))
 
     limit = FLAT_RELEASE_SHARE if already_open else FLAT_SHARE
     # Of several losses one that falls is progress.
@@ -136,8 +136,17 @@ def _finding(course: _Course) -> Finding:
                 course.fallen,
                 "share",
                 FLAT_SHARE,
+                Side.BELOW,
+                release=FLAT_RELEASE_SHARE,
             ),
-            Evidence("losses", "time looked at", course.seconds, "s", FLAT_SECONDS),
+            Evidence(
+                "losses",
+                "time looked at",
+                course.seconds,
+                "s",
+                FLAT_SECONDS,
+                Side.ABOVE,
+            ),
         ),
         recommendations=(
             Recommendation(

@@ -29,6 +29,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Tracked
@@ -83,7 +84,9 @@ def check(
                 f"points of {first.path} in a row that are no numbers",
                 float(first.points),
                 "points",
-                float(FEWEST_IN_A_ROW),
+                # Of a series that never was a number, any point will do.
+                1.0 if first.last_number is None else float(FEWEST_IN_A_ROW),
+                Side.ABOVE,
             ),
             Evidence("losses", "first step without a number", first.since, "step"),
         ),

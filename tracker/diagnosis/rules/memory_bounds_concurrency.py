@@ -26,18 +26,18 @@ from collections.abc import Mapping
 from tracker.diagnosis.finding import (
     ALONE,
     SAMPLED,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.fleet import Gpus, facts_of, median_of
 from tracker.diagnosis.frameworks import RESERVING
 from tracker.diagnosis.phases import PhaseKind
-from tracker.diagnosis.requests import NO_PARTS, measure_requests
+from tracker.diagnosis.requests import NO_PARTS, TOO_FEW_REQUESTS, measure_requests
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_above, margin_towards
 from tracker.diagnosis.wording import percent
@@ -62,7 +62,7 @@ def check(
 ) -> Answer:
     found = measure_requests(requests, request_parts)
     if found is None:
-        return Abstention((TOO_SHORT,))
+        return Abstention((TOO_FEW_REQUESTS,))
     if not found.times_of(PhaseKind.QUEUE):
         return Abstention((NO_PARTS,))
     if framework in RESERVING:
@@ -92,6 +92,8 @@ def check(
                 share,
                 "share",
                 FULL_MEMORY_SHARE,
+                Side.ABOVE,
+                release=FULL_RELEASE_SHARE,
             ),
             Evidence(
                 "requests",
@@ -99,6 +101,8 @@ def check(
                 queue,
                 "share",
                 QUEUE_SHARE,
+                Side.ABOVE,
+                release=QUEUE_RELEASE_SHARE,
             ),
         ),
         recommendations=_RECOMMENDATIONS,

@@ -32,6 +32,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gpu_memory import ways_to_save
 from tracker.diagnosis.post_mortem import Contents
@@ -237,9 +238,16 @@ def _on_host(
         severity=Severity.CRITICAL if is_told or has_failed else Severity.WARNING,
         summary=f"{begins}{killed}{at}",
         evidence=(
-            Evidence("cgroup_oom_kills", "killed for memory", kills, "processes", 0.0),
+            Evidence(
+                "cgroup_oom_kills",
+                "killed for memory",
+                kills,
+                "processes",
+                0.0,
+                Side.ABOVE,
+            ),
             *(
-                (Evidence("job_memory_bytes", "highest", used, "B", limit),)
+                (Evidence("job_memory_bytes", "highest", used, "B", limit, None),)
                 if used is not None
                 else ()
             ),

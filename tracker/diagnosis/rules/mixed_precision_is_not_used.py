@@ -33,6 +33,7 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import mixed_precision_line
 from tracker.diagnosis.gain import gain_of_share
@@ -167,14 +168,14 @@ def _summary(counters: _Counters, precision: str | None, *, is_counted: bool) ->
 
 def _evidence(counters: _Counters, busy: float) -> tuple[Evidence, ...]:
     rows = (
-        ("gpu_tensor_active_percent", counters.tensor, LOW_TENSOR_PERCENT),
-        ("gpu_sm_active_percent", counters.sm, BUSY_SM_PERCENT),
-        ("gpu_fp32_active_percent", counters.fp32, LEAST_FP32_PERCENT),
-        ("gpu_utilization_percent", busy, BUSY_GPU_PERCENT),
+        ("gpu_tensor_active_percent", counters.tensor, LOW_TENSOR_PERCENT, Side.BELOW),
+        ("gpu_sm_active_percent", counters.sm, BUSY_SM_PERCENT, Side.ABOVE),
+        ("gpu_fp32_active_percent", counters.fp32, LEAST_FP32_PERCENT, Side.ABOVE),
+        ("gpu_utilization_percent", busy, BUSY_GPU_PERCENT, Side.ABOVE),
     )
     return tuple(
-        Evidence(signal, "median", value, "%", limit)
-        for signal, value, limit in rows
+        Evidence(signal, "median", value, "%", limit, side)
+        for signal, value, limit, side in rows
         if value is not None
     )
 

@@ -28,6 +28,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Samples
@@ -71,7 +72,12 @@ def check(
         ),
         evidence=(
             Evidence(
-                "gpu_job_processes", "median", processes, "processes", FEWEST_PROCESSES
+                "gpu_job_processes",
+                "median",
+                processes,
+                "processes",
+                FEWEST_PROCESSES,
+                Side.ABOVE,
             ),
             Evidence(
                 "gpu_job_memory_bytes",
@@ -79,6 +85,7 @@ def check(
                 of_each,
                 "B",
                 model_parameter_bytes,
+                Side.ABOVE,
             ),
         ),
         recommendations=(

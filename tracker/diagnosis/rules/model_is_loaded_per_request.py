@@ -29,7 +29,6 @@ from tracker.diagnosis.finding import (
     ALONE,
     INFERRED,
     MEASURED,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
@@ -37,11 +36,12 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.fleet import Gpus, readings_of
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.phases import PhaseKind
-from tracker.diagnosis.requests import Requests, measure_requests
+from tracker.diagnosis.requests import TOO_FEW_REQUESTS, Requests, measure_requests
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.sawtooth import find_sawtooth
 from tracker.diagnosis.signals import Samples
@@ -76,7 +76,7 @@ def check(
 ) -> Answer:
     found = measure_requests(requests, request_parts)
     if found is None:
-        return Abstention((TOO_SHORT,))
+        return Abstention((TOO_FEW_REQUESTS,))
     if not found.loads:
         return _by_memory(
             found, gpus or {}, model_parameter_bytes, job_requested_bytes_per_second
@@ -104,6 +104,7 @@ def check(
                 per_request,
                 "loads",
                 LOADS_PER_REQUEST,
+                Side.ABOVE,
             ),
             Evidence(
                 "requests",
@@ -111,6 +112,7 @@ def check(
                 share,
                 "share",
                 NOTABLE_SHARE,
+                Side.ABOVE,
             ),
             Evidence("requests", "mean of a request", found.mean_seconds, "s"),
         ),
@@ -164,7 +166,12 @@ def _by_memory(
         ),
         evidence=(
             Evidence(
-                "gpu_memory_used_bytes", "height of a rise", tooth.height, "B", least
+                "gpu_memory_used_bytes",
+                "height of a rise",
+                tooth.height,
+                "B",
+                least,
+                Side.ABOVE,
             ),
             Evidence(
                 "gpu_memory_used_bytes",
@@ -172,6 +179,7 @@ def _by_memory(
                 float(tooth.rises),
                 "times",
                 float(FEWEST_RISES),
+                Side.ABOVE,
             ),
         ),
         recommendations=(

@@ -35,6 +35,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.phases import PhaseKind, seconds_of_kind
@@ -202,10 +203,12 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
     found = [
         Evidence(
             "job_main_cpu_cores",
-            f"median, of {host.effective_cores:g} cores",
+            f"cores in use, median, of {host.effective_cores:g}",
             host.main_cores,
             "cores",
             BUSY_CORES,
+            Side.ABOVE,
+            release=BUSY_RELEASE_CORES,
         ),
         Evidence(
             "job_cpu_cores",
@@ -213,12 +216,21 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
             host.other_share,
             "share",
             MOST_OF_OTHER_CORES,
+            Side.BELOW,
         ),
         Evidence(
-            "busiest_gpu_percent", "median", host.gpu_percent, "%", MOST_GPU_PERCENT
+            "busiest_gpu_percent",
+            "median",
+            host.gpu_percent,
+            "%",
+            MOST_GPU_PERCENT,
+            Side.BELOW,
         ),
         Evidence(
-            "data_wait_seconds", "share of step time", host.waiting.share, "share"
+            "data_wait_seconds",
+            "waiting for data, share of step time",
+            host.waiting.share,
+            "share",
         ),
     ]
     if host.outside_share is not None:
@@ -229,6 +241,8 @@ def _evidence(host: _Host) -> tuple[Evidence, ...]:
                 host.outside_share,
                 "share",
                 LOST_SHARE,
+                Side.ABOVE,
+                release=LOST_RELEASE_SHARE,
             )
         )
     return tuple(found)

@@ -30,13 +30,13 @@ from __future__ import annotations
 from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.fleet import Gpus, median_of
 from tracker.diagnosis.gain import Floor, expected_gain
@@ -69,7 +69,7 @@ def check(
     ranks: Ranks, *, gpus: Gpus | None = None, already_open: bool = False
 ) -> Answer:
     if len(ranks.times) < FEWEST_STEPS:
-        return Abstention((TOO_SHORT,))
+        return Abstention((f"at least {FEWEST_STEPS} steps that all ranks made",))
     straggler = find_straggler(ranks)
     if straggler is None:
         return Abstention(("phase_seconds",))
@@ -186,6 +186,8 @@ def _evidence(straggler: Straggler, cause: str) -> tuple[Evidence, ...]:
             straggler.share,
             "share",
             NOTABLE_SHARE,
+            Side.ABOVE,
+            release=RELEASE_SHARE,
         ),
         Evidence(
             "ranks",
@@ -193,6 +195,7 @@ def _evidence(straggler: Straggler, cause: str) -> tuple[Evidence, ...]:
             straggler.tail_share,
             "share",
             max(TAIL_SHARE, straggler.chance_share),
+            Side.ABOVE,
         ),
     ]
     evidence += [

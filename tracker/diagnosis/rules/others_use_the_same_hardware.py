@@ -36,6 +36,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.signals import Fact, Samples
 from tracker.diagnosis.statistics import average, margin_above, typical
@@ -148,6 +149,8 @@ def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbour | N
                 others,
                 "%",
                 OTHERS_GPU_PERCENT,
+                Side.ABOVE,
+                release=OTHERS_GPU_RELEASE_PERCENT,
             ),
             Evidence(
                 "gpu_other_memory_bytes",
@@ -155,6 +158,7 @@ def _on_gpu(gpu: int, signals: Signals, *, already_open: bool) -> _Neighbour | N
                 share,
                 "share",
                 OTHERS_MEMORY_SHARE,
+                Side.ABOVE,
             ),
         ),
         excess,
@@ -177,7 +181,17 @@ def _stolen(steal: Samples | None, *, already_open: bool) -> _Neighbour | None:
         return None
     return _Neighbour(
         f"The host of this virtual machine takes away {mean:.0f} % of its cores' time.",
-        (Evidence("host_cpu_steal_percent", "mean", mean, "%", STOLEN_PERCENT),),
+        (
+            Evidence(
+                "host_cpu_steal_percent",
+                "mean",
+                mean,
+                "%",
+                STOLEN_PERCENT,
+                Side.ABOVE,
+                release=STOLEN_RELEASE_PERCENT,
+            ),
+        ),
         mean / limit,
         COARSE,
         is_on_gpu=False,
@@ -208,6 +222,8 @@ def _on_cpu(
                 share,
                 "share",
                 OTHERS_CPU_SHARE,
+                Side.ABOVE,
+                release=OTHERS_CPU_RELEASE_SHARE,
             ),
         ),
         share / limit,

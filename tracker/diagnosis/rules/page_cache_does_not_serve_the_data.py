@@ -34,6 +34,7 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import in_memory_line, shards_line
@@ -160,6 +161,7 @@ def _cold_finding(start: _ColdStart, total_seconds: float, quality: float) -> Fi
                 start.read,
                 "B",
                 COLD_READS * start.usual_read,
+                Side.ABOVE,
             ),
             Evidence(
                 "step_seconds",
@@ -167,6 +169,7 @@ def _cold_finding(start: _ColdStart, total_seconds: float, quality: float) -> Fi
                 start.step_seconds,
                 "s",
                 COLD_STEPS * usual,
+                Side.ABOVE,
             ),
             Evidence(
                 "data_wait_seconds", "mean of the first epoch", start.wait_seconds, "s"
@@ -258,6 +261,7 @@ def _too_small_finding(
                 data,
                 "B",
                 DATA_OF_MEMORY * memory,
+                Side.ABOVE,
             ),
             Evidence(
                 "job_read_bytes_per_second",
@@ -265,6 +269,7 @@ def _too_small_finding(
                 hit,
                 "share",
                 LARGEST_HIT_SHARE,
+                Side.BELOW,
             ),
             waiting.evidence(),
         ),

@@ -34,6 +34,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Samples
@@ -153,7 +154,9 @@ def _finding(short: tuple[_Shortfall, ...], replays: float | None) -> Finding:
         summary=" ".join(parts),
         evidence=(
             *(
-                Evidence(f.signal, "median while busy", f.usual, f.unit, f.most)
+                Evidence(
+                    f.signal, "median while busy", f.usual, f.unit, f.most, Side.BELOW
+                )
                 for f in short
             ),
             *(
@@ -164,6 +167,7 @@ def _finding(short: tuple[_Shortfall, ...], replays: float | None) -> Finding:
                         replays,
                         "packets",
                         REPLAYS_PER_MINUTE,
+                        Side.ABOVE,
                     ),
                 )
                 if replays is not None

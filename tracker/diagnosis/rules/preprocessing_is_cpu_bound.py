@@ -33,6 +33,7 @@ from tracker.diagnosis.finding import (
     Evidence,
     Finding,
     Recommendation,
+    Side,
 )
 from tracker.diagnosis.loading import Loading, measure_loading
 from tracker.diagnosis.signals import Array, Samples
@@ -184,10 +185,12 @@ def _evidence(waiting: Waiting, loading: Loading, use: _Use) -> tuple[Evidence, 
     return (
         Evidence(
             "job_cpu_cores",
-            f"median, of {use.effective_cores:g} cores",
+            f"cores in use, median, of {use.effective_cores:g}",
             use.job_cores,
             "cores",
             FULL_CPU_SHARE * use.effective_cores,
+            Side.ABOVE,
+            release=FULL_CPU_RELEASE_SHARE * use.effective_cores,
         ),
         Evidence(
             "worker_cpu_cores" if loading.workers else "job_main_cpu_cores",
@@ -195,6 +198,7 @@ def _evidence(waiting: Waiting, loading: Loading, use: _Use) -> tuple[Evidence, 
             loading.busy_cores,
             "cores",
             use.busy_limit,
+            Side.ABOVE,
         ),
         Evidence(
             "job_cpu_cores",

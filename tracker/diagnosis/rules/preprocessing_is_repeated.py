@@ -33,6 +33,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.phases import (
@@ -143,6 +144,8 @@ def _finding(repetition: _Repetition) -> Finding:
                 repetition.share,
                 "share",
                 REPEATED_SHARE,
+                Side.ABOVE,
+                release=REPEATED_RELEASE_SHARE,
             ),
             Evidence(
                 "phase_seconds" if repetition.is_in_steps else "spans",

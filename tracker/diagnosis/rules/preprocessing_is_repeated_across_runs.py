@@ -29,6 +29,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.statistics import margin_above
@@ -82,6 +83,7 @@ def check(
                 runs,
                 "runs",
                 float(FEWEST_RUNS),
+                Side.ABOVE,
             ),
             Evidence("same_stage_seconds", "with this run", spent, "s"),
             Evidence(
@@ -90,6 +92,7 @@ def check(
                 share,
                 "share",
                 SMALLEST_SHARE_OF_RUN,
+                Side.ABOVE,
             ),
         ),
         recommendations=(

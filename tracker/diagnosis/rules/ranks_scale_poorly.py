@@ -26,7 +26,6 @@ import numpy as np
 from tracker.diagnosis.finding import (
     ALONE,
     COARSE,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
@@ -34,8 +33,9 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
-from tracker.diagnosis.gain import USUAL_RECOVERY, USUAL_SENTENCE
+from tracker.diagnosis.gain import USUAL_RECOVERY, usual_sentence
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, EarlierRun
 from tracker.diagnosis.statistics import margin_below
@@ -63,7 +63,7 @@ def check(
     earlier = run_of_fewer_ranks
     seconds = float(step_seconds.sum())
     if len(step_seconds) < FEWEST_STEPS or not seconds > 0:
-        return Abstention((TOO_SHORT,))
+        return Abstention((f"at least {FEWEST_STEPS} steps",))
     if not 1 <= earlier.ranks < world_size or not earlier.examples_per_second > 0:
         return Abstention(("run_of_fewer_ranks",))
 
@@ -113,6 +113,8 @@ def _finding(
                 efficiency,
                 "share",
                 POOR_EFFICIENCY,
+                Side.BELOW,
+                release=POOR_RELEASE_EFFICIENCY,
             ),
             Evidence("world_size", "ranks", world_size, "ranks"),
             Evidence("step_examples", "for each rank", here, "examples/s"),
@@ -155,7 +157,7 @@ def _gain(efficiency: float) -> Gain | None:
     return Gain(
         bound=1.0 / efficiency,
         likely=1.0 / (1.0 - USUAL_RECOVERY * (1.0 - efficiency)),
-        basis=f"Linear scaling cannot be beaten for long. {USUAL_SENTENCE}",
+        basis=f"Linear scaling cannot be beaten for long. {usual_sentence()}",
     )
 
 

@@ -30,6 +30,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Gain,
     Recommendation,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.input_lines import shards_line
@@ -260,6 +261,7 @@ def _evidence(
             reads.bytes_each,
             "B",
             LARGEST_REQUEST_BYTES,
+            Side.BELOW,
         ),
         *storage.evidence(WAIT_LIMITS),
         waiting.evidence(),

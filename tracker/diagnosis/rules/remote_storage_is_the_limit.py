@@ -32,6 +32,7 @@ from tracker.diagnosis.finding import (
     Evidence,
     Finding,
     Recommendation,
+    Side,
 )
 from tracker.diagnosis.input_lines import local_copy_line, shards_line
 from tracker.diagnosis.signals import Array, Samples
@@ -239,6 +240,7 @@ def _evidence(waiting: Waiting, remote: _Remote) -> tuple[Evidence, ...]:
                 remote.correlation,
                 "",
                 LEAST_CORRELATION,
+                Side.ABOVE,
             )
         )
     return tuple(found)

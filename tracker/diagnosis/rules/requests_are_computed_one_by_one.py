@@ -27,17 +27,17 @@ from collections.abc import Mapping
 from tracker.diagnosis.finding import (
     AGREEING,
     SAMPLED,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.fleet import Gpus, busiest_of, median_of
 from tracker.diagnosis.phases import PhaseKind
-from tracker.diagnosis.requests import NO_PARTS, measure_requests
+from tracker.diagnosis.requests import NO_PARTS, TOO_FEW_REQUESTS, measure_requests
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import margin_above, margin_below
 from tracker.diagnosis.wording import percent
@@ -60,7 +60,7 @@ def check(
 ) -> Answer:
     found = measure_requests(requests, request_parts)
     if found is None:
-        return Abstention((TOO_SHORT,))
+        return Abstention((TOO_FEW_REQUESTS,))
     computed = found.times_of(PhaseKind.COMPUTE)
     if not computed or not found.times_of(PhaseKind.QUEUE):
         return Abstention((NO_PARTS,))
@@ -99,6 +99,7 @@ def _finding(
                 batch,
                 "requests",
                 LARGEST_BATCH,
+                Side.BELOW,
             ),
             Evidence(
                 "requests",
@@ -106,6 +107,8 @@ def _finding(
                 queue,
                 "share",
                 QUEUE_SHARE,
+                Side.ABOVE,
+                release=QUEUE_RELEASE_SHARE,
             ),
             Evidence(
                 "gpu_utilization_percent",
@@ -113,6 +116,7 @@ def _finding(
                 busy,
                 "%",
                 BUSY_GPU_PERCENT,
+                Side.ABOVE,
             ),
             work,
         ),
@@ -147,7 +151,12 @@ def _work(gpus: Gpus, gpu: int) -> Evidence | None:
     active = median_of(gpus, "gpu_sm_active_percent", gpu)
     if active is not None:
         return Evidence(
-            "gpu_sm_active_percent", "median", active, "%", LITTLE_WORK_PERCENT
+            "gpu_sm_active_percent",
+            "median",
+            active,
+            "%",
+            LITTLE_WORK_PERCENT,
+            Side.BELOW,
         )
     power = median_of(gpus, "gpu_power_mean_watts", gpu)
     if power is None:
@@ -161,4 +170,5 @@ def _work(gpus: Gpus, gpu: int) -> Evidence | None:
         power / limit,
         "share",
         LITTLE_POWER_SHARE,
+        Side.BELOW,
     )

@@ -20,13 +20,13 @@ from collections.abc import Mapping
 
 from tracker.diagnosis.finding import (
     ALONE,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.fleet import Gpus, busiest_of, median_of, readings_of
 from tracker.diagnosis.phases import PhaseKind, of_kind
@@ -53,7 +53,7 @@ def check(
     use = readings_of(gpus, "gpu_utilization_percent")[gpu]
     seconds = float(use.times[-1] - use.times[0]) / 1e6
     if seconds < FEWEST_SECONDS:
-        return Abstention((TOO_SHORT,))
+        return Abstention((f"readings over at least {duration(FEWEST_SECONDS)}",))
     held = median_of(gpus, "gpu_job_memory_bytes", gpu)
     signal = "gpu_job_memory_bytes"
     if held is None:
@@ -76,7 +76,7 @@ def check(
         seconds=seconds,
         handled=handled,
         busy=busy,
-        memory=Evidence(signal, "median", held, "B", HELD_BYTES),
+        memory=Evidence(signal, "median", held, "B", HELD_BYTES, Side.ABOVE),
     )
 
 
@@ -97,6 +97,8 @@ def _finding(
                 busy,
                 "%",
                 IDLE_GPU_PERCENT,
+                Side.BELOW,
+                release=IDLE_RELEASE_PERCENT,
             ),
             memory,
             Evidence(

@@ -34,6 +34,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Fact, Samples
@@ -103,6 +104,7 @@ def _finding(
                 float(driver[0]),
                 "",
                 float(needed[0]) if needed else None,
+                Side.BELOW,
             ),
             *(
                 (Evidence("torch_cuda", "major version", float(cuda[0]), ""),)

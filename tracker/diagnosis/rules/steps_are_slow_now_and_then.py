@@ -27,13 +27,13 @@ import numpy as np
 from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.frameworks import phase_line
 from tracker.diagnosis.gain import gain_of_share
@@ -43,7 +43,7 @@ from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array
 from tracker.diagnosis.statistics import margin_above
 from tracker.diagnosis.steady import warm_up_steps
-from tracker.diagnosis.wording import count, duration, percent
+from tracker.diagnosis.wording import count, duration, ordinal, percent
 
 SPAN = Span.STAGE
 
@@ -85,7 +85,7 @@ def check(
     already_open: bool = False,
 ) -> Answer:
     if len(step_seconds) < FEWEST_STEPS:
-        return Abstention((TOO_SHORT,))
+        return Abstention((f"at least {FEWEST_STEPS} steps",))
     dropped, _ = warm_up_steps(step_seconds)
     seconds = _without_size(step_seconds[dropped:], _after(step_examples, dropped))
     outliers = find_outliers(seconds)
@@ -188,7 +188,7 @@ def _finding(
         recommendations.append(
             Recommendation(
                 f"The loader has {loader_workers:g} workers, and every"
-                f" {loader_workers:g}th step is slow: their batches arrive together."
+                f" {ordinal(loader_workers)} step is slow: their batches arrive together."
                 " Give them more to prefetch."
             )
         )
@@ -224,6 +224,8 @@ def _evidence(
             outliers.share,
             "share",
             NOTABLE_SHARE,
+            Side.ABOVE,
+            release=RELEASE_SHARE,
         ),
         Evidence("step_seconds", "median", outliers.median, "s"),
     ]
@@ -235,6 +237,7 @@ def _evidence(
                 cause.share,
                 "share",
                 CAUSE_SHARE,
+                Side.ABOVE,
             )
         )
     if period:

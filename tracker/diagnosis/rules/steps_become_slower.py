@@ -28,21 +28,21 @@ import numpy as np
 from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
-    TOO_SHORT,
     Abstention,
     Answer,
     Evidence,
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gain import Floor, expected_gain
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, Fact, Samples
 from tracker.diagnosis.statistics import average, margin_above
 from tracker.diagnosis.steady import FEWEST_WARM_UP_STEPS, warm_up_steps
-from tracker.diagnosis.trend import Trend, trend_of
-from tracker.diagnosis.wording import duration, percent
+from tracker.diagnosis.trend import TOO_FEW_STEPS, Trend, trend_of
+from tracker.diagnosis.wording import duration, ordinal, percent
 
 SPAN = Span.STAGE
 
@@ -97,7 +97,7 @@ def check(
         seconds = seconds * np.median(sizes) / sizes if len(sizes) else seconds
     trend = trend_of(seconds)
     if trend is None:
-        return Abstention((TOO_SHORT,))
+        return Abstention((TOO_FEW_STEPS,))
 
     limit = RELEASE_CHANGE if already_open else NOTABLE_CHANGE
     least_tau = LEAST_TAU if trend.jump is None else LEAST_TAU_OF_A_JUMP
@@ -226,7 +226,7 @@ def _finding(
     companions: tuple[_Companion, ...],
 ) -> Finding:
     how = (
-        f" at once, at about the {dropped + trend.jump:,}th step"
+        f", in one jump at about the {ordinal(dropped + trend.jump)} step"
         if trend.jump is not None
         else ""
     )
@@ -246,6 +246,8 @@ def _finding(
                 trend.change,
                 "share",
                 NOTABLE_CHANGE,
+                Side.ABOVE,
+                release=RELEASE_CHANGE,
             ),
             Evidence(
                 "step_seconds",
@@ -253,6 +255,7 @@ def _finding(
                 trend.chance,
                 "share",
                 LARGEST_CHANCE,
+                Side.BELOW,
             ),
             *(
                 Evidence(c.signal, "last third against the first", c.change, _unit(c))

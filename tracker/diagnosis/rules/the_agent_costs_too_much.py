@@ -26,10 +26,11 @@ from tracker.diagnosis.finding import (
     Gain,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import average, margin_above, percentile
-from tracker.diagnosis.wording import duration, small_percent
+from tracker.diagnosis.wording import duration, ordinal, small_percent
 
 MOST_CORES = 0.01
 MOST_RELEASE_CORES = 0.008
@@ -62,12 +63,20 @@ def check(
             )
         ),
         evidence=(
-            Evidence("agent_cpu_share", "mean", used, "cores", MOST_CORES),
+            Evidence(
+                "agent_cpu_share",
+                "mean",
+                used,
+                "cores",
+                MOST_CORES,
+                Side.ABOVE,
+                release=MOST_RELEASE_CORES,
+            ),
             *(
                 (
                     Evidence(
                         "agent_tick_late_seconds",
-                        f"{PERCENTILE:g}th percentile",
+                        f"{ordinal(PERCENTILE)} percentile",
                         late,
                         "s",
                     ),

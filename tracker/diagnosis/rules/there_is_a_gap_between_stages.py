@@ -25,6 +25,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.statistics import margin_above
@@ -63,7 +64,12 @@ def check(
         ),
         evidence=(
             Evidence(
-                "gap_before_stage_seconds", "gap", gap, "s", min(gap, LONG_SECONDS)
+                "gap_before_stage_seconds",
+                "gap",
+                gap,
+                "s",
+                min(gap, LONG_SECONDS),
+                Side.ABOVE,
             ),
             *(
                 []
@@ -75,6 +81,7 @@ def check(
                         share,
                         "share",
                         NOTABLE_SHARE,
+                        Side.ABOVE,
                     )
                 ]
             ),

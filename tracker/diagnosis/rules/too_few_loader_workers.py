@@ -38,6 +38,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Gain,
     Recommendation,
+    Side,
 )
 from tracker.diagnosis.frameworks import loader_workers_line
 from tracker.diagnosis.gain import Floor, expected_gain
@@ -183,9 +184,12 @@ def _best_count(
 
 def _gain(shortage: _Shortage, tried_seconds: float | None) -> Gain:
     waiting = shortage.waiting
-    floors = shortage.loading.floors(waiting, shortage.effective_cores)
+    floors: list[Floor] = [*shortage.loading.floors(waiting, shortage.effective_cores)]
     if tried_seconds is not None:
-        floors += (Floor(tried_seconds, "the loader with them, as tried"),)
+        floors.append(Floor(tried_seconds, "the loader with them, as tried"))
+    elif shortage.suggested > 0:
+        # Fewer than would keep up may fit: the bound is of those that are suggested.
+        floors.append(shortage.loading.floor_with(shortage.suggested, waiting))
     return expected_gain(waiting.step_seconds, floors)
 
 
@@ -205,7 +209,9 @@ def _nobody_else_loads(waiting: Waiting, framework: str | None) -> Finding | Non
             " step. How many cores there are is not known."
         ),
         evidence=(
-            Evidence("loader_workers", "as the loader says", 0, "processes"),
+            Evidence(
+                "loader_workers", "loader workers, as the loader says", 0, "processes"
+            ),
             waiting.evidence(NOTABLE_SHARE),
         ),
         recommendations=(
@@ -335,17 +341,24 @@ def _evidence(shortage: _Shortage) -> tuple[Evidence, ...]:
     return (
         Evidence(
             "loader_workers" if loading.is_counted else "job_workers",
-            "as the loader says" if loading.is_counted else "child processes",
+            "loader workers, as the loader says"
+            if loading.is_counted
+            else "child processes",
             loading.workers,
             "processes",
         ),
         waiting.evidence(NOTABLE_SHARE),
         Evidence(
             "job_cpu_cores",
-            f"median, of {effective_cores:g} cores",
+            f"cores in use, median, of {effective_cores:g}",
             shortage.cpu_share * effective_cores,
             "cores",
             (MOST_CPU_SHARE if loading.workers else MOST_CPU_SHARE_WITHOUT_WORKERS)
+            * effective_cores,
+            Side.BELOW,
+            release=(
+                MOST_CPU_SHARE_WITHOUT_WORKERS if loading.workers else RELEASE_CPU_SHARE
+            )
             * effective_cores,
         ),
         Evidence(

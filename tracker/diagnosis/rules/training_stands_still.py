@@ -34,6 +34,7 @@ from tracker.diagnosis.finding import (
     Finding,
     Recommendation,
     Severity,
+    Side,
 )
 from tracker.diagnosis.gpu_work import power_ratios
 from tracker.diagnosis.rule import Span
@@ -227,15 +228,30 @@ def _finding(hang: _Hang, since: _Since, waited: float, limit: float) -> Finding
 
 def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...]:
     rows = (
-        ("step_end_seconds", "time since the last step", waited, "s", limit),
-        ("job_cpu_cores", "median since", since.cpu, "cores", IDLE_CPU_CORES),
-        ("busiest_gpu_percent", "median since", since.gpu, "%", IDLE_GPU_PERCENT),
+        (
+            "step_end_seconds",
+            "time since the last step",
+            waited,
+            "s",
+            limit,
+            Side.ABOVE,
+        ),
+        (
+            "job_cpu_cores",
+            "median since",
+            since.cpu,
+            "cores",
+            IDLE_CPU_CORES,
+            Side.BELOW,
+        ),
+        ("busiest_gpu_percent", "median since", since.gpu, "%", IDLE_GPU_PERCENT, None),
         (
             "gpus",
             "power since, from rest (0) to the limit (1)",
             since.power,
             "share",
             LOW_POWER_RATIO,
+            Side.BELOW,
         ),
         (
             "workers_blocked",
@@ -243,6 +259,7 @@ def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...
             since.blocked,
             "processes",
             BLOCKED_WORKERS,
+            Side.ABOVE,
         ),
         (
             "io_full_pressure_share",
@@ -250,10 +267,11 @@ def _evidence(since: _Since, waited: float, limit: float) -> tuple[Evidence, ...
             since.storage,
             "share",
             STORAGE_PRESSURE_SHARE,
+            Side.ABOVE,
         ),
     )
     return tuple(
-        Evidence(signal, statistic, value, unit, line)
-        for signal, statistic, value, unit, line in rows
+        Evidence(signal, statistic, value, unit, line, side)
+        for signal, statistic, value, unit, line, side in rows
         if value is not None
     )

@@ -58,3 +58,17 @@ def test_findings_say_what_they_come_after(client, project):
     found = [finding for stage in told["stages"] for finding in stage["findings"]]
     assert found
     assert {finding["comes_after"] for finding in found} == {None}
+
+
+def test_evidence_says_which_side_of_its_limit_counts(client, project):
+    told = diagnosis_of(client, make_sample_run(project))
+
+    (train,) = (stage for stage in told["stages"] if stage["stage"] == "train")
+    cited = {each["signal"]: each for each in train["findings"][0]["evidence"]}
+    waiting = cited["data_wait_seconds"]
+    assert (waiting["limit"], waiting["side"], waiting["release"]) == (
+        *(0.1, "above"),
+        0.07,
+    )
+    needs = {rule["rule"]: rule["needs"] for rule in train["not_applicable"]}
+    assert needs["gpu-is-slowed-by-heat"] == "a GPU"

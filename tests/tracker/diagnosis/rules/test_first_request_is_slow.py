@@ -7,11 +7,11 @@ from tests.tracker.diagnosis.stages import service, stage
 from tracker.diagnosis.finding import (
     AGREEING,
     ALONE,
-    TOO_SHORT,
     Abstention,
     Finding,
 )
 from tracker.diagnosis.measurements import Steps
+from tracker.diagnosis.requests import TOO_FEW_REQUESTS
 from tracker.diagnosis.rules.first_request_is_slow import check
 from tracker.diagnosis.signals import Samples
 
@@ -97,4 +97,4 @@ def test_loading_is_not_counted_as_nobody_knows_whether_the_request_waited_for_i
 
 
 def test_few_requests_have_no_usual():
-    assert check(service(count=5)) == Abstention((TOO_SHORT,))
+    assert check(service(count=5)) == Abstention((TOO_FEW_REQUESTS,))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, samples, stage, steps
-from tracker.diagnosis.finding import TOO_SHORT, Abstention, Finding, Severity
+from tracker.diagnosis.finding import Abstention, Finding, Severity
 from tracker.diagnosis.rules.gpu_reserved_during_cpu_stage import check
 
 WORKS = {"job_cpu_cores": 3.0}
@@ -40,7 +40,7 @@ def test_a_short_use_of_the_gpu_does_not_hide_the_waste():
 
 
 def test_does_not_judge_less_than_a_minute():
-    assert ask(seconds=50) == Abstention((TOO_SHORT,))
+    assert ask(seconds=50) == Abstention(("at least 10 readings over 60 s",))
 
 
 def test_silent_about_a_small_part_of_the_run():

@@ -65,7 +65,9 @@ def test_a_loss_that_never_changes_is_a_fault_of_its_own():
 
 
 def test_few_points_are_not_judged():
-    assert isinstance(check({"loss": loss(np.full(150, 2.3))}), Abstention)
+    few = check({"loss": loss(np.full(150, 2.3))})
+
+    assert few == Abstention(("a loss of at least 200 points",))
     assert isinstance(check({"loss": loss(np.full(POINTS, np.nan))}), Abstention)
 
 

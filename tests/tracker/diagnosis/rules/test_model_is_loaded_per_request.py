@@ -10,12 +10,12 @@ from tracker.diagnosis.engine import diagnose
 from tracker.diagnosis.finding import (
     INFERRED,
     NO_REQUESTS,
-    TOO_SHORT,
     Abstention,
     Finding,
     Severity,
 )
 from tracker.diagnosis.measurements import Steps
+from tracker.diagnosis.requests import TOO_FEW_REQUESTS
 from tracker.diagnosis.rule import Rule
 from tracker.diagnosis.rules import model_is_loaded_per_request
 from tracker.diagnosis.rules.model_is_loaded_per_request import check
@@ -110,7 +110,7 @@ def test_a_rise_is_as_large_as_the_model():
 
 
 def test_few_requests_cannot_be_judged():
-    assert check(service(count=5, load_model=1.0)) == Abstention((TOO_SHORT,))
+    assert check(service(count=5, load_model=1.0)) == Abstention((TOO_FEW_REQUESTS,))
 
 
 def test_a_training_loop_is_no_service():

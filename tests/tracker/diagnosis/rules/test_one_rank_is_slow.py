@@ -9,7 +9,6 @@ from tests.tracker.diagnosis.stages import ranks_of, readings, stage
 from tracker.diagnosis.engine import diagnose
 from tracker.diagnosis.finding import (
     ONE_PROCESS,
-    TOO_SHORT,
     Abstention,
     Finding,
     Severity,
@@ -113,7 +112,9 @@ def test_batches_of_unequal_length_are_no_ranks_fault():
 
 def test_steps_without_parts_cannot_be_judged():
     assert check(ranks_of(0.1)) == Abstention(("phase_seconds",))
-    assert check(ranks_of(0.1, forward=0.05, count=20)) == Abstention((TOO_SHORT,))
+    assert check(ranks_of(0.1, forward=0.05, count=20)) == Abstention(
+        ("at least 50 steps that all ranks made",)
+    )
 
 
 def test_one_process_is_not_asked():

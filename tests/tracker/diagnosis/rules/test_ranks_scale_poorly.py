@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import stage, steps
-from tracker.diagnosis.finding import TOO_SHORT, Abstention, Finding, Severity
+from tracker.diagnosis.finding import Abstention, Finding, Severity
 from tracker.diagnosis.rules.ranks_scale_poorly import check
 from tracker.diagnosis.signals import EarlierRun
 
@@ -66,4 +66,4 @@ def test_names_the_part_that_has_grown():
 
 def test_judges_only_against_fewer_ranks():
     assert ask(0.2, ranks=1.0) == Abstention(("run_of_fewer_ranks",))
-    assert ask(0.2, count=20) == Abstention((TOO_SHORT,))
+    assert ask(0.2, count=20) == Abstention(("at least 50 steps",))

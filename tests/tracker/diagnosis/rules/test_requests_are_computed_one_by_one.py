@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import readings, service, stage
-from tracker.diagnosis.finding import TOO_SHORT, Abstention, Finding
+from tracker.diagnosis.finding import Abstention, Finding
 from tracker.diagnosis.measurements import Steps
-from tracker.diagnosis.requests import NO_PARTS
+from tracker.diagnosis.requests import NO_PARTS, TOO_FEW_REQUESTS
 from tracker.diagnosis.rules.requests_are_computed_one_by_one import check
 
 
@@ -74,6 +74,6 @@ def test_says_what_is_missing():
     busy = {0: {"gpu_utilization_percent": readings(90.0)}}
 
     assert check(service(), busy) == Abstention((NO_PARTS,))
-    assert check(service(count=3), busy) == Abstention((TOO_SHORT,))
+    assert check(service(count=3), busy) == Abstention((TOO_FEW_REQUESTS,))
     assert isinstance(check(service(queue=0.1), busy), Abstention)
     assert isinstance(check(service(queue=0.1), {}), Abstention)

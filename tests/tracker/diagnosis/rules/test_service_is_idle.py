@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tracker.diagnosis.stages import GIB, SECOND, samples, service, stage
-from tracker.diagnosis.finding import TOO_SHORT, Abstention, Finding
+from tracker.diagnosis.finding import Abstention, Finding
 from tracker.diagnosis.measurements import Steps
 from tracker.diagnosis.rules.service_is_idle import check
 
@@ -56,7 +56,9 @@ def test_says_what_it_served_and_what_it_held():
 
 
 def test_an_hour_says_nothing():
-    assert check(service(), gpu(1.0, hours=1.9)) == Abstention((TOO_SHORT,))
+    assert check(service(), gpu(1.0, hours=1.9)) == Abstention(
+        ("readings over at least 2.0 h",)
+    )
 
 
 def test_an_open_finding_stays_above_the_limit():

@@ -55,7 +55,7 @@ def test_says_when_steps_became_slower_at_once():
     finding = check(jumping(0.3))
 
     assert isinstance(finding, Finding)
-    assert "at once, at about the 6" in finding.summary
+    assert "29 % more, in one jump at about the 6" in finding.summary
 
 
 def test_names_what_changed_along_with_it():
@@ -91,7 +91,8 @@ def test_the_gain_is_the_pace_at_first():
 
 
 def test_few_steps_are_not_judged():
-    assert isinstance(check(np.ones(100)), Abstention)
+    # However many of them were judged by other rules.
+    assert check(np.ones(100)) == Abstention(("at least 160 steps after warm-up",))
 
 
 def test_an_open_finding_stays_above_the_limit():

@@ -36,5 +36,9 @@ def test_shows_how_late_ticks_come():
 
 
 def test_an_open_finding_stays_above_the_lower_limit():
-    assert check(readings(0.009), already_open=True) is not None
+    held, open_ = check(readings(0.009), already_open=True), check(readings(0.02))
+
+    assert held.evidence[0].is_held
+    assert held.evidence[0].release == pytest.approx(0.008)
+    assert not open_.evidence[0].is_held
     assert check(readings(0.007), already_open=True) is None

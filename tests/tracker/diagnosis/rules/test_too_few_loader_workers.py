@@ -106,6 +106,41 @@ def test_the_bound_counts_the_cpu_work_that_workers_do_not_remove():
     assert finding.gain.next_limit == "the CPU work on 2 cores"
 
 
+def test_as_many_workers_are_suggested_as_reach_the_bound():
+    # A step of 63.4 ms with 40.9 ms of loading: one worker could halve it to no more
+    # than that, and only two keep both cores busy.
+    finding = check(
+        step_seconds=np.full(100, 0.0634),
+        data_wait_seconds=np.full(100, 0.0409),
+        job_cpu_cores=readings(1.0),
+        job_main_cpu_cores=readings(1.0),
+        effective_cores=2.0,
+        loader_workers=0.0,
+    )
+
+    assert suggested(finding) == "2 workers"
+    assert finding.gain.bound == pytest.approx(2.0)
+    assert finding.gain.basis.count("the CPU work on 2 cores") == 1
+
+
+def test_the_bound_is_of_as_many_workers_as_fit():
+    memory = {"job_memory_bytes": readings(4.0 * GIB), "memory_limit_bytes": 9.0 * GIB}
+    finding = ask(waiting=0.8, **memory)
+
+    assert suggested(finding) == "1 worker"
+    # Loading a batch takes one of them 0.8 of the second.
+    assert finding.gain.bound == pytest.approx(1 / 0.8)
+    assert finding.gain.next_limit == "loading in 1 worker"
+
+
+def test_a_batch_that_mostly_waits_takes_a_worker_as_long():
+    # 0.9 s of a step for a batch, of which next to nothing is computing; three cores.
+    finding = ask(waiting=0.9, job=0.2, cores=3.0)
+
+    assert suggested(finding) == "2 workers"
+    assert finding.gain.bound == pytest.approx(1 / 0.45)
+
+
 @pytest.mark.parametrize(
     ("framework", "line"),
     [

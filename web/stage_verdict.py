@@ -1,0 +1,67 @@
+"""What may be said of a stage in which no rule is sure of a fault (pure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracker.diagnosis.uses import shares
+from tracker.queries.diagnoses import StageDiagnosis
+from tracker.queries.ledgers import LABELS, wasted_uses
+from web.unanswered_rules import UnansweredGroup, by_what_would_answer
+
+# With fewer answers than this part of those that apply, nobody knows that all is well.
+ENOUGH_ANSWERS = 0.4
+# A loss of this part of a stage's time is worth a word.
+NOTABLE_LOSS = 0.10
+MOST_REASONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    label: str
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class StageVerdict:
+    """`reasons` are why most rules that gave no answer could not, the commonest first."""
+
+    healthy: int
+    answered: int
+    unanswered: int
+    reasons: tuple[UnansweredGroup, ...]
+    loss: Loss | None
+
+    @property
+    def asked(self) -> int:
+        return self.answered + self.unanswered
+
+    @property
+    def is_well(self) -> bool:
+        """Whether so many answered that silence means something."""
+        return self.answered > ENOUGH_ANSWERS * self.asked
+
+
+def verdict_of(diagnosis: StageDiagnosis) -> StageVerdict:
+    lacking = by_what_would_answer(diagnosis.unanswered)
+    return StageVerdict(
+        healthy=len(diagnosis.healthy),
+        answered=len(diagnosis.healthy) + len({f.rule for f in diagnosis.findings}),
+        unanswered=len(diagnosis.unanswered) + len(diagnosis.failed),
+        reasons=tuple(lacking[:MOST_REASONS]),
+        loss=largest_loss(diagnosis),
+    )
+
+
+def largest_loss(diagnosis: StageDiagnosis) -> Loss | None:
+    """Return what the ledger says cost most; None where that is little."""
+    if diagnosis.ledger is None:
+        return None
+    seconds = diagnosis.ledger.seconds
+    part = shares(seconds)
+    losses = [use for use in wasted_uses() if part.get(use, 0.0) >= NOTABLE_LOSS]
+    if not losses:
+        return None
+    largest = max(losses, key=lambda use: seconds[use])
+    return Loss(LABELS[largest], seconds[largest], part[largest])
