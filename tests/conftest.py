@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from django.test import Client
 
     from tests.services import Valkey
-    from tracker.models import Member
+    from tracker.models import Member, Project
 
 FOLDER = Path(tempfile.mkdtemp(prefix="seamark-tests-"))
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
@@ -145,6 +145,14 @@ def member(db: None) -> Member:
     from tests.builders import make_member
 
     return make_member("ada")
+
+
+@pytest.fixture
+def project(member: Member) -> Project:
+    """A project of hers; a module that wants another has one of its own."""
+    from tests.builders import make_project
+
+    return make_project(member)
 
 
 @pytest.fixture

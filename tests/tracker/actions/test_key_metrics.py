@@ -2,16 +2,10 @@
 
 import pytest
 
-from tests.builders import make_project
 from tracker.actions.key_metrics import MOST_PINNED, pin_metric, unpin_metric
 from tracker.errors import InvalidInput
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 def pinned(project):

@@ -14,7 +14,6 @@ from tests.builders import (
     Process,
     browser_of,
     close_message,
-    make_project,
     make_run,
     points_message,
     write,
@@ -56,11 +55,6 @@ LONG = 60.0
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch):
     monkeypatch.setattr(purging, "SHORTEST_PAUSE_SECONDS", 0)
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import browser_of, make_member, make_project
+from tests.builders import browser_of, make_member
 from tracker.actions.saved_views import (
     MOST_VIEWS,
     delete_view,
@@ -17,11 +17,6 @@ from tracker.models import SavedView
 from tracker.queries.saved_views import saved_views
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

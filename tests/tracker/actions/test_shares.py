@@ -49,11 +49,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 @pytest.fixture
-def project(member):
-    return make_project(member)
-
-
-@pytest.fixture
 def runs(project):
     return [make_run(project, f"run-{number}", State.FINISHED) for number in range(4)]
 

@@ -13,11 +13,6 @@ from tracker.models import Attribute
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
-@pytest.fixture
-def project(member):
-    return make_project(member)
-
-
 def tags(run):
     return Attribute.objects.get(run=run, path="tags").items
 

@@ -41,11 +41,6 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def project(member):
-    return make_project(member)
-
-
-@pytest.fixture
 def run(project):
     return make_run(project, "baseline", State.FINISHED)
 

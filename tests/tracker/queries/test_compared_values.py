@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tests.builders import make_project, make_run, write_series, write_values
+from tests.builders import make_run, write_series, write_values
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.compared_values import (
     DURATION,
@@ -22,11 +22,6 @@ from tracker.queries.run_filter import InvalidQuery
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import make_project, make_run
+from tests.builders import make_run
 from tests.tracker.queries.ledgers import add_ledger
 from tracker.models import Run
 from tracker.queries.gpu_time import gpu_times
@@ -12,11 +12,6 @@ from tracker.queries.run_order import read_order
 from tracker.queries.runs import runs_page
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 def names(project, *sorts) -> list[str]:

@@ -5,18 +5,13 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import timezone
 
-from tests.builders import START, make_project, make_run
+from tests.builders import START, make_run
 from tests.web.sample_run import make_sample_run
 from tracker.models import Diagnosis, Project, Run
 from tracker.queries.diagnoses import diagnoses_of
 from tracker.queries.ledgers import LedgerView, project_ledger, run_ledger
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 def ledger_of(run: Run) -> LedgerView | None:

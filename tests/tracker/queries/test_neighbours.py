@@ -10,11 +10,6 @@ from tracker.queries.neighbours import neighbours_of
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
-@pytest.fixture
-def project(member):
-    return make_project(member)
-
-
 def started(project, name, seconds):
     return make_run(project, name, started_at=START + seconds * SECOND)
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import make_project
 from tests.ladder_runs import Job, make_measured_run
 from tracker.actions.diagnoses import diagnose_run
 from tracker.actions.ladders import WantedRung, create_ladder
@@ -15,11 +14,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 D1 = "data-wait-dominates"
 WAITS = Job("baseline")
 CURED = Job("cured", wait_seconds=0.001, workers=2, cpu_cores=1.5)
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 def ladder(project, *jobs: Job) -> list[Run]:

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from tests.builders import START, Process, make_project, points_message
+from tests.builders import START, Process, points_message
 from tracker.models import Rewind
 from tracker.queries.all_points import read_all_points
 from tracker.queries.series import Axis, read_line, read_points
@@ -28,11 +28,6 @@ def logged(process, steps, value, *, path="loss", since=START):
     times = [since + int(step) * SECOND for step in steps]
     values = [value] * len(steps)
     process.send([points_message(path, values, steps=steps, times=times)])
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from tests.builders import (
     START,
     Process,
     close_message,
-    make_project,
     make_run,
     write_series,
     write_tags,
@@ -27,11 +26,6 @@ from tracker.queries.run import (
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 def test_a_finished_run_took_from_its_first_start_to_its_last_end(project):

@@ -7,7 +7,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.builders import (
-    make_project,
     make_run,
     write_series,
     write_tags,
@@ -24,11 +23,6 @@ from tracker.queries.runs import runs_page
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 OPTIMIZER = "path:params/optimizer"
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 def add_run(project, name, **values) -> Run:

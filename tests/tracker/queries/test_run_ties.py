@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tests.builders import make_project
 from tests.tracker.queries.ledgers import add_ledger
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Run, Stage, State
@@ -18,11 +17,6 @@ from tracker.queries.runs import runs_in_order, runs_page
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 NOW = timezone.now()
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 def add_run(project, name, *, minutes=0, **values) -> Run:

@@ -20,11 +20,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 NOW = timezone.now()
 
 
-@pytest.fixture
-def project(member):
-    return make_project(member)
-
-
 def add_run(project, name, **fields) -> Run:
     return Run.objects.create(project=project, name=name, started_at=NOW, **fields)
 

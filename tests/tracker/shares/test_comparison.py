@@ -6,17 +6,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.builders import make_project, make_run
+from tests.builders import make_run
 from tracker.actions.trash import move_to_trash
 from tracker.errors import InvalidInput
 from tracker.shares.comparison import COMPARISON, UNSHARED
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

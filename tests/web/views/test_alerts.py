@@ -16,11 +16,6 @@ URL = "https://chat.example.com/hooks/secret"
 
 
 @pytest.fixture
-def project(member):
-    return make_project(member)
-
-
-@pytest.fixture
 def owner(client_of, member):
     return client_of(member)
 

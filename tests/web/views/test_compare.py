@@ -18,11 +18,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 @pytest.fixture
-def project(member):
-    return make_project(member)
-
-
-@pytest.fixture
 def runs(project):
     return [make_run(project, name, "finished") for name in ("first", "second")]
 

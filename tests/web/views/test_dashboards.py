@@ -13,7 +13,6 @@ from tests.builders import (
     SECOND,
     START,
     make_member,
-    make_project,
     make_run,
     write_series,
     write_values,
@@ -28,11 +27,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 HTMX = {"HX-Request": "true"}
 CHART, VALUE, TABLE, TEXT = "c0c0c0c0", "aaaaaaaa", "bbbbbbbb", "dddddddd"
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

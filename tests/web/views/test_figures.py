@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.builders import START, make_project, make_run, write_series
+from tests.builders import START, make_run, write_series
 from tests.web.figures.plotly_schema import check_schema, numbers
 from tests.web.sample_run import make_sample_run, settle
 from web.views.figures import drawing_sources
@@ -14,11 +14,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 ROOT = Path(__file__).parents[3]
 FIGURES = ["series?path=train/loss", "stages", "hardware"]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

@@ -2,16 +2,11 @@
 
 import pytest
 
-from tests.builders import make_project, make_run
+from tests.builders import make_run
 from tests.web.sample_run import make_sample_run
 from tracker.models import Finding, Member, Role, User
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

@@ -24,11 +24,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 @pytest.fixture
-def project(member):
-    return make_project(member)
-
-
-@pytest.fixture
 def visitor(client_of, member):
     return client_of(member)
 

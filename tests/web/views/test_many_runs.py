@@ -13,11 +13,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 @pytest.fixture
-def project(member):
-    return make_project(member)
-
-
-@pytest.fixture
 def send(member, client_of, project):
     def post(what, runs, *, to=None, by=member, **fields):
         found = to or project

@@ -22,11 +22,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 @pytest.fixture
-def project(member):
-    return make_project(member)
-
-
-@pytest.fixture
 def find(client_of, member):
     client = client_of(member)
 

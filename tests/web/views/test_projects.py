@@ -113,11 +113,6 @@ STATEMENTS = 15
 
 
 @pytest.fixture
-def project(member):
-    return make_project(member)
-
-
-@pytest.fixture
 def home(client_of, member):
     client = client_of(member)
     return lambda: client.get("/")

@@ -8,7 +8,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from tests.builders import make_member, make_project, make_run, write_series
+from tests.builders import make_member, make_run, write_series
 from tracker.actions.reports import create_report, save_draft, save_version
 from tracker.models import Report, ReportDraft, ReportVersion, Role
 from web.report_blocks import key_of
@@ -19,11 +19,6 @@ HTMX = {"HX-Request": "true"}
 CHART = "widget: chart\nmetrics: train/loss\nfirst: 5\n"
 KEY = key_of(CHART)
 TEXT = f"# What helped\n\nDecoding **ahead**.\n\n```seamark\n{CHART}```\n"
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.builders import make_project
 from tests.tracker.queries.measured import measured_run
 from tracker.actions.diagnoses import diagnose_run
 from tracker.models import Finding, Member, Role, User
@@ -10,11 +9,6 @@ from tracker.models import Finding, Member, Role, User
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 D1 = "data-wait-dominates"
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

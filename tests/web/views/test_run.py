@@ -14,7 +14,6 @@ from tests.builders import (
     START,
     Process,
     close_message,
-    make_project,
     make_run,
     write_series,
     write_values,
@@ -32,11 +31,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 STATEMENTS = {"": 20, "charts": 14, "hardware": 12, "attributes": 12, "logs": 11}
 NAMESPACES = ("params", "model", "monitoring/train", "monitoring/train/rank-1/facts")
 HOSTILE = "<script>alert(1)</script>\"'../../__proto__\u202e"
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

@@ -2,15 +2,10 @@
 
 import pytest
 
-from tests.builders import make_project, make_run, write_values
+from tests.builders import make_run, write_values
 from tests.web.sample_run import make_sample_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

@@ -44,11 +44,6 @@ def write_captured(run, values=CAPTURED, stage="train"):
 
 
 @pytest.fixture
-def project(member):
-    return make_project(member)
-
-
-@pytest.fixture
 def run(project):
     return make_run(project, state="finished")
 

@@ -20,11 +20,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 @pytest.fixture
-def project(member):
-    return make_project(member)
-
-
-@pytest.fixture
 def signed_in(member, client_of):
     return client_of(member)
 

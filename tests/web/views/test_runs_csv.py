@@ -7,16 +7,11 @@ from http import HTTPStatus
 
 import pytest
 
-from tests.builders import make_project, make_run, write_tags, write_values
+from tests.builders import make_run, write_tags, write_values
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 DANGEROUS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

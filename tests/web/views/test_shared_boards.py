@@ -65,11 +65,6 @@ def site(member, settings, tmp_path):
 
 
 @pytest.fixture
-def project(member):
-    return make_project(member)
-
-
-@pytest.fixture
 def runs(project):
     made = [make_run(project, name, "finished") for name in ("slow", "fast")]
     for place, run in enumerate(made):

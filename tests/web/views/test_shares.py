@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.builders import make_member, make_project, make_run
+from tests.builders import make_member, make_run
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.reports import create_report, save_version
@@ -20,11 +20,6 @@ from tracker.models import Role, ShareLink
 from tracker.shares import KINDS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

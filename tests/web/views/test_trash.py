@@ -8,17 +8,12 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.builders import make_member, make_project, make_run
+from tests.builders import make_member, make_run
 from tracker.actions.trash import move_to_trash
 from tracker.models import Role, Run, State
 from web.views import trash
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import make_project, make_run
+from tests.builders import make_run
 from tests.web.sample_run import make_sample_run
 from tracker.actions.access import make_token
 from tracker.actor import Scope
@@ -15,11 +15,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 @pytest.fixture
 def client(api, member):
     return api(make_token(member, "reader", Scope.READ))
-
-
-@pytest.fixture
-def project(member):
-    return make_project(member)
 
 
 def diagnosis_of(client, run):

@@ -17,11 +17,6 @@ def client(api, member):
     return api(make_token(member, "reader", Scope.READ))
 
 
-@pytest.fixture
-def project(member):
-    return make_project(member)
-
-
 def address_of(project, query=""):
     return f"/api/v1/projects/{project.workspace.slug}/{project.slug}/ledger{query}"
 
