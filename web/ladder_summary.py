@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tracker.queries.ladders import LadderView
@@ -29,6 +29,7 @@ class Summary:
     had: int  # findings of the baseline
     unjudged: int  # rungs that could not be compared with the baseline
     is_unfair: bool
+    unsettled: str  # which rungs' steps never settled; "" where all did
     left: str  # what the last rung's findings promise; "" where nobody knows
     left_titles: str
     advice: str  # about going on; "" where there is none
@@ -48,8 +49,8 @@ def summary_of(ladder: LadderView) -> Summary | None:
         verdict=shown_verdict(climb.change, ""),
         from_label=climb.from_label,
         to_label=climb.to_label,
-        biggest_labels=quoted(climb.biggest_labels) if climb.biggest else "",
-        biggest="" if climb.biggest is None else climb.biggest.sentence,
+        biggest_labels=_quoted(climb.biggest_labels),
+        biggest=", ".join(step.sentence for step, _ in climb.biggest_steps),
         throughput=(
             first.step.throughput,
             last.step.throughput,
@@ -66,6 +67,7 @@ def summary_of(ladder: LadderView) -> Summary | None:
         had=len(had),
         unjudged=sum(card.rung.against_baseline is None for card in cards[1:]),
         is_unfair=any(card.rung.machine for card in cards),
+        unsettled=_quoted(card.label for card in cards if card.never_steady),
         left=_left(ladder.left),
         left_titles=", ".join(ladder.left.titles) if ladder.left else "",
         advice=_advice(ladder.left, [c.label for c in cards if c.rung.is_unforeseen]),
@@ -79,6 +81,11 @@ def _left(left: LeftGain | None) -> str:
     if left.titles:
         return f"likely {percent(100 * left.share)}"
     return "unknown" if left.without_gain else "nothing found"
+
+
+def _quoted(labels: Iterable[str]) -> str:
+    found = tuple(labels)
+    return quoted(found) if found else ""
 
 
 def _advice(left: LeftGain | None, unforeseen: Sequence[str]) -> str:

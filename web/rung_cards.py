@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tracker.diagnosis.quality import Level
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.ladders import LadderView
+from tracker.queries.ledgers import LABELS
 from tracker.queries.namespaces import PARAMS
 from tracker.queries.promises import Outcome
 from tracker.queries.rungs import RungView, ValueChange
@@ -242,11 +243,11 @@ class RungCard:
             return ""
         if before / after >= 1 + SHOWN_BY_STAGE * (change.ratio - 1):
             return ""
-        return (
-            f"The stage took {duration(before)} before and {duration(after)} now: most of"
-            " what its steps won went into its start, into what lies between steps, or"
-            " into more steps."
-        )
+        took = f"The stage took {duration(before)} before and {duration(after)} now"
+        if self.rung.stage_grown is None:
+            return f"{took}: what its steps won went elsewhere."
+        use, seconds = self.rung.stage_grown
+        return f"{took}: {LABELS[use]} took {duration(seconds)} longer."
 
     @property
     def loss_name(self) -> str:
@@ -305,7 +306,7 @@ def shown_verdict(change: Change | None, why_not: str) -> ShownVerdict:
 
 def _level(where: str, level: Level) -> ShownLevel:
     kind = "worse" if level.is_worse else "better" if level.is_better else "same"
-    margin = f"± {number(float(f'{level.noise:.1g}'))}"
+    margin = f"± {number(float(f'{level.margin:.2g}'))}"
     change = f"{'no measurable change' if kind == 'same' else kind}, {margin}"
     before, after = (
         number(float(f"{value:.4g}")) for value in (level.before, level.after)

@@ -11,6 +11,7 @@ from tests.diagnoses import NOW
 from tracker.diagnosis.breakdown import Part, StepBreakdown
 from tracker.diagnosis.measurements import Window
 from tracker.diagnosis.quality import Level, QualityChange
+from tracker.diagnosis.uses import Use
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.finding_changes import FindingChanges, RungFinding
 from tracker.queries.ladders import LadderView
@@ -254,8 +255,8 @@ def test_shows_what_was_learned_in_the_same_time_and_from_as_many_examples():
 
     assert shown.loss_name == "val/loss"
     assert [(level.where, level.after, level.change) for level in shown.learned] == [
-        ("after 1 min", "0.6", "worse, ± 0.01"),
-        ("after 1\u202f000 examples", "0.62", "worse, ± 0.01"),
+        ("after 1 min", "0.6", "worse, ± 0.03"),
+        ("after 1\u202f000 examples", "0.62", "worse, ± 0.036"),
     ]
     assert card(FASTER).learned == []
 
@@ -337,6 +338,18 @@ def test_a_stage_that_shows_little_of_what_its_steps_won_says_so(
     rung = replace(FASTER, stage_seconds=(before, after))
 
     assert ("The stage took" in card(rung).stage_lags) is is_said
+
+
+def test_what_took_longer_in_a_stage_that_lags_is_named():
+    rung = replace(FASTER, stage_seconds=(22.3, 22.8))
+
+    assert card(rung).stage_lags == (
+        "The stage took 22.3 s before and 22.8 s now: what its steps won went elsewhere."
+    )
+    grown = replace(rung, stage_grown=(Use.INITIALISATION, 3.6))
+    assert card(grown).stage_lags == (
+        "The stage took 22.3 s before and 22.8 s now: initialisation took 3.6 s longer."
+    )
 
 
 def test_a_stage_whose_steps_won_nothing_lags_behind_nothing():

@@ -117,14 +117,16 @@ def compare_throughput(before: StepBreakdown, after: StepBreakdown) -> Ratio | N
     if counts_differ or min(len(before.blocks), len(after.blocks)) < FEWEST_BLOCKS:
         return None
 
-    old, new = np.array(before.blocks), np.array(after.blocks)
+    # Seconds for an example, or a step: their mean is that of all blocks together, as
+    # each has as many steps; that of rates would count quick blocks for more.
+    old, new = 1.0 / np.array(before.blocks), 1.0 / np.array(after.blocks)
     # Seeded: a page that is opened twice says the same.
     random = np.random.default_rng(0)
-    ratios = _resampled_means(new, random) / _resampled_means(old, random)
+    ratios = _resampled_means(old, random) / _resampled_means(new, random)
     low, high = np.percentile(ratios, INTERVAL)
     fewest = min(before.step_count, after.step_count)
     return Ratio(
-        float(new.mean() / old.mean()),
+        float(old.mean() / new.mean()),
         float(low),
         float(high),
         is_rough=fewest < FEWEST_BLOCKS * BLOCK_STEPS,

@@ -57,14 +57,15 @@ class Level:
 
     @property
     def is_worse(self) -> bool:
-        return self.change > self._least
+        return self.change > self.margin
 
     @property
     def is_better(self) -> bool:
-        return -self.change > self._least
+        return -self.change > self.margin
 
     @property
-    def _least(self) -> float:
+    def margin(self) -> float:
+        """Return the least change that is more than noise."""
         # Losses may be negative, or 0: then the noise alone decides.
         return max(BEYOND_NOISE * self.noise, NOTABLE_SHARE * abs(self.before))
 

@@ -42,6 +42,24 @@ class Ledger:
         return sum(self.seconds.values())
 
 
+def grown_most(before: Ledger | None, after: Ledger | None) -> tuple[Use, float] | None:
+    """Return what took longer than before by most, but for useful work, and by how much.
+
+    In seconds of the stage, whatever GPUs it held; None: nothing took longer, or nobody
+    knows.
+    """
+    if before is None or after is None:
+        return None
+    longer = {
+        use: seconds / max(1, after.gpus)
+        - before.seconds.get(use, 0.0) / max(1, before.gpus)
+        for use, seconds in after.seconds.items()
+        if use is not Use.USEFUL
+    }
+    use = max(longer, key=lambda use: longer[use], default=None)
+    return None if use is None or longer[use] <= 0 else (use, longer[use])
+
+
 def added_up(ledgers: Iterable[Ledger]) -> Ledger | None:
     """Add ledgers of the same kind: all with GPUs, or all without."""
     found = list(ledgers)

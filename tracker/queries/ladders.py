@@ -10,6 +10,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from tracker.diagnosis.quality import QualityChange, compare_learning
+from tracker.diagnosis.uses import Ledger, grown_most
 from tracker.models import Ladder, Rung, State
 from tracker.queries.breakdown import compare_breakdowns
 from tracker.queries.finding_changes import finding_changes
@@ -167,7 +168,13 @@ def _rung(position: int, runs: Sequence[MeasuredRun], stage: str | None) -> Rung
             stage_seconds(before.stages, stage) if before else None,
             stage_seconds(here.stages, stage),
         ),
+        stage_grown=grown_most(_ledger(before, stage), _ledger(here, stage)),
     )
+
+
+def _ledger(run: MeasuredRun | None, stage: str | None) -> Ledger | None:
+    found = (d.ledger for d in run.diagnoses if d.stage == stage) if run else ()
+    return next(iter(found), None)
 
 
 def _learned(before: MeasuredRun | None, after: MeasuredRun) -> QualityChange | None:

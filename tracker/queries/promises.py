@@ -12,7 +12,7 @@ from tracker.queries.diagnoses import (
     every_finding,
 )
 from tracker.queries.finding_changes import FindingChanges
-from tracker.queries.verdicts import Change
+from tracker.queries.verdicts import MODERATE_CHANGE, Change
 
 # When all that is left promises less than this together, a step is not worth its work.
 WORTHWHILE_GAIN = 0.05
@@ -70,7 +70,8 @@ def prediction_of(
     """Return what the finding promised that the step to this rung was about.
 
     That is the one that has gone, of several the one that promised most. While none has,
-    it is the primary one: whoever took the step will have tried that.
+    or only what promised less, it is the primary one: whoever took the step will have
+    tried that. What promised less than could be measured promised nothing.
     """
     found = [
         finding
@@ -80,12 +81,13 @@ def prediction_of(
     ]
     gone = {finding.rule for finding in changes.gone if finding.stage == stage}
     unjudged = {finding.rule for finding in changes.unjudged if finding.stage == stage}
-    cured = [f for f in found if f.rule in gone and f.gain is not None]
-    # Of findings that promise the same the first counts: causes come before symptoms.
-    chosen = max(cured, key=_likely, default=None) or next(
-        (finding for finding in found if finding.is_primary), None
-    )
+    wanted = [f for f in found if f.is_primary or f.rule in gone]
+    # Of findings that promise the same, the first of those that have gone counts: causes
+    # come before symptoms.
+    chosen = max(wanted, key=lambda f: (_likely(f), f.rule in gone), default=None)
     if chosen is None or chosen.gain is None:
+        return None
+    if chosen.gain.likely < 1.0 + MODERATE_CHANGE:
         return None
     return Prediction(
         chosen.rule,

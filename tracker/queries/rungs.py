@@ -9,6 +9,7 @@ from uuid import UUID
 
 from tracker.diagnosis.breakdown import StepBreakdown
 from tracker.diagnosis.quality import QualityChange
+from tracker.diagnosis.uses import Use
 from tracker.models import State
 from tracker.queries.attributes import AttributeRow, Value
 from tracker.queries.comparison import same
@@ -71,6 +72,8 @@ class RungView:
     ledger: LedgerView | None = None  # all stages; its money is by the project's price
     # How long the compared stage took as a whole, on the rung before and here.
     stage_seconds: tuple[float | None, float | None] = (None, None)
+    # What took longer there than on the rung before, and by how many seconds.
+    stage_grown: tuple[Use, float] | None = None
 
     @property
     def is_unforeseen(self) -> bool:

@@ -97,7 +97,7 @@ class Climb:
     to_label: str
     biggest: Change | None
     biggest_label: str
-    rivals: tuple[str, ...] = ()
+    rivals: tuple[tuple[Change, str], ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -111,7 +111,14 @@ class Climb:
 
     @property
     def biggest_labels(self) -> tuple[str, ...]:
-        return (self.biggest_label, *self.rivals) if self.biggest else ()
+        return tuple(label for _, label in self.biggest_steps)
+
+    @property
+    def biggest_steps(self) -> tuple[tuple[Change, str], ...]:
+        """Return the biggest step and its rivals, each with its rung's label."""
+        if self.biggest is None:
+            return ()
+        return ((self.biggest, self.biggest_label), *self.rivals)
 
     @property
     def did_most(self) -> bool:
@@ -140,7 +147,7 @@ def climb(rungs: Iterable[tuple[str, Change | None, Change | None]]) -> Climb | 
         steps, key=lambda found: found[0].ratio, default=(None, "")
     )
     rivals = tuple(
-        label
+        (step, label)
         for step, label in steps
         if biggest is not None and step is not biggest and step.high >= biggest.low
     )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracker.diagnosis.uses import Ledger, Use, added_up, shares
+from tracker.diagnosis.uses import Ledger, Use, added_up, grown_most, shares
 
 
 def test_shares_add_up_to_exactly_one():
@@ -23,3 +23,14 @@ def test_ledgers_are_added_up():
     assert total.seconds[Use.USEFUL] == pytest.approx(11)
     assert total.total == pytest.approx(13)
     assert added_up([]) is None
+
+
+def test_what_took_longer_by_most_is_found_whatever_the_number_of_gpus():
+    before = Ledger(2, {Use.USEFUL: 20.0, Use.INITIALISATION: 1.0, Use.DATA_WAIT: 8.0})
+    after = Ledger(4, {Use.USEFUL: 80.0, Use.INITIALISATION: 10.0, Use.DATA_WAIT: 4.0})
+
+    assert grown_most(before, after) == (Use.INITIALISATION, 2.0)
+    assert grown_most(after, after) is None
+    assert grown_most(None, after) is None
+    assert grown_most(before, None) is None
+    assert grown_most(before, Ledger(0, {})) is None

@@ -23,12 +23,31 @@ def worth(rule: str, likely: float, **fields):
 
 
 def test_predicts_by_the_finding_that_has_gone():
+    before = [diagnosis(worth("slow", 1.2, is_primary=True), worth("other", 1.3))]
+    after = [diagnosis(worth("slow", 1.2, is_primary=True), healthy=("other",))]
+
+    found = prediction_of(before, "train", finding_changes(before, after))
+
+    assert found == Prediction("other", "Other", 2.6, 1.3, is_fixed=True)
+
+
+def test_what_went_by_the_way_was_not_what_the_step_was_about():
     before = [diagnosis(worth("slow", 1.5, is_primary=True), worth("small", 1.2))]
     after = [diagnosis(worth("slow", 1.5, is_primary=True), healthy=("small",))]
 
     found = prediction_of(before, "train", finding_changes(before, after))
 
-    assert found == Prediction("small", "Small", 2.4, 1.2, is_fixed=True)
+    assert found == Prediction("slow", "Slow", 3.0, 1.5, is_fixed=False)
+
+
+def test_of_equal_promises_the_one_that_has_gone_counts():
+    before = [diagnosis(worth("slow", 1.5, is_primary=True), worth("same", 1.5))]
+    after = [diagnosis(worth("slow", 1.5, is_primary=True), healthy=("same",))]
+
+    found = prediction_of(before, "train", finding_changes(before, after))
+
+    assert found is not None
+    assert found.rule == "same"
 
 
 def test_of_several_that_have_gone_the_one_that_promised_most():
@@ -67,6 +86,10 @@ def test_while_none_has_gone_the_primary_one_was_tried():
         pytest.param([diagnosis(finding("slow"))], id="none is primary"),
         pytest.param(
             [diagnosis(finding("slow", is_primary=True, gain=None))], id="no gain"
+        ),
+        pytest.param(
+            [diagnosis(worth("slow", 1.029, is_primary=True))],
+            id="less than can be measured",
         ),
     ],
 )

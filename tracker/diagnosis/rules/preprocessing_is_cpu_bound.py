@@ -21,7 +21,7 @@ Catalogue: D2, CPU-bound preprocessing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tracker.diagnosis.contention import CROWDED, is_crowded
 from tracker.diagnosis.finding import (
@@ -182,24 +182,31 @@ def _finding(waiting: Waiting, loading: Loading, use: _Use) -> Finding:
 
 
 def _evidence(waiting: Waiting, loading: Loading, use: _Use) -> tuple[Evidence, ...]:
-    return (
-        Evidence(
-            "job_cpu_cores",
-            f"cores in use, median, of {use.effective_cores:g}",
-            use.job_cores,
-            "cores",
-            FULL_CPU_SHARE * use.effective_cores,
-            Side.ABOVE,
+    in_use = Evidence(
+        "job_cpu_cores",
+        f"cores in use, median, of {use.effective_cores:g}",
+        use.job_cores,
+        "cores",
+    )
+    of_one = Evidence(
+        "worker_cpu_cores" if loading.workers else "job_main_cpu_cores",
+        "cores kept busy by one loading process",
+        loading.busy_cores,
+        "cores",
+    )
+    # One of them is enough: the other has crossed no limit.
+    if use.cores_are_full:
+        in_use = replace(
+            in_use,
+            limit=FULL_CPU_SHARE * use.effective_cores,
+            side=Side.ABOVE,
             release=FULL_CPU_RELEASE_SHARE * use.effective_cores,
-        ),
-        Evidence(
-            "worker_cpu_cores" if loading.workers else "job_main_cpu_cores",
-            "cores kept busy by one loading process",
-            loading.busy_cores,
-            "cores",
-            use.busy_limit,
-            Side.ABOVE,
-        ),
+        )
+    if use.loaders_are_busy:
+        of_one = replace(of_one, limit=use.busy_limit, side=Side.ABOVE)
+    return (
+        in_use,
+        of_one,
         Evidence(
             "job_cpu_cores",
             "CPU time to load one batch",

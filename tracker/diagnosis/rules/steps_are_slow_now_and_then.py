@@ -198,7 +198,8 @@ def _finding(
         ),
         summary=(
             f"{count(len(outliers.rows), 'step', 'steps')} of {steps:,} took"
-            f" {duration(longer)} instead of {duration(outliers.median)}{regular}:"
+            f" {duration(longer)} at the median instead of"
+            f" {duration(outliers.median)}{regular}; what they take longer is"
             f" {percent(outliers.share)} of all time.{mostly}"
         ),
         evidence=_evidence(outliers, cause, period),
