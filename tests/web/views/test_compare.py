@@ -258,7 +258,7 @@ def test_a_finding_that_is_still_there_is_told_with_its_measure(get, project):
     page = text(get(*runs, tab="findings"))
 
     assert re.search(r"compare-became--(smaller|larger)\">(smaller|larger)<", page)
-    assert "data_wait_seconds, share of step time; the limit is 10 %" in page
+    assert "share of step time, from data_wait_seconds; the limit is 10 %" in page
 
 
 def test_says_which_runs_are_not_diagnosed(get, runs):
