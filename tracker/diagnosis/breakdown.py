@@ -110,11 +110,16 @@ def break_down(measurements: Measurements) -> StepBreakdown | None:
 
 
 def compare_throughput(before: StepBreakdown, after: StepBreakdown) -> Ratio | None:
-    """Return None where there are too few blocks, or only one side counts examples."""
+    """Return None where there are too few blocks, or only one side counts examples.
+
+    None, too, where a whole block counted no example: nobody knows how long one takes.
+    """
     counts_differ = (before.examples_per_step is None) != (
         after.examples_per_step is None
     )
     if counts_differ or min(len(before.blocks), len(after.blocks)) < FEWEST_BLOCKS:
+        return None
+    if not all(block > 0 for block in (*before.blocks, *after.blocks)):
         return None
 
     # Seconds for an example, or a step: their mean is that of all blocks together, as

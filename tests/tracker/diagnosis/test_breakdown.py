@@ -167,3 +167,22 @@ def test_steps_and_examples_are_not_compared():
 
 def test_too_few_blocks_are_not_compared():
     assert compare_throughput(broken_down(count=25), broken_down()) is None
+
+
+def test_the_ratio_is_of_the_time_that_all_steps_took():
+    uneven = replace(broken_down(), blocks=(1.0, 1.0, 4.0))
+    even = replace(broken_down(), blocks=(2.0, 2.0, 2.0))
+
+    ratio = compare_throughput(uneven, even)
+
+    assert ratio is not None
+    # 1 + 1 + 1/4 s for an example of each block, against three times 1/2.
+    assert ratio.ratio == pytest.approx(2.25 / 1.5)
+
+
+@pytest.mark.parametrize("blocks", [(0.0, 2.0, 2.0), (2.0, float("nan"), 2.0)])
+def test_blocks_without_examples_are_not_compared(blocks):
+    whole = broken_down()
+
+    assert compare_throughput(replace(whole, blocks=blocks), whole) is None
+    assert compare_throughput(whole, replace(whole, blocks=blocks)) is None
