@@ -15,7 +15,14 @@ export function undoable(page, names) {
     return JSON.stringify({ options, arrangement: page.arrangement.body })
   }
   const changes = new ChangeHistory(state(), sessionStorage.getItem(stored) ?? "")
-  const keep = () => sessionStorage.setItem(stored, changes.text)
+  const keep = () => {
+    try {
+      sessionStorage.setItem(stored, changes.text)
+    } catch {
+      // Too much for the browser: what comes back with a new page cannot be undone there.
+      sessionStorage.removeItem(stored)
+    }
+  }
   let settling
 
   const settle = () => {
