@@ -1,7 +1,7 @@
 """Answers that are text, compressed for browsers and programs that take them so.
 
-Django's own middleware has gzip alone, at a level that costs more than what it compresses
-took to make, and compresses what is streamed without handing it on at once.
+Django's own middleware has gzip alone, at one level, and compresses what is streamed
+without handing it on at once.
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ class LedgerPart:
 class LedgerView:
     """Time by use; `is_of_gpus` is false where seconds are those of stages without GPU.
 
-    `is_whole`: it is of one run from its beginning to its end. Money is None without a price of the project, energy where it was not measured.
+    `is_whole`: it is of one run from its beginning to its end. Money is None without a
+    price of the project, energy where it was not measured.
     """
 
     parts: tuple[LedgerPart, ...]
