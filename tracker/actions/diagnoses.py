@@ -82,7 +82,7 @@ def diagnose_stage(stage: Stage) -> None:
         rules=rules_under(settings_of(stage.run.project)),
         open_findings=_open_findings(stage),
         has_ended=has_ended,
-        recoveries=recoveries(),
+        recoveries=recoveries(but=stage.run_id),
     )
     figures = figures_of(stage, measurements, outcome.window)
 

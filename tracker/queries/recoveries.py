@@ -28,24 +28,27 @@ Key = tuple[UUID, str]
 
 @dataclass(slots=True)
 class _Kept:
-    recoveries: dict[str, Recovery] | None = None
+    pairs: list[tuple[UUID, Pair]] | None = None
     until: float = 0.0
 
 
 _kept = _Kept()
 
 
-def recoveries() -> Mapping[str, Recovery]:
-    """Return what was learned of each rule, as it was some minutes ago at most."""
+def recoveries(*, but: UUID) -> Mapping[str, Recovery]:
+    """Return what was learned of each rule, as it was some minutes ago at most.
+
+    Of all runs `but` one: what it promises was made before anybody saw its own fix.
+    """
     now = time.monotonic()
-    if _kept.recoveries is None or now >= _kept.until:
-        _kept.recoveries = learn_recoveries(read_pairs())
+    if _kept.pairs is None or now >= _kept.until:
+        _kept.pairs = read_pairs()
         _kept.until = now + SECONDS_KEPT
-    return _kept.recoveries
+    return learn_recoveries(pair for run_id, pair in _kept.pairs if run_id != but)
 
 
-def read_pairs() -> list[Pair]:
-    """Return each finding that is gone on the next rung, with what that saved."""
+def read_pairs() -> list[tuple[UUID, Pair]]:
+    """Return each finding that is gone on the next rung, with its run and what that saved."""
     steps = _consecutive_runs()
     if not steps:
         return []
@@ -54,7 +57,7 @@ def read_pairs() -> list[Pair]:
     machines = _machines(run_ids, {stage for _, stage in diagnoses})
     bounds = _bounds({before for before, _ in steps})
     return [
-        pair
+        (before, pair)
         for before, after in steps
         for pair in _pairs(before, after, diagnoses, bounds)
         if machines.get(before) == machines.get(after)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from tests.ladder_runs import Job, make_measured_run
@@ -23,13 +25,15 @@ def ladder(project, *jobs: Job) -> list[Run]:
 
 
 def saved(rule: str = D1) -> list[float]:
-    return [pair.saved for pair in read_pairs() if pair.rule == rule]
+    return [pair.saved for _, pair in read_pairs() if pair.rule == rule]
 
 
 def test_a_finding_that_is_gone_on_the_next_rung_is_a_pair(project):
-    ladder(project, WAITS, CURED)
+    before, _ = ladder(project, WAITS, CURED)
 
-    (pair,) = (pair for pair in read_pairs() if pair.rule == D1)
+    ((run_id, pair),) = (found for found in read_pairs() if found[1].rule == D1)
+
+    assert run_id == before.id
 
     # 60 of 90 ms were waiting, of which 1 ms is left.
     assert pair.promised == pytest.approx(2 / 3, abs=0.01)
@@ -66,28 +70,39 @@ def test_nothing_is_learned_where_only_one_counts_its_examples(project):
 
 
 def test_pairs_move_what_is_expected_and_the_sentence_says_so(project):
-    before, _ = ladder(project, WAITS, CURED)
-    usual = gain_of(before)
+    later = make_measured_run(project, Job("later"))
+    ladder(project, WAITS, CURED)
+    usual = gain_of(later)
 
-    diagnose_run(before.id)
+    diagnose_run(later.id)
 
-    assert gain_of(before) == usual, "what was learned counts after some minutes"
-    module._kept.recoveries = None
-    diagnose_run(before.id)
-    learned = gain_of(before)
+    assert gain_of(later) == usual, "what was learned counts after some minutes"
+    module._kept.pairs = None
+    diagnose_run(later.id)
+    learned = gain_of(later)
     assert learned["bound"] == usual["bound"]
     assert learned["likely"] > usual["likely"]
     assert "1 earlier fix on this server" in learned["basis"]
 
 
+def test_no_run_learns_from_its_own_fix(project):
+    before, _ = ladder(project, WAITS, CURED)
+    usual = gain_of(before)
+    module._kept.pairs = None
+
+    diagnose_run(before.id)
+
+    assert gain_of(before) == usual
+
+
 def test_is_read_with_few_statements_and_seldom(project, django_assert_num_queries):
     ladder(project, WAITS, CURED)
-    module._kept.recoveries = None
+    module._kept.pairs = None
 
     with django_assert_num_queries(4):
-        recoveries()
+        recoveries(but=UUID(int=0))
     with django_assert_num_queries(0):
-        recoveries()
+        recoveries(but=UUID(int=0))
 
 
 def gain_of(run: Run) -> dict:
