@@ -17,7 +17,7 @@ from django.contrib.staticfiles import finders
 from django.http import HttpRequest, HttpResponse
 from django.templatetags.static import static
 
-MAIN = "web/js/main.js"
+MAIN, CONNECTING = "web/js/main.js", "web/js/connecting.js"
 # Where the base of all pages wants them.
 PLACE = b"<!-- modules -->"
 NAMED = re.compile(rb'data-behaviour="([a-z -]*)"')
@@ -48,16 +48,16 @@ def behaviours_of(page: bytes) -> frozenset[str]:
 
 
 def modules_of(behaviours: frozenset[str]) -> list[str]:
-    """Return what the behaviours' modules are and import, as names of static files."""
-    known = dict(BEHAVIOUR.findall(_text(MAIN)))
-    waiting = [_beside(MAIN, known[name]) for name in behaviours if name in known]
+    """Return what behaviours and the main module import, as names of static files."""
+    known = dict(BEHAVIOUR.findall(_text(CONNECTING)))
+    waiting = [_beside(CONNECTING, known[name]) for name in behaviours if name in known]
+    waiting += _imports(MAIN)
     found: set[str] = set()
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            imported = IMPORT.findall(_text(name))
-            waiting += [_beside(name, address) for address in imported]
+            waiting += _imports(name)
     return sorted(found)
 
 
@@ -68,6 +68,10 @@ def links_of(behaviours: frozenset[str]) -> list[str]:
         f'<link rel="modulepreload" href="{static(name)}">'
         for name in modules_of(behaviours)
     ]
+
+
+def _imports(name: str) -> list[str]:
+    return [_beside(name, address) for address in IMPORT.findall(_text(name))]
 
 
 def _beside(name: str, address: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from playwright.sync_api import expect
@@ -80,10 +81,11 @@ def test_a_widget_is_added_with_paths_completed(visit, ada, dashboard):
     field.fill("train/a")
     expect(page.locator("datalist option[value='train/accuracy']")).to_have_count(1)
     field.fill("train/accuracy")
-    field.press("Enter")
+    # Not by Enter, which the browser takes for its list of suggestions now and then.
+    page.get_by_role("button", name="Another", exact=True).click()
     page.get_by_role("combobox", name="Metrics").last.fill("train/loss")
     # An empty field is left at the end.
-    page.get_by_role("combobox", name="Metrics").last.press("Enter")
+    page.get_by_role("button", name="Another", exact=True).click()
     page.get_by_label("Title").fill("Both")
     # The palette would take what was typed.
     page.keyboard.press("Control+k")
@@ -95,6 +97,51 @@ def test_a_widget_is_added_with_paths_completed(visit, ada, dashboard):
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.reload()
     expect(region(page, "Both")).to_be_visible()
+
+
+def test_a_form_takes_no_key_before_it_answers_all_of_them(visit, ada, dashboard):
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+    held = []
+    page.route("**/behaviours/repeat.js", lambda route: held.append(route))
+    page.get_by_role("button", name="Add widget").click()
+    page.get_by_role("button", name="Chart Series of the runs").click()
+    expect(page.locator("#widget-form .repeat").first).to_be_visible()
+
+    # Without what makes a list of the fields, Enter would send the form.
+    page.keyboard.type("own/metric")
+    page.keyboard.press("Enter")
+    held[0].continue_()
+
+    fields = page.get_by_role("combobox", name="Metrics")
+    expect(fields).to_be_focused()
+    expect(fields).to_have_value("")
+    page.keyboard.type("own/metric")
+    page.keyboard.press("Enter")
+    expect(fields).to_have_count(2)
+    # Somebody who presses it once more has not said what the widget is called.
+    page.keyboard.press("Enter")
+    page.keyboard.type("own/other")
+    expect(fields.last).to_have_value("own/other")
+
+
+def slowly(route):
+    time.sleep(1)
+    route.continue_()
+
+
+def test_a_click_before_what_asks_is_there_is_asked_about(visit, ada, dashboard, page):
+    page.route("**/behaviours/confirm.js", slowly)
+    page.add_init_script(
+        """document.addEventListener("readystatechange", () => {
+          const path = "form[data-confirm=delete-dashboard] button"
+          if (document.readyState === "interactive") document.querySelector(path).click()
+        })"""
+    )
+
+    visit(f"/dashboards/{dashboard.id}/", ada)
+
+    expect(page.get_by_role("dialog")).to_contain_text("Delete “nightly”?")
+    assert Dashboard.objects.filter(id=dashboard.id).exists()
 
 
 def test_a_mistake_is_said_in_the_dialog(visit, ada, dashboard, watch):

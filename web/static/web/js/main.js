@@ -1,65 +1,7 @@
-// Connects every element that names behaviours, on load and after each htmx swap.
-// A behaviour's module is loaded the first time a page names it.
+// Connects what is on a page with its behaviours, on load and after each htmx swap.
 
+import { connect } from "./connecting.js"
 import { sayRefusals } from "./refusals.js"
-
-const BEHAVIOURS = {
-  "away": () => import("./behaviours/away.js"),
-  "chart": () => import("./charts/chart.js"),
-  "chart-list": () => import("./charts/chart_list.js"),
-  "unzoom": () => import("./charts/unzoom.js"),
-  "board": () => import("./behaviours/board.js"),
-  "comparison-table": () => import("./behaviours/comparison_table.js"),
-  "confirm": () => import("./behaviours/confirm.js"),
-  "copy": () => import("./behaviours/copy.js"),
-  "filled-dialog": () => import("./behaviours/filled_dialog.js"),
-  "filter-rows": () => import("./behaviours/filter_rows.js"),
-  "findings": () => import("./behaviours/findings.js"),
-  "fold-all": () => import("./behaviours/fold_all.js"),
-  "image-steps": () => import("./behaviours/image_steps.js"),
-  "log": () => import("./behaviours/log.js"),
-  "drop": () => import("./behaviours/drop.js"),
-  "file-figure": () => import("./charts/file_figure.js"),
-  "local-time": () => import("./behaviours/local_time.js"),
-  "opens": () => import("./behaviours/opens.js"),
-  "palette": () => import("./behaviours/palette.js"),
-  "open-points": () => import("./behaviours/open_points.js"),
-  "parallel-axes": () => import("./behaviours/parallel_axes.js"),
-  "print": () => import("./behaviours/print.js"),
-  "query-field": () => import("./behaviours/query_field.js"),
-  "repeat": () => import("./behaviours/repeat.js"),
-  "report-editor": () => import("./behaviours/report_editor.js"),
-  "runs-grid": () => import("./behaviours/runs_grid.js"),
-  "shortcuts": () => import("./behaviours/shortcuts.js"),
-  "show-when-filled": () => import("./behaviours/show_when_filled.js"),
-  "sortable": () => import("./behaviours/sortable.js"),
-  "stale": () => import("./behaviours/stale.js"),
-  "suggest": () => import("./behaviours/suggest.js"),
-  "submit-on-change": () => import("./behaviours/submit_on_change.js"),
-  "zoom-in-address": () => import("./behaviours/zoom_in_address.js"),
-  "tabs": () => import("./behaviours/tabs.js"),
-  "theme": () => import("./behaviours/theme.js"),
-  "toasts": () => import("./behaviours/toasts.js"),
-}
-
-// A morph writes the server's text into elements that stay.
-const AGAIN = new Set(["local-time"])
-const connected = new WeakMap()
-
-function connect(root) {
-  if (!(root instanceof Element || root instanceof Document)) return []
-  return [root, ...root.querySelectorAll("[data-behaviour]")].flatMap((element) =>
-    (element.dataset?.behaviour?.split(" ") ?? []).map((name) => start(element, name)))
-}
-
-async function start(element, name) {
-  const started = connected.get(element) ?? new Set()
-  if ((started.has(name) && !AGAIN.has(name)) || !Object.hasOwn(BEHAVIOURS, name)) return
-  connected.set(element, started.add(name))
-
-  const behaviour = await BEHAVIOURS[name]()
-  behaviour.default(element)
-}
 
 // Nobody looks at a hidden page, so it asks the server for nothing. The event is
 // stopped on its way down to the element that htmx made it for.
@@ -75,6 +17,6 @@ document.addEventListener("htmx:after:process", (event) => connect(event.target)
 sayRefusals()
 
 // Whoever drives the page, such as its tests, reads here that it answers clicks and keys.
-Promise.all(connect(document)).then(() => {
+connect(document).then(() => {
   document.documentElement.dataset.connected = ""
 })

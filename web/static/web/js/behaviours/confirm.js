@@ -1,4 +1,5 @@
-// Opens the dialog named by data-confirm before a form is sent.
+// Opens the dialog named by data-confirm before a form is sent. Until this is there, the form
+// is held (../held.js).
 export default function confirm(form) {
   const dialog = document.getElementById(form.dataset.confirm)
   let isSure = false
@@ -19,4 +20,7 @@ export default function confirm(form) {
     // Whoever comes back to this page is asked again.
     isSure = false
   })
+
+  form.asks = true
+  if (form.held) form.requestSubmit(form.held.submitter)
 }

@@ -1,5 +1,6 @@
 // A list of fields: "Another" adds one, up to data-most, and each can be removed. Enter
-// in a field goes on to the next one rather than sending the form.
+// in a field goes on to the next one. It never sends the form: a browser may take the first
+// Enter for a suggestion, and whoever presses it again has not filled in the rest yet.
 export default function repeat(element) {
   const items = element.querySelector("[data-part=items]")
   const add = element.querySelector("[data-part=add]")
@@ -31,8 +32,9 @@ export default function repeat(element) {
     refresh()
   })
   items.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || !event.target.value.trim()) return
+    if (event.key !== "Enter" || event.target.localName !== "input") return
     event.preventDefault()
+    if (!event.target.value.trim()) return
     const next = event.target.closest("[data-part=item]").nextElementSibling
     if (next) next.querySelector("input").focus()
     else if (!add.disabled) append()
