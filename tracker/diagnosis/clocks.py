@@ -13,7 +13,7 @@ import numpy as np
 
 from tracker.diagnosis.busy import FEWEST_BUSY_READINGS, means_before, while_busy
 from tracker.diagnosis.finding import MEASURED, Gain
-from tracker.diagnosis.gain import USUAL_RECOVERY
+from tracker.diagnosis.gain import usual_gain
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import average
 from tracker.diagnosis.wording import percent
@@ -102,12 +102,9 @@ def clock_gain(
     if not lost > 0:
         return None
     during = "" if limited_share >= 1 else f", {percent(limited_share)} of it limited"
-    return Gain(
-        bound=1.0 / (1.0 - lost),
-        likely=1.0 / (1.0 - USUAL_RECOVERY * lost),
-        basis=(
-            f"The GPU works {percent(busy)} of the time{during}, at"
-            f" {clock_mhz:.0f} MHz of {full_mhz:.0f}. What is limited by memory"
-            " or by power gains less than its clock."
-        ),
+    return usual_gain(
+        lost,
+        f"The GPU works {percent(busy)} of the time{during}, at"
+        f" {clock_mhz:.0f} MHz of {full_mhz:.0f}. What is limited by memory"
+        " or by power gains less than its clock.",
     )

@@ -86,12 +86,17 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What a fix is worth as a factor of throughput: 1.5 is half as fast again."""
+    """What a fix is worth as a factor of throughput: 1.5 is half as fast again.
+
+    `recovers` says what a fix is taken to recover a part of ("the difference"), where
+    `likely` follows from what fixes usually recover; it is empty where it does not.
+    """
 
     bound: float  # cannot be beaten
     likely: float
     basis: str  # how the two were computed, as a sentence
     next_limit: str = ""  # what binds once this is fixed
+    recovers: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,9 +14,6 @@ from tracker.diagnosis.wording import count, duration, percent
 USUAL_RECOVERY = 0.5
 # The prior counts as much as so many pairs.
 PRIOR_PAIRS = 4
-
-# However it is worded.
-USUAL = re.compile(r" ?A fix is taken to recover \d+ % of [^.]*\.")
 
 # A step without any work of its own would promise a gain without bound.
 LARGEST_BOUND = 100.0
@@ -31,11 +27,16 @@ class Floor:
     limit: str
 
 
-def usual_sentence(of: str = "the difference", recovery: float = USUAL_RECOVERY) -> str:
-    """Say what a gain that follows the prior assumes, and where that comes from."""
-    return (
-        f"A fix is taken to recover {percent(recovery)} of {of}: a default, until fixes"
-        " of this kind were measured on this server."
+def usual_gain(
+    share: float, basis: str, *, recovers: str = "the difference", next_limit: str = ""
+) -> Gain:
+    """Return what it is worth if a fix saves the usual part of a share of all time."""
+    return Gain(
+        bound=1.0 / (1.0 - share),
+        likely=_likely(share, USUAL_RECOVERY),
+        basis=basis,
+        next_limit=next_limit,
+        recovers=recovers,
     )
 
 
@@ -43,17 +44,22 @@ def expected_gain(step_seconds: float, floors: Sequence[Floor]) -> Gain:
     """Return what lies between a step's time and the highest of its floors."""
     binding = max(floors, key=lambda floor: floor.seconds)
     lowest = max(binding.seconds, step_seconds / LARGEST_BOUND)
-    share = max(0.0, 1.0 - lowest / step_seconds)
-
-    return Gain(
-        bound=1.0 / (1.0 - share),
-        likely=1.0 / (1.0 - USUAL_RECOVERY * share),
-        basis=(
-            f"A step takes {duration(step_seconds)} and cannot take less than"
-            f" {duration(min(lowest, step_seconds))} because of {binding.limit}."
-            f" {usual_sentence()}"
-        ),
+    return usual_gain(
+        max(0.0, 1.0 - lowest / step_seconds),
+        f"A step takes {duration(step_seconds)} and cannot take less than"
+        f" {duration(min(lowest, step_seconds))} because of {binding.limit}.",
         next_limit=binding.limit,
+    )
+
+
+def gain_of_share(share: float, what: str, *, next_limit: str = "") -> Gain:
+    """Return what it is worth to save a share of all time; `what` takes that time."""
+    share = min(max(0.0, share), 1.0 - 1.0 / LARGEST_BOUND)
+    return usual_gain(
+        share,
+        f"{what} takes {percent(share)} of the time.",
+        recovers="that",
+        next_limit=next_limit,
     )
 
 
@@ -94,45 +100,28 @@ def learn_recoveries(pairs: Iterable[Pair]) -> dict[str, Recovery]:
 
 
 def with_recovery(gain: Gain | None, recovery: Recovery | None) -> Gain | None:
-    """Have the likely gain follow what was learned, if it follows the prior."""
-    if gain is None or recovery is None or not _follows_prior(gain):
+    """Have a usual gain follow what was learned, and say what it assumes."""
+    if gain is None or not gain.recovers or not gain.bound > 1.0:
         return gain
-    share = 1.0 - 1.0 / gain.bound
-    fixes = count(recovery.pairs, "earlier fix", "earlier fixes")
-    sentence = (
-        f"{fixes} on this server recovered {percent(recovery.observed)} of the"
-        f" difference on average; {percent(recovery.expected)} is expected here."
-    )
-    said = USUAL.sub("", gain.basis).strip()
-    return replace(
-        gain,
-        likely=1.0 / (1.0 - recovery.expected * share),
-        basis=f"{said} {sentence}".strip(),
-    )
+    if recovery is None:
+        expected = USUAL_RECOVERY
+        assumed = (
+            f"A fix is taken to recover {percent(expected)} of {gain.recovers}: a"
+            " default, until fixes of this kind were measured on this server."
+        )
+    else:
+        expected = recovery.expected
+        fixes = count(recovery.pairs, "earlier fix", "earlier fixes")
+        assumed = (
+            f"{fixes} on this server recovered {percent(recovery.observed)} of the"
+            f" difference on average; {percent(expected)} is expected here."
+        )
+    likely = _likely(1.0 - 1.0 / gain.bound, expected)
+    return replace(gain, likely=likely, basis=f"{gain.basis} {assumed}")
 
 
-def _follows_prior(gain: Gain) -> bool:
-    """Whether the likely gain is what the prior makes of the bound."""
-    if not gain.bound > 1.0:
-        return False
-    usual = 1.0 / (1.0 - USUAL_RECOVERY * (1.0 - 1.0 / gain.bound))
-    return math.isclose(gain.likely, usual, rel_tol=1e-6)
-
-
-def gain_of_share(
-    share: float, what: str, *, recovery: float = USUAL_RECOVERY, next_limit: str = ""
-) -> Gain:
-    """Return what it is worth to save a share of all time; `what` takes that time."""
-    share = min(max(0.0, share), 1.0 - 1.0 / LARGEST_BOUND)
-    return Gain(
-        bound=1.0 / (1.0 - share),
-        likely=1.0 / (1.0 - recovery * share),
-        basis=(
-            f"{what} takes {percent(share)} of the time."
-            f" {usual_sentence('that', recovery)}"
-        ),
-        next_limit=next_limit,
-    )
+def _likely(share: float, recovery: float) -> float:
+    return 1.0 / (1.0 - recovery * share)
 
 
 def recoverable_share(gain: Gain | None) -> float:

@@ -32,15 +32,20 @@ def test_half_of_the_difference_is_likely():
 
 
 def test_what_is_likely_says_that_it_is_a_default():
-    basis = expected_gain(1.0, (Floor(0.5, "training"),)).basis
+    gain = expected_gain(1.0, (Floor(0.5, "training"),))
 
-    assert "50 % of the difference: a default, until fixes" in basis
+    said = with_recovery(gain, None)
+
+    assert said is not None
+    assert said.likely == gain.likely
+    assert "50 % of the difference: a default, until fixes" in said.basis
 
 
 def test_nothing_is_promised_where_the_floor_is_above_the_step():
     gain = expected_gain(1.0, (Floor(1.3, "the CPU"),))
 
     assert (gain.bound, gain.likely) == (1.0, 1.0)
+    assert with_recovery(gain, None) is gain
 
 
 def test_a_step_without_any_work_promises_no_miracles():
@@ -78,7 +83,7 @@ def test_a_likely_gain_follows_what_was_learned_and_says_from_how_much():
     assert learned is not None
     assert (learned.bound, learned.likely) == (gain.bound, pytest.approx(1 / 0.6))
     assert learned.basis.startswith("A step takes 1 s")
-    assert "usually" not in learned.basis
+    assert "a default" not in learned.basis
     assert "12 earlier fixes on this server recovered 90 %" in learned.basis
 
 

@@ -39,7 +39,7 @@ from tracker.diagnosis.fleet import (
     readings_of,
 )
 from tracker.diagnosis.frameworks import data_parallel_line
-from tracker.diagnosis.gain import USUAL_RECOVERY, usual_sentence
+from tracker.diagnosis.gain import usual_gain
 from tracker.diagnosis.statistics import margin_towards, typical
 from tracker.diagnosis.wording import ordinal
 
@@ -127,13 +127,9 @@ def _numbers(highest: dict[int, float], unused: list[int]) -> str:
 
 
 def _gain(working: int, there: int) -> Gain:
-    share = 1.0 - working / there
-    return Gain(
-        bound=1.0 / (1.0 - share),
-        likely=1.0 / (1.0 - USUAL_RECOVERY * share),
-        basis=(
-            f"{there} GPUs can do at most {there / working:.3g} times the work of"
-            f" {working}. {usual_sentence()}"
-        ),
+    return usual_gain(
+        1.0 - working / there,
+        f"{there} GPUs can do at most {there / working:.3g} times the work of"
+        f" {working}.",
         next_limit="communication between the GPUs",
     )

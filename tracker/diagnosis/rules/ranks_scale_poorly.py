@@ -35,7 +35,7 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
-from tracker.diagnosis.gain import USUAL_RECOVERY, usual_sentence
+from tracker.diagnosis.gain import usual_gain
 from tracker.diagnosis.rule import Span
 from tracker.diagnosis.signals import Array, EarlierRun
 from tracker.diagnosis.statistics import margin_below
@@ -154,11 +154,7 @@ def _recommendations(batch: float) -> tuple[Recommendation, ...]:
 def _gain(efficiency: float) -> Gain | None:
     if not efficiency > 0:
         return None
-    return Gain(
-        bound=1.0 / efficiency,
-        likely=1.0 / (1.0 - USUAL_RECOVERY * (1.0 - efficiency)),
-        basis=f"Linear scaling cannot be beaten for long. {usual_sentence()}",
-    )
+    return usual_gain(1.0 - efficiency, "Linear scaling cannot be beaten for long.")
 
 
 def _grown(

@@ -28,6 +28,7 @@ from tracker.diagnosis.finding import (
     Severity,
     Side,
 )
+from tracker.diagnosis.gain import usual_gain
 from tracker.diagnosis.signals import Samples
 from tracker.diagnosis.statistics import average, margin_above, percentile
 from tracker.diagnosis.wording import duration, ordinal, small_percent
@@ -110,11 +111,9 @@ def check(
 def _gain(used: float) -> Gain:
     """At the most, all of it is taken from the thread that trains."""
     share = min(0.5, used)
-    return Gain(
-        bound=1.0 / (1.0 - share),
-        likely=1.0 / (1.0 - share / 2),
-        basis=(
-            f"At the most, the training thread loses the {small_percent(share)} of a core"
-            " that the agent takes; mostly other cores are free."
-        ),
+    return usual_gain(
+        share,
+        f"At the most, the training thread loses the {small_percent(share)} of a core"
+        " that the agent takes; mostly other cores are free.",
+        recovers="that",
     )
