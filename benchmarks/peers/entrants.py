@@ -102,18 +102,24 @@ class Driver:
     def ask(self, job: str, **arguments: object) -> Answer:
         """Return the answer, which is `{"error": reason}` for whatever went wrong."""
         try:
-            if self._process is None:
-                self._process = self._start()
+            self.start()
             return self._answer({"do": job, **arguments})
         except Exception as error:  # noqa: BLE001 - any fault of a peer is a row that says so
             self.stop()
             return {"error": str(error)}
 
+    def start(self) -> subprocess.Popen[str]:
+        """Start what answers, unless it runs."""
+        if self._process is None:
+            self._process = self._start()
+        return self._process
+
     def stop(self) -> None:
         if self._process is None:
             return
         assert self._process.stdin is not None
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(STOP_SECONDS)
         # Whatever of its group is left; servers die with the driver.
@@ -154,8 +160,10 @@ class Driver:
         assert self._process is not None
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(job) + "\n")
-        self._process.stdin.flush()
+        # One that has ended already is told by what it does not answer.
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(job) + "\n")
+            self._process.stdin.flush()
         if not select.select([self._process.stdout], [], [], JOB_SECONDS)[0]:
             os.killpg(self._process.pid, signal.SIGKILL)
             raise TimeoutError(f"{job['do']} took longer than {JOB_SECONDS:.0f} s")

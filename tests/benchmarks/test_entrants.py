@@ -40,6 +40,13 @@ def test_a_driver_that_does_not_start_is_an_answer_with_the_reason(tmp_path: Pat
     assert "no_such_peer" in driver.ask("describe")["error"]
 
 
+def test_a_driver_that_ended_before_it_was_asked_says_why(tmp_path: Path):
+    driver = Driver(Entrant("none", "None", "no_such_peer", "x"), tmp_path, tmp_path)
+    driver.start().wait()
+
+    assert "no_such_peer" in driver.ask("describe")["error"]
+
+
 def test_a_job_that_fails_is_an_answer_and_the_driver_goes_on(tmp_path: Path):
     floor = next(entrant for entrant in ENTRANTS if entrant.key == "floor-sqlite")
     driver = Driver(floor, tmp_path, tmp_path)
