@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from playwright.sync_api import expect
 
@@ -47,6 +49,26 @@ def test_a_page_nobody_looks_at_asks_for_nothing(visit, is_hidden, heard):
     )
 
     assert count == heard
+
+
+def test_a_button_pressed_before_the_page_answers_is_pressed_once_it_does(visit, page):
+    page.route("**/behaviours/theme.js", slowly)
+    page.add_init_script(
+        """document.addEventListener("readystatechange", () => {
+          if (document.readyState !== "interactive") return
+          document.querySelector("[data-behaviour~=theme]").click()
+        })"""
+    )
+
+    visit("/sign-in")
+
+    # From "auto" one on, and not two.
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+
+
+def slowly(route):
+    time.sleep(1)
+    route.continue_()
 
 
 def test_a_behaviour_nobody_wrote_is_ignored(visit):

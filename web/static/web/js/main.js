@@ -19,4 +19,5 @@ sayRefusals()
 // Whoever drives the page, such as its tests, reads here that it answers clicks and keys.
 connect(document).then(() => {
   document.documentElement.dataset.connected = ""
+  document.dispatchEvent(new Event("connected"))
 })
