@@ -291,7 +291,7 @@ def test_no_more_waits_than_may(tracker, large, monkeypatch, caplog):
 def test_a_call_takes_no_longer_than_opening_a_file(tracker, tmp_path):
     path = tmp_path / "large"
     with path.open("wb") as file:
-        file.truncate(2 * 2**30)
+        file.truncate(8 * 2**30)
     with init() as run:
         run["warm"].upload(b"x", wait=True)
         started = time.perf_counter()
@@ -301,8 +301,8 @@ def test_a_call_takes_no_longer_than_opening_a_file(tracker, tmp_path):
         run._session.files._jobs.clear()
         run.finish(timeout=0)
 
-    # Copying 2 GiB takes longer than this anywhere.
-    assert took < 0.2
+    # Copying 8 GiB takes longer than this anywhere.
+    assert took < 1
 
 
 def test_a_run_that_is_disabled_or_finished_stores_nothing(tracker, large):
@@ -396,7 +396,7 @@ def test_files_that_are_logged_while_the_run_starts_are_stored(tracker, monkeypa
 
     assert stored(tracker, "early") == b"x"
     # It used to wait for a second for the other thread.
-    assert took < 0.5
+    assert took < 0.9
 
 
 def test_files_of_a_run_that_cannot_start_are_told_of(caplog):

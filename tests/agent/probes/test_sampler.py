@@ -219,17 +219,17 @@ def test_a_probe_that_hangs_leaves_the_others(bench, monkeypatch, caplog):
 
 def test_the_end_of_a_run_does_not_wait_for_a_probe_that_hangs(bench):
     done = threading.Event()
-    hanging = make_probe(lambda: {"late": float(done.wait(10))}, may_hang=True)
+    hanging = make_probe(lambda: {"late": float(done.wait(30))}, may_hang=True)
     tested = bench(hanging)
     tested.turn()
     wait_until(lambda: hanging.asked == 1)
 
     began = time.monotonic()
-    tested.sampler.stop(2.0)
+    tested.sampler.stop(20.0)
     took = time.monotonic() - began
     done.set()
 
-    assert took < 1.5
+    assert took < 10
 
 
 def test_nothing_is_logged_of_a_run_that_has_ended(bench):

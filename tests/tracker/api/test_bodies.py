@@ -188,7 +188,7 @@ def test_a_bomb_is_refused_within_the_limit(encoding, bomb):
     tracemalloc.stop()
 
     assert peak < 2 * UNPACKED + 8 * MIB
-    assert seconds < 2  # some milliseconds, but for a busy machine
+    assert seconds < 20  # some milliseconds, but for a busy machine
 
 
 @pytest.mark.parametrize("size", [UNPACKED, UNPACKED + 1])

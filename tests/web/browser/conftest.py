@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import (
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+)
 from pytest_django.live_server_helper import LiveServer
 
 from tests.chromium import find_chromium
@@ -25,6 +31,8 @@ if TYPE_CHECKING:
 CONNECTED = """() => !document.querySelector("script[src*='/web/js/main']") ||
   "connected" in document.documentElement.dataset"""
 QUIET_SECONDS, LONGEST_WAIT_SECONDS = 0.25, 30.0
+# Its own five seconds are few on two cores that do other work.
+expect.set_options(timeout=20_000)
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 

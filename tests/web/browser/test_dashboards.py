@@ -102,7 +102,11 @@ def test_a_widget_is_added_with_paths_completed(visit, ada, dashboard):
 def test_a_form_takes_no_key_before_it_answers_all_of_them(visit, ada, dashboard):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
     held = []
-    page.route("**/behaviours/repeat.js", lambda route: held.append(route))
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/behaviours/repeat.js", hold)
     page.get_by_role("button", name="Add widget").click()
     page.get_by_role("button", name="Chart Series of the runs").click()
     expect(page.locator("#widget-form .repeat").first).to_be_visible()
@@ -241,7 +245,8 @@ def test_a_poll_that_is_refused_says_so_quietly_and_goes_on(
     visit, ada, dashboard, watch
 ):
     page = visit(f"/dashboards/{dashboard.id}/", ada)
-    page.route("**/poll-of-a-test", lambda route: route.fulfill(status=503))
+    answer = {"status": 503}
+    page.route("**/poll-of-a-test", lambda route: route.fulfill(**answer))
     page.evaluate(
         """() => {
           const part = document.createElement("p")
@@ -256,8 +261,7 @@ def test_a_poll_that_is_refused_says_so_quietly_and_goes_on(
     said = page.locator(".stale")
     expect(said).to_contain_text("Not refreshed since")
     expect(page.locator(".toast")).to_have_count(0)
-    page.unroute("**/poll-of-a-test")
-    page.route("**/poll-of-a-test", lambda route: route.fulfill(body="well"))
+    answer |= {"status": 200, "body": "well"}
     expect(said).to_be_hidden()
     expect(page.locator("#polled")).to_have_text("well")
     watch.allow("503")
