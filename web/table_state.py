@@ -21,7 +21,10 @@ from tracker.queries.run_query.tree import Both
 PARTS = (
     *("q", "state", "tag", "query", "sort", "column", "pin", "width"),
     *("group", "show", "rows", "top"),
+    # Whether charts stand beside a list of the runs, and how those are drawn.
+    *("as", "text", "together", "smoothing", "log", "axis"),
 )
+CHARTS = "charts"
 MOST_COLUMNS = 50
 MOST_ON_TOP = 6
 LONGEST_STATE = 8_000

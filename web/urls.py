@@ -34,6 +34,7 @@ from web.views import (
     run_notes,
     run_source,
     runs,
+    runs_charts,
     runs_csv,
     saved_views,
     series_figures,
@@ -68,6 +69,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path(
         "w/<slug:workspace>/<slug:project>/runs.csv", runs_csv.runs_csv, name="runs-csv"
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/runs/charts",
+        runs_charts.runs_charts,
+        name="runs-charts",
     ),
     path("w/<slug:workspace>/<slug:project>/runs/tag", many_runs.tag, name="runs-tag"),
     path(

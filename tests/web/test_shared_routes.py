@@ -34,6 +34,7 @@ CLOSED = {
     "runs-page",
     "runs-groups",
     "runs-columns",
+    "runs-charts",
     "runs-csv",
     "places",
     "alerts",

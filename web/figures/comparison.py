@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from web.figures.layout import STEP, X_TITLES
@@ -47,10 +48,15 @@ def overlay_figure(
     second_round = {
         str(line.position) for line in lines if line.position >= RUN_COLOURS
     }
+    drawn = Counter[str]()
     for trace in figure["data"]:
         # Without groups, the rows of the hover box stand closer.
-        if trace.pop("legendgroup", None) in second_round:
+        run = trace.pop("legendgroup", "")
+        if run in second_round:
             trace["line"] = {**trace["line"], "dash": "dash"}
+        # Pages find the lines of a run by this, which does not depend on the others.
+        trace["uid"] = f"run{run}-{drawn[run]}"
+        drawn[run] += 1
     if len(lines) > MOST_HOVERED_TOGETHER:
         _hover_nearest(figure, axis)
     return figure

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -16,18 +15,14 @@ from tracker.queries.compared_findings import (
     count_changes,
 )
 from tracker.queries.compared_source import chosen_stage, source_parts, stages_of
-from tracker.queries.comparison import overlaid_paths
 from tracker.queries.diagnoses import diagnoses_of_runs
 from tracker.queries.ledgers import LedgerView, run_ledger
-from web.chart_sections import chart_sections
-from web.compare_state import ALIGNMENTS, AXES, SMOOTHINGS, VIEWS, CompareState
+from web.compare_state import ALIGNMENTS, AXES, VIEWS, CompareState
 from web.figures.hardware_kinds import GROUPS
 from web.text_diff import TextDiff, compare_texts
 from web.views.compare_frame import ComparedRun, Comparison
+from web.views.compared_charts import FIELDS, chart_choices, listed_charts
 from web.views.compare_values import fields_but, parallel_context, scatter_context
-
-# Beyond this many charts on a page nobody reads them all; the filter finds the rest.
-CHARTS_AT_MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +50,13 @@ class RunVerdict:
 
 def _charts(comparison: Comparison) -> dict[str, Any]:
     state = comparison.state
-    paths = [
-        path
-        for path in overlaid_paths([run.id for run in comparison.runs])
-        if state.text.casefold() in path.casefold()
-    ]
-    drawn = state.of_only([run.id for run in comparison.runs])
     return {
-        "sections": [
-            (section, [(path, _figure_query(drawn, path)) for path in section.paths])
-            for section in chart_sections(
-                paths[:CHARTS_AT_MOST], opens_all=bool(state.text)
-            )
-        ],
-        "chart_count": len(paths),
-        "charts_at_most": CHARTS_AT_MOST,
+        **listed_charts(comparison),
+        **chart_choices(state),
         "address_without_text": state.having(text=""),
-        "hidden_fields": fields_but(comparison, "text", "smoothing", "log", "together"),
-        "smoothings": [
-            (f"{weight:g}", weight == state.smoothing) for weight in SMOOTHINGS
-        ],
+        "hidden_fields": fields_but(comparison, *FIELDS),
         "axes": _choices(state, "axis", AXES),
     }
-
-
-def _figure_query(state: CompareState, path: str) -> str:
-    asked = {
-        "path": path,
-        "runs": ",".join(map(str, state.runs)),
-        "colours": ".".join(map(str, state.slots)),
-        "axis": state.axis,
-        "smoothing": f"{state.smoothing:g}" if state.smoothing else "",
-        "log": "1" if state.log else "",
-        "together": state.together,
-    }
-    return urlencode({name: value for name, value in asked.items() if value})
 
 
 def _table(comparison: Comparison) -> dict[str, Any]:

@@ -14,13 +14,16 @@ from django.views.decorators.http import require_safe
 from tracker.access import may_edit, readable_project
 from tracker.freshness import is_held
 from tracker.queries.column_search import search_columns
+from tracker.queries.comparison import RUNS_AT_MOST
 from tracker.queries.runs import project_tags
 from tracker.queries.saved_views import saved_views
+from web.compare_state import AXES, read_state
 from web.numbers import whole_number
 from web.run_blocks import asked_block, asked_groups
 from web.session import PageRequest, signed_in
 from web.snippets import first_run
-from web.table_state import says_nothing, with_view
+from web.table_state import CHARTS, says_nothing, with_view
+from web.views.compared_charts import chart_choices
 
 STATES = ("running", "finished", "failed", "crashed", "preempted")
 
@@ -54,6 +57,10 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "states": STATES,
         "tags": project_tags(found.id),
         "snippet": first_run(found.slug),
+        "is_charts": asked.get("as") == CHARTS,
+        "runs_at_most": RUNS_AT_MOST,
+        "axes": AXES.items(),
+        **chart_choices(read_state(asked)),
         "paths_url": reverse("api-v1:read_attribute_paths", args=[workspace, project]),
     }
     return render(request, "runs/runs.html", context)

@@ -1,6 +1,7 @@
 // The runs table: toolbar, selection and keyboard around a virtual grid of runs.
 import { BulkActions } from "../models/bulk_actions.js"
 import { changed, sorted } from "../models/column_changes.js"
+import { ChartsSide } from "../models/charts_side.js"
 import { ColumnMenu } from "../models/column_menu.js"
 import { ColumnPicker } from "../models/column_picker.js"
 import { number } from "../models/format.js"
@@ -11,6 +12,7 @@ import { QueryForm } from "../models/query_form.js"
 import { RunBlocks } from "../models/run_blocks.js"
 import { canGroup } from "../models/run_columns.js"
 import { Selection } from "../models/selection.js"
+import { SHOWN_AT_FIRST } from "../models/shown_runs.js"
 import { TableBar } from "../models/table_bar.js"
 import { FILTERS, MOST_ON_TOP, TableState } from "../models/table_state.js"
 import { TopRows } from "../models/top_rows.js"
@@ -43,17 +45,26 @@ class RunsGrid {
       rows: new TopRows(this.blocks),
       selection: this.selection,
       state: this.state,
+      eyeOf: (id) => (this.state.isCharts ? this.side.eyeOf(id) : eyeOfPicked(this.selection, id)),
       onSort: (key, isNumeric, isMore) => this.sort(key, isNumeric, isMore),
       onSelect: (position, isRange) => this.select(position, isRange),
       onOpen: (row, event) => open(row, event),
       onToggle: (position) => this.toggleGroup(position),
-      onHide: (position) => this.hide(position),
+      onHide: (position, how) => this.hide(position, how),
       onKeep: (position) => this.keep(position),
       onScroll: (from, to) => this.loadSoon(from, to),
       onColumn: (what, key, value) => this.changeColumn(what, key, value),
       onMenu: (head) => this.openMenu(head),
     })
     this.bar = new TableBar(element)
+    this.side = new ChartsSide(element, {
+      search,
+      state: this.state,
+      selection: this.selection,
+      rowAt: (position) => (position < 0 ? undefined : this.rows.row(position)),
+      onChange: () => this.changed(),
+      onMode: (mode) => this.setMode(mode),
+    })
     this.makeParts()
   }
 
@@ -140,6 +151,7 @@ class RunsGrid {
   }
 
   changeColumn(what, key, value) {
+    if (this.state.isCharts) return undefined
     if (what === "group") return this.group([...new Set([...this.state.all("group"), key])])
     if (what === "width") {
       this.state.setWidth(key, value)
@@ -190,26 +202,48 @@ class RunsGrid {
 
   async select(position, isRange) {
     if (isRange) {
-      const [from, last] = this.selection.rangeTo(position)
-      const to = Math.min(last, from + LONGEST_RANGE - 1)
-      if (to < last) toast(`The first ${number(LONGEST_RANGE)} of these ${number(last - from + 1)} rows are picked.`)
-      await this.rows.load(from, to)
-      const rows = Array.from({ length: to - from + 1 }, (_, i) => this.rows.row(from + i))
-      this.selection.add(rows.filter((row) => row?.id).map((row) => row.id))
+      const rows = await this.rowsOf(this.selection.rangeTo(position))
+      this.selection.add(rows.map((row) => row.id))
     } else {
       const row = this.rows.row(position)
       if (row?.id) this.selection.toggle(row.id, position)
     }
-    this.write()
-    this.draw()
+    this.changed()
+  }
+
+  // The runs of a range of rows, which have to be fetched.
+  async rowsOf([from, last]) {
+    const to = Math.min(last, from + LONGEST_RANGE - 1)
+    if (to < last) toast(`The first ${number(LONGEST_RANGE)} of these ${number(last - from + 1)} rows are picked.`)
+    await this.rows.load(from, to)
+    const rows = Array.from({ length: to - from + 1 }, (_, i) => this.rows.row(from + i))
+    return rows.filter((row) => row?.id)
   }
 
   // A run that charts leave out keeps its colour.
-  hide(position) {
+  async hide(position, how = {}) {
     const row = this.rows.row(position)
     if (!row?.id) return
+    if (this.state.isCharts) {
+      if (how.isRange) this.side.extend(await this.rowsOf(this.side.eyes.rangeTo(position)))
+      else this.side.press(row, position, how)
+      return
+    }
+    if (how.isAlone) return
     if (this.selection.place(row.id) < 0) this.selection.toggle(row.id, position)
     this.selection.hide(row.id, !this.selection.isHidden(row.id))
+    this.changed()
+  }
+
+  async setMode(mode) {
+    this.state.set("as", mode)
+    this.write()
+    this.draw()
+    if (mode) await this.blocks.load(0, SHOWN_AT_FIRST - 1)
+    this.draw()
+  }
+
+  changed() {
     this.write()
     this.draw()
   }
@@ -240,6 +274,7 @@ class RunsGrid {
   }
 
   openMenu(head) {
+    if (this.state.isCharts) return
     const column = this.view.columns.find(({ key }) => key === head.dataset.key)
     if (column) this.menu.open(head, column, this.view.element)
   }
@@ -273,6 +308,8 @@ class RunsGrid {
       await this.groups.ask(this.state.question, this.state.all("group"), this.blocks.columns, open)
       this.state.set("open", ...this.groups.openQueries)
     }
+    if (this.state.isCharts) await this.blocks.load(0, SHOWN_AT_FIRST - 1)
+    if (!this.blocks.mistake) this.side.ask()
     const below = this.isGrouped ? this.groups : this.blocks
     if (below !== this.rows.below) this.view.found = null
     this.view.rows = new TopRows(this.blocks, below)
@@ -287,7 +324,7 @@ class RunsGrid {
   write() {
     const address = new URL(location)
     const search = this.state.address
-    for (const [name, value] of this.selection.address) search.append(name, value)
+    for (const [name, value] of [...this.side.address, ...this.selection.address]) search.append(name, value)
     address.search = search
     history.replaceState(history.state, "", address)
   }
@@ -312,13 +349,17 @@ class RunsGrid {
       if (this.refreshed === 0) await this.groups.refresh()
       await this.groups.refreshRows(...shown)
     }
+    const isFirstSeen = this.rows.below === this.blocks && shown[0] < SHOWN_AT_FIRST
+    if (this.state.isCharts && !isFirstSeen) await this.blocks.refresh(0, SHOWN_AT_FIRST - 1)
     this.draw()
   }
 
   draw() {
     const groups = this.rows.below === this.groups ? this.groups : null
     const { blocks, state, isFiltered, selection } = this
-    this.bar.draw({ blocks, groups, state, isFiltered, selection })
+    // Another width, and other columns.
+    if (this.side.draw(blocks, this.rows.top)) this.view.found = null
+    this.bar.draw({ blocks, groups, state, isFiltered, selection, shown: this.side.comparison })
     this.view.draw()
     this.columns.draw()
     this.grouping.draw()
@@ -336,4 +377,17 @@ class RunsGrid {
 function open(row, event) {
   if (event.ctrlKey || event.metaKey) window.open(row.url, "_blank", "noopener")
   else location.assign(row.url)
+}
+
+// Of runs that are picked: whether a comparison draws them.
+function eyeOfPicked(selection, id) {
+  const slot = selection.place(id)
+  if (slot < 0) return null
+  const isOpen = !selection.isHidden(id)
+  return {
+    slot,
+    isOpen,
+    said: isOpen ? "" : "left out of comparisons",
+    title: isOpen ? "Leave it out of comparisons’ charts" : "Draw it in comparisons again",
+  }
 }

@@ -34,6 +34,7 @@ export class GridKeys {
       this.onSelect(position, event.shiftKey)
     }
     if (event.key === "e" && position >= 0 && isBare(event)) this.onHide(position)
+    if (event.key === "o" && position >= 0 && isBare(event)) this.onHide(position, { isAlone: true })
     if (event.key === "t" && position >= 0 && isBare(event)) this.onKeep(position)
     if (event.key === "Enter") {
       event.preventDefault()
@@ -54,11 +55,11 @@ export class GridKeys {
     if (!row) return
 
     const position = Number(row.dataset.position)
-    const sign = event.target.closest(".runs-grid__eye, .runs-grid__pin, .runs-grid__mark")?.className
+    const sign = event.target.closest(".runs-grid__eye, .runs-grid__pin, .runs-grid__mark")?.classList[0]
     const cell = event.target.closest("[role=gridcell]")
     this.view.activate(position, cell ? Number(cell.ariaColIndex) - 1 : 0)
     if (this.view.rows.row(position)?.group) return this.onToggle(position)
-    if (sign === "runs-grid__eye") return this.onHide(position)
+    if (sign === "runs-grid__eye") return this.onHide(position, { isRange: event.shiftKey, isAlone: event.altKey })
     if (sign === "runs-grid__pin") return this.onKeep(position)
     if (sign || (event.shiftKey && !event.target.closest("a"))) {
       this.onSelect(position, event.shiftKey)

@@ -56,7 +56,7 @@ export function headCell(key, column, i) {
     label.append(note)
   }
   cell.append(label, made("span", "runs-grid__arrow"))
-  if (i > 0) cell.append(menuSign(), made("span", "runs-grid__grip"))
+  if (i > 0 && !column.isFixed) cell.append(menuSign(), made("span", "runs-grid__grip"))
   return cell
 }
 
@@ -77,4 +77,10 @@ export function made(tag, className, role) {
   element.className = className
   if (role) element.setAttribute("role", role)
   return element
+}
+
+export function hiddenText(text) {
+  const note = made("span", "visually-hidden")
+  note.textContent = text
+  return note
 }

@@ -2,9 +2,9 @@
 // of sight: their number depends on the height of the window, not on that of the table.
 import { GridKeys } from "./grid_keys.js"
 import { icon } from "./elements.js"
-import { cellClass, fillDifference, fillNumbers, groupLabel, headCell, made } from "./grid_parts.js"
+import { cellClass, fillDifference, fillNumbers, groupLabel, headCell, hiddenText, made } from "./grid_parts.js"
 import { HeadPointer } from "./head_pointer.js"
-import { NARROWEST, WIDEST, columnsFor, texts } from "./run_columns.js"
+import { NARROWEST, WIDEST, columnsFor, listColumns, texts } from "./run_columns.js"
 
 const SPARE_ROWS = 8
 const RUN_COLOURS = 10
@@ -14,12 +14,14 @@ export class GridView {
   #drawn = [] // reused
   #onTop = []
 
-  // `rows` says what stands where; it can be changed for another.
-  constructor(element, { rows, selection, state, onScroll, ...events }) {
+  // `rows` says what stands where; it can be changed for another. `eyeOf` says of a run
+  // whether it is drawn, or null.
+  constructor(element, { rows, selection, state, eyeOf, onScroll, ...events }) {
     this.element = element
     this.rows = rows
     this.selection = selection
     this.state = state
+    this.eyeOf = eyeOf
     this.onScroll = onScroll
     this.active = { position: 0, column: 0 }
     this.canvas = made("div", "runs-grid__canvas")
@@ -103,7 +105,9 @@ export class GridView {
     this.found = this.rows.columns
     const rows = Array.from({ length: 100 }, (_, i) => this.rows.row(i)).filter((row) => row?.values)
     const { widths, pinned } = this.state
-    this.columns = columnsFor(this.found, rows, { widths, pinned, isCompared: this.rows.top.length > 0 })
+    this.columns = this.state.isCharts
+      ? listColumns()
+      : columnsFor(this.found, rows, { widths, pinned, isCompared: this.rows.top.length > 0 })
     this.element.style.setProperty("--row", `${this.rowHeight}px`)
     // Only rows of a tree can be opened.
     this.element.setAttribute("role", this.rows.groups ? "treegrid" : "grid")
@@ -214,7 +218,6 @@ export class GridView {
 
   #fill(drawn, row, now) {
     if (row?.group) return this.#fillGroup(drawn, row)
-    const place = row ? this.selection.place(row.id) : -1
     const reference = this.rows.top[0]
     if (drawn.row !== row || drawn.reference !== reference || drawn.isGroup) {
       drawn.row = row
@@ -237,7 +240,7 @@ export class GridView {
       const i = this.columns.findIndex((column) => column.key === "duration")
       if (i >= 0) this.columns[i].fill(drawn.cells[i], null, row, now)
     }
-    this.#colour(drawn, place, row && this.selection.isHidden(row.id))
+    this.#colour(drawn, row)
   }
 
   #fillPin(drawn, row) {
@@ -273,16 +276,19 @@ export class GridView {
     drawn.element.removeAttribute("aria-expanded")
   }
 
-  #colour(drawn, place, isHidden) {
-    const said = `${place} ${isHidden}`
+  #colour(drawn, row) {
+    const place = row ? this.selection.place(row.id) : -1
+    const eye = row ? this.eyeOf(row.id) : null
+    const said = `${place} ${eye?.slot} ${eye?.isOpen}`
     if (drawn.place === said) return
     drawn.place = said
     drawn.element.setAttribute("aria-selected", String(place >= 0))
-    drawn.element.classList.toggle("runs-grid__row--unseen", Boolean(isHidden))
-    if (place >= 0) drawn.mark.style.setProperty("--swatch", `var(--run-${place % RUN_COLOURS})`)
-    else drawn.mark.style.removeProperty("--swatch")
-    drawn.eye.replaceChildren(...(place >= 0 ? [icon(isHidden ? "eye-off" : "eye")] : []))
-    drawn.eye.title = place < 0 ? "" : isHidden ? "Draw it in comparisons again" : "Leave it out of comparisons’ charts"
+    drawn.element.classList.toggle("runs-grid__row--unseen", eye?.isOpen === false)
+    paint(drawn.mark, place)
+    paint(drawn.eye, eye?.isOpen ? eye.slot : -1)
+    drawn.eye.classList.toggle("runs-grid__eye--ring", eye?.slot >= RUN_COLOURS)
+    drawn.eye.replaceChildren(...(eye ? [icon(eye.isOpen ? "eye" : "eye-off"), hiddenText(eye.said)] : []))
+    drawn.eye.title = eye?.title ?? ""
   }
 
   #markActive() {
@@ -325,4 +331,9 @@ export class GridView {
     if (this.element.scrollLeft > left) this.element.scrollLeft = left
     if (this.element.scrollLeft < right) this.element.scrollLeft = right
   }
+}
+
+function paint(sign, slot) {
+  if (slot >= 0) sign.style.setProperty("--swatch", `var(--run-${slot % RUN_COLOURS})`)
+  else sign.style.removeProperty("--swatch")
 }

@@ -19,6 +19,7 @@ export class HeadPointer {
     if (event.button !== 0 || !cell || cell.dataset.key === "name") return
     const isResize = Boolean(event.target.closest(".runs-grid__grip"))
     const column = this.view.columns.find(({ key }) => key === cell.dataset.key)
+    if (column.isFixed) return
     const drag = { cell, key: column.key, from: event.clientX, width: column.width, isResize, hasMoved: isResize }
     // A finger that moves over the head scrolls; it can still drag an edge.
     if (event.pointerType === "touch" && !isResize) return

@@ -6,6 +6,8 @@ export class Selection {
   #slots = new Map()
   #hidden = new Set()
   #anchor = null
+  // The slot that a run has elsewhere on the page, or -1.
+  wished = () => -1
 
   // As an address has them: runs=…&colours=…&hidden=…
   static read(search) {
@@ -62,8 +64,10 @@ export class Selection {
     for (const id of ids) {
       if (this.#slots.has(id)) continue
       while (taken.has(free)) free += 1
-      taken.add(free)
-      this.#slots.set(id, free)
+      const wished = this.wished(id)
+      const slot = wished >= 0 && !taken.has(wished) ? wished : free
+      taken.add(slot)
+      this.#slots.set(id, slot)
     }
   }
 

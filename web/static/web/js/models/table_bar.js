@@ -3,23 +3,22 @@ import { setText } from "./elements.js"
 import { number } from "./format.js"
 import { showMistake } from "./query_mistake.js"
 
-const COMPARED_AT_MOST = 20
-
 export class TableBar {
   constructor(element) {
     this.element = element
     this.addresses = element.dataset
+    this.most = Number(element.dataset.runsAtMost)
     this.query = element.querySelector("[name=query]")
   }
 
-  // `groups` is null while there are none.
-  draw({ blocks, groups, state, isFiltered, selection }) {
+  // `groups` is null while there are none, and so is `shown`, the comparison that charts make.
+  draw({ blocks, groups, state, isFiltered, selection, shown }) {
     const rows = groups ?? blocks
     setText(this.part("count"), counted(blocks, groups, isFiltered))
     this.part("clear").hidden = !isFiltered
     this.part("none").hidden = rows.matching > 0 || blocks.isUnread
     this.part("unread").hidden = !blocks.isUnread
-    this.part("grid").hidden = rows.matching === 0
+    this.part("body").hidden = rows.matching === 0
     this.element.classList.toggle("runs--grouped", Boolean(groups))
     this.part("show").value = state.shownOfGroups
     this.part("csv").href = `${this.addresses.csvUrl}?${state.question}`
@@ -27,17 +26,19 @@ export class TableBar {
       button.setAttribute("aria-pressed", String(Number(button.value) === state.rowHeight))
     }
     showMistake(this.query, this.part("mistake"), blocks.mistake)
-    this.#drawSelection(selection)
+    this.#drawSelection(selection, shown)
     this.#drawView(state)
   }
 
-  #drawSelection(selection) {
+  #drawSelection(selection, shown) {
     const { ids } = selection
     setText(this.part("selected"), ids.length ? `${number(ids.length)} selected` : "")
     this.part("picked").hidden = ids.length === 0
-    const isComparable = ids.length > 1 && ids.length <= COMPARED_AT_MOST
-    link(this.part("compare"), isComparable && `${this.addresses.compareUrl}?${plain(selection.address)}`)
-    link(this.part("ladder"), isComparable && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`)
+    const isComparable = ids.length > 1 && ids.length <= this.most
+    const hint = `Select 2 to ${this.most} runs`
+    const compared = isComparable ? selection.address : ids.length ? null : shown
+    link(this.part("compare"), compared && `${this.addresses.compareUrl}?${plain(compared)}`, hint)
+    link(this.part("ladder"), isComparable && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`, hint)
   }
 
   #drawView(state) {
@@ -76,10 +77,10 @@ function plain(search) {
 }
 
 // A link without an address cannot be followed, and says so to screen readers.
-function link(element, address) {
+function link(element, address, hint) {
   if (!element) return
   if (address) element.href = address
   else element.removeAttribute("href")
   element.setAttribute("aria-disabled", String(!address))
-  element.title = address ? "" : `Select 2 to ${COMPARED_AT_MOST} runs`
+  element.title = address ? "" : hint
 }

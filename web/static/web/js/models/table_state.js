@@ -1,8 +1,11 @@
 // What the table shows, as the address says it. Where a view is open, the address names
 // it and says only what differs; a part that is there and empty takes the view's away.
-const PARTS = ["q", "state", "tag", "query", "sort", "column", "pin", "width", "group", "show", "rows", "top"]
+// How the charts beside the list are drawn.
+const CHART_OPTIONS = ["text", "together", "smoothing", "log", "axis"]
+const PARTS = ["q", "state", "tag", "query", "sort", "column", "pin", "width", "group", "show", "rows", "top", "as", ...CHART_OPTIONS]
 export const FILTERS = ["q", "state", "tag", "query"]
 const ASKED = [...FILTERS, "sort", "column", "top"]
+const ASKED_OF_CHARTS = [...FILTERS, "top", ...CHART_OPTIONS]
 // What belongs to a link, and not to a view; runs that are picked are added by others.
 const ASIDE = ["open"]
 export const MOST_ON_TOP = 6
@@ -85,6 +88,20 @@ export class TableState {
   // What the server is asked for.
   get question() {
     return written(ASKED.map((name) => [name, this.all(name)]))
+  }
+
+  // Whether charts stand beside a list of the runs.
+  get isCharts() {
+    return this.get("as") === "charts"
+  }
+
+  // What the charts are asked for, besides their runs.
+  get chartQuestion() {
+    return written(ASKED_OF_CHARTS.map((name) => [name, this.all(name)]))
+  }
+
+  get chartOptions() {
+    return written(CHART_OPTIONS.map((name) => [name, this.all(name)]))
   }
 
   // What a view would keep.

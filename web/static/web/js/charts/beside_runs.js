@@ -1,0 +1,130 @@
+// The charts beside the list of runs. The server says which there are; those that are
+// drawn already stay where they are, and only ask for other lines.
+import { connect } from "../connecting.js"
+import { setText } from "../models/elements.js"
+import { refusal } from "./refusal.js"
+
+const TYPING_MS = 250
+// Runs that go on may have begun another series meanwhile.
+const LOOK_AGAIN_MS = 15_000
+
+export class ChartsBesideRuns {
+  #asked = null
+  #askedAt = 0
+  #folds = new Map()
+
+  // `onOption` hears what is asked of all charts, by its name; `onShown` how many runs.
+  constructor(element, { onOption, onShown }) {
+    this.element = element
+    this.form = element.querySelector("form")
+    this.onShown = onShown
+    const text = this.form.elements.text
+    let typing
+    text.addEventListener("input", () => {
+      clearTimeout(typing)
+      typing = setTimeout(() => onOption("text", text.value.trim()), TYPING_MS)
+    })
+    this.form.addEventListener("submit", (event) => event.preventDefault())
+    this.form.addEventListener("change", ({ target }) => {
+      const value = target.type === "checkbox" ? (target.checked ? target.value : "") : target.value.trim()
+      if (target !== text) onOption(target.name, value === "0" ? "" : value)
+    })
+    this.form.addEventListener("click", ({ target }) => {
+      const button = target.closest("button[name=axis]")
+      if (!button) return
+      for (const each of button.parentElement.children) each.setAttribute("aria-pressed", String(each === button))
+      onOption("axis", button === button.parentElement.firstElementChild ? "" : button.value)
+    })
+    element.addEventListener("click", ({ target }) => {
+      const summary = target.closest(".charts__section > summary")
+      // It opens or closes after this.
+      if (summary) this.#folds.set(summary.parentElement.dataset.key, !summary.parentElement.open)
+      if (!target.closest("[data-part=clear-text]")) return
+      text.value = ""
+      onOption("text", "")
+      text.focus()
+    })
+  }
+
+  get #sections() {
+    return this.element.querySelector('[data-part="sections"]')
+  }
+
+  // Shows the charts of the runs that this asks for, unless it is what is shown.
+  async show(query) {
+    const isLive = this.#sections?.querySelector('[data-live="true"]') || !this.#sections?.querySelector(".chart")
+    const isOld = isLive && Date.now() - this.#askedAt > LOOK_AGAIN_MS
+    if (query === this.#asked && !isOld) return
+    this.#asked = query
+    this.#askedAt = Date.now()
+    this.request?.abort()
+    this.request = new AbortController()
+    try {
+      const response = await fetch(`${this.element.dataset.url}?${query}`, { signal: this.request.signal })
+      if (!response.ok) throw await refusal(response)
+      const page = new DOMParser().parseFromString(await response.text(), "text/html")
+      this.#take(document.adoptNode(page.querySelector('[data-part="sections"]')))
+      this.#say("")
+    } catch (error) {
+      if (error.name === "AbortError") return // something else is asked for meanwhile
+      this.#say(`The charts could not be loaded: ${error.message}`)
+    }
+  }
+
+  #say(text) {
+    const sign = this.element.querySelector('[data-part="charts-gone"]')
+    setText(sign, text)
+    sign.hidden = !text
+  }
+
+  #take(fresh) {
+    const now = this.#sections
+    setText(this.element.querySelector('[data-part="chart-count"]'), fresh.dataset.said)
+    for (const section of fresh.querySelectorAll(".charts__section")) {
+      section.open = this.#folds.get(section.dataset.key) ?? section.open
+    }
+    if (!now) this.element.append(fresh)
+    else {
+      const isOther = now.dataset.chartQuery !== fresh.dataset.chartQuery
+      Object.assign(now.dataset, fresh.dataset)
+      sync(now, fresh, (section, newer) => {
+        section.className = newer.className
+        section.open = newer.open
+        section.querySelector("summary").replaceChildren(...newer.querySelector("summary").childNodes)
+        sync(grid(section), grid(newer), (chart, { dataset }) => {
+          chart.dataset.live = dataset.live
+          if (isOther) chart.dispatchEvent(new CustomEvent("chart-refresh"))
+        })
+      })
+    }
+    connect(this.element)
+    this.onShown(Number(fresh.dataset.runs))
+  }
+
+  // Makes the lines of all other runs pale; null: of none.
+  highlight(slot) {
+    if (slot === this.slot) return
+    this.slot = slot
+    const own = `[class*="run${slot}-"]`
+    for (const line of this.element.querySelectorAll(".scatterlayer > .trace")) {
+      line.classList.toggle("is-pale", slot !== null && !line.matches(own))
+    }
+  }
+}
+
+const grid = (section) => section.querySelector(".charts__grid")
+
+// Makes children like newer ones: those of the same key stay where they are.
+function sync(parent, newer, update) {
+  const wanted = new Set([...newer.children].map((child) => child.dataset.key))
+  wanted.delete(undefined)
+  for (const child of [...parent.children]) if (!wanted.has(child.dataset.key)) child.remove()
+  const old = new Map([...parent.children].map((child) => [child.dataset.key, child]))
+  let place = parent.firstElementChild
+  for (const child of [...newer.children]) {
+    const kept = old.get(child.dataset.key)
+    if (kept) update(kept, child)
+    if (kept && kept === place) place = place.nextElementSibling
+    else parent.insertBefore(kept ?? child, place)
+  }
+}

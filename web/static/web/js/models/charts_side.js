@@ -1,0 +1,129 @@
+// The runs page as charts: whose eyes are open, how many that are, and the charts of them.
+import { ChartsBesideRuns } from "../charts/beside_runs.js"
+import { setText } from "./elements.js"
+import { number } from "./format.js"
+import { SHOWN_AT_FIRST, ShownRuns } from "./shown_runs.js"
+import { toast } from "../toasts.js"
+
+export class ChartsSide {
+  #question = ""
+  #charted = 0
+
+  // `onChange` is called when eyes or options are others, `rowAt` says what stands where.
+  constructor(element, { search, state, selection, rowAt, onChange, onMode }) {
+    this.element = element
+    this.state = state
+    this.selection = selection
+    this.onChange = onChange
+    const most = Number(element.dataset.runsAtMost)
+    this.eyes = new ShownRuns(search, { most, wished: (id) => selection.place(id) })
+    selection.wished = (id) => (this.isOn && this.eyes.isShown(id) ? this.eyes.slot(id) : -1)
+    this.charts = new ChartsBesideRuns(this.part("charts"), {
+      onOption: (name, value) => {
+        state.set(name, value)
+        this.ask()
+        onChange()
+      },
+      onShown: (count) => {
+        this.#charted = count
+        this.#count()
+      },
+    })
+    this.part("modes").addEventListener("click", ({ target }) => {
+      const button = target.closest("button")
+      if (button) onMode(button.value)
+    })
+    element.addEventListener("click", ({ target }) => {
+      const part = target.closest("button")?.dataset.part
+      if (part === "show-first") this.#change(() => this.eyes.usual())
+      if (part === "show-none") this.#change(() => this.eyes.none())
+      if (part === "show-picked") this.#change(() => this.eyes.only(...selection.ids))
+      if (part === "fold-list") element.classList.toggle("runs--unfolded")
+    })
+    this.#highlight(this.part("grid"), rowAt)
+    this.ask()
+  }
+
+  get isOn() {
+    return this.state.isCharts
+  }
+
+  // For the address, and for a comparison; without charts, nothing.
+  get address() {
+    return this.isOn ? this.eyes.address : new URLSearchParams()
+  }
+
+  get comparison() {
+    if (!this.isOn || this.eyes.ids.length < 2) return null
+    return new URLSearchParams([...this.eyes.comparison, ...this.state.chartOptions])
+  }
+
+  // What is asked for from now on: it has been understood.
+  ask() {
+    this.#question = String(this.state.chartQuestion)
+  }
+
+  eyeOf(id) {
+    const isOpen = this.eyes.isShown(id)
+    return {
+      slot: this.eyes.slot(id),
+      isOpen,
+      said: isOpen ? "shown in the charts" : "not shown in the charts",
+      title: `${isOpen ? "Leave it out of" : "Show it in"} the charts; with Alt, it alone`,
+    }
+  }
+
+  press(row, position, { isAlone = false } = {}) {
+    this.#change(() => (isAlone ? this.eyes.only(row.id) : this.eyes.toggle(row.id, position)))
+  }
+
+  extend(rows) {
+    this.#change(() => this.eyes.extend(rows.map(({ id }) => id)))
+  }
+
+  draw(blocks, shownRows) {
+    const { element, isOn } = this
+    const hasChanged = element.classList.contains("runs--charts") !== isOn
+    element.classList.toggle("runs--charts", isOn)
+    for (const button of this.part("modes").children) {
+      button.setAttribute("aria-pressed", String(button.value === (isOn ? "charts" : "")))
+    }
+    this.part("charts").hidden = this.part("list-head").hidden = !isOn
+    if (!isOn) return hasChanged
+    this.matching = blocks.matching
+    const count = Math.min(SHOWN_AT_FIRST, blocks.matching)
+    const first = Array.from({ length: count }, (_, place) => blocks.row(place))
+    // Until all of them are here, those from before are the first.
+    if (!blocks.mistake && first.every(Boolean)) this.eyes.follow([...shownRows, ...first])
+    this.#count()
+    this.part("show-first").disabled = this.eyes.isUsual
+    this.part("show-none").disabled = this.eyes.ids.length === 0
+    this.part("show-picked").hidden = this.selection.ids.length === 0
+    this.part("fold-list").setAttribute("aria-expanded", String(element.classList.contains("runs--unfolded")))
+    if (!blocks.mistake && blocks.matching) this.charts.show(`${this.eyes.comparison}&${this.#question}`)
+    return hasChanged
+  }
+
+  #change(change) {
+    if (change() === false) toast(`Up to ${this.eyes.most} runs can be told apart; close another eye first.`)
+    this.onChange()
+  }
+
+  #count() {
+    setText(this.part("shown"), `${number(this.#charted)} of ${this.matching === 1 ? "1 run" : `${number(this.matching)} runs`} shown`)
+  }
+
+  // The lines of the run under the pointer stand out.
+  #highlight(grid, rowAt) {
+    grid.addEventListener("pointerover", ({ target }) => {
+      if (!this.isOn) return
+      const row = rowAt(Number(target.closest("[data-position]")?.dataset.position ?? -1))
+      this.charts.highlight(row?.id && this.eyes.isShown(row.id) ? this.eyes.slot(row.id) : null)
+    })
+    grid.addEventListener("pointerleave", () => this.isOn && this.charts.highlight(null))
+  }
+
+  part(name) {
+    return this.element.querySelector(`[data-part="${name}"]`)
+  }
+}
