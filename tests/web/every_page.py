@@ -65,6 +65,7 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
         "?runs={runs}",
         *(f"?runs={{runs}}&tab={tab}" for tab in TABS if tab != "charts"),
     ),
+    "runs": ("", "?as=charts"),
     "dashboards": ("", "?new"),
     "ladders": ("", "?new", "?runs={runs}"),
     "reports": ("", "?new"),

@@ -55,8 +55,9 @@ def overlay_figure(
         if run in second_round:
             trace["line"] = {**trace["line"], "dash": "dash"}
         # Pages find the lines of a run by this, which does not depend on the others.
-        trace["uid"] = f"run{run}-{drawn[run]}"
-        drawn[run] += 1
+        if not legend:
+            trace["uid"] = f"run{run}-{drawn[run]}"
+            drawn[run] += 1
     if len(lines) > MOST_HOVERED_TOGETHER:
         _hover_nearest(figure, axis)
     return figure

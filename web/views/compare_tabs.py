@@ -21,8 +21,8 @@ from web.compare_state import ALIGNMENTS, AXES, VIEWS, CompareState
 from web.figures.hardware_kinds import GROUPS
 from web.text_diff import TextDiff, compare_texts
 from web.views.compare_frame import ComparedRun, Comparison
-from web.views.compared_charts import FIELDS, chart_choices, listed_charts
 from web.views.compare_values import fields_but, parallel_context, scatter_context
+from web.views.compared_charts import FIELDS, chart_choices, listed_charts
 
 
 @dataclass(frozen=True, slots=True)

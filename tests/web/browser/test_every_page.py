@@ -36,6 +36,7 @@ CHARTED = {
     "run",
     "run-charts",
     "run-hardware",
+    "runs?as=charts",
     "compare?runs={runs}",
     *(f"compare?runs={{runs}}&tab={tab}" for tab in ("scatter", "hardware")),
     "ladder",

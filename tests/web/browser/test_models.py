@@ -199,3 +199,81 @@ def test_rows_that_are_grouped_are_walked_through(run):
     }""")
 
     assert has_rows
+
+
+EYES = """async ({ search, most, first, steps }) => {
+  const { ShownRuns } = await import("/static/web/js/models/shown_runs.js")
+  const id = (name) => `${name.repeat(8)}-0000-4000-8000-000000000000`
+  const named = (text) => text.replaceAll(/([0-9a-f])\\1{7}(-0{4}-4000-8000-0{12})/g, "$1")
+  const filled = search.replaceAll("~", "-0000-4000-8000-000000000000")
+  const eyes = new ShownRuns(new URLSearchParams(filled), { most, wished: (run) => (run === id("e") ? 5 : -1) })
+  const follow = (names) => eyes.follow([...names].map((name) => ({ id: id(name) })))
+  follow(first)
+  let isDone = true
+  for (const [what, ...given] of steps) {
+    if (what === "follow") follow(given[0])
+    else if (what === "range") isDone = eyes.extend([...given[0]].map(id))
+    else isDone = eyes[what](...(given.length ? [id(given[0]), ...given.slice(1)] : []))
+  }
+  const shown = eyes.ids.map((run) => named(run) + eyes.slot(run)).join(" ")
+  return [shown, named(decodeURIComponent(eyes.address)), isDone !== false]
+}"""
+
+
+def eyes(run, *steps, first="abc", search="", most=20):
+    asked = {"search": search, "most": most, "first": first, "steps": list(steps)}
+    return run(EYES, asked)
+
+
+def test_the_first_runs_are_shown_and_the_address_says_nothing_of_it(run):
+    assert eyes(run) == ["a0 b1 c2", "", True]
+    assert eyes(run, first="0123456789abc")[0].endswith("9" + "9")
+
+
+def test_a_run_that_comes_in_on_top_takes_the_colour_that_became_free(run):
+    shown, _, _ = eyes(run, ["follow", "a012345678"], first="0123456789")
+
+    assert shown == "a9 00 11 22 33 44 55 66 77 88"
+
+
+def test_a_closed_eye_keeps_its_colour_and_is_in_the_address(run):
+    assert eyes(run, ["toggle", "b", 1]) == ["a0 c2", "off=b", True]
+    assert eyes(run, ["toggle", "b", 1], ["toggle", "b", 1])[:2] == ["a0 b1 c2", ""]
+    assert eyes(run, search="off=bbbbbbbb~")[0] == "a0 c2"
+
+
+def test_an_opened_eye_is_in_the_address_with_its_colour(run):
+    assert eyes(run, ["toggle", "d", 9])[:2] == ["a0 b1 c2 d3", "on=d&shades=3"]
+    # One that is ticked has its colour there already.
+    assert eyes(run, ["toggle", "e", 9])[:2] == ["a0 b1 c2 e5", "on=e&shades=5"]
+    again = eyes(run, search="on=dddddddd~,eeeeeeee~&shades=7.1")
+    assert again[0] == "a0 b2 c3 d7 e1"
+
+
+def test_all_can_be_closed_but_one_and_come_back(run):
+    assert eyes(run, ["none"])[:2] == ["", "eyes=none"]
+    alone = eyes(run, ["only", "b"])
+    assert alone[:2] == ["b1", "eyes=none&on=b&shades=1"]
+    assert eyes(run, search="eyes=none&on=bbbbbbbb~&shades=1")[0] == "b1"
+    assert eyes(run, ["only", "b"], ["usual"])[:2] == ["a0 b1 c2", ""]
+
+
+def test_a_range_does_what_was_done_last(run):
+    assert eyes(run, ["toggle", "a", 0], ["range", "abc"])[:2] == ["", "off=a,b,c"]
+    opened = eyes(run, ["none"], ["toggle", "a", 0], ["range", "abc"])
+    assert opened[0] == "a0 b1 c2"
+
+
+def test_no_more_are_shown_than_can_be_told_apart(run):
+    steps = ["toggle", "d", 4], ["toggle", "f", 5]
+
+    assert eyes(run, *steps, most=4) == ["a0 b1 c2 d3", "on=d&shades=3", False]
+    # What is closed gives its colour away.
+    closed = ["toggle", "a", 0]
+    assert eyes(run, steps[0], closed, steps[1], most=4)[0] == "b1 c2 d3 f0"
+
+
+def test_what_an_address_cannot_mean_is_left_out(run):
+    search = "on=__proto__,<b>,1&off=constructor&shades=NaN.-1.99&eyes=x"
+
+    assert eyes(run, search=search) == ["a0 b1 c2", "", True]

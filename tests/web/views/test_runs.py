@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from http import HTTPStatus
+from urllib.parse import parse_qs
 from uuid import UUID
 
 import pytest
@@ -331,3 +334,95 @@ def test_columns_are_found_by_any_part_of_their_path(signed_in, address, project
     assert set(found("")) >= {"train/loss", "params/lr", "x"}
     assert found("\0") == []
     assert found("%") == []
+
+
+@pytest.fixture
+def charted(signed_in, address):
+    """Return a function that asks for the charts of runs, as their list does."""
+
+    def ask(*runs, **query) -> str:
+        ids = ",".join(str(run.id) for run in runs)
+        response = signed_in.get(f"{address}runs/charts", {"runs": ids, **query})
+        assert response.status_code == HTTPStatus.OK
+        return response.content.decode()
+
+    return ask
+
+
+def charts_in(html: str) -> list[str]:
+    return re.findall(r'data-behaviour="chart" data-key="([^"]*)"', html)
+
+
+def runs_in(html: str) -> list[str]:
+    [query] = re.findall(r'data-chart-query="([^"]*)"', html)
+    return parse_qs(unescape(query)).get("runs", [""])[0].split(",")
+
+
+def test_charts_are_of_the_runs_asked_for_in_their_colours(charted, project):
+    runs = [make_run(project, name) for name in ("one", "two")]
+    write_series(runs[0], "train/loss", [1.0])
+    write_series(runs[1], "<b>odd</b>/x", [1.0])
+
+    html = charted(*runs, colours="3.1", axis="relative")
+
+    assert charts_in(html) == ["train/loss", "&lt;b&gt;odd&lt;/b&gt;/x"]
+    assert runs_in(html) == [str(run.id) for run in runs]
+    assert "colours=3.1&amp;axis=relative" in html
+    assert 'data-runs="2"' in html
+    assert charts_in(charted(runs[0])) == ["train/loss"]
+    assert charts_in(charted(*runs, text="ODD")) == ["&lt;b&gt;odd&lt;/b&gt;/x"]
+
+
+def test_charts_leave_out_what_the_filter_does_unless_it_stays_on_top(charted, project):
+    one, two = make_run(project, "one"), make_run(project, "two")
+    for run in (one, two):
+        write_series(run, f"{run.name}/loss", [1.0])
+
+    assert runs_in(charted(one, two, query='name = "two"')) == [str(two.id)]
+    assert charts_in(charted(one, two, q="one")) == ["one/loss"]
+    assert len(runs_in(charted(one, two, q="one", top=str(two.id)))) == 2
+
+
+def test_charts_say_why_there_are_none(charted, project):
+    run = make_run(project, "quiet")
+
+    assert "No run is shown" in charted()
+    assert "No series yet" in charted(run)
+    write_series(run, "train/loss", [1.0])
+    assert "No series has “xyz” in its path" in charted(run, text="xyz")
+
+
+def test_charts_are_of_runs_of_this_project_that_may_be_read(
+    charted, project, member, stranger
+):
+    mine = make_run(project, "mine")
+    elsewhere = make_run(make_project(member, "elsewhere"), "elsewhere")
+    hidden = make_run(make_project(stranger, "secret"), "hidden")
+    for run in (mine, elsewhere, hidden):
+        write_series(run, f"{run.name}/loss", [1.0])
+
+    assert charts_in(charted(mine, elsewhere, hidden)) == ["mine/loss"]
+
+
+def test_charts_of_a_project_are_for_its_members(client_of, stranger, address):
+    answer = client_of(stranger).get(f"{address}runs/charts")
+
+    assert answer.status_code == HTTPStatus.NOT_FOUND
+
+
+def test_charts_of_a_query_that_is_not_understood_are_refused(signed_in, address):
+    answer = signed_in.get(f"{address}runs/charts", {"query": "("})
+
+    assert answer.status_code == HTTPStatus.BAD_REQUEST
+
+
+def test_the_address_says_that_the_page_shows_charts_and_how(
+    signed_in, address, project
+):
+    make_run(project, "one")
+
+    html = signed_in.get(address, {"as": "charts", "axis": "time"}).content.decode()
+
+    assert 'value="charts" aria-pressed="true"' in html
+    assert 'value="time" aria-pressed="true"' in html
+    assert 'class="runs"' in signed_in.get(address, {"as": "x"}).content.decode()

@@ -53,6 +53,18 @@ def test_a_view_keeps_the_table_and_nothing_else(member, client_of, address):
     assert (view.owner, view.is_shared) == (member.user, False)
 
 
+def test_a_view_keeps_how_charts_are_drawn_and_not_whose(member, client_of, address):
+    state = "as=charts&axis=time&smoothing=0.6&text=loss&eyes=none&on=x&off=y"
+
+    client_of(member).post(f"{address}views", {"name": "mine", "state": state})
+
+    view = SavedView.objects.get()
+    assert view.state == "as=charts&text=loss&smoothing=0.6&axis=time"
+    html = client_of(member).get(address, {"view": view.id}).content.decode()
+    assert "runs--charts" in html
+    assert 'value="loss"' in html
+
+
 def test_the_address_names_a_view_and_what_differs(project, member, client_of, address):
     view = kept(project, member, "sort=name&query=name+%3D+a")
     client = client_of(member)

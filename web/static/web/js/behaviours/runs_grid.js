@@ -62,6 +62,7 @@ class RunsGrid {
       state: this.state,
       selection: this.selection,
       rowAt: (position) => (position < 0 ? undefined : this.rows.row(position)),
+      rowCount: () => this.rows.matching,
       onChange: () => this.changed(),
       onMode: (mode) => this.setMode(mode),
     })

@@ -13,11 +13,17 @@ export class ChartsBesideRuns {
   #askedAt = 0
   #folds = new Map()
 
-  // `onOption` hears what is asked of all charts, by its name; `onShown` how many runs.
-  constructor(element, { onOption, onShown }) {
+  // `onOption` hears what is asked of all charts, by its name; `onShown` how many runs;
+  // `onLine` the slot of the run whose line is under the pointer, or null.
+  constructor(element, { onOption, onShown, onLine }) {
     this.element = element
     this.form = element.querySelector("form")
     this.onShown = onShown
+    this.#listen(onOption)
+    element.addEventListener("chart-drawn", ({ target }) => hearLines(target.querySelector(".chart__plot"), onLine))
+  }
+
+  #listen(onOption) {
     const text = this.form.elements.text
     let typing
     text.addEventListener("input", () => {
@@ -35,7 +41,7 @@ export class ChartsBesideRuns {
       for (const each of button.parentElement.children) each.setAttribute("aria-pressed", String(each === button))
       onOption("axis", button === button.parentElement.firstElementChild ? "" : button.value)
     })
-    element.addEventListener("click", ({ target }) => {
+    this.element.addEventListener("click", ({ target }) => {
       const summary = target.closest(".charts__section > summary")
       // It opens or closes after this.
       if (summary) this.#folds.set(summary.parentElement.dataset.key, !summary.parentElement.open)
@@ -106,10 +112,27 @@ export class ChartsBesideRuns {
     if (slot === this.slot) return
     this.slot = slot
     const own = `[class*="run${slot}-"]`
-    for (const line of this.element.querySelectorAll(".scatterlayer > .trace")) {
+    for (const line of this.element.querySelectorAll('.trace[class*="tracerun"]')) {
       line.classList.toggle("is-pale", slot !== null && !line.matches(own))
     }
   }
+}
+
+// A chart that was forgotten and is drawn again has lost whoever listened.
+function hearLines(plot, onLine) {
+  plot.removeAllListeners("plotly_hover")
+  plot.removeAllListeners("plotly_unhover")
+  plot.on("plotly_hover", ({ points, event }) => onLine(slotNear(plot, points, event)))
+  plot.on("plotly_unhover", () => onLine(null))
+}
+
+// Of the lines at the same place, the one that is nearest to the pointer.
+function slotNear(plot, points, { clientY }) {
+  const drag = plot.querySelector(".nsewdrag").getBoundingClientRect()
+  const far = ({ y, yaxis }) => Math.abs(yaxis.d2p(y) - (clientY - drag.top))
+  const [nearest] = points.toSorted((one, other) => far(one) - far(other))
+  const slot = /^run(\d+)-/.exec(nearest?.data.uid ?? "")?.[1]
+  return slot === undefined ? null : Number(slot)
 }
 
 const grid = (section) => section.querySelector(".charts__grid")

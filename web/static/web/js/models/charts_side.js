@@ -10,11 +10,12 @@ export class ChartsSide {
   #charted = 0
 
   // `onChange` is called when eyes or options are others, `rowAt` says what stands where.
-  constructor(element, { search, state, selection, rowAt, onChange, onMode }) {
+  constructor(element, { search, state, selection, rowAt, rowCount, onChange, onMode }) {
     this.element = element
     this.state = state
     this.selection = selection
     this.onChange = onChange
+    this.rowCount = rowCount
     const most = Number(element.dataset.runsAtMost)
     this.eyes = new ShownRuns(search, { most, wished: (id) => selection.place(id) })
     selection.wished = (id) => (this.isOn && this.eyes.isShown(id) ? this.eyes.slot(id) : -1)
@@ -28,6 +29,7 @@ export class ChartsSide {
         this.#charted = count
         this.#count()
       },
+      onLine: (slot) => this.#mark(slot),
     })
     this.part("modes").addEventListener("click", ({ target }) => {
       const button = target.closest("button")
@@ -91,6 +93,7 @@ export class ChartsSide {
     this.part("charts").hidden = this.part("list-head").hidden = !isOn
     if (!isOn) return hasChanged
     this.matching = blocks.matching
+    this.part("grid").style.setProperty("--count", this.rowCount())
     const count = Math.min(SHOWN_AT_FIRST, blocks.matching)
     const first = Array.from({ length: count }, (_, place) => blocks.row(place))
     // Until all of them are here, those from before are the first.
@@ -121,6 +124,13 @@ export class ChartsSide {
       this.charts.highlight(row?.id && this.eyes.isShown(row.id) ? this.eyes.slot(row.id) : null)
     })
     grid.addEventListener("pointerleave", () => this.isOn && this.charts.highlight(null))
+  }
+
+  // The row of the run whose line is under the pointer stands out.
+  #mark(slot) {
+    for (const row of this.part("grid").querySelectorAll("[data-slot]")) {
+      row.classList.toggle("is-pointed", row.dataset.slot === String(slot))
+    }
   }
 
   part(name) {

@@ -261,6 +261,7 @@ export class GridView {
     drawn.element.setAttribute("aria-selected", "false")
     drawn.element.classList.remove("runs-grid__row--unseen")
     drawn.eye.replaceChildren()
+    delete drawn.element.dataset.slot
     drawn.link.removeAttribute("href")
     drawn.link.textContent = ""
     drawn.group.replaceChildren(...groupLabel(group, this.rows.keys, isOpen))
@@ -284,6 +285,9 @@ export class GridView {
     drawn.place = said
     drawn.element.setAttribute("aria-selected", String(place >= 0))
     drawn.element.classList.toggle("runs-grid__row--unseen", eye?.isOpen === false)
+    if (eye?.isOpen) drawn.element.dataset.slot = eye.slot
+    else delete drawn.element.dataset.slot
+    drawn.element.classList.remove("is-pointed")
     paint(drawn.mark, place)
     paint(drawn.eye, eye?.isOpen ? eye.slot : -1)
     drawn.eye.classList.toggle("runs-grid__eye--ring", eye?.slot >= RUN_COLOURS)
