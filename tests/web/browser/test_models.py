@@ -260,7 +260,7 @@ def test_all_can_be_closed_but_one_and_come_back(run):
 
 def test_a_range_does_what_was_done_last(run):
     assert eyes(run, ["toggle", "a", 0], ["range", "abc"])[:2] == ["", "off=a,b,c"]
-    opened = eyes(run, ["none"], ["toggle", "a", 0], ["range", "abc"])
+    opened = eyes(run, ["alone", "a", 0], ["range", "abc"])
     assert opened[0] == "a0 b1 c2"
 
 

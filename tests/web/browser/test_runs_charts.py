@@ -103,7 +103,7 @@ def test_the_first_ten_are_shown_and_any_other_by_its_eye(open_runs, project):
     expect(page.get_by_text("1 of 30 runs shown")).to_be_visible()
     expect_lines(page, 1)
     eye(page, "run 00005").click(modifiers=["Shift"])
-    expect_lines(page, 2)
+    expect_lines(page, 4)
 
     page.get_by_role("button", name="None", exact=True).click()
     expect(page.get_by_role("heading", name="No run is shown")).to_be_visible()

@@ -45,7 +45,7 @@ class RunsGrid {
       rows: new TopRows(this.blocks),
       selection: this.selection,
       state: this.state,
-      eyeOf: (id) => (this.state.isCharts ? this.side.eyeOf(id) : eyeOfPicked(this.selection, id)),
+      eyeOf: (id) => (this.state.isCharts ? this.side.eyeOf(id) : this.selection.eyeOf(id)),
       onSort: (key, isNumeric, isMore) => this.sort(key, isNumeric, isMore),
       onSelect: (position, isRange) => this.select(position, isRange),
       onOpen: (row, event) => open(row, event),
@@ -378,17 +378,4 @@ class RunsGrid {
 function open(row, event) {
   if (event.ctrlKey || event.metaKey) window.open(row.url, "_blank", "noopener")
   else location.assign(row.url)
-}
-
-// Of runs that are picked: whether a comparison draws them.
-function eyeOfPicked(selection, id) {
-  const slot = selection.place(id)
-  if (slot < 0) return null
-  const isOpen = !selection.isHidden(id)
-  return {
-    slot,
-    isOpen,
-    said: isOpen ? "" : "left out of comparisons",
-    title: isOpen ? "Leave it out of comparisons’ charts" : "Draw it in comparisons again",
-  }
 }

@@ -73,7 +73,9 @@ export class ChartsBesideRuns {
       this.#say("")
     } catch (error) {
       if (error.name === "AbortError") return // something else is asked for meanwhile
-      this.#say(`The charts could not be loaded: ${error.message}`)
+      if (error.isRefusal) return this.#say(`The charts could not be loaded: ${error.message}`)
+      this.#asked = null
+      this.#say("The server does not answer. What you see may be old; the page keeps trying.")
     }
   }
 

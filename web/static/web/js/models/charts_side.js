@@ -31,6 +31,7 @@ export class ChartsSide {
       },
       onLine: (slot) => this.#mark(slot),
     })
+    setText(this.part("show-first"), `First ${SHOWN_AT_FIRST}`)
     this.part("modes").addEventListener("click", ({ target }) => {
       const button = target.closest("button")
       if (button) onMode(button.value)
@@ -50,11 +51,12 @@ export class ChartsSide {
     return this.state.isCharts
   }
 
-  // For the address, and for a comparison; without charts, nothing.
+  // Kept while the table is shown, too.
   get address() {
-    return this.isOn ? this.eyes.address : new URLSearchParams()
+    return this.eyes.address
   }
 
+  // What the charts make; without charts, nothing.
   get comparison() {
     if (!this.isOn || this.eyes.ids.length < 2) return null
     return new URLSearchParams([...this.eyes.comparison, ...this.state.chartOptions])
@@ -76,7 +78,7 @@ export class ChartsSide {
   }
 
   press(row, position, { isAlone = false } = {}) {
-    this.#change(() => (isAlone ? this.eyes.only(row.id) : this.eyes.toggle(row.id, position)))
+    this.#change(() => (isAlone ? this.eyes.alone(row.id, position) : this.eyes.toggle(row.id, position)))
   }
 
   extend(rows) {
@@ -99,8 +101,8 @@ export class ChartsSide {
     // Until all of them are here, those from before are the first.
     if (!blocks.mistake && first.every(Boolean)) this.eyes.follow([...shownRows, ...first])
     this.#count()
-    this.part("show-first").disabled = this.eyes.isUsual
-    this.part("show-none").disabled = this.eyes.ids.length === 0
+    this.part("show-first").setAttribute("aria-pressed", String(this.eyes.isUsual))
+    this.part("show-none").setAttribute("aria-pressed", String(this.eyes.ids.length === 0))
     this.part("show-picked").hidden = this.selection.ids.length === 0
     this.part("fold-list").setAttribute("aria-expanded", String(element.classList.contains("runs--unfolded")))
     if (!blocks.mistake && blocks.matching) this.charts.show(`${this.eyes.comparison}&${this.#question}`)

@@ -47,6 +47,19 @@ export class Selection {
     return this.#hidden.has(id)
   }
 
+  // What a row says of it, if the run is picked.
+  eyeOf(id) {
+    const slot = this.place(id)
+    if (slot < 0) return null
+    const isOpen = !this.isHidden(id)
+    return {
+      slot,
+      isOpen,
+      said: isOpen ? "" : "left out of comparisons",
+      title: isOpen ? "Leave it out of comparisons’ charts" : "Draw it in comparisons again",
+    }
+  }
+
   hide(id, isHidden) {
     if (isHidden && this.#slots.has(id)) this.#hidden.add(id)
     else this.#hidden.delete(id)

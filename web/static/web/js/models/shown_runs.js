@@ -90,6 +90,12 @@ export class ShownRuns {
     return chosen.length <= this.most
   }
 
+  // Opens this eye and closes all others.
+  alone(id, position) {
+    this.#anchor = { position, isOpening: true }
+    return this.only(id)
+  }
+
   none() {
     this.only()
   }
