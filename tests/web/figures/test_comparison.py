@@ -39,6 +39,17 @@ def test_every_run_has_its_colour_and_its_name_on_hover():
     assert all("<extra>" not in trace["hovertemplate"] for trace in figure["data"])
 
 
+def test_lines_of_a_run_are_known_by_its_slot_whatever_else_is_drawn():
+    def known(*slots: int, **options) -> list[str | None]:
+        lines = [NamedLine(Line(exact=False), "same", slot) for slot in slots]
+        return [trace.get("uid") for trace in overlay_figure(lines, **options)["data"]]
+
+    assert known(0, 12) == ["run0-0", "run0-1", "run12-0", "run12-1"]
+    assert known(12, smoothing=0.6) == ["run12-0", "run12-1", "run12-2"]
+    # Lines of several runs are of none.
+    assert set(known(0, 1, legend=True)) == {None}
+
+
 def test_bands_of_many_runs_are_left_to_the_hover():
     def drawn(count: int) -> list[str]:
         lines = [NamedLine(Line(exact=False), f"{n}", n) for n in range(count)]
