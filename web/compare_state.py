@@ -93,7 +93,8 @@ class CompareState:
     @property
     def address(self) -> str:
         """Return the query of a link to this; what is usual is left out."""
-        return urlencode(list(self._parameters()))
+        # Commas need no escape, and a hundred ids have as many of them.
+        return urlencode(list(self._parameters()), safe=",")
 
     @property
     def parameters(self) -> list[tuple[str, str]]:
@@ -124,6 +125,27 @@ class CompareState:
             right=_among(self.right, kept),
         )
 
+    def changed(self, asked: str) -> str:
+        """Return the address after a button of the list of runs, such as `hide.3`."""
+        verb, _, number = asked.partition(".")
+        slots = {str(slot): run_id for run_id, slot in self.slot_of.items()}
+        if number not in slots:
+            return self.address
+        match verb:
+            case "hide" | "show":
+                return self.with_hidden(int(number), is_hidden=verb == "hide")
+            case "pin":
+                return self.with_reference(slots[number])
+            case "remove":
+                return self.without(slots[number])
+        return self.address
+
+    def with_reference(self, run_id: UUID) -> str:
+        """Tell the others against this run, which is shown."""
+        slot = self.slot_of[run_id]
+        hidden = tuple(each for each in self.hidden if each != slot)
+        return self.having(reference=run_id, hidden=hidden)
+
     def without(self, run_id: UUID) -> str:
         return self.of_only([run for run in self.runs if run != run_id]).address
 
@@ -135,11 +157,12 @@ class CompareState:
         free = min(set(range(len(self.runs) + 1)) - set(taken))
         return self.having(runs=(*self.runs, run_id), slots=_unusual((*taken, free)))
 
-    def with_toggled(self, slot: int) -> str:
+    def with_hidden(self, slot: int, *, is_hidden: bool) -> str:
         """Hide a run, or show it again."""
-        others = [each for each in self.hidden if each != slot]
-        hidden = others if slot in self.hidden else [*others, slot]
-        return self.having(hidden=tuple(sorted(hidden)))
+        others = {each for each in self.hidden if each != slot}
+        return self.having(
+            hidden=tuple(sorted(others | {slot} if is_hidden else others))
+        )
 
     def _parameters(self) -> Iterator[tuple[str, str]]:
         usual = CompareState()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from web.figures.layout import STEP, X_TITLES
 from web.figures.series import NamedLine, series_figure
-from web.figures.traces import RUN_COLOURS, Figure
+from web.figures.traces import Figure, run_dash
 
 # A box with a row for each of more lines is higher than the chart, and cut off.
 MOST_HOVERED_TOGETHER = 8
@@ -25,12 +26,14 @@ def overlay_figure(
     high: float | None = None,
     legend: bool = False,
 ) -> Figure:
-    """Draw a line for each run; the page above is its legend, hover has the names.
+    """Draw a line for each run; the page's list is its legend, hover has the names.
 
     Lines that are not runs want a legend of their own.
     """
+    # By its place among the lines each trace is found again.
+    keyed = [replace(line, key=str(place)) for place, line in enumerate(lines)]
     figure = series_figure(
-        lines,
+        keyed,
         axis=axis,
         log=log,
         smoothing=smoothing,
@@ -43,14 +46,14 @@ def overlay_figure(
         figure["data"] = [
             trace for trace in figure["data"] if trace.get("fill") != "toself"
         ]
-    # Colours repeat after the last; a second round of runs is dashed.
-    second_round = {
-        str(line.position) for line in lines if line.position >= RUN_COLOURS
-    }
+    slots = []
     for trace in figure["data"]:
         # Without groups, the rows of the hover box stand closer.
-        if trace.pop("legendgroup", None) in second_round:
-            trace["line"] = {**trace["line"], "dash": "dash"}
+        line = lines[int(trace.pop("legendgroup"))]
+        if "fill" not in trace:
+            trace["line"] = {**trace["line"], "dash": run_dash(line.position)}
+        slots.append(line.slots or (line.position,))
+    figure["slots"] = slots
     if len(lines) > MOST_HOVERED_TOGETHER:
         _hover_nearest(figure, axis)
     return figure

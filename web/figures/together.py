@@ -38,6 +38,7 @@ def lines_together(lines: Sequence[NamedLine]) -> list[NamedLine]:
             joined_line([named.line for named in group]),
             f"{name} ({len(group)} runs)",
             group[0].position,
+            tuple(slot for named in group for slot in named.slots),
         )
         if len(group) > 1
         else group[0]

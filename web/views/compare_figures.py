@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,7 +57,7 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
             steady=True,
         )
         named = [
-            NamedLine(line, label, slot)
+            NamedLine(line, label, slot, (slot,))
             for label, slot, line in zip(labels, slots, lines, strict=True)
             if line.count
         ]
@@ -102,18 +103,12 @@ def compare_hardware(
         align=state.align,
         stage=stage,
     )
+    of_run: dict[int, list[Measurement]] = defaultdict(list)
+    for found in lines:
+        each = found.measured
+        of_run[found.position].append(Measurement(each.measure, each.rank, each.line))
     measured = [
-        MeasuredRun(
-            run.name,
-            slot,
-            [
-                Measurement(
-                    found.measured.measure, found.measured.rank, found.measured.line
-                )
-                for found in lines
-                if found.position == position
-            ],
-        )
+        MeasuredRun(run.name, slot, of_run[position])
         for position, (run, slot) in enumerate(zip(runs, comparison.slots, strict=True))
     ]
     figure = compared_hardware_figure(

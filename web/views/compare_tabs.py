@@ -62,12 +62,9 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
     ]
     drawn = state.of_only([run.id for run in comparison.runs])
     return {
-        "sections": [
-            (section, [(path, _figure_query(drawn, path)) for path in section.paths])
-            for section in chart_sections(
-                paths[:CHARTS_AT_MOST], opens_all=bool(state.text)
-            )
-        ],
+        "sections": chart_sections(paths[:CHARTS_AT_MOST], opens_all=bool(state.text)),
+        # Once, and not with each chart: it names every run.
+        "figure_query": _figure_query(drawn),
         "chart_count": len(paths),
         "charts_at_most": CHARTS_AT_MOST,
         "address_without_text": state.having(text=""),
@@ -79,9 +76,8 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _figure_query(state: CompareState, path: str) -> str:
+def _figure_query(state: CompareState) -> str:
     asked = {
-        "path": path,
         "runs": ",".join(map(str, state.runs)),
         "colours": ".".join(map(str, state.slots)),
         "axis": state.axis,
@@ -89,7 +85,7 @@ def _figure_query(state: CompareState, path: str) -> str:
         "log": "1" if state.log else "",
         "together": state.together,
     }
-    return urlencode({name: value for name, value in asked.items() if value})
+    return urlencode({name: value for name, value in asked.items() if value}, safe=",")
 
 
 def _table(comparison: Comparison) -> dict[str, Any]:
@@ -103,10 +99,9 @@ def _table(comparison: Comparison) -> dict[str, Any]:
             {
                 "name": each.run.name,
                 "colour": each.colour,
-                "second": each.is_second_round,
+                "round": each.round,
                 "reference": each.is_reference,
                 "url": reverse("run", args=[each.run.id]),
-                "pin": "" if each.is_reference else f"?{each.address_as_reference}",
             }
             for each in comparison.shown
         ],

@@ -56,7 +56,7 @@ def test_runs_are_found_added_and_removed(visit, ada, runs):
     compared = page.get_by_role("list", name="Compared runs")
     expect(compared.get_by_role("listitem")).to_have_count(2)
 
-    compared.get_by_role("link", name="Remove baseline").click()
+    compared.get_by_role("button", name="Remove baseline").click()
     expect(compared.get_by_role("listitem")).to_have_count(1)
     expect(page.get_by_role("heading", name="Add a second run")).to_be_visible()
 
@@ -120,7 +120,7 @@ def test_changed_cells_say_by_how_much(visit, ada, runs):
 def test_another_reference_turns_the_differences_round(visit, ada, runs):
     page = visit(address(*runs[:2], tab="table"), ada)
 
-    page.get_by_role("link", name="Make decoded the reference").click()
+    page.get_by_role("button", name="Make decoded the reference").click()
 
     row = page.get_by_role("row", name="accuracy_on_test")
     expect(row.get_by_role("cell").first).to_contain_text("\N{MINUS SIGN}0.001")
@@ -196,12 +196,12 @@ def test_keys_open_the_tabs(visit, ada, runs):
 
 def test_a_run_is_hidden_and_keeps_its_colour(visit, ada, runs):
     page = visit(address(*runs, text="loss"), ada)
-    page.get_by_role("link", name="Hide baseline").click()
+    page.get_by_role("button", name="Hide baseline").click()
     wait_for_charts(page, 1)
 
     assert "hidden=0" in page.url
     expect(page.locator("path.js-line")).to_have_count(2)
-    expect(page.get_by_role("link", name="Show baseline")).to_be_visible()
+    expect(page.get_by_role("button", name="Show baseline")).to_be_visible()
 
 
 def test_what_is_searched_in_the_table_is_in_the_address(visit, ada, runs):

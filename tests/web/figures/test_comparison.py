@@ -66,9 +66,18 @@ def test_few_runs_are_read_together_and_of_many_the_nearest():
     assert many["data"][0]["hovertemplate"].endswith("<br>step %{x}")
 
 
-def test_a_colour_used_twice_is_dashed_the_second_time():
-    figure = overlay_figure([NamedLine(Line(), "a", 1), NamedLine(Line(), "b", 11)])
+def test_a_colour_used_again_is_dashed_in_another_way():
+    places = (1, 11, 21, 31, 41)
+    figure = overlay_figure([NamedLine(Line(), str(place), place) for place in places])
 
-    first, second = (trace["line"] for trace in figure["data"])
-    assert first["color"] == second["color"]
-    assert (first["dash"], second["dash"]) == ("solid", "dash")
+    lines = [trace["line"] for trace in figure["data"]]
+    assert {line["color"] for line in lines} == {"var(--run-1)"}
+    # From the fifth on, names tell them apart.
+    dashes = [line["dash"] for line in lines]
+    assert dashes == ["solid", "dash", "dot", "dashdot", "solid"]
+
+
+def test_each_trace_says_of_which_runs_it_is():
+    lines = [NamedLine(Line(exact=False), "a", 3), NamedLine(Line(), "b", 0, (0, 5))]
+
+    assert overlay_figure(lines, smoothing=0.6)["slots"] == [(3,)] * 3 + [(0, 5)] * 2

@@ -201,7 +201,7 @@ class Group {
 function runHeader(run) {
   const header = cell("th", "compare-table__run")
   const colour = span(`run-colour run-colour--${run.colour}`)
-  if (run.second) colour.classList.add("run-colour--dashed")
+  if (run.round) colour.classList.add(`run-colour--round-${run.round}`)
   const link = document.createElement("a")
   link.href = run.url
   link.className = "clip"

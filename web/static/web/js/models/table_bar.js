@@ -3,7 +3,8 @@ import { setText } from "./elements.js"
 import { number } from "./format.js"
 import { showMistake } from "./query_mistake.js"
 
-const COMPARED_AT_MOST = 20
+const COMPARED_AT_MOST = 100
+const RUNGS_AT_MOST = 50
 
 export class TableBar {
   constructor(element) {
@@ -35,9 +36,9 @@ export class TableBar {
     const { ids } = selection
     setText(this.part("selected"), ids.length ? `${number(ids.length)} selected` : "")
     this.part("picked").hidden = ids.length === 0
-    const isComparable = ids.length > 1 && ids.length <= COMPARED_AT_MOST
-    link(this.part("compare"), isComparable && `${this.addresses.compareUrl}?${plain(selection.address)}`)
-    link(this.part("ladder"), isComparable && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`)
+    const fits = (most) => ids.length > 1 && ids.length <= most
+    link(this.part("compare"), COMPARED_AT_MOST, fits(COMPARED_AT_MOST) && `${this.addresses.compareUrl}?${plain(selection.address)}`)
+    link(this.part("ladder"), RUNGS_AT_MOST, fits(RUNGS_AT_MOST) && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`)
   }
 
   #drawView(state) {
@@ -76,10 +77,10 @@ function plain(search) {
 }
 
 // A link without an address cannot be followed, and says so to screen readers.
-function link(element, address) {
+function link(element, most, address) {
   if (!element) return
   if (address) element.href = address
   else element.removeAttribute("href")
   element.setAttribute("aria-disabled", String(!address))
-  element.title = address ? "" : `Select 2 to ${COMPARED_AT_MOST} runs`
+  element.title = address ? "" : `Select 2 to ${most} runs`
 }
