@@ -69,6 +69,8 @@ class CompareState:
     smoothing: float = 0.0
     log: bool = False
     together: str = ""  # runs with the same value of this are one line
+    dash: str = ""  # and those have the same dash
+    chart: str = ""  # and those share a chart
     everything: bool = False  # rows that do not differ, too
     text: str = ""  # part of the paths to show
     left: UUID | None = None  # the two runs whose source is compared
@@ -79,7 +81,7 @@ class CompareState:
     group: str = ""  # of hardware
     dimensions: tuple[str, ...] = ()  # axes of parallel coordinates
     brushes: tuple[Brush, ...] = ()
-    colour: str = ""
+    colour: str = ""  # of lines, axes' lines and points
     x: str = ""
     y: str = ""
     size: str = ""
@@ -176,6 +178,8 @@ class CompareState:
             ("smoothing", f"{self.smoothing:g}" if self.smoothing else ""),
             ("log", "1" if self.log else ""),
             ("together", self.together),
+            ("dash", self.dash),
+            ("chart", self.chart),
             ("rows", "all" if self.everything else ""),
             ("text", self.text),
             ("left", str(self.left or "")),
@@ -236,6 +240,8 @@ def read_state(query: QueryDict) -> CompareState:
         smoothing=_read_smoothing(query.get("smoothing", "")),
         log=query.get("log") == "1",
         together=text("together"),
+        dash=text("dash"),
+        chart=text("chart"),
         everything=query.get("rows") == "all",
         text=text("text"),
         left=run("left"),

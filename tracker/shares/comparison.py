@@ -20,6 +20,9 @@ MOST_NAMED = 3
 # What tabs that are not shared would be asked: it names parameters and other runs.
 UNSHARED = frozenset(
     (
+        "together",
+        "dash",
+        "chart",
         "dimension",
         "brush",
         "colour",

@@ -58,6 +58,8 @@ class NamedLine:
     position: int = 0
     slots: tuple[int, ...] = ()
     key: str = ""  # what tells its traces from those of others; "": its position
+    colour: str = ""  # if not that of its position
+    dash: str = ""
 
 
 def series_figure(
@@ -107,7 +109,7 @@ def _flat_range(lines: Sequence[NamedLine]) -> dict[str, list[float]]:
 def _traces(
     named: NamedLine, *, log: bool, smoothing: float, legend: bool
 ) -> list[Trace]:
-    line, colour = named.line, run_colour(named.position)
+    line, colour = named.line, named.colour or run_colour(named.position)
     group = named.key or str(named.position)
     drawn: list[Trace] = []
     if not line.exact:

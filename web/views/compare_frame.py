@@ -21,15 +21,16 @@ class ComparedRun:
     slot: int
     is_hidden: bool
     is_reference: bool
+    look: str = ""  # where colours tell something else than runs: how its swatch ends
 
     @property
-    def colour(self) -> int:
-        return self.slot % RUN_COLOURS
+    def colour(self) -> str:
+        return self.look or str(self.slot % RUN_COLOURS)
 
     @property
     def round(self) -> int:
         """Return which it is of the runs that share its colour."""
-        return run_round(self.slot)
+        return 0 if self.look else run_round(self.slot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def read_comparison(request: PageRequest, workspace: str, project: str) -> Compa
     if request.actor.grant is not None:
         # Strangers are not told of parameters, so nothing is sorted by them.
         tab = state.tab if state.tab in SHARED_TABS else SHARED_TABS[0]
-        state = replace(state, tab=tab, together="")
+        state = replace(state, tab=tab, together="", colour="", dash="", chart="")
     runs = comparable_runs(request.actor, found, list(state.runs))
     ids = [run.id for run in runs]
     # Absent and forbidden look the same here, too.

@@ -23,6 +23,7 @@ from web.chart_sections import chart_sections
 from web.compare_state import ALIGNMENTS, AXES, SMOOTHINGS, VIEWS, CompareState
 from web.figures.hardware_kinds import GROUPS
 from web.text_diff import TextDiff, compare_texts
+from web.views.compare_divisions import divisions_context
 from web.views.compare_frame import ComparedRun, Comparison
 from web.views.compare_values import fields_but, parallel_context, scatter_context
 
@@ -61,14 +62,18 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
         if state.text.casefold() in path.casefold()
     ]
     drawn = state.of_only([run.id for run in comparison.runs])
-    return {
-        "sections": chart_sections(paths[:CHARTS_AT_MOST], opens_all=bool(state.text)),
+    divided = divisions_context(comparison, most_charts=CHARTS_AT_MOST)
+    most = divided["charts_at_most"]
+    return divided | {
+        "sections": chart_sections(paths[:most], opens_all=bool(state.text)),
         # Once, and not with each chart: it names every run.
         "figure_query": _figure_query(drawn),
         "chart_count": len(paths),
-        "charts_at_most": CHARTS_AT_MOST,
         "address_without_text": state.having(text=""),
-        "hidden_fields": fields_but(comparison, "text", "smoothing", "log", "together"),
+        "hidden_fields": fields_but(
+            comparison,
+            *("text", "smoothing", "log", "together", "colour", "dash", "chart"),
+        ),
         "smoothings": [
             (f"{weight:g}", weight == state.smoothing) for weight in SMOOTHINGS
         ],
@@ -84,6 +89,9 @@ def _figure_query(state: CompareState) -> str:
         "smoothing": f"{state.smoothing:g}" if state.smoothing else "",
         "log": "1" if state.log else "",
         "together": state.together,
+        "colour": state.colour,
+        "dash": state.dash,
+        "chart": state.chart,
     }
     return urlencode({name: value for name, value in asked.items() if value}, safe=",")
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import pytest
 
 from web.figures.comparison import (
     MOST_HOVERED_TOGETHER,
     MOST_WITH_BANDS,
     overlay_figure,
+    with_common_range,
 )
 from web.figures.series import NamedLine
 
@@ -75,6 +77,41 @@ def test_a_colour_used_again_is_dashed_in_another_way():
     # From the fifth on, names tell them apart.
     dashes = [line["dash"] for line in lines]
     assert dashes == ["solid", "dash", "dot", "dashdot", "solid"]
+
+
+def test_a_value_s_colour_and_dash_go_before_the_run_s():
+    lines = [
+        NamedLine(Line(), "a", 11, colour="var(--run-5)"),
+        NamedLine(Line(), "b", 12, dash="dot"),
+    ]
+
+    drawn = [trace["line"] for trace in overlay_figure(lines)["data"]]
+
+    assert (drawn[0]["color"], drawn[0]["dash"]) == ("var(--run-5)", "solid")
+    assert (drawn[1]["color"], drawn[1]["dash"]) == ("var(--run-2)", "dot")
+
+
+@pytest.mark.parametrize(("log", "ends"), [(False, (0.5, 10.5)), (True, (-0.05, 1.05))])
+def test_charts_of_some_lines_are_as_high_as_those_of_all(log, ends):
+    lines = [
+        NamedLine(Line(mean=np.array([1.0, np.nan, 2.0])), "a"),
+        NamedLine(Line(mean=np.array([10.0, np.inf, 3.0])), "b"),
+    ]
+    figure = overlay_figure(lines[:1], log=log)
+
+    with_common_range(figure, lines, log=log)
+
+    assert figure["layout"]["yaxis"]["range"] == pytest.approx(ends, abs=0.06)
+
+
+@pytest.mark.parametrize("mean", [[], [np.nan], [np.inf, -np.inf]])
+def test_lines_without_a_number_leave_the_axis_as_it_is(mean):
+    line = NamedLine(Line(x=np.arange(len(mean)), mean=np.array(mean)), "a")
+    figure = overlay_figure([line])
+
+    with_common_range(figure, [line], log=False)
+
+    assert "range" not in figure["layout"]["yaxis"]
 
 
 def test_each_trace_says_of_which_runs_it_is():
