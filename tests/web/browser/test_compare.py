@@ -162,7 +162,9 @@ def test_a_thousand_attributes_come_by_themselves_and_more_on_demand(
     write_values(runs[0], {f"params/p{number}": number for number in range(1_200)})
 
     page = visit(address(*runs, tab="table"), ada)
-    expect(page.get_by_text("1000 of 1200 attributes", exact=True)).to_be_visible()
+    expect(page.get_by_text("1000 of 1200 attributes", exact=True)).to_be_visible(
+        timeout=20_000
+    )
 
     page.get_by_role("button", name="Look at more").click()
     expect(page.get_by_text("1200 of 1200 attributes", exact=True)).to_be_visible()
@@ -291,7 +293,7 @@ def make_sweep(project, count: int):
     for number, run in enumerate(runs):
         write_series(run, "train/loss", [3.0 + number, 2.0 + number, 1.0])
         optimizer = {"params/optimizer": ["adam", "sgd"][number % 2]}
-        write_values(run, optimizer if number else {})
+        write_values(run, {"params/seed": number, **(optimizer if number else {})})
     return runs
 
 
@@ -339,7 +341,8 @@ def test_of_many_runs_the_one_that_is_meant_stands_out(visit, ada, project):
 
 def test_points_and_axes_show_the_run_that_is_meant(visit, ada, project):
     runs = make_sweep(project, 14)
-    page = visit(address(*runs, tab="scatter"), ada)
+    seeds = {"x": "params/seed", "y": "params/seed"}
+    page = visit(address(*runs, tab="scatter", **seeds), ada)
     wait_for_charts(page, 1)
     page.get_by_role("link", name="sweep-05").first.hover()
     expect(page.locator(".point.chart__lit")).to_have_count(1)
