@@ -69,6 +69,8 @@ class CompareState:
     smoothing: float = 0.0
     log: bool = False
     together: str = ""  # runs with the same value of this are one line
+    dash: str = ""  # and those have the same dash
+    chart: str = ""  # and those share a chart
     everything: bool = False  # rows that do not differ, too
     text: str = ""  # part of the paths to show
     left: UUID | None = None  # the two runs whose source is compared
@@ -79,7 +81,7 @@ class CompareState:
     group: str = ""  # of hardware
     dimensions: tuple[str, ...] = ()  # axes of parallel coordinates
     brushes: tuple[Brush, ...] = ()
-    colour: str = ""
+    colour: str = ""  # of lines, axes' lines and points
     x: str = ""
     y: str = ""
     size: str = ""
@@ -93,7 +95,8 @@ class CompareState:
     @property
     def address(self) -> str:
         """Return the query of a link to this; what is usual is left out."""
-        return urlencode(list(self._parameters()))
+        # Commas need no escape, and a hundred ids have as many of them.
+        return urlencode(list(self._parameters()), safe=",")
 
     @property
     def parameters(self) -> list[tuple[str, str]]:
@@ -124,6 +127,27 @@ class CompareState:
             right=_among(self.right, kept),
         )
 
+    def changed(self, asked: str) -> str:
+        """Return the address after a button of the list of runs, such as `hide.3`."""
+        verb, _, number = asked.partition(".")
+        slots = {str(slot): run_id for run_id, slot in self.slot_of.items()}
+        if number not in slots:
+            return self.address
+        match verb:
+            case "hide" | "show":
+                return self.with_hidden(int(number), is_hidden=verb == "hide")
+            case "pin":
+                return self.with_reference(slots[number])
+            case "remove":
+                return self.without(slots[number])
+        return self.address
+
+    def with_reference(self, run_id: UUID) -> str:
+        """Tell the others against this run, which is shown."""
+        slot = self.slot_of[run_id]
+        hidden = tuple(each for each in self.hidden if each != slot)
+        return self.having(reference=run_id, hidden=hidden)
+
     def without(self, run_id: UUID) -> str:
         return self.of_only([run for run in self.runs if run != run_id]).address
 
@@ -135,11 +159,12 @@ class CompareState:
         free = min(set(range(len(self.runs) + 1)) - set(taken))
         return self.having(runs=(*self.runs, run_id), slots=_unusual((*taken, free)))
 
-    def with_toggled(self, slot: int) -> str:
+    def with_hidden(self, slot: int, *, is_hidden: bool) -> str:
         """Hide a run, or show it again."""
-        others = [each for each in self.hidden if each != slot]
-        hidden = others if slot in self.hidden else [*others, slot]
-        return self.having(hidden=tuple(sorted(hidden)))
+        others = {each for each in self.hidden if each != slot}
+        return self.having(
+            hidden=tuple(sorted(others | {slot} if is_hidden else others))
+        )
 
     def _parameters(self) -> Iterator[tuple[str, str]]:
         usual = CompareState()
@@ -153,6 +178,8 @@ class CompareState:
             ("smoothing", f"{self.smoothing:g}" if self.smoothing else ""),
             ("log", "1" if self.log else ""),
             ("together", self.together),
+            ("dash", self.dash),
+            ("chart", self.chart),
             ("rows", "all" if self.everything else ""),
             ("text", self.text),
             ("left", str(self.left or "")),
@@ -213,6 +240,8 @@ def read_state(query: QueryDict) -> CompareState:
         smoothing=_read_smoothing(query.get("smoothing", "")),
         log=query.get("log") == "1",
         together=text("together"),
+        dash=text("dash"),
+        chart=text("chart"),
         everything=query.get("rows") == "all",
         text=text("text"),
         left=run("left"),

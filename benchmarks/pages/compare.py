@@ -1,7 +1,7 @@
-"""Measures the comparison of twenty runs in a real Chromium.
+"""Measures the comparison of many runs in a real Chromium.
 
     python -m benchmarks.pages.compare
-    python -m benchmarks.pages.compare --runs 20 --charts 20 --points 2000
+    python -m benchmarks.pages.compare --runs 100 --charts 20 --points 2000
 
 SQLite in a temporary folder, or the empty PostgreSQL database that SEAMARK_DATABASE_URL
 names. The runs are logged through the real ingest and compacted. The browser's cache is

@@ -18,6 +18,9 @@ def test_reads_back_what_it_writes():
         reference=B,
         tab="table",
         axis="time",
+        together="params/lr",
+        dash="params/optimizer",
+        chart="a&b",
         everything=True,
         text="a&b=%",
         slots=(3, 0),
@@ -70,12 +73,31 @@ def test_a_reference_must_be_among_the_runs():
     assert read_state(QueryDict(f"runs={A}&reference={B}")).reference is None
 
 
-def test_counts_the_runs_beyond_the_most_that_can_be_told_apart():
-    ids = ",".join(str(uuid4()) for _ in range(23))
+def test_counts_the_runs_beyond_the_most_that_are_compared():
+    ids = ",".join(str(uuid4()) for _ in range(103))
 
     state = read_state(QueryDict(f"runs={ids}"))
 
-    assert (len(state.runs), state.left_out) == (20, 3)
+    assert (len(state.runs), state.left_out) == (100, 3)
+
+
+def test_the_address_of_as_many_as_can_be_fits_where_addresses_are_cut():
+    runs = tuple(uuid4() for _ in range(100))
+    slots = tuple(range(99, -1, -1))
+    state = CompareState(
+        runs=runs,
+        slots=slots,
+        hidden=tuple(range(50)),
+        reference=runs[7],
+        tab="parallel",
+        dimensions=tuple(f"params/dimension-{number}" for number in range(12)),
+        brushes=(Brush("params/dimension-1", 0.123456789, 123456789.0),),
+        query="x" * 500,
+    )
+
+    # Of request lines, nginx and Apache take 8 kB.
+    assert len(state.address) < 6_000
+    assert read_state(QueryDict(state.address)) == state
 
 
 def test_removing_the_reference_leaves_the_usual_one():
@@ -94,13 +116,37 @@ def test_a_run_keeps_its_colour_while_others_come_and_go():
 
 
 def test_hiding_and_showing_a_run_is_an_address():
-    hidden = read_state(QueryDict(CompareState(runs=(A, B)).with_toggled(1)))
+    hidden = read_state(QueryDict(CompareState(runs=(A, B)).changed("hide.1")))
 
     assert hidden.hidden == (1,)
-    assert read_state(QueryDict(hidden.with_toggled(1))).hidden == ()
+    assert read_state(QueryDict(hidden.changed("hide.1"))) == hidden
+    assert read_state(QueryDict(hidden.changed("show.1"))).hidden == ()
 
 
-@pytest.mark.parametrize("colours", ["0.0", "1", "0.99", "x.y", "-1.0"])
+def test_a_run_that_becomes_the_reference_is_shown():
+    state = CompareState(runs=(A, B), hidden=(1,))
+
+    changed = read_state(QueryDict(state.changed("pin.1")))
+
+    assert (changed.reference, changed.hidden) == (B, ())
+
+
+def test_a_run_that_is_removed_leaves_the_others_their_colours():
+    state = CompareState(runs=(A, B), reference=A)
+
+    changed = read_state(QueryDict(state.changed("remove.0")))
+
+    assert changed == CompareState(runs=(B,), slots=(1,))
+
+
+@pytest.mark.parametrize("asked", ["", "hide", "hide.", "hide.7", "x.1", "pin.-1", "."])
+def test_a_change_that_cannot_be_meant_changes_nothing(asked):
+    state = CompareState(runs=(A, B))
+
+    assert state.changed(asked) == state.address
+
+
+@pytest.mark.parametrize("colours", ["0.0", "1", "0.100", "x.y", "-1.0"])
 def test_colours_that_cannot_be_meant_are_the_usual(colours):
     state = read_state(QueryDict(f"runs={A},{B}&colours={colours}"))
 

@@ -14,8 +14,8 @@ from tracker.queries.attributes import beginning_with
 from tracker.queries.hardware import BUCKETS, Measured, below_stage
 from tracker.queries.namespaces import MONITORING, STEP_SECONDS, monitoring_path
 from tracker.queries.series import Axis, Line, read_lines
-from tracker.queries.thinned import read_thinned
-from tracker.series.points import Floats
+from tracker.queries.thinned import read_thinned_of_runs
+from tracker.series.points import Floats, Points
 
 MILLISECONDS = 1_000
 MICROSECONDS = 1_000
@@ -108,11 +108,7 @@ def _places(
 ) -> dict[int, _Place]:
     """Return where moments of each run lie that has a line."""
     if align == "step":
-        return {
-            position: place
-            for position in wanted
-            if stage is not None and (place := _by_step(runs[position], stage))
-        }
+        return _by_step(runs, sorted(wanted), stage) if stage and wanted else {}
     starts = {runs[position].id: runs[position].started_at for position in wanted}
     if align == "stage":
         rows = Stage.objects.filter(run__in=list(starts), name=stage or "")
@@ -129,13 +125,21 @@ def _since(start: datetime) -> _Place:
     return lambda times: times / MILLISECONDS - zero
 
 
-def _by_step(run: Run, stage: str) -> _Place | None:
+def _by_step(
+    runs: Sequence[Run], wanted: Sequence[int], stage: str
+) -> dict[int, _Place]:
     """Find each moment's step between the steps that were timed before and after it."""
     path = monitoring_path(stage, STEP_SECONDS)
-    points = read_thinned(run, [path]).get(path)
-    if points is None or not len(points.points):
-        return None
-    ordered = points.points.sorted_by_time()
+    timed = read_thinned_of_runs([runs[position] for position in wanted], path)
+    return {
+        position: _between(timed[runs[position].id].points)
+        for position in wanted
+        if runs[position].id in timed
+    }
+
+
+def _between(points: Points) -> _Place:
+    ordered = points.sorted_by_time()
     times, steps = ordered.times / MICROSECONDS, ordered.steps
     return lambda moments: np.interp(moments, times, steps, left=np.nan, right=np.nan)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from uuid import UUID
 
 from tracker.diagnosis.thinning import Thinner, stride_of, usual_interval
 from tracker.models import Run
@@ -35,30 +36,44 @@ def read_thinned(
     run: Run, paths: Collection[str], *, whole_seconds: float = 0.0
 ) -> dict[str, Thinned]:
     """Read series, all of what is short and of the last seconds; absent: no points."""
-    series_ids = series_ids_of({run.id}, paths)
-    names = {series_id: path for (_, path), series_id in series_ids.items()}
-    replaced = read_replaced([run], paths)
+    found = _read([run], paths, whole_seconds)
+    return {path: each for (_, path), each in found.items()}
 
-    def read(tails: Tails) -> dict[str, Thinned]:
-        summaries = read_summaries({run.id}, names)
+
+def read_thinned_of_runs(runs: Collection[Run], path: str) -> dict[UUID, Thinned]:
+    """Read one series of each of the runs that has points of it."""
+    found = _read(runs, [path], 0.0)
+    return {run_id: each for (run_id, _), each in found.items() if len(each.points)}
+
+
+def _read(
+    runs: Collection[Run], paths: Collection[str], whole_seconds: float
+) -> dict[tuple[UUID, str], Thinned]:
+    run_ids = {run.id for run in runs}
+    series_ids = series_ids_of(run_ids, paths)
+    names = {series_id: place for place, series_id in series_ids.items()}
+    replaced = read_replaced(runs, paths)
+
+    def read(tails: Tails) -> dict[tuple[UUID, str], Thinned]:
+        summaries = read_summaries(run_ids, names)
         tail = tails.points_of(names)
         after = _whole_after(summaries, tail, whole_seconds)
         found: dict[int, Thinned] = {}
         for some in _together(summaries, list(names)):
             wanted = [i for s in some if s in summaries for i in summaries[s].ids]
-            chunks = read_chunks({run.id}, wanted)
+            chunks = read_chunks(run_ids, wanted)
             every: dict[int, list[Points]] = {}
             for series_id in some:
                 ids = summaries[series_id].ids if series_id in summaries else []
                 parts = [chunks[i] for i in ids if i in chunks]
                 if len(tail[series_id]):
                     parts.append(tail[series_id])
-                lost = replaced.get((run.id, names[series_id]), ())
+                lost = replaced.get(names[series_id], ())
                 every[series_id] = [without(part, lost) for part in parts]
             found |= _thinned(every, after)
         return {names[series_id]: each for series_id, each in found.items()}
 
-    return consistently({run.id}, read)
+    return consistently(run_ids, read)
 
 
 def _thinned(

@@ -10,17 +10,19 @@ from django.urls import reverse
 
 from tracker.errors import InvalidInput
 from tracker.models import Project, Run
-from tracker.queries.comparison import RUNS_AT_MOST
 from tracker.shares.kind import Chosen, Kind, Shared, as_id
 
 RUNS = "runs"
-FEWEST = 2
+FEWEST, MOST = 2, 20
 LONGEST_QUERY = 4_000
 MOST_FIELDS = 50
 MOST_NAMED = 3
 # What tabs that are not shared would be asked: it names parameters and other runs.
 UNSHARED = frozenset(
     (
+        "together",
+        "dash",
+        "chart",
         "dimension",
         "brush",
         "colour",
@@ -41,8 +43,13 @@ UNSHARED = frozenset(
 def choose(project: Project, of: str) -> Chosen:
     """Take the query of the comparison's page; runs that are not there are left out."""
     wanted = [as_id(text, "run") for text in _fields(of).get(RUNS, "").split(",")]
-    found = set(_runs(project, wanted[:RUNS_AT_MOST]))
-    ids = [run_id for run_id in dict.fromkeys(wanted) if run_id in found]
+    wanted = list(dict.fromkeys(wanted))
+    if len(wanted) > MOST:
+        raise InvalidInput(
+            RUNS, f"must be at most {MOST} for a link; a dashboard's link shows more"
+        )
+    found = set(_runs(project, wanted))
+    ids = [run_id for run_id in wanted if run_id in found]
     if len(ids) < FEWEST:
         raise InvalidInput(RUNS, "must be two or more of this project")
     query = urlencode({**_fields(of), RUNS: ",".join(map(str, ids))})

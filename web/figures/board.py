@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from web.figures.layout import STEP, X_TITLES
 from web.figures.series import Line, NamedLine, series_figure
 from web.figures.text import shortened
-from web.figures.traces import RUN_COLOURS, Figure, Trace
+from web.figures.traces import RUN_COLOURS, Figure, Trace, run_dash
 
 # The first is the usual line.
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
@@ -80,8 +80,8 @@ def _name(each: BoardLine, metric_count: int, run_count: int) -> str:
 def _dash(trace: Trace, place: int, *, by_metric: bool) -> None:
     metric, run = divmod(place, APART)
     dash = DASHES[metric % len(DASHES)]
-    if metric == 0 and run >= RUN_COLOURS:
-        dash = "dash"  # a second round of the same colours
+    if metric == 0:
+        dash = run_dash(run)  # of runs that share a colour
     # Bands are filled outlines.
     if not by_metric and "fill" not in trace:
         trace["line"] = {**trace["line"], "dash": dash}

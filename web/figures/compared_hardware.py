@@ -59,6 +59,13 @@ def compared_hardware_figure(
     frame = Frame(axis=axis, is_narrow=is_narrow, has_legends=False)
     figure = rows_figure(rows, frame)
     layout = figure["layout"]
+    # A line is a trace: runs that are compared have no bands.
+    figure["slots"] = [
+        [reading.slot]
+        for row in rows
+        for reading in row.readings
+        for _ in reading.lines
+    ]
     if rows:
         layout["showlegend"] = False
         layout["xaxis"]["title"]["text"] = title

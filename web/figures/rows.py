@@ -10,7 +10,6 @@ from web.figures.overlaps import lies_on
 from web.figures.series import Line
 from web.figures.text import literal
 from web.figures.traces import (
-    RUN_COLOURS,
     Figure,
     Shape,
     Trace,
@@ -18,6 +17,7 @@ from web.figures.traces import (
     limit_line,
     line_trace,
     run_colour,
+    run_dash,
     shaded_window,
 )
 
@@ -277,7 +277,7 @@ def _reading_traces(
             name=literal(reading.name, longest=LONGEST_NAME),
             colour=colour,
             width=1.3,
-            dash=dash or ("dash" if (reading.slot or 0) >= RUN_COLOURS else "solid"),
+            dash=dash or ("solid" if reading.slot is None else run_dash(reading.slot)),
             # Hover text comes from templates of ours; units are ours, too.
             rows={**place, "meta": unit, "hovertemplate": HOVER, "mode": _mode(line)},
         )

@@ -9,12 +9,16 @@ import numpy as np
 
 from web.figures.layout import HOVER_FORMAT, MARGIN, Layout, framed, y_axis
 from web.figures.text import literal
-from web.figures.traces import RUN_COLOURS, Figure, Trace, run_colour, typed
+from web.figures.traces import Figure, Trace, run_colour, run_round, typed
 
 HEIGHT = 460
 USUAL_SIZE, SMALLEST, LARGEST = 11.0, 7.0, 34.0
 OTHERS_SIZE = 7.0
 LONGEST_TITLE = 60
+# Of the runs that share a colour, as beside their names.
+SYMBOLS = ("circle", "circle-open", "square", "square-open")
+# More names would be a page of them.
+MOST_NAMED = 5
 # Where colours tell a number: from calm to loud, the same in both themes.
 SCALE = [
     [0.0, "var(--scale-low)"],
@@ -69,6 +73,7 @@ def scatter_figure(
     )
     hover = _hover(x, y, size, colour)
     traces = []
+    slots: list[list[int | None]] = []
     for group, marker_sizes in (
         (others, sizes[: len(others)]),
         (chosen, sizes[len(others) :]),
@@ -76,6 +81,7 @@ def scatter_figure(
         if group:
             marker = _marker(group, marker_sizes, by_number=by_number)
             traces.append(_trace(group, marker, hover))
+            slots.append([run.slot for run in group])
     more: Layout = {"coloraxis": _colour_axis(colour)} if by_number else {}
     return {
         "data": traces,
@@ -88,6 +94,8 @@ def scatter_figure(
             **more,
         ),
         "notes": _notes(runs, placed),
+        # Of each point of each trace, for the page's list of runs.
+        "point_slots": slots,
     }
 
 
@@ -156,9 +164,7 @@ def _colour_axis(colour: Dimension) -> Layout:
 
 
 def _symbol(slot: int | None) -> str:
-    # A second round of the colours is a ring, as beside the runs' names.
-    is_second_round = slot is not None and slot >= RUN_COLOURS
-    return "circle-open" if is_second_round else "circle"
+    return SYMBOLS[0 if slot is None else run_round(slot)]
 
 
 def _sizes(values: Sequence[Value]) -> list[float]:
@@ -230,8 +236,10 @@ def _notes(runs: Sequence[ScatterRun], placed: Sequence[ScatterRun]) -> list[str
     missing = [run.name for run in runs if run.slot is not None and run not in placed]
     notes = []
     if missing:
+        rest = len(missing) - MOST_NAMED
+        more = f" and {rest} more" if rest > 0 else ""
         notes.append(
-            f"Without a place on these axes: {', '.join(missing)}."
+            f"Without a place on these axes: {', '.join(missing[:MOST_NAMED])}{more}."
             " A value is absent, no number, or 0 or less on a logarithmic axis."
         )
     return notes

@@ -48,11 +48,18 @@ class Line(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NamedLine:
-    """A line with the name its reader knows it by; `position` gives its colour."""
+    """A line with the name its reader knows it by; `position` gives its colour.
+
+    `slots` are the places of the runs that it is of, among those that are compared.
+    """
 
     line: Line
     name: str
     position: int = 0
+    slots: tuple[int, ...] = ()
+    key: str = ""  # what tells its traces from those of others; "": its position
+    colour: str = ""  # if not that of its position
+    dash: str = ""
 
 
 def series_figure(
@@ -102,7 +109,8 @@ def _flat_range(lines: Sequence[NamedLine]) -> dict[str, list[float]]:
 def _traces(
     named: NamedLine, *, log: bool, smoothing: float, legend: bool
 ) -> list[Trace]:
-    line, colour = named.line, run_colour(named.position)
+    line, colour = named.line, named.colour or run_colour(named.position)
+    group = named.key or str(named.position)
     drawn: list[Trace] = []
     if not line.exact:
         low, high = line.minimum, line.maximum
@@ -114,12 +122,12 @@ def _traces(
                 low,
                 high,
                 colour=colour,
-                rows={"legendgroup": str(named.position)},
+                rows={"legendgroup": group},
             )
         )
     mean = np.where(line.maximum > 0, line.mean, np.nan) if log else line.mean
     raw = line_trace(line.x, mean, name=literal(named.name), colour=colour)
-    raw["legendgroup"] = str(named.position)
+    raw["legendgroup"] = group
     raw["hovertemplate"] = EXACT_HOVER
     if not line.exact:
         raw["hovertemplate"] = BUCKET_HOVER

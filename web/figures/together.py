@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,19 +29,20 @@ class JoinedLine:
 
 
 def lines_together(lines: Sequence[NamedLine]) -> list[NamedLine]:
-    """Return one line for each name, in the colour of the first that bears it."""
-    groups: dict[str, list[NamedLine]] = {}
+    """Return one line for each name and look, in the place of the first that has both."""
+    groups: dict[tuple[str, str, str], list[NamedLine]] = {}
     for line in lines:
-        groups.setdefault(line.name, []).append(line)
+        groups.setdefault((line.name, line.colour, line.dash), []).append(line)
     return [
-        NamedLine(
-            joined_line([named.line for named in group]),
-            f"{name} ({len(group)} runs)",
-            group[0].position,
+        replace(
+            group[0],
+            line=joined_line([named.line for named in group]),
+            name=f"{name} ({len(group)} runs)",
+            slots=tuple(slot for named in group for slot in named.slots),
         )
         if len(group) > 1
         else group[0]
-        for name, group in groups.items()
+        for (name, _, _), group in groups.items()
     ]
 
 

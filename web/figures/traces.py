@@ -19,6 +19,9 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 RUN_COLOURS = 10
+# Of the runs that share a colour, one after the other. More kinds of dashes could not be
+# told apart: what looks alike from then on, hover and the page's list of runs tell.
+RUN_DASHES = ("solid", "dash", "dot", "dashdot")
 # What a float32 can hold, with room for arithmetic.
 LARGEST_FLOAT32, SMALLEST_FLOAT32 = 1e38, 1e-37
 # A float32 has 7 digits; a line that uses only the last of them would be stairs.
@@ -30,6 +33,15 @@ POINTS_SHOWN = 40
 def run_colour(position: int) -> str:
     """Return the colour of the run at this position of what is shown."""
     return f"var(--run-{position % RUN_COLOURS})"
+
+
+def run_round(position: int) -> int:
+    """Return which of the looks a run has among those of its colour."""
+    return position // RUN_COLOURS % len(RUN_DASHES)
+
+
+def run_dash(position: int) -> str:
+    return RUN_DASHES[run_round(position)]
 
 
 def faint(colour: str, percent: int = 18) -> str:

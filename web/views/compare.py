@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from tracker.access import may_edit
@@ -26,12 +26,17 @@ from web.snippets import two_runs
 from web.views.compare_frame import read_comparison
 from web.views.compare_tabs import TAB_CONTEXTS
 
+# More runs stand beside what is drawn of them, in a list that scrolls.
+LISTED_ABOVE = 12
+
 
 @require_safe
 @signed_in
 def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     comparison = read_comparison(request, workspace, project)
     state = comparison.state
+    if "change" in request.GET:
+        return redirect(f"{request.path}?{state.changed(request.GET['change'])}")
     is_enough = len(comparison.everyone) > 1
     tabs = TABS
     if request.actor.grant is not None:
@@ -46,8 +51,13 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "at_most": RUNS_AT_MOST,
         "is_live": comparison.is_live,
         "is_enough": is_enough,
+        "is_many": len(comparison.everyone) > LISTED_ABOVE,
+        "state_fields": state.parameters,
         "may_edit": may_edit(request.actor, comparison.project),
         "address_all_shown": state.having(hidden=()),
+        "address_all_hidden": state.having(
+            hidden=tuple(sorted(each.slot for each in comparison.everyone))
+        ),
         "tabs": [
             (str(number), label, name == state.tab, state.having(tab=name))
             for number, (name, label) in enumerate(tabs.items(), start=1)

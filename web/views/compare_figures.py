@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,12 +16,14 @@ from tracker.queries.compared_values import read_columns
 from tracker.queries.series import Axis, read_lines
 from web.cells import value_text
 from web.figures.compared_hardware import MeasuredRun, compared_hardware_figure
-from web.figures.comparison import overlay_figure
+from web.figures.comparison import overlay_figure, with_common_range
 from web.figures.hardware import Measurement, is_drawn
 from web.figures.series import NamedLine
 from web.figures.together import lines_together
+from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 from web.views.chart_options import read_number
+from web.views.compare_divisions import divisions_of, run_looks
 from web.views.compare_frame import read_comparison
 from web.views.figures import (
     chosen_group,
@@ -30,7 +33,8 @@ from web.views.figures import (
     sent_figure,
 )
 
-BUCKETS = 500
+# A chart is as wide; of many runs each has fewer, until somebody zooms.
+BUCKETS, FEWEST_BUCKETS, BUCKETS_TOGETHER = 500, 200, 20_000
 
 
 @require_safe
@@ -43,7 +47,14 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
     path = request.GET.get("path", "")
     state = comparison.state
     labels = _labels(runs, state.together)
-    version = figure_version(request, runs, is_live=is_live, labels=labels)
+    divisions = divisions_of(comparison)
+    looks = run_looks(divisions, len(runs))
+    part = whole_number(request.GET.get("part", "0"), "part")
+    # The places of the runs in this chart, if others have charts of their own.
+    shown = divisions.shown_in(part, len(runs))
+    drawn = {slots[place] for place in shown}
+    said = [*labels, *map(str, looks), str(shown)]
+    version = figure_version(request, runs, is_live=is_live, labels=said)
     low, high = read_number(request.GET, "low"), read_number(request.GET, "high")
 
     def draw() -> HttpResponse:
@@ -52,16 +63,17 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
             axis=Axis(state.axis),
             low=low,
             high=high,
-            buckets=BUCKETS,
+            buckets=_buckets(len(runs)),
             steady=True,
         )
-        named = [
-            NamedLine(line, label, slot)
-            for label, slot, line in zip(labels, slots, lines, strict=True)
+        everything = [
+            NamedLine(line, label, slot, (slot,), colour=look.colour, dash=look.dash)
+            for label, slot, line, look in zip(labels, slots, lines, looks, strict=True)
             if line.count
         ]
+        named = [line for line in everything if line.position in drawn]
         if state.together:
-            named = lines_together(named)
+            everything, named = lines_together(everything), lines_together(named)
         figure = overlay_figure(
             named,
             axis=state.axis,
@@ -71,9 +83,16 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
             high=high,
             legend=bool(state.together),
         )
+        if len(drawn) < len(runs):
+            figure = with_common_range(figure, everything, log=state.log)
         return sent_figure(request, figure, is_live=is_live)
 
     return fresh_answer(request, version, draw)
+
+
+def _buckets(run_count: int) -> int:
+    together = BUCKETS_TOGETHER // max(1, run_count)
+    return max(FEWEST_BUCKETS, min(BUCKETS, together))
 
 
 # Any: rows of the runs table.
@@ -102,18 +121,12 @@ def compare_hardware(
         align=state.align,
         stage=stage,
     )
+    of_run: dict[int, list[Measurement]] = defaultdict(list)
+    for found in lines:
+        each = found.measured
+        of_run[found.position].append(Measurement(each.measure, each.rank, each.line))
     measured = [
-        MeasuredRun(
-            run.name,
-            slot,
-            [
-                Measurement(
-                    found.measured.measure, found.measured.rank, found.measured.line
-                )
-                for found in lines
-                if found.position == position
-            ],
-        )
+        MeasuredRun(run.name, slot, of_run[position])
         for position, (run, slot) in enumerate(zip(runs, comparison.slots, strict=True))
     ]
     figure = compared_hardware_figure(

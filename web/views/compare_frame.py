@@ -9,42 +9,28 @@ from tracker.access import comparable_project, comparable_runs
 from tracker.actor import Actor
 from tracker.queries.run import may_go_on
 from web.compare_state import SHARED_TABS, CompareState, read_state
-from web.figures.traces import RUN_COLOURS
+from web.figures.traces import RUN_COLOURS, run_round
 from web.session import PageRequest
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """A run of the comparison with its colour, and the addresses that change it."""
+    """A run of the comparison with what it looks like."""
 
     run: Any  # a row of the runs table; pages do not import tables
     slot: int
     is_hidden: bool
     is_reference: bool
-    state: CompareState
+    look: str = ""  # where colours tell something else than runs: how its swatch ends
 
     @property
-    def colour(self) -> int:
-        return self.slot % RUN_COLOURS
+    def colour(self) -> str:
+        return self.look or str(self.slot % RUN_COLOURS)
 
     @property
-    def is_second_round(self) -> bool:
-        return self.slot >= RUN_COLOURS
-
-    @property
-    def address_without(self) -> str:
-        return self.state.without(self.run.id)
-
-    @property
-    def address_as_reference(self) -> str:
-        return self.state.having(
-            reference=self.run.id,
-            hidden=tuple(slot for slot in self.state.hidden if slot != self.slot),
-        )
-
-    @property
-    def address_toggled(self) -> str:
-        return self.state.with_toggled(self.slot)
+    def round(self) -> int:
+        """Return which it is of the runs that share its colour."""
+        return 0 if self.look else run_round(self.slot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +72,7 @@ def read_comparison(request: PageRequest, workspace: str, project: str) -> Compa
     if request.actor.grant is not None:
         # Strangers are not told of parameters, so nothing is sorted by them.
         tab = state.tab if state.tab in SHARED_TABS else SHARED_TABS[0]
-        state = replace(state, tab=tab, together="")
+        state = replace(state, tab=tab, together="", colour="", dash="", chart="")
     runs = comparable_runs(request.actor, found, list(state.runs))
     ids = [run.id for run in runs]
     # Absent and forbidden look the same here, too.
@@ -103,7 +89,6 @@ def read_comparison(request: PageRequest, workspace: str, project: str) -> Compa
             slots[run.id],
             is_hidden=slots[run.id] in state.hidden,
             is_reference=run.id == reference,
-            state=state,
         )
         for run in runs
     ]

@@ -70,10 +70,9 @@ def _table(comparison: Comparison) -> dict[str, Any]:
             {
                 "name": each.run.name,
                 "colour": each.colour,
-                "second": each.is_second_round,
+                "round": each.round,
                 "reference": each.is_reference,
                 "url": reverse("run", args=[each.run.id]),
-                "pin": "" if each.is_reference else f"?{each.address_as_reference}",
             }
             for each in comparison.shown
         ],

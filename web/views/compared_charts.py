@@ -8,12 +8,13 @@ from urllib.parse import urlencode
 from tracker.queries.comparison import overlaid_paths
 from web.chart_sections import chart_sections
 from web.compare_state import SMOOTHINGS, CompareState
+from web.views.compare_divisions import divisions_context
 from web.views.compare_frame import Comparison
 
 # Beyond this many charts on a page nobody reads them all; the filter finds the rest.
 CHARTS_AT_MOST = 200
 # What a form above the charts asks for by itself.
-FIELDS = ("text", "smoothing", "log", "together")
+FIELDS = ("text", "smoothing", "log", "together", "colour", "dash", "chart")
 
 
 def listed_charts(comparison: Comparison) -> dict[str, Any]:
@@ -25,10 +26,11 @@ def listed_charts(comparison: Comparison) -> dict[str, Any]:
     run_ids = [run.id for run in comparison.runs]
     text = state.text.casefold()
     paths = [path for path in overlaid_paths(run_ids) if text in path.casefold()]
-    return {
-        "sections": chart_sections(paths[:CHARTS_AT_MOST], opens_all=bool(state.text)),
+    divided = divisions_context(comparison, most_charts=CHARTS_AT_MOST)
+    most = divided["charts_at_most"]
+    return divided | {
+        "sections": chart_sections(paths[:most], opens_all=bool(state.text)),
         "chart_count": len(paths),
-        "charts_at_most": CHARTS_AT_MOST,
         "chart_query": _shared_query(state.of_only(run_ids)),
         "is_live": comparison.is_live,
     }
@@ -52,5 +54,8 @@ def _shared_query(state: CompareState) -> str:
         "smoothing": f"{state.smoothing:g}" if state.smoothing else "",
         "log": "1" if state.log else "",
         "together": state.together,
+        "colour": state.colour,
+        "dash": state.dash,
+        "chart": state.chart,
     }
-    return urlencode({name: value for name, value in asked.items() if value})
+    return urlencode({name: value for name, value in asked.items() if value}, safe=",")

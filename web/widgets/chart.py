@@ -8,14 +8,15 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from tracker.queries.attributes import AttributeRow
-from tracker.queries.comparison import RUNS_AT_MOST
 from tracker.queries.series import Axis, read_lines
 from web.figures.board import BoardLine, board_figure, colour_of
-from web.figures.traces import RUN_COLOURS
+from web.figures.traces import RUN_COLOURS, run_round
 from web.views.chart_options import MOST_SMOOTHING, ChartOptions
 from web.widget_kind import WITHHELD, Body, Field, FigureView, Kind, Scene
 
 MOST_METRICS = 6
+# A widget has room for the names of no more.
+MOST_RUNS = 20
 BUCKETS = 500
 SERIES = "float_series"
 AXES = (("step", "Step"), ("relative", "Time since the start"), ("time", "Time"))
@@ -50,7 +51,7 @@ def body(scene: Scene, settings: Settings) -> Body:
     context = {
         "named": named,
         "runs": [
-            (run, colour_of(place), place >= RUN_COLOURS)
+            (run, colour_of(place), run_round(place))
             for place, run in enumerate(drawn)
             if values[run.id].keys() & set(settings.metrics)
         ]
@@ -105,7 +106,7 @@ def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
 
 def _drawn(scene: Scene, settings: Settings) -> tuple[Any, ...]:
     """With several metrics a dash says which, and cannot say which round of runs."""
-    most = RUNS_AT_MOST if len(settings.metrics) == 1 else RUN_COLOURS
+    most = MOST_RUNS if len(settings.metrics) == 1 else RUN_COLOURS
     return scene.runs[:most]
 
 

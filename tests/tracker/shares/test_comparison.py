@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
 
 import pytest
 
@@ -58,6 +59,13 @@ def test_of_many_runs_a_few_are_named(project, runs):
     shared = COMPARISON.read(project, [chosen.thing])[chosen.thing]
 
     assert shared.title == "4 runs: run-0, run-1, run-2, …"
+
+
+def test_more_runs_than_a_link_can_hold_are_refused_with_what_to_do(project):
+    ids = ",".join(str(UUID(int=number)) for number in range(21))
+
+    with pytest.raises(InvalidInput, match="dashboard"):
+        COMPARISON.choose(project, f"runs={ids}")
 
 
 def test_too_many_fields_are_refused(project):

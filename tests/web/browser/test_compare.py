@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.ladder_runs import DEMO, make_measured_run
+from tests.web.browser.accessibility import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -56,7 +57,7 @@ def test_runs_are_found_added_and_removed(visit, ada, runs):
     compared = page.get_by_role("list", name="Compared runs")
     expect(compared.get_by_role("listitem")).to_have_count(2)
 
-    compared.get_by_role("link", name="Remove baseline").click()
+    compared.get_by_role("button", name="Remove baseline").click()
     expect(compared.get_by_role("listitem")).to_have_count(1)
     expect(page.get_by_role("heading", name="Add a second run")).to_be_visible()
 
@@ -120,7 +121,7 @@ def test_changed_cells_say_by_how_much(visit, ada, runs):
 def test_another_reference_turns_the_differences_round(visit, ada, runs):
     page = visit(address(*runs[:2], tab="table"), ada)
 
-    page.get_by_role("link", name="Make decoded the reference").click()
+    page.get_by_role("button", name="Make decoded the reference").click()
 
     row = page.get_by_role("row", name="accuracy_on_test")
     expect(row.get_by_role("cell").first).to_contain_text("\N{MINUS SIGN}0.001")
@@ -161,7 +162,9 @@ def test_a_thousand_attributes_come_by_themselves_and_more_on_demand(
     write_values(runs[0], {f"params/p{number}": number for number in range(1_200)})
 
     page = visit(address(*runs, tab="table"), ada)
-    expect(page.get_by_text("1000 of 1200 attributes", exact=True)).to_be_visible()
+    expect(page.get_by_text("1000 of 1200 attributes", exact=True)).to_be_visible(
+        timeout=20_000
+    )
 
     page.get_by_role("button", name="Look at more").click()
     expect(page.get_by_text("1200 of 1200 attributes", exact=True)).to_be_visible()
@@ -196,12 +199,12 @@ def test_keys_open_the_tabs(visit, ada, runs):
 
 def test_a_run_is_hidden_and_keeps_its_colour(visit, ada, runs):
     page = visit(address(*runs, text="loss"), ada)
-    page.get_by_role("link", name="Hide baseline").click()
+    page.get_by_role("button", name="Hide baseline").click()
     wait_for_charts(page, 1)
 
     assert "hidden=0" in page.url
     expect(page.locator("path.js-line")).to_have_count(2)
-    expect(page.get_by_role("link", name="Show baseline")).to_be_visible()
+    expect(page.get_by_role("button", name="Show baseline")).to_be_visible()
 
 
 def test_what_is_searched_in_the_table_is_in_the_address(visit, ada, runs):
@@ -281,6 +284,96 @@ def test_a_click_on_a_point_opens_its_run(visit, ada, runs):
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
 
     expect(page).to_have_url(re.compile("/runs/"))
+
+
+def make_sweep(project, count: int):
+    runs = [
+        make_run(project, f"sweep-{number:02}", "finished") for number in range(count)
+    ]
+    for number, run in enumerate(runs):
+        write_series(run, "train/loss", [3.0 + number, 2.0 + number, 1.0])
+        optimizer = {"params/optimizer": ["adam", "sgd"][number % 2]}
+        write_values(run, {"params/seed": number, **(optimizer if number else {})})
+    return runs
+
+
+def test_of_many_runs_the_one_that_is_meant_stands_out(visit, ada, project):
+    runs = make_sweep(project, 31)
+    page = visit(address(*runs), ada)
+    wait_for_charts(page, 1)
+    compared = page.get_by_role("list", name="Compared runs")
+    lit, plot = page.locator(".chart__lit"), page.locator(".chart__plot")
+    expect(plot.locator("path.js-line")).to_have_count(31)
+
+    assert violations(page) == []
+    # By keys: Tab passes one run of all, arrows go on from there.
+    compared.get_by_role("link", name="sweep-00").focus()
+    for _ in range(12):
+        page.keyboard.press("ArrowDown")
+    expect(compared.get_by_role("link", name="sweep-12")).to_be_focused()
+    expect(lit).to_have_count(1)
+    expect(plot).to_have_class(re.compile("chart__plot--lit"))
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(compared.locator(":focus")).to_have_count(0)
+    expect(lit).to_have_count(0)
+
+    # By the pointer, from the list to the chart and back.
+    compared.get_by_role("link", name="sweep-03").hover()
+    expect(lit).to_have_count(1)
+    plot.hover()
+    expect(compared.locator(".compare-run--lit")).to_have_count(1)
+    expect(lit).to_have_count(1)
+
+    # By a part of its name.
+    page.get_by_role("searchbox", name="Find among").fill("-2")
+    expect(compared.get_by_role("listitem")).to_have_count(10)
+    compared.get_by_role("button", name="Hide sweep-29").click()
+    wait_for_charts(page, 1)
+    expect(plot.locator("path.js-line")).to_have_count(30)
+    assert "hidden=29" in page.url
+    page.get_by_role("link", name="Hide all").click()
+    page.get_by_role("link", name="Show all of them").click()
+    wait_for_charts(page, 1)
+    expect(plot.locator("path.js-line")).to_have_count(31)
+
+
+def test_points_and_axes_show_the_run_that_is_meant(visit, ada, project):
+    runs = make_sweep(project, 14)
+    seeds = {"x": "params/seed", "y": "params/seed"}
+    page = visit(address(*runs, tab="scatter", **seeds), ada)
+    wait_for_charts(page, 1)
+    page.get_by_role("link", name="sweep-05").first.hover()
+    expect(page.locator(".point.chart__lit")).to_have_count(1)
+
+    page.keyboard.press("4")
+    expect(page.locator(".parallel__run")).to_have_count(14)
+    page.get_by_role("list", name="Compared runs").get_by_role(
+        "link", name="sweep-05"
+    ).hover()
+    expect(page.locator(".parallel__run--lit")).to_have_count(1)
+
+
+def test_lines_are_divided_by_colour_dash_and_chart(visit, ada, project):
+    page = visit(address(*make_sweep(project, 6)), ada)
+    wait_for_charts(page, 1)
+
+    page.get_by_label("Dash by").fill("params/optimizer")
+    page.get_by_label("Dash by").press("Enter")
+    expect(
+        page.get_by_role("list", name="Dashes").get_by_role("listitem")
+    ).to_have_text(
+        [re.compile("adam.*2"), re.compile("sgd.*3"), re.compile("not set.*1")]
+    )
+    page.get_by_label("Chart for each").fill("params/optimizer")
+    page.get_by_label("Chart for each").press("Enter")
+    wait_for_charts(page, 3)
+
+    of_sgd = page.get_by_role("group", name="Chart of train/loss, params/optimizer sgd")
+    expect(of_sgd.locator("path.js-line")).to_have_count(3)
+    assert "dash=params%2Foptimizer&chart=params%2Foptimizer" in page.url
+    assert violations(page) == []
 
 
 def test_hardware_is_drawn_for_every_run(visit, ada, runs):

@@ -194,15 +194,16 @@ def test_how_charts_are_drawn_is_in_the_address(open_runs, project):
 
 
 def test_the_run_under_the_pointer_stands_out(open_runs, project):
-    for name in ("one", "two"):
-        logged(project, name)
+    # Of fewer, one box names all at a time.
+    for number in range(9):
+        logged(project, f"run {number}")
     page = open_runs("?as=charts")
-    expect_lines(page, 2)
+    expect_lines(page, 9)
 
-    row(page, "one").hover()
-    expect(page.locator(".trace.is-pale")).to_have_count(1)
+    row(page, "run 1").hover()
+    expect(page.locator(".chart__plot--lit .trace.chart__lit")).to_have_count(1)
     page.get_by_label("Query", exact=True).hover()
-    expect(page.locator(".trace.is-pale")).to_have_count(0)
+    expect(page.locator(".chart__plot--lit")).to_have_count(0)
     page.locator(".nsewdrag").hover()
     expect(page.locator(".runs-grid__row.is-pointed")).to_have_count(1)
 

@@ -48,6 +48,15 @@ def test_several_gpus_are_one_line_their_mean():
     assert set(np.unique(numbers(trace["y"]))) == {50.0}
 
 
+def test_each_trace_says_of_which_run_it_is():
+    figure = figure_of(
+        measured("a", 0, gpu0=[50.0, 60.0], cpu=[1.0, 2.0]),
+        measured("b", 3, gpu0=[90.0, 95.0]),
+    )
+
+    assert figure["slots"] == [[0], [3], [0]]
+
+
 def test_a_second_round_of_colours_is_dashed():
     (trace,) = figure_of(measured("a", 11, cpu=[1.0, 2.0]))["data"]
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import pytest
 
 from web.figures.comparison import (
     MOST_HOVERED_TOGETHER,
     MOST_WITH_BANDS,
     overlay_figure,
+    with_common_range,
 )
 from web.figures.series import NamedLine
 
@@ -39,17 +41,6 @@ def test_every_run_has_its_colour_and_its_name_on_hover():
     assert all("<extra>" not in trace["hovertemplate"] for trace in figure["data"])
 
 
-def test_lines_of_a_run_are_known_by_its_slot_whatever_else_is_drawn():
-    def known(*slots: int, **options) -> list[str | None]:
-        lines = [NamedLine(Line(exact=False), "same", slot) for slot in slots]
-        return [trace.get("uid") for trace in overlay_figure(lines, **options)["data"]]
-
-    assert known(0, 12) == ["run0-0", "run0-1", "run12-0", "run12-1"]
-    assert known(12, smoothing=0.6) == ["run12-0", "run12-1", "run12-2"]
-    # Lines of several runs are of none.
-    assert set(known(0, 1, legend=True)) == {None}
-
-
 def test_bands_of_many_runs_are_left_to_the_hover():
     def drawn(count: int) -> list[str]:
         lines = [NamedLine(Line(exact=False), f"{n}", n) for n in range(count)]
@@ -77,9 +68,53 @@ def test_few_runs_are_read_together_and_of_many_the_nearest():
     assert many["data"][0]["hovertemplate"].endswith("<br>step %{x}")
 
 
-def test_a_colour_used_twice_is_dashed_the_second_time():
-    figure = overlay_figure([NamedLine(Line(), "a", 1), NamedLine(Line(), "b", 11)])
+def test_a_colour_used_again_is_dashed_in_another_way():
+    places = (1, 11, 21, 31, 41)
+    figure = overlay_figure([NamedLine(Line(), str(place), place) for place in places])
 
-    first, second = (trace["line"] for trace in figure["data"])
-    assert first["color"] == second["color"]
-    assert (first["dash"], second["dash"]) == ("solid", "dash")
+    lines = [trace["line"] for trace in figure["data"]]
+    assert {line["color"] for line in lines} == {"var(--run-1)"}
+    # From the fifth on, names tell them apart.
+    dashes = [line["dash"] for line in lines]
+    assert dashes == ["solid", "dash", "dot", "dashdot", "solid"]
+
+
+def test_a_value_s_colour_and_dash_go_before_the_run_s():
+    lines = [
+        NamedLine(Line(), "a", 11, colour="var(--run-5)"),
+        NamedLine(Line(), "b", 12, dash="dot"),
+    ]
+
+    drawn = [trace["line"] for trace in overlay_figure(lines)["data"]]
+
+    assert (drawn[0]["color"], drawn[0]["dash"]) == ("var(--run-5)", "solid")
+    assert (drawn[1]["color"], drawn[1]["dash"]) == ("var(--run-2)", "dot")
+
+
+@pytest.mark.parametrize(("log", "ends"), [(False, (0.5, 10.5)), (True, (-0.05, 1.05))])
+def test_charts_of_some_lines_are_as_high_as_those_of_all(log, ends):
+    lines = [
+        NamedLine(Line(mean=np.array([1.0, np.nan, 2.0])), "a"),
+        NamedLine(Line(mean=np.array([10.0, np.inf, 3.0])), "b"),
+    ]
+    figure = overlay_figure(lines[:1], log=log)
+
+    with_common_range(figure, lines, log=log)
+
+    assert figure["layout"]["yaxis"]["range"] == pytest.approx(ends, abs=0.06)
+
+
+@pytest.mark.parametrize("mean", [[], [np.nan], [np.inf, -np.inf]])
+def test_lines_without_a_number_leave_the_axis_as_it_is(mean):
+    line = NamedLine(Line(x=np.arange(len(mean)), mean=np.array(mean)), "a")
+    figure = overlay_figure([line])
+
+    with_common_range(figure, [line], log=False)
+
+    assert "range" not in figure["layout"]["yaxis"]
+
+
+def test_each_trace_says_of_which_runs_it_is():
+    lines = [NamedLine(Line(exact=False), "a", 3), NamedLine(Line(), "b", 0, (0, 5))]
+
+    assert overlay_figure(lines, smoothing=0.6)["slots"] == [(3,)] * 3 + [(0, 5)] * 2

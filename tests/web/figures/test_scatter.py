@@ -32,6 +32,20 @@ def test_each_run_has_its_colour_and_names_itself():
     assert trace["text"] == ["&lt;b&gt;a&lt;/b&gt;", "b"]
 
 
+def test_each_point_says_of_which_run_it_is():
+    figure = figure_of(
+        run("a", 4, 1.0, 1.0), run("none", 5, None, 1.0), run("o", None, 2.0, 2.0)
+    )
+
+    assert figure["point_slots"] == [[None], [4]]
+
+
+def test_of_many_runs_without_a_place_a_few_are_named():
+    (note,) = figure_of(*(run(f"r{n}", n, None, 1.0) for n in range(40)))["notes"]
+
+    assert "r0, r1, r2, r3, r4 and 35 more." in note
+
+
 def test_other_runs_lie_below_in_grey():
     others, chosen = figure_of(run("a", 0, 1.0, 1.0), run("o", None, 2.0, 2.0))["data"]
 

@@ -16,6 +16,8 @@ from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
+MEASURED = ("monitoring/train/step/seconds", "monitoring/train/job/cpu_cores")
+
 
 @pytest.fixture
 def runs(project):
@@ -58,10 +60,34 @@ def test_each_run_has_its_colour_and_a_way_to_remove_it(get, runs):
     page = text(get(*runs))
 
     assert re.findall(r"run-colour--(\d)", page) == ["0", "1"]
-    assert (
-        f'href="/w/ada-workspace/vision/compare?runs={runs[1].id}&amp;colours=1"'
-        in page
+    assert 'name="change" value="remove.0"' in page
+    assert get(*runs, change="remove.0").headers["Location"] == (
+        f"/w/ada-workspace/vision/compare?runs={runs[1].id}&colours=1"
     )
+
+
+def test_a_run_of_many_is_told_from_that_with_the_same_colour(get, project):
+    runs = [make_run(project, f"run-{number}", "finished") for number in range(32)]
+    write_series(runs[31], "train/loss", [2.0, 1.0])
+
+    page = text(get(*runs))
+    figure = get(*runs, name="compare-figure", path="train/loss").json()
+
+    assert page.count("run-colour--1 run-colour--round-1") == 1
+    assert page.count("run-colour--1 run-colour--round-3") == 1
+    (trace,) = figure["data"]
+    assert trace["line"]["color"] == "var(--run-1)"
+    assert trace["line"]["dash"] == "dashdot"
+    assert figure["slots"] == [[31]]
+
+
+def test_a_list_of_many_runs_can_be_searched_and_hidden_at_once(get, project, runs):
+    many = [make_run(project, f"run-{number}") for number in range(13)]
+
+    assert "Find among these" not in text(get(*runs))
+    page = text(get(*many))
+    assert "Find among these" in page
+    assert "hidden=0.1.2.3.4.5.6.7.8.9.10.11.12" in page
 
 
 @pytest.mark.parametrize(
@@ -99,7 +125,7 @@ def test_a_run_of_another_own_project_is_not_found(get, runs, member):
 
 def test_says_how_many_runs_are_too_many(get):
     assert "3 more in this address are left out" in text(
-        get(*(uuid4() for _ in range(23)))
+        get(*(uuid4() for _ in range(103)))
     )
 
 
@@ -232,7 +258,7 @@ def test_finds_runs_to_add(get, runs, project):
 
     assert "third" in found
     assert "second" not in found
-    assert f"runs={runs[0].id}%2C" in found
+    assert f"runs={runs[0].id}," in found
 
 
 @pytest.mark.parametrize("query", ["a\0", "\ud800", "x" * 2_000])
@@ -326,6 +352,36 @@ def test_as_many_queries_for_many_attributes_as_for_few(
         get(*runs, tab=tab)
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *({"tab": tab} for tab in ("charts", "table", "source", "parallel", "scatter")),
+        {"name": "compare-figure", "path": "train/loss"},
+        {"name": "compare-figure", "path": "train/loss", "together": "params/lr"},
+        {"name": "compare-figure", "path": "train/loss", "chart": "params/lr"},
+        {"tab": "charts", "colour": "params/lr", "dash": "params/seed"},
+        {"name": "compare-table"},
+        {"name": "compare-scatter"},
+        *({"name": "compare-hardware", "align": a} for a in ("run", "stage", "step")),
+    ],
+    ids=lambda asked: "-".join(asked.values()),
+)
+def test_as_many_queries_for_many_runs_as_for_few(
+    asked, get, project, django_assert_max_num_queries
+):
+    runs = [make_run(project, f"run {number}", "finished") for number in range(9)]
+    for run in runs:
+        for path in ("train/loss", *MEASURED):
+            write_series(run, path, [2.0, 1.0])
+        write_values(run, {"params/lr": 0.1})
+        compact_run(run.id)
+    with django_assert_max_num_queries(30) as before:
+        get(*runs[:2], **asked)
+
+    with django_assert_max_num_queries(len(before)):
+        get(*runs, **asked)
+
+
 def test_as_many_queries_for_the_findings_of_many_runs_as_of_few(
     get, project, django_assert_max_num_queries
 ):
@@ -372,6 +428,112 @@ def test_a_run_keeps_its_colour_when_another_leaves(get, runs):
 @pytest.mark.parametrize("number", range(1, 8))
 def test_a_key_opens_each_tab(get, runs, number):
     assert f'aria-keyshortcuts="{number}"' in text(get(*runs))
+
+
+@pytest.fixture
+def sweep(project):
+    """Runs of two optimizers and three learning rates, the last without an optimizer."""
+    runs = []
+    for number in range(6):
+        run = make_run(project, f"sweep-{number}", "finished")
+        values = {"params/lr": [0.1, 0.2, 0.3][number % 3]}
+        if number < 5:
+            values["params/optimizer"] = ["<b>adam</b>", "sgd"][number % 2]
+        write_values(run, values)
+        write_series(run, "train/loss", [2.0 + number, 1.0])
+        runs.append(run)
+    return runs
+
+
+def drawn_of(figure) -> list[tuple[str, str, str]]:
+    return [
+        (trace["name"], trace["line"]["color"], trace["line"]["dash"])
+        for trace in figure["data"]
+    ]
+
+
+def test_lines_are_divided_by_colour_and_by_dash(get, sweep):
+    asked = {"colour": "params/lr", "dash": "params/optimizer"}
+
+    page = text(get(*sweep, **asked))
+    figure = get(*sweep, name="compare-figure", path="train/loss", **asked).json()
+
+    assert "&lt;b&gt;adam&lt;/b&gt;" in page
+    assert "not set" in page
+    assert "colour=params%2Flr" in page
+    assert drawn_of(figure) == [
+        ("sweep-0", "var(--run-0)", "solid"),
+        ("sweep-1", "var(--run-1)", "dash"),
+        ("sweep-2", "var(--run-2)", "solid"),
+        ("sweep-3", "var(--run-0)", "dash"),
+        ("sweep-4", "var(--run-1)", "solid"),
+        ("sweep-5", "var(--run-2)", "dot"),
+    ]
+
+
+def test_each_value_has_a_chart_as_high_as_the_others(get, sweep):
+    page = text(get(*sweep, chart="params/optimizer"))
+    figures = [
+        get(
+            *sweep,
+            name="compare-figure",
+            path="train/loss",
+            chart="params/optimizer",
+            part=str(part),
+        ).json()
+        for part in range(4)
+    ]
+
+    assert page.count('data-behaviour="chart"') == 3
+    assert "Chart of train/loss, params/optimizer not set" in page
+    assert [figure["slots"] for figure in figures] == [
+        [[0], [2], [4]],
+        [[1], [3]],
+        [[5]],
+        [],
+    ]
+    heights = {str(figure["layout"]["yaxis"]["range"]) for figure in figures[:3]}
+    assert len(heights) == 1
+
+
+def test_runs_of_one_setting_are_one_line_in_each_chart_and_colour(get, sweep):
+    figure = get(
+        *sweep,
+        name="compare-figure",
+        path="train/loss",
+        together="params/lr",
+        colour="params/lr",
+        chart="params/optimizer",
+        part="0",
+    ).json()
+
+    assert {trace["name"] for trace in figure["data"] if "name" in trace} == {
+        *("0.1", "0.3", "0.2")
+    }
+    all_at_once = get(
+        *sweep, name="compare-figure", path="train/loss", together="params/lr"
+    ).json()
+    assert [0, 3] in all_at_once["slots"]
+
+
+def test_values_that_have_no_chart_are_counted(get, project):
+    runs = [make_run(project, f"seed-{number}", "finished") for number in range(14)]
+    for number, run in enumerate(runs):
+        write_values(run, {"params/seed": number})
+        write_series(run, "train/loss", [1.0])
+
+    page = text(get(*runs, chart="params/seed"))
+
+    assert page.count('data-behaviour="chart"') == 12
+    assert "has 14 values" in page
+    assert "the 2 runs with the other 2 are in none" in page
+
+
+@pytest.mark.parametrize("part", ["-1", "x", ""])
+def test_a_part_must_be_a_number(get, runs, part):
+    asked = {"name": "compare-figure", "path": "train/loss", "part": part}
+
+    assert get(*runs, chart="params/lr", **asked).status_code == 400
 
 
 def test_smoothing_and_logarithm_are_part_of_the_address(get, runs):

@@ -27,6 +27,7 @@ const BEHAVIOURS = {
   "query-field": () => import("./behaviours/query_field.js"),
   "repeat": () => import("./behaviours/repeat.js"),
   "report-editor": () => import("./behaviours/report_editor.js"),
+  "run-legend": () => import("./behaviours/run_legend.js"),
   "runs-grid": () => import("./behaviours/runs_grid.js"),
   "shortcuts": () => import("./behaviours/shortcuts.js"),
   "show-when-filled": () => import("./behaviours/show_when_filled.js"),

@@ -12,6 +12,8 @@ import { made as cell } from "../models/elements.js"
 // This many attributes are looked at without being asked, a chunk at a time, so that the
 // first rows are there at once.
 const LOOKED_AT_ONCE = 1_000
+// Of many runs fewer attributes: more cells would keep the browser busy.
+const CELLS_AT_ONCE = 20_000
 // What the agent measured is much: below a stage's name, it waits to be opened.
 const DEPTH_OF_STAGES = 1
 
@@ -59,7 +61,8 @@ class ComparisonTable {
     this.part("more").hidden = next_offset === null
     this.part("more-text").textContent = `Look at more of ${paths} attributes`
     this.filter()
-    if (next_offset !== null && next_offset < LOOKED_AT_ONCE) await this.load()
+    const most = Math.min(LOOKED_AT_ONCE, CELLS_AT_ONCE / this.runs.length)
+    if (next_offset !== null && next_offset < most) await this.load()
   }
 
   // Rows come in the order of the tree, so each branch is appended below its parent.
@@ -201,7 +204,7 @@ class Group {
 function runHeader(run) {
   const header = cell("th", "compare-table__run")
   const colour = span(`run-colour run-colour--${run.colour}`)
-  if (run.second) colour.classList.add("run-colour--dashed")
+  if (run.round) colour.classList.add(`run-colour--round-${run.round}`)
   const link = document.createElement("a")
   link.href = run.url
   link.className = "clip"

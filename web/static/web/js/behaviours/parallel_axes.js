@@ -4,6 +4,7 @@
 //
 // #parallel   runs, axes with each run's place, what colours mean, windows
 
+import { pointAt } from "../charts/lit_runs.js"
 import { follow } from "../models/drag.js"
 import { axisFields, withAxes } from "../models/parallel_address.js"
 import { linePath, MARGIN, placeAt, shareOf, within, xOf, yOf } from "../models/parallel_layout.js"
@@ -12,7 +13,8 @@ const SVG = "http://www.w3.org/2000/svg"
 const HEIGHT = 400
 const NARROWEST_GAP = 120
 const RUN_COLOURS = 10
-const COMPARED_AT_MOST = 20
+const RUN_ROUNDS = 4
+const COMPARED_AT_MOST = 100
 const KEY_STEPS = 50
 // A shorter drag was meant as a click, which opens the window.
 const SHORTEST_DRAG = 4
@@ -32,6 +34,13 @@ class ParallelAxes {
       this.changed()
     })
     new ResizeObserver(() => this.draw()).observe(this.plot)
+    document.addEventListener("run-lit", ({ detail }) => this.lightRun(detail))
+  }
+
+  // The run that the page's list points at; null: none.
+  lightRun(slot) {
+    this.plot.classList.toggle("parallel__plot--lit", slot !== null)
+    this.runs.forEach((run, index) => this.lines[index].classList.toggle("parallel__run--lit", run.slot === slot && slot !== null))
   }
 
   part(name) {
@@ -55,7 +64,7 @@ class ParallelAxes {
     const path = svg("path", { d: linePath(this.axes, index, this.width, HEIGHT), class: "parallel__line" })
     path.style.setProperty("--line", this.colourOf(run, index))
     if (run.slot === null) path.classList.add("parallel__line--other")
-    if (run.slot >= RUN_COLOURS) path.classList.add("parallel__line--dashed")
+    else path.classList.add(`parallel__line--round-${Math.floor(run.slot / RUN_COLOURS) % RUN_ROUNDS}`)
     const link = svg("a", { href: run.url, class: "parallel__run", "aria-label": run.name }, [path, title(run.name)])
     // Nobody wants to pass hundreds of them on the way to the next button.
     if (run.slot === null) link.setAttribute("tabindex", -1)
@@ -186,7 +195,7 @@ class ParallelAxes {
   // What a form of this page repeats of the address.
   keepIn(form) {
     const old = form.querySelectorAll("input[type=hidden]:is([name=dimension], [name=brush])")
-    if (!old.length && form.dataset.part !== "toolbar") return
+    if (!old.length && !["toolbar", "axes"].includes(form.dataset.part)) return
     for (const input of old) input.remove()
     const fields = axisFields(this.axes, this.windows).map(([name, value]) => {
       const input = document.createElement("input")
@@ -220,6 +229,7 @@ class ParallelAxes {
 
   say(index) {
     const said = this.part("said")
+    pointAt(this.element, index === null ? null : this.runs[index].slot)
     if (index === null) return void (said.textContent = this.summary)
     const values = this.axes.map((axis) => `${axis.label} ${axis.texts[index]}`).join(", ")
     said.textContent = `${this.runs[index].name}: ${values}`

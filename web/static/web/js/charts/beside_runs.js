@@ -20,7 +20,7 @@ export class ChartsBesideRuns {
     this.form = element.querySelector("form")
     this.onShown = onShown
     this.#listen(onOption)
-    element.addEventListener("chart-drawn", ({ target }) => hearLines(target.querySelector(".chart__plot"), onLine))
+    element.addEventListener("run-pointed", ({ detail }) => onLine(detail))
   }
 
   #listen(onOption) {
@@ -109,32 +109,12 @@ export class ChartsBesideRuns {
     this.onShown(Number(fresh.dataset.runs))
   }
 
-  // Makes the lines of all other runs pale; null: of none.
-  highlight(slot) {
+  // Lets the lines of a run stand out; null: of none.
+  light(slot) {
     if (slot === this.slot) return
     this.slot = slot
-    const own = `[class*="run${slot}-"]`
-    for (const line of this.element.querySelectorAll('.trace[class*="tracerun"]')) {
-      line.classList.toggle("is-pale", slot !== null && !line.matches(own))
-    }
+    document.dispatchEvent(new CustomEvent("run-lit", { detail: slot }))
   }
-}
-
-// A chart that was forgotten and is drawn again has lost whoever listened.
-function hearLines(plot, onLine) {
-  plot.removeAllListeners("plotly_hover")
-  plot.removeAllListeners("plotly_unhover")
-  plot.on("plotly_hover", ({ points, event }) => onLine(slotNear(plot, points, event)))
-  plot.on("plotly_unhover", () => onLine(null))
-}
-
-// Of the lines at the same place, the one that is nearest to the pointer.
-function slotNear(plot, points, { clientY }) {
-  const drag = plot.querySelector(".nsewdrag").getBoundingClientRect()
-  const far = ({ y, yaxis }) => Math.abs(yaxis.d2p(y) - (clientY - drag.top))
-  const [nearest] = points.toSorted((one, other) => far(one) - far(other))
-  const slot = /^run(\d+)-/.exec(nearest?.data.uid ?? "")?.[1]
-  return slot === undefined ? null : Number(slot)
 }
 
 const grid = (section) => section.querySelector(".charts__grid")

@@ -16,6 +16,7 @@ import { drawSoon, turn, unwatch, watch } from "./draw_queue.js"
 import { askTogether } from "./figure_batch.js"
 import { readFigure } from "./figure_columns.js"
 import { Hover } from "./hover.js"
+import { forgetRuns, knowRuns } from "./lit_runs.js"
 import { GROWN, LEFT, grow, withRoom } from "./live_lines.js"
 import { CONFIG, loadPlotly } from "./plotly.js"
 import { describe } from "./summary.js"
@@ -163,6 +164,7 @@ class Chart {
       this.hover ??= new Hover(this)
       this.hover.refresh()
     }
+    knowRuns(this.plot, this.figure)
     this.size = sizeOf(this.plot)
     this.element.dataset.drawn = "true"
     describe(this.element, this.plot, data, layout)
@@ -221,6 +223,7 @@ class Chart {
   forget() {
     if (!this.isDrawn) return
     window.Plotly.purge(this.plot)
+    forgetRuns(this.plot)
     this.isDrawn = false
     this.hover?.forget()
     delete this.element.dataset.drawn

@@ -43,7 +43,7 @@ export class ChartsSide {
       if (part === "show-picked") this.#change(() => this.eyes.only(...selection.ids))
       if (part === "fold-list") element.classList.toggle("runs--unfolded")
     })
-    this.#highlight(this.part("grid"), rowAt)
+    this.#light(this.part("grid"), rowAt)
     this.ask()
   }
 
@@ -119,13 +119,13 @@ export class ChartsSide {
   }
 
   // The lines of the run under the pointer stand out.
-  #highlight(grid, rowAt) {
+  #light(grid, rowAt) {
     grid.addEventListener("pointerover", ({ target }) => {
       if (!this.isOn) return
       const row = rowAt(Number(target.closest("[data-position]")?.dataset.position ?? -1))
-      this.charts.highlight(row?.id && this.eyes.isShown(row.id) ? this.eyes.slot(row.id) : null)
+      this.charts.light(row?.id && this.eyes.isShown(row.id) ? this.eyes.slot(row.id) : null)
     })
-    grid.addEventListener("pointerleave", () => this.isOn && this.charts.highlight(null))
+    grid.addEventListener("pointerleave", () => this.isOn && this.charts.light(null))
   }
 
   // The row of the run whose line is under the pointer stands out.

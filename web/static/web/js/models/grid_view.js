@@ -8,6 +8,7 @@ import { NARROWEST, WIDEST, columnsFor, listColumns, texts } from "./run_columns
 
 const SPARE_ROWS = 8
 const RUN_COLOURS = 10
+const RUN_ROUNDS = 4
 
 export class GridView {
   // For each row that is drawn: { element, name, mark, eye, pin, link, group, cells, position, row, place }.
@@ -290,7 +291,7 @@ export class GridView {
     drawn.element.classList.remove("is-pointed")
     paint(drawn.mark, place)
     paint(drawn.eye, eye?.isOpen ? eye.slot : -1)
-    drawn.eye.classList.toggle("runs-grid__eye--ring", eye?.slot >= RUN_COLOURS)
+    drawn.eye.dataset.round = Math.floor((eye?.slot ?? 0) / RUN_COLOURS) % RUN_ROUNDS
     drawn.eye.replaceChildren(...(eye ? [icon(eye.isOpen ? "eye" : "eye-off"), hiddenText(eye.said)] : []))
     drawn.eye.title = eye?.title ?? ""
   }

@@ -1,6 +1,6 @@
 // The runs somebody picked. Each has a slot, which is its colour: the first one free when
 // it was picked. It keeps it when others leave, here and in a comparison.
-const LISTED_AT_MOST = 50
+const LISTED_AT_MOST = 100
 
 export class Selection {
   #slots = new Map()

@@ -3,6 +3,8 @@ import { setText } from "./elements.js"
 import { number } from "./format.js"
 import { showMistake } from "./query_mistake.js"
 
+const RUNGS_AT_MOST = 50
+
 export class TableBar {
   constructor(element) {
     this.element = element
@@ -34,11 +36,10 @@ export class TableBar {
     const { ids } = selection
     setText(this.part("selected"), ids.length ? `${number(ids.length)} selected` : "")
     this.part("picked").hidden = ids.length === 0
-    const isComparable = ids.length > 1 && ids.length <= this.most
-    const hint = `Select 2 to ${this.most} runs`
-    const compared = isComparable ? selection.address : ids.length ? null : shown
-    link(this.part("compare"), compared && `${this.addresses.compareUrl}?${plain(compared)}`, hint)
-    link(this.part("ladder"), isComparable && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`, hint)
+    const fits = (most) => ids.length > 1 && ids.length <= most
+    const compared = fits(this.most) ? selection.address : ids.length ? null : shown
+    link(this.part("compare"), this.most, compared && `${this.addresses.compareUrl}?${plain(compared)}`)
+    link(this.part("ladder"), RUNGS_AT_MOST, fits(RUNGS_AT_MOST) && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`)
   }
 
   #drawView(state) {
@@ -77,10 +78,10 @@ function plain(search) {
 }
 
 // A link without an address cannot be followed, and says so to screen readers.
-function link(element, address, hint) {
+function link(element, most, address) {
   if (!element) return
   if (address) element.href = address
   else element.removeAttribute("href")
   element.setAttribute("aria-disabled", String(!address))
-  element.title = address ? "" : hint
+  element.title = address ? "" : `Select 2 to ${most} runs`
 }

@@ -1,0 +1,101 @@
+"""How lines of a comparison are divided: by colour, by dash and by chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tracker.queries.compared_values import read_columns
+from web.divided_runs import (
+    CHARTS_AT_MOST,
+    Division,
+    colours_of,
+    dashes_of,
+    divided,
+    legend_of,
+)
+from web.views.compare_frame import ComparedRun, Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Divisions:
+    """Of the runs that are shown; None where nothing was chosen."""
+
+    colour: Division | None
+    dash: Division | None
+    chart: Division | None
+
+    def shown_in(self, part: int, run_count: int) -> Sequence[int]:
+        """Return the places of the runs in one of the charts; of no such chart: none."""
+        if self.chart is None:
+            return range(run_count)
+        parts = self.chart.parts[:CHARTS_AT_MOST]
+        return parts[part].runs if part < len(parts) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class LineLook:
+    """How the line of a run is drawn; "": as that of its place."""
+
+    colour: str = ""
+    dash: str = ""
+
+
+def divisions_of(comparison: Comparison) -> Divisions:
+    """Read what runs are divided by, in one query."""
+    state = comparison.state
+    chosen = (state.colour, state.dash, state.chart)
+    wanted = list(dict.fromkeys(filter(None, chosen)))
+    columns = read_columns(comparison.runs, wanted) if wanted else []
+    found = {
+        column.dimension: divided(column.label, column.values) for column in columns
+    }
+    return Divisions(*(found.get(path) for path in chosen))
+
+
+def run_looks(divisions: Divisions, run_count: int) -> list[LineLook]:
+    colours, dashes = [""] * run_count, [""] * run_count
+    if divisions.colour:
+        looks = divisions.colour.looks(colours_of(divisions.colour))
+        colours = [look.drawn for look in looks]
+    if divisions.dash:
+        looks = divisions.dash.looks(dashes_of(divisions.dash))
+        dashes = [look.drawn for look in looks]
+    return [LineLook(*pair) for pair in zip(colours, dashes, strict=True)]
+
+
+def divisions_context(comparison: Comparison, *, most_charts: int) -> dict[str, Any]:
+    """Return the legends, the charts of each path, and the runs as their swatches show them."""
+    divisions = divisions_of(comparison)
+    legends = []
+    everyone = comparison.everyone
+    if divisions.colour:
+        colours = colours_of(divisions.colour)
+        legends.append(
+            ("colour", divisions.colour, legend_of(divisions.colour, colours))
+        )
+        everyone = _coloured(
+            comparison, [look.name for look in divisions.colour.looks(colours)]
+        )
+    if divisions.dash:
+        dashes = dashes_of(divisions.dash)
+        legends.append(("dash", divisions.dash, legend_of(divisions.dash, dashes)))
+    parts = divisions.chart.parts if divisions.chart else ()
+    return {
+        "everyone": everyone,
+        "legends": legends,
+        "parts": parts[:CHARTS_AT_MOST],
+        "parts_left_out": len(parts[CHARTS_AT_MOST:]),
+        "runs_left_out": sum(len(part.runs) for part in parts[CHARTS_AT_MOST:]),
+        "charts_at_most": most_charts // max(1, len(parts[:CHARTS_AT_MOST])),
+    }
+
+
+def _coloured(comparison: Comparison, looks: Sequence[str]) -> list[ComparedRun]:
+    """Give the swatches of the runs that are shown the colours of their lines."""
+    names = dict(zip(comparison.slots, looks, strict=True))
+    return [
+        replace(each, look=names.get(each.slot, "other"))
+        for each in comparison.everyone
+    ]
