@@ -41,6 +41,7 @@ CHARTED = {
     "ladder",
     "dashboard",
     "report",
+    "report?comments=paper",
     "report-edit",
     "shared-page",
     "shared-pagecharts",
