@@ -1,6 +1,7 @@
 // Opens what an address leads to, where it is folded: a comment, or all beside a passage.
-// Whoever unfolds a form writes in it.
+// Whoever unfolds a form writes in it; who pressed what is gone now goes on beside it.
 export default function comments(report) {
+  let place = []
   const reveal = () => {
     const place = document.getElementById(location.hash.slice(1))
     if (!place || !report.contains(place)) return
@@ -15,5 +16,12 @@ export default function comments(report) {
   report.addEventListener("toggle", ({ target }) => {
     if (target.open && target.matches("[data-part=fold]")) target.querySelector("textarea, button")?.focus()
   }, { capture: true })
+  report.addEventListener("submit", ({ target }) => (place = [target.closest(".thread")?.id, target.closest("[id^=remarks-]")?.id]))
+  document.addEventListener("htmx:after:swap", () => {
+    if (document.activeElement !== document.body) return
+    const [thread, region] = place.map((id) => document.getElementById(id))
+    ;(thread?.querySelector("summary, a") ?? region?.querySelector("summary, textarea"))?.focus()
+    place = []
+  })
   if (location.hash) reveal()
 }
