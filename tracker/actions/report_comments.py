@@ -12,7 +12,8 @@ from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, Report, ReportComment
 from tracker.texts import is_storable
 
-LONGEST_COMMENT = 5_000
+# All of a report are on its page, so both are bounded.
+LONGEST_COMMENT = 2_000
 MOST_COMMENTS = 500
 LONGEST_QUOTE = 400
 
@@ -97,10 +98,9 @@ def delete_comment(comment: ReportComment) -> None:
             left.update(text="", deleted_at=timezone.now())
             return
         ReportComment.objects.filter(id=comment.id).delete()
-        first = comment.thread_id
-        ReportComment.objects.filter(
-            id=first, deleted_at__isnull=False, answers=None
-        ).delete()
+        if comment.thread_id is not None:
+            left = ReportComment.objects.filter(id=comment.thread_id, answers=None)
+            left.filter(deleted_at__isnull=False).delete()
 
 
 def resolve_thread(thread: ReportComment, *, user_id: int) -> None:

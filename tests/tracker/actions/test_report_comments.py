@@ -95,7 +95,7 @@ def test_what_nobody_could_read_yet_takes_no_comment(report, ada):
         add_comment(report, "x", user_id=ada.user_id, version=0)
 
 
-@pytest.mark.parametrize("text", ["", " \n ", "a\0", "\ud800", "x" * 5_001])
+@pytest.mark.parametrize("text", ["", " \n ", "a\0", "\ud800", "x" * 2_001])
 def test_a_text_that_cannot_be_is_refused_and_nothing_changes(report, ada, text):
     comment = say(report, ada, "kept")
 
