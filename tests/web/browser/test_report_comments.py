@@ -216,3 +216,4 @@ def test_paper_shows_comments_only_if_asked(visit, ada, grace, report):
 
     expect(comment(page, "Is that so?")).to_be_visible()
     expect(whole(page)).to_be_hidden()
+    expect(page.get_by_text("Another comment")).to_be_hidden()
