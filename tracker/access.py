@@ -23,6 +23,7 @@ from tracker.models import (
     Member,
     Project,
     Report,
+    ReportComment,
     Run,
     SavedView,
 )
@@ -176,9 +177,62 @@ def editable_report(actor: Actor, report_id: UUID) -> Report:
     return report
 
 
+def commentable_report(actor: Actor, report_id: UUID) -> Report:
+    """Return a report that the actor may comment on: any that they read as a member."""
+    report = readable_report(actor, report_id)
+    if not may_comment(actor):
+        raise NotAllowed("comment on reports")
+    return report
+
+
+def readable_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportComment:
+    """Return a comment, or what is left of one that has answers."""
+    report = commentable_report(actor, report_id)
+    comments = ReportComment.objects.filter(report=report).select_related("thread")
+    found = comments.filter(id=comment_id).first()
+    if found is None:
+        raise NotFound("comment")
+    found.report = report
+    return found
+
+
+def own_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportComment:
+    found = readable_comment(actor, report_id, comment_id)
+    if found.deleted_at is not None:
+        raise NotFound("comment")
+    if found.author_id != actor.user_id:
+        raise NotAllowed("change what others wrote")
+    return found
+
+
+def deletable_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportComment:
+    """Return what the actor wrote of a report; to an owner, what anybody wrote."""
+    found = readable_comment(actor, report_id, comment_id)
+    if found.deleted_at is not None:
+        raise NotFound("comment")
+    if found.author_id != actor.user_id and not may_own(actor, found.report.project):
+        raise NotAllowed("delete what others wrote")
+    return found
+
+
+def settleable_thread(actor: Actor, report_id: UUID, comment_id: int) -> ReportComment:
+    """Return a thread that the actor may resolve: their own, or of a report they edit."""
+    found = readable_comment(actor, report_id, comment_id)
+    if found.thread_id is not None:
+        raise NotFound("thread")
+    if found.author_id != actor.user_id and not may_edit(actor, found.report.project):
+        raise NotAllowed("resolve what others began")
+    return found
+
+
 def readable_by_member(user_id: int, project_id: int) -> bool:
     """Say whether a person may see the project themselves, whatever link they came by."""
     return Project.objects.readable_by(Actor(user_id)).filter(id=project_id).exists()
+
+
+def may_comment(actor: Actor) -> bool:
+    """Say whether the actor may comment on what they read: strangers may not."""
+    return actor.grant is None and actor.scope is Scope.FULL
 
 
 def may_edit(actor: Actor, project: Project) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,12 +23,36 @@ from markdown_it.utils import OptionsDict
 SCHEMES = ("", "http", "https", "mailto")
 OWN_PICTURE = re.compile(r"^/runs/[0-9a-f-]{36}/files/picture\?[^\s]*$")
 # What a block of this language holds is a widget; see web/report_blocks.py.
-WIDGET = "seamark"
+WIDGET, WIDGET_KIND = "seamark", "widget"
 NO_TRUST = "noopener noreferrer nofollow ugc"
 # Deeper lists and quotes are read as text.
 MOST_NESTED = 20
 
 Environment = MutableMapping[str, Any]
+# What a block that stands by itself is called, by the token it begins with.
+KINDS = {
+    "heading_open": "heading",
+    "paragraph_open": "paragraph",
+    "bullet_list_open": "list",
+    "ordered_list_open": "list",
+    "blockquote_open": "quote",
+    "table_open": "table",
+    "fence": "code",
+    "code_block": "code",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A block that stands by itself in a text, such as a heading or a list.
+
+    Its words are what people read of it; of a widget, the lines of its block. What has
+    none, such as a line across the page, has no kind either.
+    """
+
+    kind: str
+    words: str
+    tokens: Sequence[Token]
 
 
 def rendered(
@@ -43,6 +68,56 @@ def rendered(
     """
     html: str = MARKDOWN.render(text, {"widget": widget, "outside": outside})
     return SafeString(html)
+
+
+def parts_of(text: str) -> list[Part]:
+    """Return the blocks that stand by themselves in a text, in order."""
+    blocks = _standing(MARKDOWN.parse(text))
+    return [Part(*_told(tokens), tokens) for tokens in blocks]
+
+
+def rendered_part(part: Part, widget: Callable[[str], str]) -> SafeString:
+    """Return the HTML of one block, for people who can open pages of ours."""
+    environment: Environment = {"widget": widget, "outside": None}
+    html: str = MARKDOWN.renderer.render(part.tokens, MARKDOWN.options, environment)
+    return SafeString(html)
+
+
+def rendered_remark(text: str) -> SafeString:
+    """Return the HTML of a text that stands beside others: what would head it is words."""
+    html: str = REMARKS.render(text, {})
+    return SafeString(html)
+
+
+def _standing(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Divide tokens into blocks that stand by themselves."""
+    block: list[Token] = []
+    depth = 0
+    for token in tokens:
+        block.append(token)
+        depth += token.nesting
+        if not depth:
+            yield block
+            block = []
+
+
+def _told(tokens: Sequence[Token]) -> tuple[str, str]:
+    """Return the kind of a block and its words."""
+    first = tokens[0]
+    is_widget = first.type == "fence" and _language(first) == WIDGET
+    kind = WIDGET_KIND if is_widget else KINDS.get(first.type, "")
+    words = " ".join(" ".join(map(_words, tokens)).split())
+    return (kind, words) if words else ("", "")
+
+
+def _words(token: Token) -> str:
+    if token.type in ("fence", "code_block", "text", "code_inline"):
+        return ", ".join(token.content.strip("\n").splitlines())
+    if token.type == "image":
+        return token.content or "picture"
+    if token.type in ("softbreak", "hardbreak"):
+        return " "
+    return "".join(map(_words, token.children or ()))
 
 
 def pictures_of(text: str) -> list[str]:
@@ -180,3 +255,4 @@ def _made() -> MarkdownIt:
 
 
 MARKDOWN = _made()
+REMARKS = _made().disable(["heading", "lheading"])

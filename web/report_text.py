@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -46,6 +47,11 @@ class _Drawing:
                 "frame": frame_of(block.widget, block.run_set, self.audience),
             }
         return render_to_string("reports/_widget.html", context)
+
+
+def drawing_for(audience: Audience) -> Callable[[str], str]:
+    """Return what draws the widgets of one text, one after the other."""
+    return _Drawing(audience)
 
 
 def report_html(text: str, audience: Audience, *, edit_url: str = "") -> SafeString:

@@ -20,6 +20,7 @@ from web.views import (
     places,
     project_settings,
     projects,
+    report_comments,
     report_editing,
     reports,
     rule_settings,
@@ -329,6 +330,25 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "reports/<uuid:report_id>/pictures/<str:key>",
         reports.picture,
         name="report-picture",
+    ),
+    path(
+        "reports/<uuid:report_id>/comments",
+        report_comments.comments,
+        name="report-comments",
+    ),
+    *(
+        path(
+            f"reports/<uuid:report_id>/comments/<int:comment_id>/{what}",
+            view,
+            name=f"comment-{what}",
+        )
+        for what, view in {
+            "answer": report_comments.answer,
+            "edit": report_comments.edit,
+            "delete": report_comments.delete,
+            "resolve": report_comments.resolve,
+            "reopen": report_comments.reopen,
+        }.items()
     ),
     path("reports/<uuid:report_id>/edit", report_editing.edit, name="report-edit"),
     path("reports/<uuid:report_id>/draft", report_editing.draft, name="report-draft"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from uuid import UUID
 
 from django.test import Client
 from django.urls import get_resolver, reverse
@@ -34,6 +33,12 @@ from tracker.actions.channels import add_channel
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
+from tracker.actions.report_comments import (
+    Passage,
+    add_answer,
+    add_comment,
+    resolve_thread,
+)
 from tracker.actions.reports import create_report, save_version
 from tracker.actions.saved_views import NAME_LENGTH, keep_view
 from tracker.actions.shares import WantedLink, make_link
@@ -53,6 +58,8 @@ from tracker.models import (
     Token,
 )
 from web.compare_state import TABS
+from web.markdown import parts_of
+from web.report_passages import passages_of
 
 RULE = "data-wait-dominates"
 CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["train/loss"]})
@@ -69,6 +76,7 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
     "dashboards": ("", "?new"),
     "ladders": ("", "?new", "?runs={runs}"),
     "reports": ("", "?new"),
+    "report": ("", "?comments=paper"),
     "gpu-hours": ("?days=all", "?days=7"),
     "rule-settings": (f"?open={RULE}",),
     "shared-page": ("", "charts"),
@@ -143,7 +151,7 @@ class Things:
                 user_id=self.member.user_id,
             ).id,
             "widget_id": CHART.id,
-            "report_id": make_report(self.project, self.member, self.name),
+            **make_report(self.project, self.member, self.name),
             "number": 1,
             "key": "0" * 8,
             "view_id": keep_view(
@@ -279,11 +287,20 @@ def _add_file(run: Run, path: str, content: bytes, name: str, kind: str) -> None
     )
 
 
-def make_report(project: Project, member: Member, name: str) -> UUID:
+def make_report(project: Project, member: Member, name: str) -> dict[str, object]:
+    """Return a report that is discussed: here and there, and what is settled."""
     report = create_report(project, name, user_id=member.user_id)
     text = f"## A finding\n\nWhat **helped**: {name}\n\n{WRITTEN_CHART}"
     save_version(report, name, text, user_id=member.user_id, based_on=0)
-    return report.id
+    by = {"user_id": member.user_id, "version": 1}
+    passages = [each for each in passages_of(parts_of(text)) if each is not None]
+    gone = Passage("0" * 12, "table", "what is no longer there")
+    for about in (*passages, gone, None):
+        thread = add_comment(report, f"Is *that* so? {name}", about=about, **by)
+        add_answer(thread, "It is:\n\n    so", **by)
+    settled = add_comment(report, "Settled.", **by)
+    resolve_thread(settled, user_id=member.user_id)
+    return {"report_id": report.id, "comment_id": settled.id}
 
 
 def make_share(run: Run, member: Member, label: str) -> dict[str, object]:

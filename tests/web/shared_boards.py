@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from tracker.actions.dashboards import create_dashboard, delete_dashboard
+from tracker.actions.report_comments import Passage, add_comment
 from tracker.actions.reports import create_report, save_draft, save_version
 from tracker.boards.board import Board, Place, RunSet, Widget
 from tracker.models import Dashboard, File, Ladder, Report, Run
+from web.markdown import parts_of
+from web.report_passages import passages_of
 
 CHART, VALUE, TABLE, TEXT, LADDER, LEDGER = (
     f"{number}a{number}a{number}a{number}a" for number in range(1, 7)
@@ -109,6 +112,10 @@ def make_report(
     report.refresh_from_db()
     draft = "A draft, of the sibling."
     save_draft(report, "What helped", draft, user_id=author, based_on=2)
+    passages = [each for each in passages_of(parts_of(text)) if each is not None]
+    for about in (None, *passages, Passage("0", "list", "said-among-members")):
+        said = "said-among-members"
+        add_comment(report, said, user_id=author, version=2, about=about)
     return report
 
 

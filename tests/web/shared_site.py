@@ -74,6 +74,8 @@ NEVER = [
     "member-who-dismissed",
     "member-who-made-it",
     "member-who-wrote",
+    "said-among-members",
+    "omment",
     "CCY",
 ]
 ALL_PARTS = frozenset(Part)

@@ -90,6 +90,13 @@ CLOSED = {
     "report-draft",
     "report-discard",
     "report-widget",
+    # What members say among themselves.
+    "report-comments",
+    "comment-answer",
+    "comment-edit",
+    "comment-delete",
+    "comment-resolve",
+    "comment-reopen",
     "run-trash",
     "run-restore",
     "run-delete",

@@ -9,7 +9,7 @@ from tracker.models.file import Blob, File
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.project import Project
 from tracker.models.records import RecordChunk
-from tracker.models.report import Report, ReportDraft, ReportVersion
+from tracker.models.report import Report, ReportComment, ReportDraft, ReportVersion
 from tracker.models.run import Run, Spool, Stage, State
 from tracker.models.saved_view import SavedView
 from tracker.models.series import JournalEntry, Rewind, SeriesChunk, SeriesTicks
@@ -39,6 +39,7 @@ __all__ = [
     "Project",
     "RecordChunk",
     "Report",
+    "ReportComment",
     "ReportDraft",
     "ReportVersion",
     "Rewind",

@@ -1,4 +1,4 @@
-"""A report: a text with widgets in it, its versions, and what is being written."""
+"""A report: a text with widgets in it, its versions, what is being written, and comments."""
 
 from __future__ import annotations
 
@@ -108,3 +108,43 @@ class ReportDraft(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}, by {self.user_id}"
+
+
+class ReportComment(models.Model):
+    """What a reader says of a report, or of a passage of it; or an answer to that."""
+
+    report = models.ForeignKey(Report, models.CASCADE, related_name="comments")
+    # The comment that this one answers, which answers none.
+    thread = models.ForeignKey(
+        "self", models.CASCADE, null=True, related_name="answers"
+    )
+    # The version that its writer had before them, and the passage of it that this is
+    # about: its key, kind and words. Of answers and of the whole report: empty.
+    version = models.PositiveIntegerField()
+    passage = models.CharField(max_length=24, default="")
+    passage_kind = models.CharField(max_length=20, default="")
+    quote = models.CharField(max_length=400, default="")
+    text = models.TextField()
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_index=False,
+    )
+    written_at = models.DateTimeField()
+    edited_at = models.DateTimeField(null=True)
+    # Of a thread's first comment only.
+    resolved_at = models.DateTimeField(null=True)
+    resolved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_index=False,
+    )
+    # Its text is gone; it stands while it has answers.
+    deleted_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.text

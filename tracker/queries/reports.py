@@ -10,6 +10,7 @@ from django.db.models.functions import Length
 
 from tracker.errors import NotFound
 from tracker.models import Report, ReportDraft, ReportVersion
+from tracker.queries.report_comments import comment_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class ReportSummary:
     changed_at: datetime
     changed_by: str
     has_draft: bool  # of who asks
+    comment_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,13 @@ class VersionSummary:
 
 
 def report_summaries(project_id: int, user_id: int) -> list[ReportSummary]:
-    """Return a project's reports, the last changed first, in two queries."""
+    """Return a project's reports, the last changed first, in three queries."""
     drafts = set(
         ReportDraft.objects.filter(
             report__project_id=project_id, user_id=user_id
         ).values_list("report_id", flat=True)
     )
+    comments = comment_counts(project_id)
     reports = (
         Report.objects.filter(project_id=project_id)
         .select_related("created_by", "changed_by")
@@ -55,6 +58,7 @@ def report_summaries(project_id: int, user_id: int) -> list[ReportSummary]:
             changed_at=report.changed_at,
             changed_by=_name(report.changed_by),
             has_draft=report.id in drafts,
+            comment_count=comments.get(report.id, 0),
         )
         for report in reports
     ]

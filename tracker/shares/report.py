@@ -37,7 +37,7 @@ REPORT = Kind(
     name="report",
     noun="report",
     contents="Its text and what the widgets in it show, and nothing else of their runs."
-    " Drafts and older versions are not shown.",
+    " Drafts, older versions and comments are not shown.",
     choose=choose,
     read=read,
     address=address,

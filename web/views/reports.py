@@ -20,6 +20,7 @@ from django.views.decorators.http import (
 from tracker.access import (
     editable_project,
     editable_report,
+    may_comment,
     may_edit,
     readable_project,
     readable_report,
@@ -33,6 +34,13 @@ from tracker.queries.reports import (
     version_of_report,
 )
 from web.own_pictures import picture_answer
+from web.report_discussion import (
+    EARLIER,
+    WHOLE,
+    DiscussedReport,
+    discussed_html,
+    region_html,
+)
 from web.report_text import block_in, report_html
 from web.session import PageRequest, signed_in
 from web.widget_drawing import BODY, Audience, body_response, figure_answer
@@ -56,6 +64,10 @@ class Written:
     @property
     def is_old(self) -> bool:
         return self.query.startswith("version=")
+
+    @property
+    def is_draft(self) -> bool:
+        return self.query.startswith(DRAFT)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -96,16 +108,47 @@ def report(request: PageRequest, report_id: UUID) -> HttpResponse:
     found = readable_report(request.actor, report_id)
     written = written_in(request, found)
     edits = may_edit(request.actor, found.project)
+    audience = audience_of(request, found, written)
     context = {
         "tab": "reports",
         "project": found.project,
         "report": found,
         "written": written,
-        "html": report_html(written.text, audience_of(request, found, written)),
         "may_edit": edits,
         "draft": draft_of(found, request.actor.user_id) if edits else None,
     }
+    if may_comment(request.actor) and written.number and not written.is_draft:
+        context |= _discussion(request, found, written, audience)
+    else:
+        context["html"] = report_html(written.text, audience)
     return render(request, "reports/report.html", context)
+
+
+def _discussion(
+    request: PageRequest, report: Any, written: Written, audience: Audience
+) -> dict[str, Any]:
+    """Return what its members say of a report, and its text with what is said beside it."""
+    discussed = DiscussedReport(request.actor, report, written.text, written.number)
+    is_for_paper = request.GET.get("comments") == "paper"
+    opened = request.GET.get("comment", "")
+    is_of_whole = opened == WHOLE
+    return {
+        "discussed": discussed,
+        "is_for_paper": is_for_paper,
+        "html": discussed_html(
+            request, discussed, audience, opened=opened, are_all_open=is_for_paper
+        ),
+        "whole_html": region_html(
+            request,
+            discussed,
+            WHOLE,
+            is_asked=is_of_whole,
+            are_all_open=is_for_paper,
+        ),
+        "earlier_html": region_html(
+            request, discussed, EARLIER, are_all_open=is_for_paper
+        ),
+    }
 
 
 def newest(report: Any) -> Written:

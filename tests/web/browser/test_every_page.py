@@ -42,6 +42,7 @@ CHARTED = {
     "ladder",
     "dashboard",
     "report",
+    "report?comments=paper",
     "report-edit",
     "shared-page",
     "shared-pagecharts",

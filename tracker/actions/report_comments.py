@@ -1,0 +1,141 @@
+"""Writes, changes, deletes and resolves comments on reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from tracker.actions.names import expect_room
+from tracker.errors import InvalidInput, NotFound
+from tracker.models import Project, Report, ReportComment
+from tracker.texts import is_storable
+
+# All of a report are on its page, so both are bounded.
+LONGEST_COMMENT = 2_000
+MOST_COMMENTS = 500
+LONGEST_QUOTE = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What of a report a comment is about: a heading, a paragraph, a widget, …
+
+    Its key names it among the passages of one text: the same words have the same key.
+    """
+
+    key: str
+    kind: str
+    words: str
+
+
+def add_comment(
+    report: Report,
+    text: str,
+    *,
+    user_id: int,
+    version: int,
+    about: Passage | None = None,
+) -> ReportComment:
+    """Begin a thread on a version of the report, or on a passage of that version."""
+    text = checked_comment(text)
+    if not version:
+        raise InvalidInput("the report", "has no version yet that could be read")
+    with transaction.atomic():
+        _expect_room(report)
+        return ReportComment.objects.create(
+            report=report,
+            version=version,
+            passage=about.key if about else "",
+            passage_kind=about.kind if about else "",
+            quote=about.words[:LONGEST_QUOTE] if about else "",
+            text=text,
+            author_id=user_id,
+            written_at=timezone.now(),
+        )
+
+
+def add_answer(
+    thread: ReportComment, text: str, *, user_id: int, version: int
+) -> ReportComment:
+    """Answer a comment, or, if that is an answer itself, the one it answers.
+
+    What was resolved is open again: else nobody would see the answer.
+    """
+    text = checked_comment(text)
+    first_id = thread.thread_id or thread.id
+    with transaction.atomic():
+        _expect_room(thread.report)
+        first = ReportComment.objects.filter(id=first_id)
+        if not first.update(resolved_at=None, resolved_by=None):
+            raise NotFound("comment")
+        return ReportComment.objects.create(
+            report=thread.report,
+            thread_id=first_id,
+            version=version,
+            text=text,
+            author_id=user_id,
+            written_at=timezone.now(),
+        )
+
+
+def change_comment(comment: ReportComment, text: str) -> None:
+    text = checked_comment(text)
+    # Not by `save`: it may have been deleted meanwhile.
+    kept = ReportComment.objects.filter(id=comment.id, deleted_at=None)
+    if not kept.update(text=text, edited_at=timezone.now()):
+        raise NotFound("comment")
+
+
+def delete_comment(comment: ReportComment) -> None:
+    """Delete what a comment says; it is gone altogether once it has no answers."""
+    with transaction.atomic():
+        # Nobody answers meanwhile, as whoever writes holds this lock.
+        _locked(comment.report.project)
+        if comment.answers.exists():
+            left = ReportComment.objects.filter(id=comment.id)
+            left.update(text="", deleted_at=timezone.now())
+            return
+        ReportComment.objects.filter(id=comment.id).delete()
+        if comment.thread_id is not None:
+            left = ReportComment.objects.filter(id=comment.thread_id, answers=None)
+            left.filter(deleted_at__isnull=False).delete()
+
+
+def resolve_thread(thread: ReportComment, *, user_id: int) -> None:
+    """Mark a thread as settled; who came first is remembered."""
+    ReportComment.objects.filter(id=thread.id, resolved_at=None).update(
+        resolved_at=timezone.now(), resolved_by_id=user_id
+    )
+
+
+def reopen_thread(thread: ReportComment) -> None:
+    ReportComment.objects.filter(id=thread.id).update(
+        resolved_at=None, resolved_by=None
+    )
+
+
+def checked_comment(text: str) -> str:
+    text = text.replace("\r\n", "\n").strip()
+    if not text:
+        raise InvalidInput("The comment", "is empty; write something first")
+    if len(text) > LONGEST_COMMENT:
+        too_many = len(text) - LONGEST_COMMENT
+        raise InvalidInput(
+            "The comment",
+            f"must be at most {LONGEST_COMMENT:,} characters long; it has"
+            f" {too_many:,} too many",
+        )
+    if not is_storable(text):
+        raise InvalidInput("The comment", "holds characters that no text may hold")
+    return text
+
+
+def _expect_room(report: Report) -> None:
+    own = ReportComment.objects.filter(report=report, deleted_at=None)
+    expect_room(report.project, own, MOST_COMMENTS, "The comment")
+
+
+def _locked(project: Project) -> None:
+    Project.objects.select_for_update(no_key=True).get(id=project.id)

@@ -1,0 +1,93 @@
+"""What readers say of a report, in threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Count
+
+from tracker.models import Report, ReportComment
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """What somebody said; the author is empty once nobody knows them any more."""
+
+    id: int
+    text: str
+    author: str
+    author_id: int | None
+    version: int
+    written_at: datetime
+    edited_at: datetime | None
+    is_deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A comment with its answers, in the order in which they were written."""
+
+    first: Comment
+    answers: tuple[Comment, ...]
+    passage: str  # "": it is about the whole report
+    passage_kind: str
+    quote: str
+    resolved_at: datetime | None
+    resolved_by: str
+
+    @property
+    def count(self) -> int:
+        return len(self.answers) + (not self.first.is_deleted)
+
+
+def threads_of(report: Report) -> list[Thread]:
+    """Return all threads on a report in the order they were begun, in one query."""
+    rows = list(
+        ReportComment.objects.filter(report=report)
+        .select_related("author", "resolved_by")
+        .order_by("id")
+    )
+    answers: dict[int, list[Comment]] = {}
+    for row in rows:
+        if row.thread_id is not None:
+            answers.setdefault(row.thread_id, []).append(_comment(row))
+    return [
+        Thread(
+            first=_comment(row),
+            answers=tuple(answers.get(row.id, ())),
+            passage=row.passage,
+            passage_kind=row.passage_kind,
+            quote=row.quote,
+            resolved_at=row.resolved_at,
+            resolved_by=_name(row.resolved_by),
+        )
+        for row in rows
+        if row.thread_id is None
+    ]
+
+
+def comment_counts(project_id: int) -> dict[UUID, int]:
+    """Return how many comments each report of a project has, if any."""
+    kept = ReportComment.objects.filter(report__project_id=project_id, deleted_at=None)
+    counted = kept.order_by().values_list("report_id").annotate(Count("id"))
+    return dict(counted)
+
+
+def _comment(row: ReportComment) -> Comment:
+    return Comment(
+        id=row.id,
+        text=row.text,
+        author=_name(row.author),
+        author_id=row.author_id,
+        version=row.version,
+        written_at=row.written_at,
+        edited_at=row.edited_at,
+        is_deleted=row.deleted_at is not None,
+    )
+
+
+# Any user model, or nobody where the user was deleted.
+def _name(user: object) -> str:
+    return getattr(user, "username", "")
