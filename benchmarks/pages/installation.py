@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -77,12 +78,9 @@ def server() -> Iterator[str]:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        raise SystemExit("There is no chromium; install it, or name one in $CHROME.")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=program, args=["--no-sandbox"]
+            executable_path=_program(), args=["--no-sandbox"]
         )
         try:
             yield browser
@@ -93,20 +91,56 @@ def chromium() -> Iterator[Browser]:
 def signed_in(
     browser: Browser, url: str, user: User, viewport: ViewportSize
 ) -> BrowserContext:
-    """Return a window of a browser that has nothing in its cache."""
+    """Return a private window: it has nothing in its cache, and keeps no compiled code."""
+    context = browser.new_context(
+        viewport=viewport, locale="en-GB", reduced_motion="reduce"
+    )
+    _sign_in(context, url, user)
+    return context
+
+
+@contextmanager
+def own_window(
+    url: str, user: User, viewport: ViewportSize
+) -> Iterator[BrowserContext]:
+    """Yield a window as people have it, of a profile that is new.
+
+    Beside what it was sent, a browser keeps in it the compiled code of scripts that it
+    has run a few times.
+    """
+    with sync_playwright() as playwright, TemporaryDirectory() as folder:
+        context = playwright.chromium.launch_persistent_context(
+            folder,
+            executable_path=_program(),
+            args=["--no-sandbox"],
+            viewport=viewport,
+            locale="en-GB",
+            reduced_motion="reduce",
+        )
+        try:
+            _sign_in(context, url, user)
+            yield context
+        finally:
+            context.close()
+
+
+def _sign_in(context: BrowserContext, url: str, user: User) -> None:
     from django.conf import settings  # noqa: PLC0415 - loaded by prepare()
     from django.test import Client  # noqa: PLC0415 - likewise
 
     client = Client()
     client.force_login(user)
     name = settings.SESSION_COOKIE_NAME
-    context = browser.new_context(
-        viewport=viewport, locale="en-GB", reduced_motion="reduce"
-    )
     context.add_cookies(
         [{"name": name, "value": client.cookies[name].value, "url": url}]
     )
-    return context
+
+
+def _program() -> str:
+    program = find_chromium()
+    if program is None:
+        raise SystemExit("There is no chromium; install it, or name one in $CHROME.")
+    return program
 
 
 def _await_answer(address: str) -> None:

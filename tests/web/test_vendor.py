@@ -72,6 +72,14 @@ def test_browsers_are_sent_the_compressed_twin(client, encoding):
     response.close()
 
 
+def test_pages_that_begin_with_charts_name_the_plotly_that_charts_load():
+    loaded = (WEB / "static/web/js/charts/plotly.js").read_text(encoding="utf-8")
+    named = (WEB / "templates/run/charts.html").read_text(encoding="utf-8")
+    [file] = re.findall(r"vendor/(plotly-[\w.-]+)\"", loaded)
+
+    assert f"{{% static 'vendor/{file}' %}}" in named
+
+
 @pytest.mark.parametrize("path", OURS, ids=lambda path: str(path.relative_to(WEB)))
 def test_no_page_loads_from_a_foreign_host(path):
     assert not REMOTE_LOAD.search(path.read_text(encoding="utf-8"))

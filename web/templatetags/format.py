@@ -149,13 +149,15 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
     return moment.astimezone(UTC).strftime("%-d %b %Y")
 
 
+# Of both, the text becomes the browser's own: a morph that wrote the server's over it
+# would have a page that refreshes itself laid out twice each time.
 @register.simple_tag
 def moment(when: datetime | None) -> SafeString | str:
     """Show a moment in UTC; the browser turns it into the reader's own time."""
     if when is None:
         return UNKNOWN
     return format_html(
-        '<time datetime="{}" data-behaviour="local-time">{} UTC</time>',
+        '<time datetime="{}" data-behaviour="local-time" hx-morph-skip-children>{} UTC</time>',
         when.astimezone(UTC).isoformat(),
         when.astimezone(UTC).strftime("%-d %b %Y, %H:%M"),
     )
@@ -167,7 +169,7 @@ def exact_moment(when: datetime | None) -> SafeString | str:
     if when is None:
         return UNKNOWN
     return format_html(
-        '<time datetime="{}" data-behaviour="local-time" data-seconds>{} UTC</time>',
+        '<time datetime="{}" data-behaviour="local-time" data-seconds hx-morph-skip-children>{} UTC</time>',
         when.astimezone(UTC).isoformat(),
         when.astimezone(UTC).strftime("%-d %b %Y, %H:%M:%S"),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 from uuid import UUID
 
 import orjson
@@ -32,7 +32,7 @@ from web.chart_sections import chart_sections, epoch_path
 from web.numbers import whole_number
 from web.path_search import Found, find_paths
 from web.session import PageRequest, signed_in
-from web.views.chart_options import read_options
+from web.views.chart_options import ChartOptions, read_options
 from web.views.run_frame import run_frame
 
 # More than a page can hold; the search finds the others.
@@ -41,6 +41,8 @@ AXES = (("step", "Step"), ("time", "Time"), ("relative", "Relative"))
 PINNED, JOINED = "pinned", "joined"
 # Sections of so few charts stand beside each other.
 SMALL = 2
+# What a usual window shows at once, and all their lines; of a long address less.
+FIRST_CHARTS, FIRST_LINES, FIRST_LETTERS = 12, 60, 6_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,11 @@ class Card:
     @property
     def query(self) -> str:
         return urlencode({"path": self.paths}, doseq=True)
+
+    @property
+    def batch_query(self) -> str:
+        """What asks for this chart, together with others."""
+        return self.query + ("&own=log" if self.is_log else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +106,21 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     # Of more than a page can hold, it holds those that match.
     shown = paths if len(paths) <= MOST_CHARTS else found.paths[:MOST_CHARTS]
     frame = run_frame(request, run, "charts")
+    options = read_options(request.GET)
+    sections = _sections(
+        shown, histograms, arrangement, found.paths if search else None
+    )
     context = {
         **frame,
-        "sections": _sections(
-            shown, histograms, arrangement, found.paths if search else None
-        ),
+        "sections": sections,
+        "first_figures": _first_figures(run.id, options, first_cards(sections)),
         "hidden": max(0, len(found.paths) - MOST_CHARTS),
         "count": len(paths),
         "matching": len(found.paths),
         "search": search,
         "is_regex": is_regex,
         "mistake": found.mistake,
-        "options": read_options(request.GET),
+        "options": options,
         "axes": AXES,
         "epoch": epoch_path(paths),
         "sizes": SIZES,
@@ -198,6 +208,32 @@ def _sections(
             unfolded=arrangement.unfolded,
         )
     ]
+
+
+def first_cards(sections: Iterable[CardSection]) -> list[Card]:
+    """Return the charts that stand at the top of the page, and can come together."""
+    found: list[Card] = []
+    lines = letters = 0
+    for section in sections:
+        for card in section.cards if section.is_open else ():
+            if card.is_hidden or card.is_map:
+                continue
+            lines += len(card.paths)
+            letters += len(quote(card.batch_query))
+            is_full = len(found) >= FIRST_CHARTS or lines > FIRST_LINES
+            if is_full or letters > FIRST_LETTERS:
+                return found
+            found.append(card)
+    return found
+
+
+def _first_figures(run_id: UUID, options: ChartOptions, cards: Sequence[Card]) -> str:
+    """Return where the first figures are; a browser asks before its scripts are there."""
+    if not cards:
+        return ""
+    address = reverse("run-charts-figures", args=[run_id])
+    charts = urlencode({"chart": [card.batch_query for card in cards]}, doseq=True)
+    return f"{address}?{'&'.join(filter(None, [options.query, charts]))}"
 
 
 def _asked(request: PageRequest) -> tuple[str, bool]:

@@ -17,6 +17,7 @@ from tests.web.browser.test_run_page import (
     DRAWN,
     HOSTILE,
     POLLS_MS,
+    chart_query,
     is_figure,
     query_of,
     wait_until,
@@ -81,6 +82,68 @@ def join(page, *paths):
     chart = page.locator(JOINED).last
     expect(chart).to_have_attribute("data-drawn", "true")
     return chart
+
+
+def test_the_first_figures_come_once_asked_for_by_the_pages_head(charts, page, run):
+    asked, loaded = [], []
+    page.on("request", lambda request: is_figure(request) and asked.append(request.url))
+    page.on(
+        "request", lambda request: "/plotly-" in request.url and loaded.append(request)
+    )
+    charts("?log=1")
+
+    expect(page.locator(DRAWN)).to_have_count(4)
+    link = page.locator("link[data-part=first-figures]").get_attribute("href")
+    assert [url.partition("/runs/")[2] for url in asked] == [
+        link.removeprefix("/runs/")
+    ]
+    assert len(loaded) == 1
+
+
+def test_figures_that_did_not_come_are_asked_for_again(visit, ada, page, run, watch):
+    refused = []
+
+    def refuse_once(route):
+        refused.append(route.request.url)
+        route.fulfill(status=503) if len(refused) == 1 else route.continue_()
+
+    page.route(lambda url: "/figures/charts" in url, refuse_once)
+    visit(f"/runs/{run.id}/charts", ada)
+
+    expect(page.locator(DRAWN)).to_have_count(4, timeout=POLLS_MS)
+    assert len(refused) == 2
+    watch.allow("503")
+
+
+def test_charts_are_drawn_though_plotly_failed_once(visit, ada, page, run, watch):
+    asked = []
+
+    def refuse_once(route):
+        asked.append(route.request.url)
+        route.abort() if len(asked) == 1 else route.continue_()
+
+    page.route(lambda url: "/plotly-cartesian" in url, refuse_once)
+    visit(f"/runs/{run.id}/charts", ada)
+
+    expect(page.locator(DRAWN)).to_have_count(4, timeout=POLLS_MS)
+    assert len(asked) == 2
+    watch.allow("ERR_FAILED")
+
+
+def test_what_changed_since_is_not_drawn_as_the_page_began(visit, ada, page, run):
+    page.set_viewport_size({"width": PHONE["width"], "height": 300})
+    visit(f"/runs/{run.id}/charts", ada)
+    expect(page.locator(DRAWN).first).to_be_visible(timeout=POLLS_MS)
+    last = page.locator(".chart").last
+    assert last.get_attribute("data-drawn") is None
+
+    # As a text that was written at one of its lines does.
+    last.dispatch_event("chart-refresh")
+    with page.expect_response(is_figure) as asked:
+        last.scroll_into_view_if_needed()
+
+    expect(last).to_have_attribute("data-drawn", "true")
+    assert chart_query(asked.value)["path"] == [last.get_attribute("data-path")]
 
 
 def test_hovering_compares_all_lines_the_nearest_first(charts):

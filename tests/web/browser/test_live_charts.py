@@ -8,7 +8,13 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from tests.builders import START, make_project, make_run, write_series
-from tests.web.browser.test_run_page import DRAWN, chart_query, is_figure, wait_until
+from tests.web.browser.test_run_page import (
+    DRAWN,
+    chart_query,
+    is_figure,
+    query_of,
+    wait_until,
+)
 from tests.web.browser.test_run_page import POLLS_MS as WAIT_MS
 from tests.web.figures.plotly_schema import numbers
 from tracker.models import Run
@@ -199,6 +205,27 @@ def test_a_silent_agent_is_named_with_the_time(visit, ada, page, run):
     expect(page.locator(".charts__live--silent")).to_contain_text(
         "Nothing has come from this run since", timeout=WAIT_MS
     )
+
+
+def test_a_chart_out_of_sight_catches_up_when_it_is_scrolled_to(visit, ada, page, run):
+    page.set_viewport_size({"width": 390, "height": 500})
+    for n in range(9):
+        write_series(run, f"train/other_{n}", [1.0, 2.0])
+    log(run, 0, 300)
+    visit(f"/runs/{run.id}/charts", ada)
+    chart = page.locator(".chart").first
+    expect(chart).to_have_attribute("data-drawn", "true", timeout=WAIT_MS)
+
+    page.locator(".chart").last.scroll_into_view_if_needed()
+    log(run, 300, 20)
+    # What the page looks for by itself is what can be seen.
+    with page.expect_response(is_figure, timeout=WAIT_MS) as seen:
+        pass
+    assert "train/loss" not in str(query_of(seen.value)["chart"])
+    assert len(page.evaluate(SHOWN)["lines"][0][0]) == 300
+
+    chart.scroll_into_view_if_needed()
+    wait_until(page, lambda: page.evaluate(END)["x"] == pytest.approx(319, abs=0.5))
 
 
 def test_a_visible_chart_looks_again_by_itself_and_a_hidden_page_does_not(

@@ -1,14 +1,18 @@
 """A run's charts."""
 
 from datetime import timedelta
+from urllib.parse import quote, urlsplit
 
 import orjson
 import pytest
+from django.http import QueryDict
 from django.utils import timezone
 
 from tests.builders import make_member, make_project, make_run, write_series
 from tests.web.sample_run import settle
+from tests.web.views.test_series_figures import cut
 from tracker.models import ChartArrangement, Run, State
+from web.views.run_charts import FIRST_CHARTS
 
 
 @pytest.fixture
@@ -112,6 +116,72 @@ class TestPage:
         assert "new series" not in charts("?known=3", **hx).content.decode()
         for known in ("x", "9" * 5_000):
             assert charts(f"?known={known}", **hx).status_code == 400
+
+
+@pytest.mark.django_db
+@pytest.mark.database
+class TestFirstFigures:
+    """What a browser is told to ask for before any script of the page is there."""
+
+    QUOTED = ("train%2FLoss_raw", "train%2Floss", "infer%2Flatency")
+
+    def asked(self, answer):
+        """The charts that the head of a page asks for, and how they are to be drawn."""
+        address = answer.context["first_figures"]
+        parameters = QueryDict(urlsplit(address).query, mutable=True)
+        return parameters.pop("chart", []), parameters.urlencode()
+
+    def test_are_those_at_the_top_in_their_order(self, charts):
+        answer = charts()
+
+        assert self.asked(answer) == (
+            [f"path={name}" for name in self.QUOTED],
+            "",
+        )
+        text = answer.content.decode()
+        assert 'rel="preload" as="fetch" crossorigin data-part="first-figures"' in text
+        assert 'async data-part="plotly"' in text
+
+    def test_are_answered_as_one_batch(self, charts, client_of, member):
+        answer = client_of(member).get(charts().context["first_figures"])
+
+        assert answer.status_code == 200
+        assert len(cut(answer.content)) == 3
+
+    def test_are_drawn_as_the_page_says(self, charts):
+        page = charts("?axis=time&log=1&low=1.5&high=2")
+
+        assert self.asked(page)[1] == page.context["options"].query != ""
+
+    def test_leave_out_what_is_folded_away_or_was_not_searched_for(self, charts):
+        folded = charts("?layout=" + quote('{"folded": ["train/"]}'))
+        searched = charts("?search=loss_raw")
+
+        assert self.asked(folded)[0] == ["path=infer%2Flatency"]
+        assert self.asked(searched)[0] == ["path=train%2FLoss_raw"]
+
+    def test_say_which_are_logarithmic_by_themselves(self, charts):
+        page = charts("?layout=" + quote('{"log": [["infer/latency"]]}'))
+
+        assert self.asked(page)[0][-1] == "path=infer%2Flatency&own=log"
+
+    def test_are_no_more_than_a_window_shows(self, charts, run):
+        for n in range(20):
+            write_series(run, f"more/{n:02}", [1.0, 2.0])
+
+        assert len(self.asked(charts())[0]) == FIRST_CHARTS
+
+    def test_of_endless_names_are_no_endless_address(self, charts, run):
+        for n in range(12):
+            write_series(run, f"more/{n:02}" + "<" * 900, [1.0, 2.0])
+
+        assert len(charts().context["first_figures"]) < 8_000
+
+    def test_of_nothing_are_not_asked_for(self, charts):
+        text = charts("?search=nothing-has-this-name").content.decode()
+
+        assert 'data-part="first-figures"' not in text
+        assert 'data-part="plotly"' not in text
 
 
 @pytest.mark.django_db

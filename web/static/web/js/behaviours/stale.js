@@ -13,7 +13,7 @@ export default function stale(element) {
     element.hidden = false
   })
   document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
-    if (!isPoll(ctx) || !ctx.response.raw.ok) return
+    if (element.hidden || !isPoll(ctx) || !ctx.response.raw.ok) return
     since = null
     element.hidden = true
   })

@@ -36,6 +36,8 @@ class Chart {
   isDrawn = false
   // Its lines have grown, and Plotly does not know it yet.
   isAhead = false
+  // What the page asked for in its head is good enough.
+  mayBeFirst = true
   figure = null
   held = undefined
   since = ""
@@ -84,6 +86,7 @@ class Chart {
   }
 
   refresh() {
+    this.mayBeFirst = false
     if (this.isNear) drawSoon(this.element)
     else this.forget()
   }
@@ -130,14 +133,15 @@ class Chart {
       chart,
       lines: paths.length,
       version: isSame ? this.version : "",
+      mayBeFirst: this.mayBeFirst && !isSame,
       signal: this.request.signal,
     })
   }
 
   currentAddress() {
     const url = new URL(this.element.dataset.figureUrl, document.baseURI)
-    const isNarrow = this.element.clientWidth < NARROW_PIXELS
-    if (isNarrow && this.element.matches(".chart--own-height")) url.searchParams.set("narrow", "1")
+    const isOwnHeight = this.element.matches(".chart--own-height")
+    if (isOwnHeight && this.element.clientWidth < NARROW_PIXELS) url.searchParams.set("narrow", "1")
     if (this.element.dataset.own) url.searchParams.set("own", this.element.dataset.own)
     for (const [name, value] of this.sharedQuery()) url.searchParams.set(name, value)
     for (const [name, value] of Object.entries(this.zoom ?? {})) url.searchParams.set(name, value)

@@ -2,6 +2,7 @@
 // together. Each chart says what it holds, and gets what it lacks, or null for nothing.
 
 import { cutBundle } from "./figure_columns.js"
+import { takeFirst } from "./first_figures.js"
 import { refusal } from "./refusal.js"
 
 const ACCEPT = "application/json, application/vnd.seamark.figures"
@@ -13,9 +14,16 @@ const MOST_LETTERS = 6_000
 const waiting = new Map()
 
 // `query` is what all charts of the page share, `chart` what this one alone asks for.
-export function askTogether(address, { query, chart, lines, version, signal }) {
+export async function askTogether(address, asked) {
+  const place = `${address}?${asked.query}`
+  const first = asked.mayBeFirst ? takeFirst(place, asked.chart) : null
+  const figure = first && (await first)
+  asked.signal.throwIfAborted()
+  return figure ?? wait(place, asked)
+}
+
+function wait(place, { chart, lines, version, signal }) {
   return new Promise((resolve, reject) => {
-    const place = `${address}?${query}`
     if (!waiting.has(place)) {
       waiting.set(place, [])
       queueMicrotask(() => send(place))

@@ -11,7 +11,9 @@ export function liveStatus(page) {
     sign.hidden = since === null
     if (since) sign.textContent = `The server has not answered since ${TIME.format(since)}. What you see is as old as that; the page keeps trying.`
   }
+  // Every chart says so at every look; what does not change is not written again.
   const here = () => {
+    if (since === null) return
     since = null
     show()
   }

@@ -1,4 +1,5 @@
-// Loads Plotly, which is large, when the first chart of a page comes into view.
+// Loads Plotly, which is large, when the first chart of a page comes into view. Pages that
+// begin with charts name it in their head already: <script async data-part="plotly">.
 
 const ADDRESS = new URL("../../../vendor/plotly-cartesian-4.1.1.min.js", import.meta.url)
 
@@ -25,15 +26,33 @@ export const CONFIG = {
 let loading = null
 
 export function loadPlotly() {
-  loading ??= new Promise((resolve, reject) => {
+  loading ??= fromHead()
+    .then(() => window.Plotly ?? load())
+    .catch((error) => {
+      loading = null
+      throw error
+    })
+  return loading
+}
+
+// Resolves once the script in the page's head has run or failed, or there is none.
+async function fromHead() {
+  const script = document.querySelector('script[data-part="plotly"]')
+  if (!script || window.Plotly || document.readyState === "complete") return
+  await new Promise((resolve) => {
+    script.addEventListener("load", resolve)
+    script.addEventListener("error", resolve)
+    // It may have failed before this was here to listen.
+    window.addEventListener("load", resolve)
+  })
+}
+
+function load() {
+  return new Promise((resolve, reject) => {
     const script = document.createElement("script")
     script.src = ADDRESS.href
     script.onload = () => resolve(window.Plotly)
-    script.onerror = () => {
-      loading = null
-      reject(new Error("Plotly could not be loaded"))
-    }
+    script.onerror = () => reject(new Error("Plotly could not be loaded"))
     document.head.append(script)
   })
-  return loading
 }
