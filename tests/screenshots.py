@@ -75,6 +75,7 @@ def addresses(page: Page, url: str) -> dict[str, str]:
     return {
         "projects": "/",
         "runs": PROJECT,
+        "runs-charts": PROJECT + "?as=charts",
         "runs-query": PROJECT + "?" + urlencode({"query": QUERY}),
         "run": baseline,
         "run-last-rung": f"/runs/{runs[-1]}/",
