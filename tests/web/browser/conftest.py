@@ -134,6 +134,11 @@ def visit(page: Page, watch: Watch, live_server: LiveServer) -> Callable[..., Pa
     return open_page
 
 
+def address_now(page: Page) -> str:
+    """Return where the page says it is; `page.url` learns of it a moment later."""
+    return str(page.evaluate("location.href"))
+
+
 def sign_in(context: BrowserContext, url: str, member: Member) -> None:
     from django.conf import settings
     from django.test import Client

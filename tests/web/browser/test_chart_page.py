@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.builders import make_project, make_run, points_message, write
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE
+from tests.web.browser.conftest import PHONE, address_now
 from tests.web.browser.test_run_page import (
     DRAWN,
     HOSTILE,
@@ -207,7 +207,7 @@ def test_series_are_joined_with_a_picker_and_taken_apart(charts):
     page = charts()
     with page.expect_response("**/charts/arrangement"):
         join(page, "train/loss", "val/loss")
-    address = page.url
+    address = address_now(page)
 
     layout = parse_qs(urlsplit(address).query)["layout"]
     assert layout == ['{"joined":[["train/loss","val/loss"]]}']
@@ -220,7 +220,7 @@ def test_series_are_joined_with_a_picker_and_taken_apart(charts):
     choose(page, page.locator(JOINED), "Take this chart apart")
     expect(page.locator(JOINED)).to_have_count(0)
     expect(page.locator("[inert]")).to_have_count(0)
-    assert "layout" not in page.url
+    assert "layout" not in address_now(page)
 
 
 def test_changes_of_charts_are_undone_and_done_again_by_keys(charts):
@@ -325,7 +325,7 @@ def test_one_chart_fills_the_window_and_the_address_says_which(charts):
     expect(page.locator(".chart--full")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(".chart--full")).to_have_count(0)
-    assert "full=" not in page.url
+    assert "full=" not in address_now(page)
 
     chart.hover()
     chart.get_by_role("button", name="Full screen").click()
@@ -389,7 +389,7 @@ def test_outliers_lie_beyond_the_axis_and_are_counted(charts):
 
     notes = page.locator(".chart[data-path='infer/latency'] .chart__notes")
     expect(notes).to_contain_text("Clipped: 1 of 500 points lie beyond the axis")
-    assert "clip=1" in page.url
+    assert "clip=1" in address_now(page)
 
 
 def test_one_chart_may_be_logarithmic_by_itself(charts):

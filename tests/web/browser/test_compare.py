@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.web.browser.accessibility import violations
+from tests.web.browser.conftest import address_now
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -202,7 +203,7 @@ def test_a_run_is_hidden_and_keeps_its_colour(visit, ada, runs):
     page.get_by_role("button", name="Hide baseline").click()
     wait_for_charts(page, 1)
 
-    assert "hidden=0" in page.url
+    assert "hidden=0" in address_now(page)
     expect(page.locator("path.js-line")).to_have_count(2)
     expect(page.get_by_role("button", name="Show baseline")).to_be_visible()
 
@@ -239,7 +240,7 @@ def test_a_window_on_an_axis_keeps_the_runs_within(visit, ada, runs):
         page.keyboard.press("ArrowDown")
 
     expect(page.locator(".parallel__run--pale")).to_have_count(1)
-    assert "brush=" in page.url
+    assert "brush=" in address_now(page)
     page.get_by_role("link", name="Compare only these 2").click()
     expect(
         page.get_by_role("list", name="Compared runs").get_by_role("listitem")
@@ -271,7 +272,7 @@ def test_axes_are_dragged_and_windows_drawn_by_a_pointer(visit, ada, runs):
 
     page.get_by_role("button", name="Clear").click()
     expect(page.locator(".parallel__window")).to_have_count(0)
-    assert "brush=" not in page.url
+    assert "brush=" not in address_now(page)
 
 
 def test_a_click_on_a_point_opens_its_run(visit, ada, runs):
@@ -332,7 +333,7 @@ def test_of_many_runs_the_one_that_is_meant_stands_out(visit, ada, project):
     compared.get_by_role("button", name="Hide sweep-29").click()
     wait_for_charts(page, 1)
     expect(plot.locator("path.js-line")).to_have_count(30)
-    assert "hidden=29" in page.url
+    assert "hidden=29" in address_now(page)
     page.get_by_role("link", name="Hide all").click()
     page.get_by_role("link", name="Show all of them").click()
     wait_for_charts(page, 1)
@@ -372,7 +373,7 @@ def test_lines_are_divided_by_colour_dash_and_chart(visit, ada, project):
 
     of_sgd = page.get_by_role("group", name="Chart of train/loss, params/optimizer sgd")
     expect(of_sgd.locator("path.js-line")).to_have_count(3)
-    assert "dash=params%2Foptimizer&chart=params%2Foptimizer" in page.url
+    assert "dash=params%2Foptimizer&chart=params%2Foptimizer" in address_now(page)
     assert violations(page) == []
 
 

@@ -14,6 +14,7 @@ from tests.builders import (
     write_series,
 )
 from tests.web.browser.accessibility import violations
+from tests.web.browser.conftest import address_now
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -111,7 +112,7 @@ def test_a_line_can_be_linked_to(visit, ada, run):
     expect(linked).to_be_in_viewport()
     expect(linked).to_contain_text("line 1199")
     page.locator(".log__number", has_text="1202").click()
-    assert page.url.endswith("#L1202")
+    assert address_now(page).endswith("#L1202")
     expect(linked).to_contain_text("line 1201")
 
 

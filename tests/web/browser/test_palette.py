@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.builders import make_project, make_run
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE
+from tests.web.browser.conftest import PHONE, address_now
 from tests.web.browser.test_run_page import wait_until
 from tracker.models import State
 
@@ -142,7 +142,7 @@ def test_actions_say_that_they_were_done(visit, ada, run, context):
     page.keyboard.press("Enter")
 
     expect(page.locator(".toast")).to_contain_text("The link is copied")
-    assert page.evaluate("() => navigator.clipboard.readText()") == page.url
+    assert page.evaluate("() => navigator.clipboard.readText()") == address_now(page)
 
     palette(page)
     page.keyboard.type("theme")

@@ -17,7 +17,7 @@ from tests.builders import (
     write_values,
 )
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE
+from tests.web.browser.conftest import PHONE, address_now
 from tests.web.sample_run import make_sample_run, settle
 from tracker.models import Finding
 
@@ -116,7 +116,9 @@ def test_evidence_leads_to_its_time_among_all_readings(visit, ada, page, run):
     page.get_by_role("link", name="This time among all readings").first.click()
 
     expect(page.locator(DRAWN)).to_be_visible()
-    low, high = (float(asked_of(page.url)[name][0]) for name in ("low", "high"))
+    low, high = (
+        float(asked_of(address_now(page))[name][0]) for name in ("low", "high")
+    )
     shown = page.evaluate(
         "document.querySelector('.chart__plot')._fullLayout.xaxis.range"
         ".map(end => Date.parse(`${end.replace(' ', 'T')}Z`))"

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE
+from tests.web.browser.conftest import PHONE, address_now
 from tests.web.browser.many_runs import add_runs
 from tests.web.browser.test_runs_grid import head, mark, names
 from tests.web.sample_run import settle
@@ -46,7 +46,7 @@ def heads(page: Page) -> list[str]:
 
 
 def state(page: Page) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(page.url).query)
+    return parse_qs(urlsplit(address_now(page)).query)
 
 
 def panel(page: Page, name: str):

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.builders import make_project, make_run, write_series
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE
+from tests.web.browser.conftest import PHONE, address_now
 from tests.web.browser.many_runs import add_runs
 from tracker.models import State
 
@@ -62,7 +62,7 @@ def test_from_the_table_to_charts_without_a_run_and_back_by_the_address(
     page.get_by_role("button", name="Charts", exact=True).click()
     expect(page.get_by_text("3 of 3 runs shown")).to_be_visible()
     expect_lines(page, 3)
-    assert page.url.endswith("?as=charts")
+    assert address_now(page).endswith("?as=charts")
     assert violations(page) == []
 
     # Nothing is loaded anew: a chart that is there stays the same element.
@@ -110,7 +110,7 @@ def test_the_first_ten_are_shown_and_any_other_by_its_eye(open_runs, project):
     page.get_by_role("button", name="Show the first runs").click()
     expect(page.get_by_text("10 of 30 runs shown")).to_be_visible()
     expect_lines(page, 10)
-    assert page.url.endswith("?sort=name&as=charts")
+    assert address_now(page).endswith("?sort=name&as=charts")
 
 
 def test_no_more_are_shown_than_can_be_told_apart(open_runs, project):
@@ -147,7 +147,7 @@ def test_eyes_answer_keys(open_runs, project):
     grid.press("o")
     expect(page.get_by_text("1 of 2 runs shown")).to_be_visible()
     expect_lines(page, 1)
-    assert "eyes=none" in page.url
+    assert "eyes=none" in address_now(page)
 
 
 def test_charts_come_and_go_with_runs_and_the_others_stay(open_runs, project):
@@ -184,12 +184,12 @@ def test_how_charts_are_drawn_is_in_the_address(open_runs, project):
     expect_lines(page, 4)
     page.get_by_role("button", name="Relative time").click()
     expect(page.locator(".xtitle").first).to_contain_text("since")
-    assert "smoothing=0.6" in page.url
-    assert "axis=relative" in page.url
+    assert "smoothing=0.6" in address_now(page)
+    assert "axis=relative" in address_now(page)
 
     page.get_by_role("link", name="Compare", exact=True).last.click()
     page.wait_for_url("**/compare?**")
-    assert "smoothing=0.6" in page.url
+    assert "smoothing=0.6" in address_now(page)
     expect(page.get_by_role("list", name="Compared runs")).to_contain_text("one")
 
 
