@@ -92,6 +92,15 @@ def _assets_as_served() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def _one_connection() -> None:
+    # Once a browser was driven, Playwright's event loop runs in this thread for good,
+    # and then Django keeps another connection for it.
+    from tracker import statements
+
+    statements._current.connection = None
+
+
+@pytest.fixture(autouse=True)
 def _forgotten_overviews(monkeypatch: pytest.MonkeyPatch) -> None:
     # A test's rows are undone, and the next one's get the same ids.
     monkeypatch.setattr("tracker.series.store._overviews", Memory(2**20))

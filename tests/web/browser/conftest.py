@@ -66,6 +66,7 @@ class Watch:
     """Notes everything that must not happen on a page."""
 
     def __init__(self, context: BrowserContext, host: str) -> None:
+        self.context = context
         self.host = host
         self.faults: list[str] = []
         self.awaited: set[Request] = set()
@@ -77,10 +78,15 @@ class Watch:
         context.on("requestfailed", self._answered)
 
     def allow(self, part: str) -> None:
-        """Forget the faults a test caused on purpose; there must be one."""
-        kept = [fault for fault in self.faults if part not in fault]
-        assert len(kept) < len(self.faults), f"no fault mentions {part!r}"
-        self.faults = kept
+        """Forget the faults a test caused on purpose; there must be one, or come soon.
+
+        The page may show what it made of a refusal before the console is heard of it.
+        """
+        deadline = time.monotonic() + LONGEST_WAIT_SECONDS
+        while not any(part in fault for fault in self.faults):
+            assert time.monotonic() < deadline, f"no fault mentions {part!r}"
+            self.context.pages[0].wait_for_timeout(20)
+        self.faults = [fault for fault in self.faults if part not in fault]
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):

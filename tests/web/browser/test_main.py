@@ -5,9 +5,18 @@ from __future__ import annotations
 import time
 
 import pytest
+from django.db import connections
 from playwright.sync_api import expect
 
+from tracker.statements import database
+
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_statements_and_the_orm_have_one_connection_where_a_browser_was_driven(page):
+    page.goto("about:blank")
+
+    assert database() is connections["default"]
 
 
 def test_what_htmx_brings_in_gets_its_behaviour(visit):
