@@ -11,6 +11,9 @@ from contextlib import contextmanager
 
 logger = logging.getLogger(__name__)
 
+# All threads begin with the run, and would take their first turns while the script
+# waits for init() to return.
+_FIRST_SECONDS = 0.05
 _RESTART_SECONDS = 1.0
 # Of a thread that dies again and again; one that lives as long starts anew.
 _LONGEST_RESTART_SECONDS = 60.0
@@ -121,6 +124,8 @@ class Background:
             own_threads.discard(threading.get_ident())
 
     def _take_turns(self) -> None:
+        if not self._stopping:
+            self._woken.wait(_FIRST_SECONDS)
         while True:
             is_last = self._stopping
             seconds = self._safe_turn()

@@ -13,10 +13,9 @@ import stat
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent.errors import AgentError, UnsupportedValue
 from agent.png import COLOURS, to_png
@@ -69,8 +68,7 @@ class Image(File):
     __slots__ = ()
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(NamedTuple):
     """What a file will hold: bytes, what makes them, or an open file of the disk."""
 
     name: str

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 # A device that is further behind than that is told no more about: unknown, not 0.
 MOST_STEPS_WAITING = 64
@@ -30,18 +29,17 @@ class Event(Protocol):
         """Return the milliseconds from this event to another."""
 
 
-@dataclass(eq=False)
 class Span:
     """One phase on the device, and the phases within it."""
 
-    name: str
-    began: Event
-    ended: Event | None = None
-    parts: list[Span] = field(default_factory=list)
+    def __init__(self, name: str, began: Event) -> None:
+        self.name = name
+        self.began = began
+        self.ended: Event | None = None
+        self.parts: list[Span] = []
 
 
-@dataclass(frozen=True)
-class _Step:
+class _Step(NamedTuple):
     number: int
     moment: int  # microseconds since 1970
     spans: list[Span]

@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -278,8 +277,8 @@ class Run:
         session, self._session = self._session, None
         # The parent measures its process tree, this child included, and has said
         # what there is to say about the machine and the script.
-        self.settings = replace(
-            self.settings, monitor=False, capture=self.settings.capture & {"failure"}
+        self.settings = self.settings._replace(
+            monitor=False, capture=self.settings.capture & {"failure"}
         )
         if session is not None:
             session.forget()
@@ -290,7 +289,7 @@ class Run:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel to other processes as a handle: names and folder, never a token."""
-        handle = asdict(self.settings)
+        handle = self.settings._asdict()
         handle["mode"] = self.settings.mode.value
         handle["spool"] = str(self.settings.spool)
         # Of no use to who does not measure.
@@ -319,7 +318,7 @@ class Run:
                     self._session.start()
             if self._session is None:
                 # Nowhere to write: said once, and not tried at every step.
-                self.settings = replace(self.settings, mode=Mode.DISABLED)
+                self.settings = self.settings._replace(mode=Mode.DISABLED)
                 self._recorder.give_up()
             return self._recorder.is_awake
         finally:

@@ -1,34 +1,27 @@
-"""Sends the spool of this process, then what others left behind."""
+"""The thread that sends what the spool holds."""
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent.background import Background
-from agent.blobs import Blobs
-from agent.delivery import Delivery, Outcome
-from agent.leftovers import Leftovers
+from agent.background import Background, importing
 from agent.notices import Notices
-from agent.settings import Server, find_servers
 from agent.spool import Spool
-from agent.spool_reader import SpoolReader
-from agent.transport import HttpTransport, Transport
-from agent.uploads import Uploads
+
+if TYPE_CHECKING:
+    from agent.sending import Sending
 
 _IDLE_SECONDS = 0.5
-_HEARTBEAT_SECONDS = 10.0
-# A server on this machine may be started after the training.
-_UNKNOWN_SERVER_SECONDS = 5.0
 _DRAINING_SECONDS = 0.25
 _STOP_SECONDS = 0.1
 
 
 class Sender:
-    """The thread that sends."""
+    """Its first turn imports what speaks with servers: the script need not wait for it."""
 
     def __init__(
         self,
@@ -39,24 +32,11 @@ class Sender:
         after_turn: Callable[[], None] = lambda: None,
     ) -> None:
         self._spool = spool
-        self._reader = SpoolReader(spool.folder)
-        self._uploads = Uploads(Blobs(spool.folder), notices)
-        self._files_not_before = float("-inf")
-        self._are_files_held = False
-        self._leftovers = Leftovers(root, notices)
+        self._root = root
         self._notices = notices
         self._after_turn = after_turn
-        self._server: Server | None = None
-        # The server that was used last, all that were known then, and when it may be
-        # asked again that accepted nothing.
-        self._last: Server | None = None
-        self._known: list[Server] = []
-        self._retry_at = float("-inf")
-        self._delivery: Delivery | None = None
-        self._transport: HttpTransport | None = None
+        self._sending: Sending | None = None
         self._not_before = float("-inf")
-        self._leftovers_not_before = float("-inf")
-        self._last_sent = time.monotonic()
         self._draining = threading.Event()
         self._settled = threading.Event()
         self._is_ended = False
@@ -65,13 +45,13 @@ class Sender:
     @property
     def is_everything_sent(self) -> bool:
         """Whether the tracker has all that is in the spool, files too."""
-        is_said = self._reader.delivered >= self._spool.written
-        return is_said and self._uploads.is_done
+        return self._sending is not None and self._sending.is_everything_sent
 
     def turn(self) -> float:
         """Send one batch, and return when to send the next."""
         if self._is_ended:
-            self._close()
+            if self._sending is not None:
+                self._sending.close()
             return _IDLE_SECONDS
         self._after_turn()
         is_draining = self._draining.is_set()
@@ -79,8 +59,11 @@ class Sender:
         if now < self._not_before and not is_draining:
             return self._not_before - now
 
-        outcome = self._send_some()
-        if is_draining and (self.is_everything_sent or outcome.is_held):
+        sending = self._sending or self._begin()
+        outcome = sending.send_some(is_draining=is_draining)
+        are_files_held = outcome.is_done and sending.are_files_held
+        is_settled = outcome.is_held or are_files_held or self.is_everything_sent
+        if is_draining and is_settled:
             self._settled.set()
         wait = _IDLE_SECONDS if outcome.is_done else outcome.wait_seconds
         self._not_before = time.monotonic() + wait
@@ -88,7 +71,9 @@ class Sender:
 
     def search_leftovers(self) -> None:
         """Look for spools of processes that are gone, though it was done lately."""
-        self._leftovers.search_again()
+        # Before its first turn it has looked for none.
+        if self._sending is not None:
+            self._sending.search_leftovers()
 
     def drain(self, seconds: float) -> bool:
         """Send what is left, for so long; return whether the tracker has everything."""
@@ -104,90 +89,8 @@ class Sender:
         self._is_ended = True
         self.background.stop(_STOP_SECONDS)
 
-    def _send_some(self) -> Outcome:
-        delivery = self._found_delivery()
-        if delivery is None or self._server is None:
-            return Outcome(wait_seconds=_UNKNOWN_SERVER_SECONDS, is_held=True)
-        outcome = delivery.send_some()
-        if outcome.is_done and time.monotonic() > self._last_sent + _HEARTBEAT_SECONDS:
-            outcome = delivery.say_alive()
-        if not outcome.is_done:
-            self._last_sent = time.monotonic()
-        else:
-            # Points first: files have the time when there are none.
-            outcome = self._send_files(delivery.transport)
-        if outcome.is_done and not self._draining.is_set():
-            outcome = self._send_leftovers(self._server, delivery)
-        if outcome.is_held:
-            # The next try looks the address and the token up again.
-            self._server = None
-            self._retry_at = time.monotonic() + outcome.wait_seconds
-            return Outcome(
-                wait_seconds=min(outcome.wait_seconds, _UNKNOWN_SERVER_SECONDS),
-                is_held=True,
-            )
-        if not outcome.is_answered and find_servers(os.environ) != self._known:
-            # Somebody has put the address right.
-            self._server = None
-        return outcome
-
-    def _send_files(self, transport: Transport) -> Outcome:
-        if time.monotonic() >= self._files_not_before:
-            outcome = self._uploads.send_some(transport)
-            if not outcome.wait_seconds:
-                return outcome
-            # Only they wait: points, and the sign of life, go on.
-            self._files_not_before = time.monotonic() + outcome.wait_seconds
-            self._are_files_held = outcome.is_held
-        if self._are_files_held and self._draining.is_set():
-            self._settled.set()
-        return Outcome(is_done=True)
-
-    def _send_leftovers(self, server: Server, delivery: Delivery) -> Outcome:
-        if time.monotonic() < self._leftovers_not_before:
-            return Outcome(is_done=True)
-        outcome = self._leftovers.send_some(server, delivery.transport)
-        if not outcome.wait_seconds:
-            return outcome
-        # Only they wait: the run that lives must not seem to have crashed.
-        self._leftovers_not_before = time.monotonic() + outcome.wait_seconds
-        return Outcome(is_done=True)
-
-    def _found_delivery(self) -> Delivery | None:
-        """The delivery to the server of the settings, as they are now."""
-        if self._server is not None and self._delivery is not None:
-            return self._delivery
-        known = find_servers(os.environ)
-        self._server = self._chosen(known)
-        if self._server is None:
-            return None
-        self._last, self._known = self._server, known
-        self._close()
-        self._transport = HttpTransport(self._server)
-        if self._delivery is None:
-            self._delivery = Delivery(
-                self._reader,
-                self._transport,
-                self._notices,
-                last_written=lambda: self._spool.written,
-            )
-        self._delivery.transport = self._transport
-        return self._delivery
-
-    def _chosen(self, known: list[Server]) -> Server | None:
-        """Which server to use now; None: none, or the one that refused a moment ago."""
-        # A token that is new is what somebody has done about it.
-        fresh = [server for server in known if server not in self._known]
-        if fresh:
-            return fresh[0]
-        is_too_early = time.monotonic() < self._retry_at
-        if is_too_early and not self._draining.is_set():
-            return None
-        if self._last in known:
-            return self._last
-        return known[0] if known else None
-
-    def _close(self) -> None:
-        self._leftovers.let_go()
-        if self._transport is not None:
-            self._transport.close()
+    def _begin(self) -> Sending:
+        with importing():
+            from agent.sending import Sending  # noqa: PLC0415 - see the class
+        self._sending = Sending(self._spool, self._root, self._notices)
+        return self._sending

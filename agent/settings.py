@@ -11,9 +11,9 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from agent.capture.choice import chosen
@@ -44,8 +44,9 @@ class Mode(str, Enum):
     DISABLED = "disabled"  # nowhere
 
 
-@dataclass(frozen=True)
-class Settings:
+# Named tuples, here and in what else `import agent` reads: the standard library's data
+# classes take longer to import than half of the agent.
+class Settings(NamedTuple):
     """Everything a process decides about its run; the same for its life."""
 
     project: str
@@ -68,7 +69,7 @@ class Settings:
     # When what is logged began, in microseconds since 1970, if that is not now.
     began_at: int | None = None
     # Where the files ended that it writes to, if it was started from here.
-    followed: Mapping[str, int] = field(default_factory=dict)
+    followed: Mapping[str, int] = {}
     strict: bool = False
     # How long the end of the script waits for delivery.
     exit_seconds: float = 5.0
@@ -87,12 +88,15 @@ class Settings:
         return f"monitoring/{self.stage}{below}"
 
 
-@dataclass(frozen=True)
-class Server:
+class Server(NamedTuple):
     """A tracker's address and the token for it."""
 
     url: str
-    token: str = field(repr=False)
+    token: str
+
+    def __repr__(self) -> str:
+        # Never the token: this may come into a log.
+        return f"Server({self.url!r})"
 
     @property
     def token_digest(self) -> str:

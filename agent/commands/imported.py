@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -132,7 +132,7 @@ class Importer:
         """Return the run, which begins then if it has not begun."""
         if self._run is None:
             self._first = moment
-            self._run = Run(replace(self.settings, began_at=moment))
+            self._run = Run(self.settings._replace(began_at=moment))
             self._run.start()
             if self._tags:
                 self._run.add_tags(*self._tags)

@@ -16,7 +16,6 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from types import FrameType
 
 from agent.capture.signals import GRACE_SECONDS
@@ -113,7 +112,7 @@ def describe(code: int) -> str | None:
 def watching(settings: Settings, process: int, followed: dict[str, int]) -> Settings:
     """Return the settings of what watches a program, and can see that much of it."""
     seen = settings.capture & {"console", "environment", "git", "host"}
-    return replace(settings, watched=process, followed=followed, capture=seen)
+    return settings._replace(watched=process, followed=followed, capture=seen)
 
 
 def capture_of_program(settings: Settings, followed: dict[str, int]) -> str:

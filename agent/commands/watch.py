@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-from dataclasses import replace
 
 import psutil
 
@@ -34,7 +33,7 @@ def perform(chosen: argparse.Namespace) -> int:
         raise Refusal("cannot_measure", message) from error
     # Of a program of somebody else no more is known than where it runs.
     seen = settings.capture & {"host"}
-    watching = replace(settings, watched=process.pid, capture=seen)
+    watching = settings._replace(watched=process.pid, capture=seen)
     run = opened(watching, chosen.tag)
     # `kill` ends this as Ctrl-C does; of the program nothing is known then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -7,7 +7,6 @@ import json
 import os
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -382,7 +381,7 @@ def test_files_that_are_logged_while_the_run_starts_are_stored(tracker, monkeypa
         return open_session(*given)
 
     with init("settings") as other:
-        run = Run(replace(other.settings, run="r"))
+        run = Run(other.settings._replace(run="r"))
     monkeypatch.setattr(session, "open_session", slowly)
     thread = threading.Thread(target=run.start)
     thread.start()

@@ -9,7 +9,7 @@ from tests.agent.conftest import REPOSITORY
 HEAVY = {
     *("numpy", "torch", "django", "celery"),
     *("msgspec", "zstandard", "psutil", "pynvml"),
-    *("http", "ssl", "socket", "subprocess", "asyncio", "random", "email"),
+    *("http", "ssl", "socket", "subprocess", "asyncio", "random", "email", "inspect"),
 }
 
 
@@ -28,11 +28,12 @@ def test_importing_the_agent_loads_nothing_heavy():
     assert not HEAVY & (modules_of("import agent") - modules_of("pass"))
 
 
-def test_init_waits_for_none_of_what_captures_slowly(tmp_path):
+def test_init_waits_for_nothing_that_only_threads_need():
     program = (
         "import agent, tempfile, os, sys, agent.session; "
         "assert not {'agent.redaction', 'agent.capture.git', 'agent.capture.host',"
-        " 'agent.capture.packages', 'shlex'} & set(sys.modules)"
+        " 'agent.capture.packages', 'shlex', 'agent.sending', 'http.client', 'ssl'}"
+        " & set(sys.modules)"
     )
 
     modules_of(program)

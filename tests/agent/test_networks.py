@@ -9,7 +9,7 @@ import ssl
 import pytest
 
 import agent
-from agent import delivery, sender
+from agent import delivery, sending
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 
@@ -20,7 +20,7 @@ PORTAL = b"<html>Welcome to the hotel</html>"
 def _impatient(monkeypatch):
     monkeypatch.setattr(delivery, "HOLD_SECONDS", 0.1)
     monkeypatch.setattr(delivery, "_LONGEST_RETRY_SECONDS", 1.5)
-    monkeypatch.setattr(sender, "_UNKNOWN_SERVER_SECONDS", 0.1)
+    monkeypatch.setattr(sending, "_UNKNOWN_SERVER_SECONDS", 0.1)
 
 
 @pytest.fixture

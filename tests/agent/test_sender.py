@@ -8,7 +8,7 @@ import time
 import pytest
 
 import agent
-from agent import delivery, sender
+from agent import delivery, sending
 from agent.background import Background
 from agent.settings import Server, find_server, store_server
 from tests.agent.conftest import wait_until
@@ -16,7 +16,7 @@ from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 
 
 def test_a_silent_run_says_that_it_is_alive(tracker, monkeypatch):
-    monkeypatch.setattr(sender, "_HEARTBEAT_SECONDS", 0.1)
+    monkeypatch.setattr(sending, "_HEARTBEAT_SECONDS", 0.1)
     run = agent.init("r", monitor=False)
 
     wait_until(lambda: any(body == b"" for _, _, body in tracker.requests))
@@ -52,7 +52,7 @@ def store(tmp_path):
 def test_a_stored_token_takes_the_place_of_a_refused_one_of_the_environment(
     tracker, monkeypatch, store
 ):
-    monkeypatch.setattr(sender, "_UNKNOWN_SERVER_SECONDS", 0.1)
+    monkeypatch.setattr(sending, "_UNKNOWN_SERVER_SECONDS", 0.1)
     tracker.token = "smk_new"
     run = agent.init("r", monitor=False)
     run["a"].append(1.0)
@@ -69,7 +69,7 @@ def test_a_stored_token_takes_the_place_of_a_refused_one_of_the_environment(
 def test_a_stored_token_that_was_there_before_is_left_alone(
     tracker, monkeypatch, store
 ):
-    monkeypatch.setattr(sender, "_UNKNOWN_SERVER_SECONDS", 0.01)
+    monkeypatch.setattr(sending, "_UNKNOWN_SERVER_SECONDS", 0.01)
     store(tracker.url, "smk_new")
     tracker.token = "smk_new"
     run = agent.init("r", monitor=False)
@@ -98,7 +98,7 @@ def test_an_address_that_is_put_right_is_used_without_a_restart(store):
 
 
 def test_a_server_that_is_started_later_gets_everything(tmp_path, monkeypatch):
-    monkeypatch.setattr(sender, "_UNKNOWN_SERVER_SECONDS", 0.1)
+    monkeypatch.setattr(sending, "_UNKNOWN_SERVER_SECONDS", 0.1)
     run = agent.init("r", monitor=False)
     run["a"].append(1.0)
     double = TrackerDouble()
