@@ -1,0 +1,108 @@
+"""Every English text of a template is marked, so that it can be told in another language."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "web" / "templates"
+# Of these, the texts are gone: what is said in them is marked.
+MARKED = re.compile(
+    r"{%\s*blocktranslate\b.*?{%\s*endblocktranslate\s*%}|{%\s*translate\b.*?%}",
+    re.DOTALL,
+)
+UNSEEN = re.compile(r"{%\s*comment\b.*?{%\s*endcomment\s*%}|{#.*?#}", re.DOTALL)
+TAG = re.compile(r"{%.*?%}|{{.*?}}", re.DOTALL)
+LITERAL = re.compile(r"""(?<!_\()("[^"]*"|'[^']*')""")
+# What these tags are given are names, addresses and classes, never texts.
+NAMES_ONLY = re.compile(
+    r"{%\s*(?:url|load|static|icon|extends|block|now|if|elif|with)\b"
+)
+# A text begins like a sentence, or has two words of letters.
+TEXT = re.compile(r"[^\W\d_]{2}")
+SENTENCE = re.compile(r"^[A-Z][a-z]+|[A-Za-z]{2,} [A-Za-z]{2,}")
+SPOKEN = frozenset(
+    {"alt", "aria-description", "aria-label", "label", "placeholder", "title"}
+)
+# What is typed or read by machines is the same in every language.
+VERBATIM = frozenset({"code", "kbd", "pre", "script", "style", "svg"})
+NAME = "Seamark"
+
+
+def unmarked_texts(template: str) -> list[str]:
+    """Return the texts that people see and that no tag marks.
+
+    >>> unmarked_texts('<p title="Runs">{% translate "All" %}<code>as it is</code></p>')
+    ['title="Runs"']
+    """
+    template = MARKED.sub("", UNSEEN.sub("", template))
+    found = [
+        literal
+        for tag in TAG.findall(template)
+        if not NAMES_ONLY.match(tag)
+        for literal in LITERAL.findall(tag)
+        if SENTENCE.search(literal[1:-1])
+    ]
+    # Tags inside attributes have quotes of their own.
+    seen = _Seen()
+    seen.feed(TAG.sub("", template))
+    seen.close()
+    return found + seen.texts
+
+
+class _Seen(HTMLParser):
+    """Gathers texts and spoken attributes of what is left of a template."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.verbatim: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in VERBATIM:
+            self.verbatim.append(tag)
+        for name, value in attrs:
+            if name in SPOKEN and value and _is_text(value):
+                self.texts.append(f'{name}="{value}"')
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.verbatim and self.verbatim[-1] == tag:
+            self.verbatim.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self.verbatim and _is_text(data):
+            self.texts.append(data.strip())
+
+
+def _is_text(value: str) -> bool:
+    return bool(TEXT.search(value.replace(NAME, "")))
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(TEMPLATES.rglob("*.html")),
+    ids=lambda path: str(path.relative_to(TEMPLATES)),
+)
+def test_every_text_is_marked(path):
+    assert unmarked_texts(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("template", "found"),
+    [
+        ("<p>Runs</p>", ["Runs"]),
+        ("<p>{{ count }} runs</p>", ["runs"]),
+        ('<p>{% translate "Runs" %}</p>', []),
+        ("<p>{% blocktranslate %}{{ n }} runs{% endblocktranslate %}</p>", []),
+        ('<p>{{ name|default:"All runs" }}</p>', ['"All runs"']),
+        ('<p>{{ name|default:_("All runs") }}</p>', []),
+        ('{% include "a.html" with label="Two words" %}', ['"Two words"']),
+        ('<a href="{% url \'runs\' %}" title="Open it">·</a>', ['title="Open it"']),
+        ("<code>pip install</code><kbd>Ctrl K</kbd> Seamark", []),
+    ],
+)
+def test_what_is_not_marked_is_found(template, found):
+    assert unmarked_texts(template) == found
