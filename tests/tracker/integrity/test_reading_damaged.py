@@ -35,7 +35,9 @@ def test_damaged_ticks_leave_out_exactly_their_chunks(run, caplog):
 
     # Both series lose the chunks that shared the ticks, and nothing else.
     assert values_of(run, "loss").tolist() == [*LOSS[OF_A_CHUNK:], 1.0, 2.0]
-    assert np.array_equal(values_of(run, "accuracy"), noise(POINTS, seed=1)[OF_A_CHUNK:])
+    assert np.array_equal(
+        values_of(run, "accuracy"), noise(POINTS, seed=1)[OF_A_CHUNK:]
+    )
     assert np.array_equal(values_of(run, "alone"), noise(300, seed=2))
     assert f"ticks {first.ticks_id} is damaged and left out" in caplog.text
 
