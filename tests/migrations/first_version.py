@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tracker.series.codec import CHUNK_POINTS, framed, seal
+from tracker.series.codec import FULL_POINTS, framed, seal
 from tracker.series.columns import compress, encode_floats, encode_integers
 from tracker.series.downsample import Buckets, summarise
 from tracker.series.points import Points, concatenate
@@ -50,15 +50,15 @@ def chunk_rows(points: Points) -> list[dict[str, Any]]:
     """Return the columns of chunks: full ones, in order of step, and one that is open."""
     points = points.sorted_by_step()
     parts = [
-        points[start : start + CHUNK_POINTS]
-        for start in range(0, len(points), CHUNK_POINTS)
+        points[start : start + FULL_POINTS]
+        for start in range(0, len(points), FULL_POINTS)
     ]
     return [
         {
             **whole_of(part),
             "overview": encode_overview(summarise(part)),
             "data": encode_chunk(part),
-            "is_open": len(part) < CHUNK_POINTS,
+            "is_open": len(part) < FULL_POINTS,
         }
         for part in parts
     ]

@@ -89,7 +89,7 @@ def chunk_faults(row: SeriesChunk, whole: Buckets, points: Points) -> Iterator[s
         said = float("nan") if said is None else said
         if not _is_same(field.name, said, found, points):
             yield f"its row says {field.name} {said}, its points {found}"
-    if row.is_open and row.count >= codec.CHUNK_POINTS:
+    if row.is_open and row.count >= codec.FULL_POINTS:
         yield "it is open and full"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from tracker.models import Run
 from tracker.queries.rewinds import read_replaced
 from tracker.queries.series import Axis, series_ids_of, start_of
-from tracker.series.codec import CHUNK_POINTS
+from tracker.series.codec import FULL_POINTS
 from tracker.series.downsample import Buckets
 from tracker.series.lines import Window
 from tracker.series.points import Points, concatenate
@@ -118,7 +118,7 @@ def _stretches(
     """Yield what lies in the window. Only full chunks stay what they are."""
     lows, highs = window.ends(chunks.buckets)
     inside = (highs >= window.low) & (lows <= window.high)
-    is_full = chunks.buckets.count >= CHUNK_POINTS
+    is_full = chunks.buckets.count >= FULL_POINTS
     for index in np.flatnonzero(inside & is_full).tolist():
         first_step = float(chunks.buckets.first_step[index])
         yield Stretch(first_step, chunks.ids[index])

@@ -24,8 +24,11 @@ from tracker.series.columns import (
 from tracker.series.downsample import Buckets
 from tracker.series.points import Floats, Integers, Points
 
-# The most points one chunk holds.
-CHUNK_POINTS = 8_192
+# From so many points on, a chunk is full: nothing is added to it any more.
+FULL_POINTS = 8_192
+# The most points one chunk holds. Whatever is more than a full chunk can be cut into
+# full ones, so nothing is left over that would have to be written again.
+CHUNK_POINTS = 2 * FULL_POINTS
 
 MAGIC = b"SMC"
 OVERVIEW_MAGIC = b"SMO"

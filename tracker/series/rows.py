@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from tracker.models import SeriesChunk, SeriesTicks
 from tracker.series import codec
-from tracker.series.codec import CHUNK_POINTS
+from tracker.series.codec import CHUNK_POINTS, FULL_POINTS
 from tracker.series.downsample import (
     BUCKET_POINTS,
     bucket_starts,
@@ -31,9 +32,18 @@ class NewChunks:
 
 
 def make_chunks(run_id: UUID, table: Table) -> Iterator[NewChunks]:
-    """Cut a table into full chunks, in order of step, and some that are open."""
-    for part in table.sorted_by_step().cut(CHUNK_POINTS):
+    """Cut a table into chunks of about one length, in order of step.
+
+    All of them are full; or one is open, where there are too few points.
+    """
+    for part in table.sorted_by_step().cut(chunk_length(table.tick_count)):
         yield _make_chunks(run_id, part)
+
+
+def chunk_length(tick_count: int) -> int:
+    """Return how long the fewest chunks of so many ticks are, all but the last."""
+    chunk_count = max(1, math.ceil(tick_count / CHUNK_POINTS))
+    return max(1, math.ceil(tick_count / chunk_count))
 
 
 def _make_chunks(run_id: UUID, table: Table) -> NewChunks:
@@ -54,7 +64,7 @@ def _make_chunks(run_id: UUID, table: Table) -> NewChunks:
         "last_step": shared["last_step"].max().item() + 0.0,
         "first_time": shared["first_time"].min().item(),
         "last_time": shared["last_time"].max().item(),
-        "is_open": table.tick_count < CHUNK_POINTS,
+        "is_open": table.tick_count < FULL_POINTS,
     }
     whole = summarise_rows(table.values, bucket_starts(1))
     chunks = [

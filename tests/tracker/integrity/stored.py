@@ -12,13 +12,16 @@ from tracker.models import JournalEntry, Project, Run, SeriesChunk, SeriesTicks
 from tracker.series.compaction import compact_run
 
 SECOND = 1_000_000
+# Of each of the series that share ticks: two chunks, and all of them full.
+POINTS = 18_000
+OF_A_CHUNK = 9_000
 
 
 def fill(project: Project, name: str = "baseline") -> Run:
     """Two series that share ticks, one of its own, and some points in the journal."""
     process = Process(project, name)
     process.open()
-    values = noise(9_000)
+    values = noise(POINTS)
     values[5], values[6] = np.nan, np.inf
     shared = points_message("loss", values)
     process.send(
@@ -26,7 +29,7 @@ def fill(project: Project, name: str = "baseline") -> Run:
             {
                 **shared,
                 "paths": ["loss", "accuracy"],
-                "values": values.tobytes() + noise(9_000, seed=1).tobytes(),
+                "values": values.tobytes() + noise(POINTS, seed=1).tobytes(),
             }
         ]
     )
@@ -35,7 +38,7 @@ def fill(project: Project, name: str = "baseline") -> Run:
         run, "alone", noise(300, seed=2), times=START + np.arange(300) * SECOND
     )
     compact_run(run.id)
-    process.send([points_message("loss", [1.0, 2.0], steps=[9_000, 9_001])])
+    process.send([points_message("loss", [1.0, 2.0], steps=[POINTS, POINTS + 1])])
     return run
 
 

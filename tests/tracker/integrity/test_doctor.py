@@ -16,7 +16,7 @@ from django.conf import settings as django_settings
 from django.core.management import call_command
 
 from tests.builders import make_project, make_run
-from tests.tracker.integrity.stored import chunks_of, damage, fill
+from tests.tracker.integrity.stored import OF_A_CHUNK, POINTS, chunks_of, damage, fill
 from tracker.integrity import report as report_module
 from tracker.management.commands import doctor
 from tracker.models import Attribute, JournalEntry, Run, SeriesTicks
@@ -53,7 +53,7 @@ class TestOfRuns:
 
         assert code == 0
         assert said.endswith("0 more cannot be read\nAll is well.\n")
-        assert "read 18,302 points in" in said
+        assert f"read {2 * POINTS + 302:,} points in" in said
 
     def test_damage_is_one_line_that_says_what_to_do(self, run, diagnose):
         damage(chunks_of(run, "loss")[0])
@@ -83,7 +83,7 @@ class TestOfRuns:
         assert "REPAIRED run baseline" in said
         assert "5 repaired." in said, said
         assert code == 0
-        assert Attribute.objects.get(path="loss").count == 9_000
+        assert Attribute.objects.get(path="loss").count == POINTS
 
     def test_drawing_buckets_are_made_anew(self, run, diagnose):
         for path in ("loss", "accuracy"):
@@ -107,7 +107,7 @@ class TestOfRuns:
         (problem,) = answer["problems"]
         assert problem["code"] == "chunk-damaged"
         assert problem["run_id"] == str(run.id)
-        assert answer["read"]["unreadable_points"] == 8_192
+        assert answer["read"]["unreadable_points"] == OF_A_CHUNK
         assert answer["rows"]["Run"] == 1
 
     def test_looks_at_one_run_when_told_to(self, run, diagnose):
@@ -147,7 +147,7 @@ class TestOfRuns:
 
         _, said, muttered = diagnose("--json")
 
-        assert "run 1 of 1, 18,302 points read" in muttered
+        assert f"run 1 of 1, {2 * POINTS + 302:,} points read" in muttered
         json.loads(said)
 
     def test_everything_around_is_looked_at_too(self, run, capsys):

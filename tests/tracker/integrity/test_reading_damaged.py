@@ -7,18 +7,17 @@ import pytest
 from django.test import Client
 
 from tests.builders import make_project
-from tests.tracker.integrity.stored import chunks_of, damage, fill
+from tests.tracker.integrity.stored import OF_A_CHUNK, POINTS, chunks_of, damage, fill
 from tests.tracker.series.examples import noise
 from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.models import JournalEntry, SeriesTicks
 from tracker.queries.series import read_line, read_points
-from tracker.series.codec import CHUNK_POINTS
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
-LOSS = noise(9_000)
+LOSS = noise(POINTS)
 
 
 @pytest.fixture
@@ -35,8 +34,10 @@ def test_damaged_ticks_leave_out_exactly_their_chunks(run, caplog):
     damage(SeriesTicks.objects.get(id=first.ticks_id))
 
     # Both series lose the chunks that shared the ticks, and nothing else.
-    assert values_of(run, "loss").tolist() == [*LOSS[CHUNK_POINTS:], 1.0, 2.0]
-    assert np.array_equal(values_of(run, "accuracy"), noise(9_000, seed=1)[8_192:])
+    assert values_of(run, "loss").tolist() == [*LOSS[OF_A_CHUNK:], 1.0, 2.0]
+    assert np.array_equal(
+        values_of(run, "accuracy"), noise(POINTS, seed=1)[OF_A_CHUNK:]
+    )
     assert np.array_equal(values_of(run, "alone"), noise(300, seed=2))
     assert f"ticks {first.ticks_id} is damaged and left out" in caplog.text
 
@@ -45,15 +46,15 @@ def test_a_damaged_chunk_leaves_out_only_itself(run, caplog):
     first = chunks_of(run, "loss")[0]
     damage(first)
 
-    assert values_of(run, "loss").tolist() == [*LOSS[CHUNK_POINTS:], 1.0, 2.0]
-    assert np.array_equal(values_of(run, "accuracy"), noise(9_000, seed=1))
+    assert values_of(run, "loss").tolist() == [*LOSS[OF_A_CHUNK:], 1.0, 2.0]
+    assert np.array_equal(values_of(run, "accuracy"), noise(POINTS, seed=1))
     assert f"chunk {first.id} is damaged and left out" in caplog.text
 
 
 def test_a_damaged_journal_entry_leaves_out_only_itself(run, caplog):
     damage(JournalEntry.objects.get())
 
-    assert len(values_of(run, "loss")) == 9_000
+    assert len(values_of(run, "loss")) == POINTS
     assert "is damaged and left out" in caplog.text
 
 
@@ -64,14 +65,14 @@ def test_a_chart_draws_nothing_that_was_not_stored(run, monkeypatch, column, of_
     monkeypatch.setattr("tracker.series.lines.DECODED_POINTS", 0)
     first = chunks_of(run, "accuracy")[0]
     damage(SeriesTicks.objects.get(id=first.ticks_id) if of_ticks else first, column)
-    known = noise(9_000, seed=1)
+    known = noise(POINTS, seed=1)
 
     for buckets in (5, 500):
         line = read_line(run, "accuracy", buckets=buckets)
 
         assert known.min() <= np.nanmin(line.minimum)
         assert np.nanmax(line.maximum) <= known.max()
-        assert line.count in (9_000, 9_000 - CHUNK_POINTS)
+        assert line.count in (POINTS, POINTS - OF_A_CHUNK)
 
 
 def test_the_api_serves_what_is_left(member, run):
@@ -85,7 +86,7 @@ def test_the_api_serves_what_is_left(member, run):
 
     assert answer.status_code == 200
     (series,) = answer.json()["series"]
-    assert series["mean"] == [*LOSS[CHUNK_POINTS:].tolist(), 1.0, 2.0]
+    assert series["mean"] == [*LOSS[OF_A_CHUNK:].tolist(), 1.0, 2.0]
 
 
 def test_compaction_keeps_what_it_cannot_read(run):
@@ -99,4 +100,4 @@ def test_compaction_keeps_what_it_cannot_read(run):
     assert {chunk.id for chunk in chunks_of(run, "loss")} == before
     assert JournalEntry.objects.get().is_damaged
     assert len(values_of(run, "loss")) == 0
-    assert len(values_of(run, "accuracy")) == 9_000
+    assert len(values_of(run, "accuracy")) == POINTS

@@ -8,7 +8,7 @@ from django.forms.models import model_to_dict
 
 from tests.builders import make_project
 from tests.migrations.first_version import chunk_rows
-from tests.tracker.integrity.stored import chunks_of, damage, fill
+from tests.tracker.integrity.stored import POINTS, chunks_of, damage, fill
 from tests.tracker.integrity.test_run import problems_of
 from tests.tracker.series.examples import noise, points
 from tracker.integrity.problem import Problem, Repair, Severity
@@ -66,7 +66,7 @@ def test_a_summary_made_anew_goes_on_to_grow(run):
 
     compact_run(run.id)
 
-    assert Attribute.objects.get(path="loss").count == 9_002
+    assert Attribute.objects.get(path="loss").count == POINTS + 2
     assert problems_of(run) == []
 
 
@@ -234,7 +234,7 @@ def test_a_repair_that_comes_late_changes_nothing(run):
     SeriesChunk.objects.all().delete()
     SeriesTicks.objects.all().delete()
     assert [repair(problem) for problem in problems] == [False] * len(problems)
-    assert len(loss) == 9_002
+    assert len(loss) == POINTS + 2
 
 
 def test_a_problem_without_a_remedy_is_left_alone():

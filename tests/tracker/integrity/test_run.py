@@ -7,7 +7,7 @@ import pytest
 from django.db.models import F
 
 from tests.builders import make_project, make_run, write_series
-from tests.tracker.integrity.stored import chunks_of, damage, fill
+from tests.tracker.integrity.stored import OF_A_CHUNK, POINTS, chunks_of, damage, fill
 from tracker.integrity import run as module
 from tracker.integrity.problem import Severity
 from tracker.integrity.run import RunWalk, Seen, run_ids
@@ -51,7 +51,7 @@ def test_a_sound_run_has_no_problems(run):
     seen = Seen()
 
     assert list(RunWalk(run, seen).problems()) == []
-    assert seen.points == 2 * 9_000 + 300 + 2
+    assert seen.points == 2 * POINTS + 300 + 2
     assert (seen.runs, seen.journal_entries, seen.unreadable_points) == (1, 1, 0)
     assert seen.chunks == SeriesChunk.objects.count()
     assert seen.ticks == SeriesTicks.objects.count()
@@ -152,7 +152,7 @@ def test_a_damaged_chunk_is_named_with_its_series(run):
 
     assert (problem.code, problem.severity) == ("chunk-damaged", Severity.ERROR)
     assert problem.where.endswith(f"loss, chunk {chunk.id}")
-    assert "8,192 points are left out" in problem.what
+    assert f"{OF_A_CHUNK:,} points are left out" in problem.what
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_damaged_ticks_are_named_once_with_all_their_chunks(run):
     assert problem.code == "ticks-damaged"
     assert f"ticks {ticks.id}" in problem.where
     assert "the points of 2 chunks are left out" in problem.what
-    assert seen.unreadable_points == 2 * 8_192
+    assert seen.unreadable_points == 2 * OF_A_CHUNK
 
 
 def test_damaged_drawing_buckets_of_ticks_are_named_once(run):
@@ -291,9 +291,9 @@ def test_a_summary_that_differs_from_the_chunks_is_named(run, changes):
 
 def test_a_summary_is_not_that_of_the_journal_too(run):
     series = Attribute.objects.get(path="loss")
-    assert series.count == 9_000
+    assert series.count == POINTS
 
-    Attribute.objects.filter(id=series.id).update(count=9_002)
+    Attribute.objects.filter(id=series.id).update(count=POINTS + 2)
 
     assert codes_of(run) == ["series-summary"]
 

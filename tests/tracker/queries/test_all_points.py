@@ -48,8 +48,9 @@ def steps_and_values(parts):
     )
 )
 def test_points_come_in_order_whatever_overlaps(run, monkeypatch, writes):
+    monkeypatch.setattr("tracker.series.rows.CHUNK_POINTS", 32)
     for module in ("tracker.series.rows", "tracker.queries.all_points"):
-        monkeypatch.setattr(f"{module}.CHUNK_POINTS", 16)
+        monkeypatch.setattr(f"{module}.FULL_POINTS", 16)
     monkeypatch.setattr(all_points, "CHUNKS_AT_ONCE", 2)
     path = f"series/{writes}"[:1_000]
     for number, (first, count, is_compacted) in enumerate(writes):

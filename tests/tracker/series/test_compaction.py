@@ -21,7 +21,7 @@ from tracker.models import (
 )
 from tracker.queries.series import read_line, read_points
 from tracker.series import compaction
-from tracker.series.codec import CHUNK_POINTS
+from tracker.series.codec import FULL_POINTS
 from tracker.series.compaction import OPEN_CHUNKS, compact_run, needs_compaction
 from tracker.series.points import concatenate
 from tracker.series.store import read_chunks
@@ -186,18 +186,41 @@ def points_at(values, step):
 
 
 def test_a_full_chunk_is_closed_and_the_next_begun(run):
-    write_series(run, PATH, noise(CHUNK_POINTS - 1))
+    write_series(run, PATH, noise(FULL_POINTS - 1))
     compact_run(run.id)
-    more = np.arange(CHUNK_POINTS - 1, 2 * CHUNK_POINTS + 5)
-    write_series(run, PATH, noise(len(more)), steps=more)
+    for first, count in ((FULL_POINTS - 1, 9), (FULL_POINTS + 8, 5)):
+        write_series(run, PATH, noise(count), steps=np.arange(first, first + count))
+        compact_run(run.id)
+    assert [c.is_open for c in chunks_of(run)] == [True] * 3
+
     finish(run)
+    compact_run(run.id)
+    (joined,) = chunks_of(run)
+    assert (joined.count, joined.is_open) == (FULL_POINTS + 13, False)
+    late = np.arange(FULL_POINTS + 13, FULL_POINTS + 18)
+    write_series(run, PATH, noise(5), steps=late)
     compact_run(run.id)
 
     assert [(c.count, c.is_open) for c in chunks_of(run)] == [
-        (CHUNK_POINTS, False),
-        (CHUNK_POINTS, False),
+        (FULL_POINTS + 13, False),
         (5, True),
     ]
+    # What was full was not written again.
+    assert chunks_of(run)[0].id == joined.id
+
+
+def test_of_a_backlog_nothing_is_written_twice(run, monkeypatch):
+    monkeypatch.setattr(compaction, "PASS_POINTS", 10_000)
+    for first in range(0, 50_000, 1_000):
+        steps = np.arange(first, first + 1_000)
+        write_series(run, PATH, noise(1_000), steps=steps)
+    finish(run)
+
+    compact_run(run.id)
+
+    chunks = chunks_of(run)
+    assert [chunk.count for chunk in chunks] == [10_000] * 5
+    assert chunks[-1].id - chunks[0].id == len(chunks) - 1
 
 
 def test_joining_takes_no_more_points_at_a_time_than_it_may(run, monkeypatch):
