@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from tracker.disclosure import seen_diagnoses, seen_ledger
 from tracker.queries.between_stages import Span, seconds_between, stage_spans
@@ -136,7 +137,11 @@ def _hardware(comparison: Comparison) -> dict[str, Any]:
         "alignments": _choices(state, "align", ALIGNMENTS),
         "needs_stage": state.align != "run" and len(stages) > 1,
         "groups": [
-            (group.title, group.name == state.group, state.having(group=group.name))
+            (
+                gettext(group.title),
+                group.name == state.group,
+                state.having(group=group.name),
+            )
             for group in GROUPS
         ],
         "hidden_fields": fields_but(comparison, "stage"),
