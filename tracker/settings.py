@@ -243,8 +243,9 @@ LOGIN_URL = "sign-in"
 USE_TZ = True
 TIME_ZONE = "UTC"
 # English, in which all texts are written, and each language that web/locale has compiled.
-USE_I18N = True
 LANGUAGES = [(LANGUAGE_CODE, "English"), *translated_languages()]
+# Of one language each text is as it is written, which costs nothing to find out.
+USE_I18N = len(LANGUAGES) > 1
 
 STATIC_URL = "/static/"
 STORAGES = {"staticfiles": {"BACKEND": "web.assets.Versioned"}}

@@ -27,7 +27,7 @@ class Languages(LocaleMiddleware):
     """Django's own, for pages alone, and only if there is something to choose from."""
 
     def __init__(self, *arguments: object) -> None:
-        if len(settings.LANGUAGES) == 1:
+        if not settings.USE_I18N:
             raise MiddlewareNotUsed
         super().__init__(*arguments)  # type: ignore[arg-type] # handed on as they are
 

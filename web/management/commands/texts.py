@@ -30,6 +30,8 @@ STABLE = ("--add-location=file", "--no-wrap")
 PROGRAMS = ("xgettext", "msguniq", "msgmerge", "msgattrib", "msgfmt")
 DATES = re.compile(r'^"(?:POT-Creation|PO-Revision)-Date: .*\n', re.MULTILINE)
 HEADER = re.compile(r'\A(?:[^\n]*\n)*?msgid ""\nmsgstr ""\n(?:"[^\n]*\n)*')
+# What gettext writes above a new language, to be filled in.
+PLACEHOLDERS = re.compile(r"\A# SOME DESCRIPTIVE TITLE\.\n(?:#[^\n]*\n)*")
 SOURCE_HEADER = r"""# The texts of the pages, as they are written. `manage.py texts` writes this.
 msgid ""
 msgstr ""
@@ -97,7 +99,7 @@ def _bring_home(made: Path, folder: Path) -> None:
         text = (made / "LC_MESSAGES" / f"{domain}.po").read_text(encoding="utf-8")
         if folder.name == settings.LANGUAGE_CODE:
             text = HEADER.sub(lambda _: SOURCE_HEADER, text, count=1)
-        text = DATES.sub("", text)
+        text = PLACEHOLDERS.sub("", DATES.sub("", text))
         (target / f"{domain}.po").write_text(text, encoding="utf-8")
 
 
