@@ -12,7 +12,8 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.middleware.locale import LocaleMiddleware
 from django.urls import reverse
 from django.utils import translation
@@ -39,11 +40,11 @@ class Languages(LocaleMiddleware):
             super().process_request(request)
 
     def process_response(
-        self, request: HttpRequest, response: HttpResponse
-    ) -> HttpResponse:
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
         if request.path_info.startswith(IN_NO_LANGUAGE):
             return response
-        return super().process_response(request, response)  # type: ignore[return-value] # as it was given
+        return super().process_response(request, response)
 
 
 @cache

@@ -171,7 +171,7 @@ def _body(scene: Scene) -> Body:
     try:
         settings = _settings(kind, scene.widget)
     except InvalidInput as error:
-        why = {"why": error}
+        why = {"why": str(error)}
         return Body(problem=gettext("Its settings cannot be read: %(why)s") % why)
     if kind.has_runs and not scene.runs:
         return Body(problem=_why_no_runs(scene))

@@ -19,7 +19,7 @@ KEPT_SHORTLY = "public, max-age=60"
 class Texts(JavaScriptCatalog):
     """Django's own, at an address that holds the language and a version of the texts."""
 
-    packages = ("web",)
+    packages = ["web"]  # noqa: RUF012 - as Django has it
 
     def get(self, request: HttpRequest, *_: Any, **named: Any) -> HttpResponse:
         if named["language"] not in dict(settings.LANGUAGES):
