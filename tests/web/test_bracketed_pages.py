@@ -54,7 +54,7 @@ PARTS = re.compile(f"{GAP}|; |: ")
 LEAST_SPACES = 2
 # Words of the tracker's that the pages begin with a capital, and beginnings of secrets.
 ALSO_DATA = re.compile(
-    r"Running|Finished|Failed|Crashed|Preempted|smk_\w+…|[\d.]+× (faster|slower) .*"
+    r"Running|Finished|Failed|Crashed|Preempted|sm[a-z]_\S+|[\d.]+× (faster|slower) .*"
     r"|[A-Z_]+ = .*|.*n{20,}…?",
     re.DOTALL,
 )
