@@ -36,26 +36,17 @@ WORLDS = {"empty": make_empty, "full": make_full}
 SPEAKS = {"accept-language": MADE_UP}
 # Swagger's page, and what the tracker knows of a rule.
 NOT_OURS = {"api", "rule", "rule-settings?open=data-wait-dominates"}
-# What is measured and found there is put together in templates: to be told apart from
-# what they say once they are marked.
-NOT_YET = {
-    "compare?runs={runs}&tab=findings",
-    "compare?runs={runs}&tab=source",
-    "gpu-hours?days=all",
-    "ladder",
-    "ladder-report",
-    "run",
-    "run-attributes",
-    "shared-page",
-}
+# Durations of stages, one after the other.
+NOT_YET = {"ladder"}
 GAP = "\0"
 # What the pages put one after the other.
 PARTS = re.compile(f"{GAP}|; |: ")
 LEAST_SPACES = 2
 # Words of the tracker's that the pages begin with a capital, and beginnings of secrets.
 ALSO_DATA = re.compile(
-    r"Running|Finished|Failed|Crashed|Preempted|sm[a-z]_\S+|[\d.]+× (faster|slower) .*"
-    r"|[A-Z_]+ = .*|.*n{20,}…?",
+    r"Running|Finished|Failed|Crashed|Preempted|sm[a-z]_\S+|[\d.]+× (faster|slower).*"
+    r"|[<>]? ?[\d.]+ (cores|processes)|([a-z ]+ [\d.]+( %)?(, )?)+"
+    r"|\w+ =.*|fals|string set|\w+ → \w+|\w+\.\w+, \d+ B|.*n{20,}…?",
     re.DOTALL,
 )
 EDGES = " ·,;:.?()×–→%“”\u2068\u2069\"'"

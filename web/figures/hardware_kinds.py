@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from web.figures.texts import gettext_noop
+from web.figures.texts import gettext, gettext_noop
 
 BYTES, BYTES_PER_SECOND, SECONDS = "B", "B/s", "s"
 # Readings from 0 to 1, shown as a percentage.
@@ -42,8 +42,12 @@ class Group:
     """Rows that are looked at together; `name` stands in addresses."""
 
     name: str
-    title: str
+    heading: str
     kinds: Sequence[Kind]
+
+    @property
+    def title(self) -> str:
+        return gettext(self.heading)
 
     @property
     def measures(self) -> frozenset[str]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
-from django.utils.translation import gettext
 
 from tracker.disclosure import seen_diagnoses, seen_ledger
 from tracker.queries.between_stages import Span, seconds_between, stage_spans
@@ -138,7 +137,7 @@ def _hardware(comparison: Comparison) -> dict[str, Any]:
         "needs_stage": state.align != "run" and len(stages) > 1,
         "groups": [
             (
-                gettext(group.title),
+                group.title,
                 group.name == state.group,
                 state.having(group=group.name),
             )
