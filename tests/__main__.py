@@ -8,6 +8,7 @@ arguments it hands them to pytest and does nothing else.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.chromium import find_chromium, install_chromium
+from tests.chromium import find_chromium
+from tests.debian import install
 from tests.services import PostgreSQL
 from tracker.embedded.environment import Environment
 
@@ -90,6 +92,7 @@ def main(arguments: Sequence[str]) -> int:
         environment = isolated(folder)
         failed_checks = run_checks(environment)
         has_browser = find_or_install_browser()
+        has_gettext = find_or_install_gettext()
         outcomes = run_tests(
             folder, environment, has_browser=has_browser, is_traced=is_traced
         )
@@ -99,6 +102,8 @@ def main(arguments: Sequence[str]) -> int:
     print(*outcomes, sep="\n")
     if not has_browser:
         print("NOT RUN: tests in a browser. Install chromium, or name one in $CHROME.")
+    if not has_gettext:
+        print("NOT RUN: tests of the gathered texts. Install GNU gettext.")
     if find_spec("torch") is None:
         print(f"NOT RUN: tests with PyTorch and its kind: test {FRAMEWORKS}.")
     checks = f"{', '.join(failed_checks)} FAILED" if failed_checks else "ok"
@@ -158,8 +163,15 @@ def run_checks(environment: dict[str, str]) -> list[str]:
 def find_or_install_browser() -> bool:
     if find_chromium() is None:
         print("No chromium here: installing Debian's …", flush=True)
-        install_chromium()
+        install("chromium")
     return find_chromium() is not None
+
+
+def find_or_install_gettext() -> bool:
+    if shutil.which("xgettext") is None:
+        print("No gettext here: installing Debian's …", flush=True)
+        install("gettext")
+    return shutil.which("xgettext") is not None
 
 
 def run_tests(

@@ -14,7 +14,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import dj_database_url
+from django.conf.locale import LANG_INFO
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import to_language
 
 # Every variable that was asked for, so that one with a typing error can be refused.
 known_names: set[str] = set()
@@ -37,6 +39,7 @@ AGENT_NAMES = {
         "TOKEN",
     )
 }
+LANGUAGE_CODE = "en"
 
 
 def text(name: str, default: str = "") -> str:
@@ -99,6 +102,18 @@ def stored_secret(path: Path) -> str:
             with suppress(FileExistsError):
                 os.link(file.name, path)
     return path.read_text(encoding="utf-8").strip()
+
+
+def translated_languages() -> list[tuple[str, str]]:
+    """Return the languages of the pages besides English: their codes and own names."""
+    locale = Path(__file__).parents[1] / "web" / "locale"
+    compiled = sorted(locale.glob("*/LC_MESSAGES/django.mo"))
+    codes = [to_language(file.parents[1].name) for file in compiled]
+    return [
+        (code, LANG_INFO.get(code, {}).get("name_local", code))
+        for code in codes
+        if code != LANGUAGE_CODE
+    ]
 
 
 # Where embedded mode keeps its database, queue and files.
@@ -189,6 +204,8 @@ MIDDLEWARE = [
     "web.compression.Compression",
     "web.security.ContentSecurity",
     "tracker.api.errors.ApiErrors",
+    # Before all that may answer with a page.
+    "web.languages.Languages",
     # Refuses foreign host names, so it stands before all that answers.
     "django.middleware.common.CommonMiddleware",
     "web.assets.Assets",
@@ -225,7 +242,10 @@ LOGIN_URL = "sign-in"
 
 USE_TZ = True
 TIME_ZONE = "UTC"
-USE_I18N = False
+# English, in which all texts are written, and each language that web/locale has compiled.
+LANGUAGES = [(LANGUAGE_CODE, "English"), *translated_languages()]
+# Of one language each text is as it is written, which costs nothing to find out.
+USE_I18N = len(LANGUAGES) > 1
 
 STATIC_URL = "/static/"
 STORAGES = {"staticfiles": {"BACKEND": "web.assets.Versioned"}}

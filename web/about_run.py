@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.namespaces import monitoring_path
 from tracker.queries.run import RunOverview, StageRow
@@ -90,7 +92,7 @@ def _gpus(overview: RunOverview) -> str:
     }
     count = max(_counts(overview), default=0)
     if not names:
-        return f"{count} of unknown kind" if count else ""
+        return gettext("%(count)s of unknown kind") % {"count": count} if count else ""
     kinds = ", ".join(sorted(names))
     return f"{count} × {kinds}" if count > 1 else kinds
 

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.utils import translation
+
+from web.figures.texts import translate_with
 
 
 class WebConfig(AppConfig):
     name = "web"
+
+    def ready(self) -> None:
+        # Modules have the functions of this protocol.
+        translate_with(translation)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from django.utils.translation import gettext, ngettext
+
 from tracker.queries.attributes import AttributeRow, Value
 from tracker.queries.comparison import difference, same
 from web.templatetags.format import UNKNOWN, number, percent
@@ -67,14 +69,20 @@ def _signed(text: str, value: float) -> str:
 
 def _title(row: AttributeRow) -> str:
     if row.kind in RECORDS:
-        return f"last of {number(row.count)}"
+        return gettext("last of %(count)s") % {"count": number(row.count)}
     if row.kind != SERIES:
         return repr(row.value) if isinstance(row.value, float) else ""
-    points = "1 point" if row.count == 1 else f"{number(row.count)} points"
-    return (
-        f"last of {points}; lowest {number(row.minimum)},"
-        f" highest {number(row.maximum)}, mean {number(row.mean)}"
+    said = ngettext(
+        "last of %(count)s point; lowest %(lowest)s, highest %(highest)s, mean %(mean)s",
+        "last of %(count)s points; lowest %(lowest)s, highest %(highest)s, mean %(mean)s",
+        row.count,
     )
+    return said % {
+        "count": number(row.count),
+        "lowest": number(row.minimum),
+        "highest": number(row.maximum),
+        "mean": number(row.mean),
+    }
 
 
 def _cut(text: str) -> str:

@@ -11,25 +11,30 @@ from uuid import UUID
 from django.http import QueryDict
 
 from tracker.queries.comparison import RUNS_AT_MOST
+from web.texts import gettext_lazy
 
 TABS = {
-    "charts": "Charts",
-    "table": "Side by side",
-    "source": "Source",
-    "parallel": "Parallel coordinates",
-    "scatter": "Scatter",
-    "hardware": "Hardware",
-    "findings": "Findings",
+    "charts": gettext_lazy("Charts"),
+    "table": gettext_lazy("Side by side"),
+    "source": gettext_lazy("Source"),
+    "parallel": gettext_lazy("Parallel coordinates"),
+    "scatter": gettext_lazy("Scatter"),
+    "hardware": gettext_lazy("Hardware"),
+    "findings": gettext_lazy("Findings"),
 }
 # Those that show no more than measurements and what a share link's ticks add.
 SHARED_TABS = ("charts", "table", "hardware", "findings")
-AXES = {"step": "Step", "relative": "Relative time", "time": "Time"}
-ALIGNMENTS = {
-    "run": "Since the run began",
-    "stage": "Since the stage began",
-    "step": "By step",
+AXES = {
+    "step": gettext_lazy("Step"),
+    "relative": gettext_lazy("Relative time"),
+    "time": gettext_lazy("Time"),
 }
-VIEWS = {"unified": "Unified", "split": "Side by side"}
+ALIGNMENTS = {
+    "run": gettext_lazy("Since the run began"),
+    "stage": gettext_lazy("Since the stage began"),
+    "step": gettext_lazy("By step"),
+}
+VIEWS = {"unified": gettext_lazy("Unified"), "split": gettext_lazy("Side by side")}
 SMOOTHINGS = (0.0, 0.3, 0.6, 0.8, 0.9, 0.97)
 
 TEXT_LENGTH = 2_048

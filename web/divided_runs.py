@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext, ngettext
+
 from web.cells import value_text
 from web.figures.traces import RUN_COLOURS, RUN_DASHES
 
-NOT_SET = "not set"
 # More charts of one series would be a page of their own.
 CHARTS_AT_MOST = 12
 # Of numbers that have more values than there are colours.
@@ -74,7 +75,7 @@ def divided(path: str, values: Sequence[Value]) -> Division:
         path,
         tuple(
             Part(
-                NOT_SET if value is None else value_text(value),
+                gettext("not set") if value is None else value_text(value),
                 tuple(runs[value]),
                 value if isinstance(value, float) else None,
                 is_set=value is not None,
@@ -123,8 +124,10 @@ def _told(parts: Sequence[Part]) -> str:
     if len(parts) == 1:
         return parts[0].label
     if all(part.number is not None for part in parts):
-        return f"{parts[0].label} to {parts[-1].label}"
-    return f"{len(parts)} other values"
+        ends = {"first": parts[0].label, "last": parts[-1].label}
+        return gettext("%(first)s to %(last)s") % ends
+    said = ngettext("%(count)s other value", "%(count)s other values", len(parts))
+    return said % {"count": len(parts)}
 
 
 def _order(value: Value) -> tuple[int, float, str]:

@@ -12,19 +12,21 @@ from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.translation import gettext
 from django_htmx.http import reswap
 
 from tracker.actor import link_actor
 from tracker.errors import TrackerError, Unavailable
 from tracker.statuses import status_of
 from web.session import wants_json
+from web.texts import gettext_lazy
 
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER_SECONDS = "5"
-RELOAD = "Go back, reload the page and try again."
-RELOAD_HERE = "Reload the page and try again."
-LOOK_AGAIN = "Reload the page to see how things are now."
+RELOAD = gettext_lazy("Go back, reload the page and try again.")
+RELOAD_HERE = gettext_lazy("Reload the page and try again.")
+LOOK_AGAIN = gettext_lazy("Reload the page to see how things are now.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,61 +43,71 @@ class Told:
 
 
 CANNOT = Told(
-    "This cannot be done",
-    "What was sent is not what this page takes.",
-    "Go back, change what was typed and try again.",
+    gettext_lazy("This cannot be done"),
+    gettext_lazy("What was sent is not what this page takes."),
+    gettext_lazy("Go back, change what was typed and try again."),
 )
 PAGES = {
     HTTPStatus.BAD_REQUEST: CANNOT,
     HTTPStatus.CONFLICT: replace(
         CANNOT,
-        message="Something else has changed meanwhile.",
-        advice="Go back and reload the page to see how things are now.",
+        message=gettext_lazy("Something else has changed meanwhile."),
+        advice=gettext_lazy("Go back and reload the page to see how things are now."),
         here=LOOK_AGAIN,
     ),
     HTTPStatus.FORBIDDEN: Told(
-        "Not allowed",
-        "Your role in this workspace does not let you do that.",
-        "Ask one of its owners to do it, or to change your role.",
-        "Ask one of its owners to do it, or to change your role.",
+        gettext_lazy("Not allowed"),
+        gettext_lazy("Your role in this workspace does not let you do that."),
+        gettext_lazy("Ask one of its owners to do it, or to change your role."),
+        gettext_lazy("Ask one of its owners to do it, or to change your role."),
     ),
     HTTPStatus.NOT_FOUND: Told(
-        "Nothing here",
-        "There is no page at this address.",
-        "It may be mistyped, in the trash or deleted, or you may not see it. Press"
-        " Ctrl K (on a Mac ⌘ K) to find a project or a run by its name.",
+        gettext_lazy("Nothing here"),
+        gettext_lazy("There is no page at this address."),
+        gettext_lazy(
+            "It may be mistyped, in the trash or deleted, or you may not see it. Press"
+            " Ctrl K (on a Mac ⌘ K) to find a project or a run by its name."
+        ),
         LOOK_AGAIN,
     ),
     HTTPStatus.METHOD_NOT_ALLOWED: Told(
-        "This address only takes forms",
-        "It changes something, so it is not opened like a page.",
-        "Go back to the page with the button that leads here, and press that.",
+        gettext_lazy("This address only takes forms"),
+        gettext_lazy("It changes something, so it is not opened like a page."),
+        gettext_lazy(
+            "Go back to the page with the button that leads here, and press that."
+        ),
     ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Told(
-        "Too much at once",
-        "What was sent is larger than a form may be.",
-        "Send less. Files are uploaded by the agent, which sends them in parts.",
-        "Send less.",
+        gettext_lazy("Too much at once"),
+        gettext_lazy("What was sent is larger than a form may be."),
+        gettext_lazy(
+            "Send less. Files are uploaded by the agent, which sends them in parts."
+        ),
+        gettext_lazy("Send less."),
     ),
     HTTPStatus.TOO_MANY_REQUESTS: Told(
-        "Too fast",
-        "The server was asked more often than it answers.",
-        "Wait a few seconds and reload the page.",
-        "Wait a few seconds and try again.",
+        gettext_lazy("Too fast"),
+        gettext_lazy("The server was asked more often than it answers."),
+        gettext_lazy("Wait a few seconds and reload the page."),
+        gettext_lazy("Wait a few seconds and try again."),
     ),
     HTTPStatus.INTERNAL_SERVER_ERROR: Told(
-        "Something went wrong",
-        "The server made a mistake, and its log says which.",
-        "Nothing that was logged is lost. Try again; if it stays like this, tell"
-        " whoever runs the server when it happened.",
-        "Try again; if it stays like this, tell whoever runs the server.",
+        gettext_lazy("Something went wrong"),
+        gettext_lazy("The server made a mistake, and its log says which."),
+        gettext_lazy(
+            "Nothing that was logged is lost. Try again; if it stays like this, tell"
+            " whoever runs the server when it happened."
+        ),
+        gettext_lazy("Try again; if it stays like this, tell whoever runs the server."),
     ),
     HTTPStatus.SERVICE_UNAVAILABLE: Told(
-        "Not available just now",
-        "The server or its database is too busy, or is being started.",
-        "Nothing that was logged is lost: agents keep it until the server is back. Try"
-        " again in a few seconds.",
-        "Try again in a few seconds.",
+        gettext_lazy("Not available just now"),
+        gettext_lazy("The server or its database is too busy, or is being started."),
+        gettext_lazy(
+            "Nothing that was logged is lost: agents keep it until the server is back. Try"
+            " again in a few seconds."
+        ),
+        gettext_lazy("Try again in a few seconds."),
     ),
 }
 # Answers of Django's own, which have no text that helps anybody.
@@ -149,9 +161,9 @@ def bad_request(
     _request: HttpRequest, exception: Exception | None = None
 ) -> HttpResponse:
     # Whatever was wrong may be a host name or a cookie, so nothing is looked up.
-    message = "The browser's request cannot be understood."
+    message = gettext("The browser's request cannot be understood.")
     if isinstance(exception, DisallowedHost):
-        message = (
+        message = gettext(
             "Seamark does not answer to this host name. Use the address it printed at "
             "its start, or add the name to SEAMARK_HOSTS and start it again."
         )
@@ -167,7 +179,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, **_: object) -> HttpResponse:
-    message = "The page was open for too long, or the request came from elsewhere."
+    message = gettext(
+        "The page was open for too long, or the request came from elsewhere."
+    )
     known = PAGES[HTTPStatus.FORBIDDEN]
     told = replace(known, message=message, advice=RELOAD, here=RELOAD_HERE)
     return _page(request, HTTPStatus.FORBIDDEN, "csrf_failed", told)
@@ -193,7 +207,7 @@ def _page(
     request: HttpRequest, status: HTTPStatus, code: str, told: Told
 ) -> HttpResponse:
     if wants_json(request):
-        error = {"code": code, "message": told.message}
+        error = {"code": code, "message": str(told.message)}
         return JsonResponse({"error": error}, status=status)
     if _is_part(request):
         return _said(request, status, told)

@@ -10,18 +10,19 @@ from tracker.boards.grid import with_widget
 from tracker.queries.ladders import ladder_summaries
 from tracker.queries.metrics import quality_rank
 from tracker.queries.runs import changed_params, metric_paths, series_among
+from web.texts import gettext_lazy
 from web.widgets import KINDS
 
 MOST_CHARTS = 4
 MOST_VALUES = 3
 # Of these, less is better.
 LOWER_IS_BETTER = ("loss", "error", "perplexity", "seconds", "latency")
-WELCOME = """\
+WELCOME = gettext_lazy("""\
 ### What this shows
 
 Charts, values and columns here are about **the ten newest runs**. Choose others at the
 top of the page, or for each widget by itself.
-"""
+""")
 
 
 def example_board(project: Any) -> Board:
@@ -35,7 +36,7 @@ def example_board(project: Any) -> Board:
         settings = {"metric": path, "over": better(path)}
         widgets = _with(widgets, "value", settings)
     room = COLUMNS - KINDS["value"].width * len(values)
-    widgets = _with(widgets, "text", {"text": WELCOME}, width=room, height=2)
+    widgets = _with(widgets, "text", {"text": str(WELCOME)}, width=room, height=2)
     for path in series[:MOST_CHARTS]:
         widgets = _with(widgets, "chart", {"metrics": [path]})
     widgets = _with(widgets, "table", {"columns": columns, "times": True})

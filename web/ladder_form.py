@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.http import QueryDict
+from django.utils.translation import gettext
 
 from tracker.access import runs_of
 from tracker.actions.ladders import RUNGS_AT_MOST, WantedRung
@@ -91,7 +92,9 @@ def usual_name(rows: Sequence[FormRow]) -> str:
     if not rows:
         return ""
     first, last = (_shortened(row.run_name) for row in (rows[0], rows[-1]))
-    return first if len(rows) == 1 else f"{first} to {last}"
+    if len(rows) == 1:
+        return first
+    return gettext("%(first)s to %(last)s") % {"first": first, "last": last}
 
 
 def _shortened(name: str) -> str:
@@ -131,7 +134,7 @@ def _with_run(form: LadderForm, name: str, project: Any) -> LadderForm:
     run_id = as_id(name) or run_named(project.id, name)
     added = rows_of(project, [(run_id, "")]) if run_id else ()
     if not added:
-        return form.refused("There is no such run, or you may not see it.")
+        return form.refused(gettext("There is no such run, or you may not see it."))
     if added[0].run_id in {row.run_id for row in form.rows}:
-        return form.refused("That run is on the ladder already.")
+        return form.refused(gettext("That run is on the ladder already."))
     return replace(form, rows=(*form.rows, *added))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext, gettext_noop, ngettext
+
 from tracker.queries.ladders import LadderView
 from tracker.queries.verdicts import NOT_ENOUGH_STEPS, Verdict, quoted
 from web.figures.ladder import milliseconds_text
@@ -13,6 +15,23 @@ from web.templatetags.format import number
 
 MILLISECONDS = 1_000
 WHOLE = 100.0
+# What a ladder brought, and which rung brought how much of it.
+FASTER = gettext_noop(
+    "After %(changes)s, “%(last)s”, once it runs steadily, does %(times)s times the work"
+    " of %(baseline)s in the same time."
+)
+FASTER_BY_MOST = gettext_noop(
+    "After %(changes)s, “%(last)s”, once it runs steadily, does %(times)s times the work"
+    " of %(baseline)s in the same time; most of it came from %(rungs)s."
+)
+FASTER_BY_LARGEST = gettext_noop(
+    "After %(changes)s, “%(last)s”, once it runs steadily, does %(times)s times the work"
+    " of %(baseline)s in the same time; the largest part came from %(rungs)s."
+)
+FASTER_BY_RIVALS = gettext_noop(
+    "After %(changes)s, “%(last)s”, once it runs steadily, does %(times)s times the work"
+    " of %(baseline)s in the same time; the largest parts came from %(rungs)s."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +102,26 @@ def sentence_of(ladder: LadderView) -> str:
     """Say in words what the whole ladder came to."""
     climb, count = ladder.climb, len(ladder.rungs) - 1
     if climb is None:
-        return "Nothing can be compared with the baseline yet."
-    changes = "one change" if count == 1 else f"{count} changes"
-    change, baseline = climb.change, "the baseline"
+        return gettext("Nothing can be compared with the baseline yet.")
+    changes = ngettext("one change", "%(count)s changes", count) % {"count": count}
+    change = climb.change
+    baseline = gettext("the baseline")
     if climb.from_label != "baseline":
-        baseline += f" “{climb.from_label}”"
+        baseline = gettext("the baseline “%(name)s”") % {"name": climb.from_label}
+    named = {"changes": changes, "last": climb.to_label, "baseline": baseline}
     if change.verdict is Verdict.SAME:
-        said = f"After {changes}, “{climb.to_label}” is about as fast as {baseline}"
-        return f"{said}."
-    times = number(float(f"{change.ratio:.2g}"))
-    said = (
-        f"After {changes}, “{climb.to_label}”, once it runs steadily, does {times} times"
-        f" the work of {baseline} in the same time"
-    )
-    if climb.biggest is not None and count > 1:
-        part = "most of it" if climb.did_most else "the largest part"
-        part = "the largest parts" if climb.rivals else part
-        said += f"; {part} came from {quoted(climb.biggest_labels)}"
-    return f"{said}."
+        said = gettext(
+            "After %(changes)s, “%(last)s” is about as fast as %(baseline)s."
+        )
+        return said % named
+    times = {"times": number(float(f"{change.ratio:.2g}"))}
+    if climb.biggest is None or count <= 1:
+        return gettext(FASTER) % {**named, **times}
+    biggest = {"rungs": quoted(climb.biggest_labels)}
+    if climb.rivals:
+        said = gettext(FASTER_BY_RIVALS)
+    elif climb.did_most:
+        said = gettext(FASTER_BY_MOST)
+    else:
+        said = gettext(FASTER_BY_LARGEST)
+    return said % {**named, **times, **biggest}

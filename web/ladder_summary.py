@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext, ngettext
+
 from tracker.queries.ladders import LadderView
 from tracker.queries.promises import LeftGain
 from tracker.queries.verdicts import MODERATE_CHANGE, quoted
@@ -79,8 +81,8 @@ def _left(left: LeftGain | None) -> str:
     if left is None:
         return ""
     if left.titles:
-        return f"likely {percent(100 * left.share)}"
-    return "unknown" if left.without_gain else "nothing found"
+        return gettext("likely %(share)s") % {"share": percent(100 * left.share)}
+    return gettext("unknown") if left.without_gain else gettext("nothing found")
 
 
 def _quoted(labels: Iterable[str]) -> str:
@@ -92,20 +94,23 @@ def _advice(left: LeftGain | None, unforeseen: Sequence[str]) -> str:
     """Say whether to go on, as far as rules can tell."""
     if left is None or not left.advises_stop:
         return ""
-    little = "The last rung's findings promise less than 5 % together"
     if unforeseen:
-        return (
-            f"{little}. That bounds nothing: no finding foresaw what"
-            f" {quoted(unforeseen)} brought."
-        )
-    unanswered = (
-        f" {left.unanswered} rule{'' if left.unanswered == 1 else 's'} could not answer."
-        if left.unanswered
-        else ""
+        return gettext(
+            "The last rung's findings promise less than 5 %% together. That bounds"
+            " nothing: no finding foresaw what %(rungs)s brought."
+        ) % {"rungs": quoted(unforeseen)}
+    advice = gettext(
+        "The last rung's findings promise less than 5 % together: further steps against"
+        " them are hardly worth the work."
     )
-    return (
-        f"{little}: further steps against them are hardly worth the work.{unanswered}"
+    if not left.unanswered:
+        return advice
+    unanswered = ngettext(
+        "%(count)s rule could not answer.",
+        "%(count)s rules could not answer.",
+        left.unanswered,
     )
+    return f"{advice} {unanswered % {'count': left.unanswered}}"
 
 
 def _shortened(before: float | None, after: float | None) -> tuple[str, str, str]:
@@ -114,11 +119,11 @@ def _shortened(before: float | None, after: float | None) -> tuple[str, str, str
     if before and after:
         ratio = before / after
         if ratio >= 1 + MODERATE_CHANGE:
-            said = f"{factor(ratio)} shorter"
+            said = gettext("%(factor)s shorter") % {"factor": factor(ratio)}
         elif ratio <= 1 - MODERATE_CHANGE:
-            said = f"{factor(1 / ratio)} longer"
+            said = gettext("%(factor)s longer") % {"factor": factor(1 / ratio)}
         else:
-            said = "about as long"
+            said = gettext("about as long")
     return duration(before), duration(after), said
 
 

@@ -6,10 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from web.texts import gettext_lazy
+
 CAPTURED = re.compile(
     r"monitoring/(?P<stage>.+?)/(?:rank-(?P<rank>\d{1,9})/)?(?P<stream>[^/]+)"
 )
-LABELS = {"stage": "Stage", "rank": "Rank", "stream": "Stream"}
+LABELS = {
+    "stage": gettext_lazy("Stage"),
+    "rank": gettext_lazy("Rank"),
+    "stream": gettext_lazy("Stream"),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import re2
+from django.utils.translation import gettext
 
 LONGEST = 1_024
 # What an expression may grow to once it is compiled, such as (.{1000}){1000}.
@@ -27,7 +28,9 @@ class Found:
 def find_paths(paths: Iterable[str], text: str, *, is_regex: bool) -> Found:
     """Find paths that hold the text or match the expression, whatever the case."""
     if len(text) > LONGEST:
-        return Found([], f"longer than {LONGEST:,} characters")
+        return Found(
+            [], gettext("longer than %(count)s characters") % {"count": f"{LONGEST:,}"}
+        )
     if not is_regex:
         wanted = text.casefold()
         return Found([path for path in paths if wanted in path.casefold()])
@@ -49,5 +52,5 @@ def _matcher(text: str) -> Callable[[str], object]:
 
 
 def _said(error: Exception) -> str:
-    (said, *_) = error.args or ("not an expression",)
+    (said, *_) = error.args or (gettext("not an expression"),)
     return said.decode(errors="replace") if isinstance(said, bytes) else str(said)

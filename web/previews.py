@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from django.utils.translation import gettext
+
 from web.notebooks import notebook_text
 
 TEXT_BYTES = 64 * 1024
@@ -97,14 +99,17 @@ def figure(content: bytes) -> tuple[dict[str, Any], str]:
     try:
         found = json.loads(content, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
-        return {}, "This is not valid JSON."
+        return {}, gettext("This is not valid JSON.")
     if not isinstance(found, dict) or not isinstance(found.get("data"), list):
-        return {}, "This is not a figure of Plotly."
+        return {}, gettext("This is not a figure of Plotly.")
     traces = [trace for trace in found["data"] if isinstance(trace, dict)]
     foreign = {str(trace.get("type", "scatter"))[:40] for trace in traces} - TRACES
     if foreign:
         kinds = ", ".join(sorted(foreign))
-        return {}, f"Pages cannot draw traces of the kind {kinds}; download the file."
+        said = gettext(
+            "Pages cannot draw traces of the kind %(kinds)s; download the file."
+        )
+        return {}, said % {"kinds": kinds}
     given = found.get("layout")
     layout = dict(given) if isinstance(given, dict) else {}
     # As wide as the page lets it be.
@@ -112,7 +117,8 @@ def figure(content: bytes) -> tuple[dict[str, Any], str]:
     layout["height"] = _height(layout.get("height"))
     layout["autosize"] = True
     is_part = len(traces) > MOST_TRACES
-    note = f"Only the first {MOST_TRACES} traces are drawn." if is_part else ""
+    said = gettext("Only the first %(count)s traces are drawn.")
+    note = said % {"count": MOST_TRACES} if is_part else ""
     return {"data": traces[:MOST_TRACES], "layout": layout}, note
 
 

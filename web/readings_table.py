@@ -6,13 +6,21 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from tracker.queries.hardware import Summary
 from web.figures.hardware import reading_name, scale_of
 from web.figures.hardware_kinds import Group, Kind
 from web.templatetags.format import UNKNOWN, number, percent
+from web.texts import gettext_lazy
 
 # A quality in words, for whoever does not know the scale.
-WORDS = ((1.0, "counted"), (0.8, "sampled"), (0.6, "coarse"), (0.0, "inferred"))
+WORDS = (
+    (1.0, gettext_lazy("counted")),
+    (0.8, gettext_lazy("sampled")),
+    (0.6, gettext_lazy("coarse")),
+    (0.0, gettext_lazy("inferred")),
+)
 # More would be a page of its own; what is missing is in the attributes.
 MOST_ROWS = 200
 SLICES = re.compile(r"(?<=/)\d{1,4}(?=/)")
@@ -54,7 +62,7 @@ def _row(kind: Kind, summary: Summary) -> ReadingRow:
     row, described = summary.row, summary.description
     scale, unit = scale_of(kind.unit, abs(row.maximum or 0.0))
     return ReadingRow(
-        title=kind.title,
+        title=gettext(kind.title),
         name=reading_name(kind, summary.measure),
         stage=summary.stage,
         path=row.path,

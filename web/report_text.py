@@ -9,16 +9,18 @@ from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from tracker.boards.board import MOST_WIDGETS
 from tracker.errors import InvalidInput
 from web.markdown import blocks_of, rendered
 from web.own_pictures import outside_of
 from web.report_blocks import Block, key_of, read_block
+from web.texts import gettext_lazy
 from web.widget_drawing import Audience, frame_of
 from web.widgets import KINDS
 
-ASK_WRITER = "Whoever wrote it is told why."
+ASK_WRITER = gettext_lazy("Whoever wrote it is told why.")
 
 
 @dataclass
@@ -33,7 +35,8 @@ class _Drawing:
         self.count += 1
         context: dict[str, Any] = {"edit_url": self.edit_url, "key": key_of(text)}
         if self.count > MOST_WIDGETS:
-            context["problem"] = f"A report may have {MOST_WIDGETS} widgets at most."
+            said = gettext("A report may have %(count)s widgets at most.")
+            context["problem"] = said % {"count": MOST_WIDGETS}
             return render_to_string("reports/_widget.html", context)
         try:
             block = read_block(text, KINDS)

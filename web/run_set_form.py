@@ -14,18 +14,19 @@ from tracker.errors import InvalidInput
 from tracker.queries.comparison import run_named
 from tracker.queries.run_sets import check_run_set
 from web.compare_state import as_id
+from web.texts import gettext_lazy
 
 INHERITED, FOUND, LISTED = "inherited", "query", "list"
 ORDERS = (
-    ("-started", "Newest first"),
-    ("started", "Oldest first"),
-    ("name", "By name"),
-    ("-duration", "Longest first"),
-    ("duration", "Shortest first"),
-    ("path:", "Lowest last value of"),
-    ("-path:", "Highest last value of"),
-    ("min:", "Lowest minimum of"),
-    ("-max:", "Highest maximum of"),
+    ("-started", gettext_lazy("Newest first")),
+    ("started", gettext_lazy("Oldest first")),
+    ("name", gettext_lazy("By name")),
+    ("-duration", gettext_lazy("Longest first")),
+    ("duration", gettext_lazy("Shortest first")),
+    ("path:", gettext_lazy("Lowest last value of")),
+    ("-path:", gettext_lazy("Highest last value of")),
+    ("min:", gettext_lazy("Lowest minimum of")),
+    ("-max:", gettext_lazy("Highest maximum of")),
 )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext, ngettext
+
 from tracker.diagnosis.quality import Level
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.ladders import LadderView
@@ -17,9 +19,10 @@ from web.step_figures import StepFigures, of_breakdown
 from web.templatetags.format import UNKNOWN, duration, number, percent
 from web.templatetags.ledger import money
 from web.templatetags.quantities import factor
+from web.texts import gettext_lazy
 from web.utilisation_strip import ShownStrip, shown_strip
 
-NO_GPU, UNKNOWN_GPU = "no GPU", "unknown"
+NO_GPU, UNKNOWN_GPU = gettext_lazy("no GPU"), gettext_lazy("unknown")
 BAR_LENGTH = 100
 HOUR, MILLION = 3_600.0, 1e6
 ICONS = {
@@ -28,9 +31,22 @@ ICONS = {
     Verdict.SAME: "equal",
 }
 UNJUDGED = "unjudged"
-ROUGH, MODERATE = "few steps, so roughly", "a moderate change"
-FIXED = {True: "It is gone", None: "It cannot be judged here"}
-UNTRIED = (
+ROUGH = gettext_lazy("few steps, so roughly")
+MODERATE = gettext_lazy("a moderate change")
+FIXED = {
+    True: gettext_lazy("It is gone, and this is %(outcome)s."),
+    None: gettext_lazy("It cannot be judged here, and this is %(outcome)s."),
+}
+# Where something besides the finding's cause was changed.
+FIXED_TOO = {
+    True: gettext_lazy(
+        "It is gone, and this is %(outcome)s; something else changed, too."
+    ),
+    None: gettext_lazy(
+        "It cannot be judged here, and this is %(outcome)s; something else changed, too."
+    ),
+}
+UNTRIED = gettext_lazy(
     "It is still there: something else brought this, or a part of the fix, so the"
     " promise was not put to the test."
 )
@@ -112,14 +128,15 @@ class RungCard:
         if step is None or step.cpu_cores is None:
             return ""
         cores = number(float(f"{step.cpu_cores:.2g}"))
-        return f"{cores} core" if cores == "1" else f"{cores} cores"
+        said = ngettext("%(count)s core", "%(count)s cores", 1 if cores == "1" else 2)
+        return said % {"count": cores}
 
     @property
     def gpu(self) -> str:
         step = self.rung.breakdown
         if step is not None and step.gpu_percent is not None:
             return percent(step.gpu_percent)
-        return NO_GPU if self.rung.gpu_count == 0 else UNKNOWN_GPU
+        return str(NO_GPU if self.rung.gpu_count == 0 else UNKNOWN_GPU)
 
     @property
     def gpu_length(self) -> float:
@@ -179,7 +196,8 @@ class RungCard:
             return ""
         of_a_second = ledger.money / ledger.seconds * self.rung.gpu_count
         amount = MILLION * of_a_second / step.examples_per_second
-        return f"{money(amount, ledger.currency)} for a million examples"
+        cost = {"cost": money(amount, ledger.currency)}
+        return gettext("%(cost)s for a million examples") % cost
 
     @property
     def against_previous(self) -> ShownVerdict:
@@ -211,7 +229,10 @@ class RungCard:
         promise = self.rung.predicted
         if promise is None:
             return ""
-        return f"likely {factor(promise.likely)}, at most {factor(promise.bound)}"
+        return gettext("likely %(likely)s, at most %(bound)s") % {
+            "likely": factor(promise.likely),
+            "bound": factor(promise.bound),
+        }
 
     @property
     def achieved(self) -> str:
@@ -227,11 +248,9 @@ class RungCard:
         if outcome is None or promise is None:
             return ""
         if outcome is Outcome.UNTRIED:
-            return UNTRIED
-        also = (
-            "; something else changed, too" if outcome is Outcome.BEYOND_BOUND else ""
-        )
-        return f"{FIXED[promise.is_fixed]}, and this is {outcome}{also}."
+            return str(UNTRIED)
+        said = FIXED_TOO if outcome is Outcome.BEYOND_BOUND else FIXED
+        return said[promise.is_fixed] % {"outcome": outcome}
 
     @property
     def stage_lags(self) -> str:
@@ -243,11 +262,19 @@ class RungCard:
             return ""
         if before / after >= 1 + SHOWN_BY_STAGE * (change.ratio - 1):
             return ""
-        took = f"The stage took {duration(before)} before and {duration(after)} now"
+        took = {"before": duration(before), "after": duration(after)}
         if self.rung.stage_grown is None:
-            return f"{took}: what its steps won went elsewhere."
+            said = gettext(
+                "The stage took %(before)s before and %(after)s now:"
+                " what its steps won went elsewhere."
+            )
+            return said % took
         use, seconds = self.rung.stage_grown
-        return f"{took}: {LABELS[use]} took {duration(seconds)} longer."
+        said = gettext(
+            "The stage took %(before)s before and %(after)s now:"
+            " %(use)s took %(longer)s longer."
+        )
+        return said % {**took, "use": LABELS[use], "longer": duration(seconds)}
 
     @property
     def loss_name(self) -> str:
@@ -260,9 +287,14 @@ class RungCard:
             return []
         found = []
         if level := learned.at_equal_time:
-            found.append(_level(f"after {duration(level.at)}", level))
+            after = gettext("after %(time)s") % {"time": duration(level.at)}
+            found.append(_level(after, level))
         if level := learned.at_equal_examples:
-            found.append(_level(f"after {number(round(level.at))} examples", level))
+            count = round(level.at)
+            said = ngettext(
+                "after %(count)s example", "after %(count)s examples", count
+            )
+            found.append(_level(said % {"count": number(count)}, level))
         return found
 
     def parts(self, *, per_example: bool) -> list[tuple[str, float]]:
@@ -292,8 +324,8 @@ def shown_verdict(change: Change | None, why_not: str) -> ShownVerdict:
         return ShownVerdict(UNJUDGED, "circle-help", why_not, "")
     kind = "same" if change.verdict is Verdict.SAME else str(change.verdict)
     remarks = [
-        *([MODERATE] if change.materiality is Materiality.MODERATE else []),
-        *([ROUGH] if change.is_rough else []),
+        *([str(MODERATE)] if change.materiality is Materiality.MODERATE else []),
+        *([str(ROUGH)] if change.is_rough else []),
     ]
     return ShownVerdict(
         kind,
@@ -307,7 +339,12 @@ def shown_verdict(change: Change | None, why_not: str) -> ShownVerdict:
 def _level(where: str, level: Level) -> ShownLevel:
     kind = "worse" if level.is_worse else "better" if level.is_better else "same"
     margin = f"± {number(float(f'{level.margin:.2g}'))}"
-    change = f"{'no measurable change' if kind == 'same' else kind}, {margin}"
+    said = {
+        "worse": gettext("worse, %(margin)s"),
+        "better": gettext("better, %(margin)s"),
+        "same": gettext("no measurable change, %(margin)s"),
+    }[kind]
+    change = said % {"margin": margin}
     before, after = (
         number(float(f"{value:.4g}")) for value in (level.before, level.after)
     )
@@ -321,6 +358,6 @@ def _quality(row: AttributeRow | None) -> str:
 def _shown(change: ValueChange, prefix: str) -> ShownChange:
     return ShownChange(
         change.path.removeprefix(prefix),
-        "absent" if change.before is None else value_text(change.before),
-        "absent" if change.after is None else value_text(change.after),
+        gettext("absent") if change.before is None else value_text(change.before),
+        gettext("absent") if change.after is None else value_text(change.after),
     )

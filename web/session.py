@@ -17,6 +17,7 @@ from django.http import (
 )
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
@@ -69,7 +70,7 @@ def local_path(request: HttpRequest, wanted: str) -> str:
 
 def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
     if wants_json(request):
-        error = {"code": "not_authenticated", "message": "Sign in again."}
+        error = {"code": "not_authenticated", "message": gettext("Sign in again.")}
         return JsonResponse({"error": error}, status=HTTPStatus.UNAUTHORIZED)
 
     if request.headers.get("HX-Request") == "true":

@@ -11,28 +11,35 @@ from tracker.actions.shares import WantedLink
 from tracker.actor import Part
 from tracker.boards.frozen import Frozen
 from tracker.errors import InvalidInput
+from web.texts import gettext_lazy
 
 ON_A_DATE = "date"
 EXPIRIES = {
-    "1": "In 1 day",
-    "7": "In 1 week",
-    "30": "In 30 days",
-    ON_A_DATE: "On a date",
-    "": "Never",
+    "1": gettext_lazy("In 1 day"),
+    "7": gettext_lazy("In 1 week"),
+    "30": gettext_lazy("In 30 days"),
+    ON_A_DATE: gettext_lazy("On a date"),
+    "": gettext_lazy("Never"),
 }
 USUAL_EXPIRY = "7"
 # Ticks, and what each adds to what a link shows.
 PARTS = {
     Part.CONFIG: (
-        "Configuration and arguments",
-        "parameters and other values that were set, the command line",
+        gettext_lazy("Configuration and arguments"),
+        gettext_lazy("parameters and other values that were set, the command line"),
     ),
     Part.ENVIRONMENT: (
-        "Environment and source",
-        "code, commit, packages, variables, names of machines",
+        gettext_lazy("Environment and source"),
+        gettext_lazy("code, commit, packages, variables, names of machines"),
     ),
-    Part.LOGS: ("Logs", "what was printed, other texts, why a stage failed"),
-    Part.FILES: ("Files", "pictures, tables, checkpoints, to be downloaded"),
+    Part.LOGS: (
+        gettext_lazy("Logs"),
+        gettext_lazy("what was printed, other texts, why a stage failed"),
+    ),
+    Part.FILES: (
+        gettext_lazy("Files"),
+        gettext_lazy("pictures, tables, checkpoints, to be downloaded"),
+    ),
 }
 LATEST = date(9000, 1, 1)
 

@@ -7,26 +7,27 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from web.diff import DiffFile, diff_files
+from web.texts import gettext_lazy
 
 # What a path holds; the agent's own paths hold these, but anyone may write to them.
 Value = float | int | bool | str | datetime | list[str]
 Values = Mapping[str, Value]
 
-OFF = (
+OFF = gettext_lazy(
     "Nothing was captured: this part was turned off, the agent is an older one, or "
     "the process ended before it could look."
 )
 MACHINE = (
-    ("host", "host"),
-    ("os", "operating system"),
-    ("kernel", "kernel"),
-    ("cpu_model", "CPU"),
-    ("physical_cores", "cores"),
-    ("host_cores", "logical CPUs"),
-    ("host_memory_bytes", "memory"),
-    ("container", "container"),
-    ("scheduler", "scheduler"),
-    ("launcher", "launcher"),
+    ("host", gettext_lazy("host")),
+    ("os", gettext_lazy("operating system")),
+    ("kernel", gettext_lazy("kernel")),
+    ("cpu_model", gettext_lazy("CPU")),
+    ("physical_cores", gettext_lazy("cores")),
+    ("host_cores", gettext_lazy("logical CPUs")),
+    ("host_memory_bytes", gettext_lazy("memory")),
+    ("container", gettext_lazy("container")),
+    ("scheduler", gettext_lazy("scheduler")),
+    ("launcher", gettext_lazy("launcher")),
 )
 _LONGEST_HASH = 12
 
@@ -97,7 +98,7 @@ def git_card(values: Values) -> GitCard:
         files=diff_files(_text(values, "diff")),
         untracked=names,
         more_untracked=max(0, count - len(names)) if isinstance(count, int) else 0,
-        absent=_text(values, "absent") or ("" if values else OFF),
+        absent=_text(values, "absent") or ("" if values else str(OFF)),
         absent_diff=_text(values, "absent_diff"),
     )
 
@@ -113,7 +114,7 @@ def script_card(values: Values) -> ScriptCard:
         executable=_text(values, "executable"),
         module=_text(values, "module"),
         notebook=_text(values, "notebook"),
-        absent=_text(values, "absent") or ("" if values else OFF),
+        absent=_text(values, "absent") or ("" if values else str(OFF)),
     )
 
 
@@ -136,7 +137,7 @@ def loaded_rows(values: Values) -> list[tuple[str, str]]:
 def machine_rows(values: Values) -> list[tuple[str, str, Value]]:
     """Return facts about the machine: label, name and value."""
     return [
-        (label, name, values[name])
+        (str(label), name, values[name])
         for name, label in MACHINE
         if name in values and (name != "host_memory_bytes" or type(values[name]) is int)
     ]

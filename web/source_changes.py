@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext, ngettext
+
 from tracker.queries.attributes import plain_value
 from tracker.queries.source import CapturedSource
 from web.command_line import arguments_of
@@ -50,11 +52,11 @@ class SourceChanges:
 def source_changes(before: CapturedSource, after: CapturedSource) -> SourceChanges:
     """Compare what was captured of the same stage of two runs."""
     parts = {
-        "Code": ("git", _code),
-        "Arguments": ("source", _arguments),
-        "Packages": ("packages", _packages),
-        "Environment": ("environment", _as_text),
-        "Machine": ("facts", _machine),
+        gettext("Code"): ("git", _code),
+        gettext("Arguments"): ("source", _arguments),
+        gettext("Packages"): ("packages", _packages),
+        gettext("Environment"): ("environment", _as_text),
+        gettext("Machine"): ("facts", _machine),
     }
     groups, unknown = [], []
     for title, (part, read) in parts.items():
@@ -83,7 +85,11 @@ def _changes(
 
 
 def _code(values: Values) -> dict[str, str]:
-    shown = {"commit": "commit", "branch": "branch", "is_dirty": "changed since"}
+    shown = {
+        "commit": gettext("commit"),
+        "branch": gettext("branch"),
+        "is_dirty": gettext("changed since"),
+    }
     found = {
         label: plain_value(values[name])
         for name, label in shown.items()
@@ -91,14 +97,16 @@ def _code(values: Values) -> dict[str, str]:
     }
     diff = values.get("diff")
     if isinstance(diff, str) and diff:
-        found["changes since the commit"] = f"{len(diff.splitlines()):,} lines of diff"
+        count = len(diff.splitlines())
+        said = ngettext("%(count)s line of diff", "%(count)s lines of diff", count)
+        found[gettext("changes since the commit")] = said % {"count": f"{count:,}"}
     return found
 
 
 def _arguments(values: Values) -> dict[str, str]:
     command = values.get("arguments")
     rows = arguments_of(command) if isinstance(command, str) else []
-    found = {row.name: row.value or "given" for row in rows}
+    found = {row.name: row.value or gettext("given") for row in rows}
     for name in ("script", "python", "folder"):
         if isinstance(values.get(name), str):
             found[name] = plain_value(values[name])

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.utils.translation import gettext
+
 from tracker.queries.run import StageRow
 from web.figures.stages import StageBar
 from web.templatetags.format import duration, percent
@@ -53,8 +55,15 @@ def _names(stage: StageRow) -> list[str]:
     if len(ranks) <= 1:
         return [stage.name for _ in ranks]
     if len(set(ranks)) == 1:
-        return [f"{stage.name} · attempt {number + 1}" for number in range(len(ranks))]
-    return [f"{stage.name} · rank {rank}" for rank in ranks]
+        return [
+            gettext("%(stage)s · attempt %(number)s")
+            % {"stage": stage.name, "number": number + 1}
+            for number in range(len(ranks))
+        ]
+    return [
+        gettext("%(stage)s · rank %(rank)s") % {"stage": stage.name, "rank": rank}
+        for rank in ranks
+    ]
 
 
 def _one_bar(stage: StageRow) -> StageBar:
@@ -76,7 +85,9 @@ def _one_bar(stage: StageRow) -> StageBar:
 def _busy(stage: StageRow) -> list[str]:
     busy = []
     if stage.gpu_percent is not None:
-        busy.append(f"GPU idle {percent(100 - stage.gpu_percent)}")
+        busy.append(
+            gettext("GPU idle %(share)s") % {"share": percent(100 - stage.gpu_percent)}
+        )
     if stage.cpu_percent is not None:
         busy.append(f"CPU {percent(stage.cpu_percent)}")
     return busy

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from django.utils.translation import gettext
+
 from tracker.diagnosis.finding import Severity
 from tracker.diagnosis.judgement import Label
 from tracker.queries.diagnoses import (
@@ -47,7 +49,9 @@ class Ranks:
         """Name the first of them: "0, 1, 2 and 61 more"."""
         shown = ", ".join(str(rank) for rank in self.ranks[:MOST_RANKS])
         more = len(self.ranks) - MOST_RANKS
-        return f"{shown} and {more} more" if more > 0 else shown
+        if more <= 0:
+            return shown
+        return gettext("%(ranks)s and %(count)s more") % {"ranks": shown, "count": more}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,14 +197,16 @@ def why_cleared(finding: FindingView, found: StageDiagnosis) -> str:
     """Say what the rule answered when it was asked again, as a sentence."""
     lacking = {rule.name: rule.needs for rule in found.unanswered}
     if finding.rule in lacking:
-        return f"It could not be judged again: that needs {lacking[finding.rule]}."
+        needs = {"needs": lacking[finding.rule]}
+        return gettext("It could not be judged again: that needs %(needs)s.") % needs
     if finding.rule in {rule.name for rule in found.healthy}:
         # The last time, the whole stage is judged, and not its newest part.
-        where = "over the whole stage" if found.is_final else "in the newest part"
-        return f"It is not the case {where}."
+        if found.is_final:
+            return gettext("It is not the case over the whole stage.")
+        return gettext("It is not the case in the newest part.")
     if finding.rule in {each.rule for each in every_finding(found.findings)}:
-        return "It is the case elsewhere in the stage, and not here."
-    return "The rule has not answered since."
+        return gettext("It is the case elsewhere in the stage, and not here.")
+    return gettext("The rule has not answered since.")
 
 
 def together(findings: Sequence[FindingView]) -> list[FindingView]:

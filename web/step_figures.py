@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext, ngettext
+
 from tracker.diagnosis.breakdown import DATA_WAIT, StepBreakdown
 from tracker.queries.diagnoses import StageDiagnosis
 from web.templatetags.format import UNKNOWN, duration, number, percent
@@ -37,7 +39,7 @@ class StepFigures:
     def throughput_unit(self) -> str:
         if self.steps_per_second is None:
             return ""
-        return "steps/s" if self.examples is None else "examples/s"
+        return gettext("steps/s") if self.examples is None else gettext("examples/s")
 
     @property
     def step_time(self) -> str:
@@ -47,14 +49,18 @@ class StepFigures:
     def median(self) -> str:
         if self.median_seconds is None:
             return ""
-        return f"median {duration(self.median_seconds)}"
+        return gettext("median %(time)s") % {"time": duration(self.median_seconds)}
 
     @property
     def batch(self) -> str:
         """Say how many examples a step has, where that is known."""
         if self.examples is None:
             return ""
-        return f"{number(float(f'{self.examples:.4g}'))} examples"
+        count = float(f"{self.examples:.4g}")
+        said = ngettext(
+            "%(count)s example", "%(count)s examples", 1 if count == 1 else 2
+        )
+        return said % {"count": number(count)}
 
     @property
     def data_wait(self) -> str:

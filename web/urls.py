@@ -43,6 +43,7 @@ from web.views import (
     shares,
     trash,
 )
+from web.views.texts import Texts
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", projects.projects_page, name="projects"),
@@ -53,6 +54,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("settings/tokens", account.tokens_page, name="tokens"),
     path("settings/tokens/first", projects.first_token, name="first-token"),
     path("settings/tokens/<int:token_id>/revoke", account.revoke, name="revoke-token"),
+    path("texts/<str:language>/<str:version>.js", Texts.as_view(), name="texts"),
     path("docs/rules/<str:rule>", rules.rule_page, name="rule"),
     path("w/<slug:workspace>/<slug:project>/", runs.runs, name="runs"),
     path(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from django.utils.translation import gettext
+
 from web.templatetags.format import percent
 
 LEVELS = 10
@@ -41,10 +43,15 @@ def shown_strip(name: str, values: Sequence[float | None]) -> ShownStrip | None:
             parts.append(StripPart(start, length, f"{level / LEVELS:g}"))
         start += length
     mean = sum(known) / len(known)
-    said = (
-        f"{name} from the stage's beginning to its end: mean {percent(mean)},"
-        f" lowest {percent(min(known))}, highest {percent(max(known))}"
-    )
+    said = gettext(
+        "%(name)s from the stage's beginning to its end: mean %(mean)s,"
+        " lowest %(lowest)s, highest %(highest)s"
+    ) % {
+        "name": name,
+        "mean": percent(mean),
+        "lowest": percent(min(known)),
+        "highest": percent(max(known)),
+    }
     return ShownStrip(name, len(values), tuple(parts), said)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext, ngettext
 
 from tracker.access import frozen_for
 from tracker.actor import Actor
@@ -18,13 +19,16 @@ from tracker.freshness import fresh_answer
 from tracker.queries.run_sets import ShownRuns, runs_in
 from tracker.queries.versions import version_of
 from web.report_blocks import key_of
+from web.texts import gettext_lazy
 from web.views.chart_options import ChartOptions, read_number
-from web.views.figures import DRAWN_BY, figure_response, sent_figure
+from web.views.figures import drawn_by, figure_response, sent_figure
 from web.widget_kind import Body, Kind, Scene, settings_of
 from web.widgets import KINDS
 
 BODY, FIGURE = "body", "figure"
-UNKNOWN_KIND = "This kind of widget is not known to this version of Seamark."
+UNKNOWN_KIND = gettext_lazy(
+    "This kind of widget is not known to this version of Seamark."
+)
 Address = Callable[[str, str], str]
 
 
@@ -126,7 +130,7 @@ def figure_answer(
     asked = sorted(item for item in request.GET.lists() if item[0] != "since")
     names = [run.name for run in scene.runs]
     version = version_of(
-        scene.runs, DRAWN_BY, request.path, asked, names, scene.shown.is_live, widget
+        scene.runs, drawn_by(), request.path, asked, names, scene.shown.is_live, widget
     )
 
     def draw() -> HttpResponse:
@@ -160,12 +164,15 @@ def _body(scene: Scene) -> Body:
     if kind is None:
         return Body(problem=UNKNOWN_KIND)
     if scene.shown.problem:
-        why = "" if scene.is_shared else f": {scene.shown.problem}"
-        return Body(problem=f"The runs cannot be found{why}")
+        if scene.is_shared:
+            return Body(problem=gettext("The runs cannot be found"))
+        why = {"why": scene.shown.problem}
+        return Body(problem=gettext("The runs cannot be found: %(why)s") % why)
     try:
         settings = _settings(kind, scene.widget)
     except InvalidInput as error:
-        return Body(problem=f"Its settings cannot be read: {error}")
+        why = {"why": str(error)}
+        return Body(problem=gettext("Its settings cannot be read: %(why)s") % why)
     if kind.has_runs and not scene.runs:
         return Body(problem=_why_no_runs(scene))
     return kind.body(scene, settings)
@@ -177,17 +184,22 @@ def _settings(kind: Kind, widget: Widget) -> Any:
 
 def _why_no_runs(scene: Scene) -> str:
     if scene.is_shared:
-        return "There are no runs to show."
+        return gettext("There are no runs to show.")
     if scene.run_set.runs is not None:
-        return "The runs that were here are in the trash, or deleted."
+        return gettext("The runs that were here are in the trash, or deleted.")
     if scene.run_set.query:
-        return f"No run matches: {scene.run_set.query}"
-    return "The project has no runs yet."
+        query = {"query": scene.run_set.query}
+        return gettext("No run matches: %(query)s") % query
+    return gettext("The project has no runs yet.")
 
 
 def _run_notes(scene: Scene) -> list[str]:
     missing = scene.shown.missing_count
     if not missing or not scene.runs or scene.is_shared:
         return []
-    which = "1 run is" if missing == 1 else f"{missing} runs are"
-    return [f"{which} in the trash, or deleted."]
+    said = ngettext(
+        "%(count)s run is in the trash, or deleted.",
+        "%(count)s runs are in the trash, or deleted.",
+        missing,
+    )
+    return [said % {"count": missing}]

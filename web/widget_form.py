@@ -15,14 +15,15 @@ from tracker.queries.ladders import ladder_summaries
 from web.compare_state import as_id
 from web.numbers import whole_number
 from web.run_set_form import RunSetForm, form_of, read_run_set, run_id_of
+from web.texts import gettext_lazy
 from web.widget_kind import Field, Kind, Options, settings_of
 
 PREFIX = "set-"
 PLACE_FIELDS = (
-    ("x", "First column", 1, COLUMNS),
-    ("y", "First row", 1, 1_001),
-    ("width", "Columns", 2, COLUMNS),
-    ("height", "Rows", 1, 24),
+    ("x", gettext_lazy("First column"), 1, COLUMNS),
+    ("y", gettext_lazy("First row"), 1, 1_001),
+    ("width", gettext_lazy("Columns"), 2, COLUMNS),
+    ("height", gettext_lazy("Rows"), 1, 24),
 )
 
 

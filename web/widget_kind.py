@@ -17,10 +17,11 @@ from tracker.errors import InvalidInput
 from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.run_sets import ShownRuns
 from web.figures.traces import Figure
+from web.texts import gettext_lazy
 from web.views.chart_options import ChartOptions
 
 Options = Sequence[tuple[str, str]]
-WITHHELD = "What is shown here is not shared."
+WITHHELD = gettext_lazy("What is shown here is not shared.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,12 @@ from django.urls import URLPattern, get_resolver
 pytestmark = pytest.mark.django_db
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
-# What everybody may see: how to come in, whether the server lives, what the API is.
+# What everybody may see: how to come in, whether the server lives, what the API
+# is, and what scripts say.
 PUBLIC = {
     "sign-in",
     "sign-in/<str:secret>",
+    "texts/<str:language>/<str:version>.js",
     "livez",
     "readyz",
     "api/v1/docs",

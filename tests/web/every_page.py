@@ -144,6 +144,8 @@ class Things:
             "channel_id": channel.id,
             "token_id": Token.objects.latest("id").id,
             "rule": RULE,
+            "language": "en",
+            "version": "0" * 12,
             "dashboard_id": create_dashboard(
                 self.project,
                 self.name,

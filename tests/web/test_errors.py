@@ -197,7 +197,7 @@ def test_a_part_of_a_page_is_refused_in_a_sentence(status):
 
     assert response.status_code == status
     assert is_sentence(response)
-    assert PAGES[HTTPStatus(status)].message in response.content.decode()
+    assert str(PAGES[HTTPStatus(status)].message) in response.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from web.figures.layout import STEP, X_TITLES
 from web.figures.series import Line, NamedLine, series_figure
 from web.figures.text import shortened
+from web.figures.texts import gettext
 from web.figures.traces import RUN_COLOURS, Figure, Trace, run_dash
 
 # The first is the usual line.
@@ -63,7 +64,7 @@ def board_figure(
         place = int(trace.pop("legendgroup"))
         _dash(trace, place, by_metric=by_metric)
         if len(lines) > MOST_HOVERED_TOGETHER and "hovertemplate" in trace:
-            trace["hovertemplate"] += f"<br>{X_TITLES[axis]} %{{x}}"
+            trace["hovertemplate"] += f"<br>{gettext(X_TITLES[axis])} %{{x}}"
     if len(lines) > MOST_HOVERED_TOGETHER:
         figure["layout"] |= {"hovermode": "closest", "hoverdistance": -1}
     return figure

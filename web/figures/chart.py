@@ -15,6 +15,7 @@ from web.figures.clipping import clipping
 from web.figures.layout import RELATIVE, STEP, TIME, x_axis
 from web.figures.series import NamedLine, series_figure
 from web.figures.text import literal
+from web.figures.texts import gettext, ngettext
 from web.figures.traces import Figure, Shape, Trace, compact
 
 # What `axis` says when the places are the values of another series.
@@ -118,12 +119,22 @@ def _notes(lines: Sequence[NamedLine], look: Look, outside: Sequence[int]) -> li
     notes = []
     if count := sum(outside):
         is_exact = all(named.line.exact for named in lines)
-        what = f"{count:,} points lie" if is_exact else "Some points lie"
-        if is_exact and count == 1:
-            what = "1 point lies"
-        notes.append(f"{what} before the first or after the last value of {look.over}.")
+        said = (
+            ngettext(
+                "%(count)s point lies before the first or after the last value of %(path)s.",
+                "%(count)s points lie before the first or after the last value of %(path)s.",
+                count,
+            )
+            if is_exact
+            else gettext(
+                "Some points lie before the first or after the last value of %(path)s."
+            )
+        )
+        notes.append(said % {"count": f"{count:,}", "path": look.over})
     if look.log_x and any((named.line.x <= 0).any() for named in lines):
-        notes.append("What lies at 0 or before has no place on a logarithmic axis.")
+        notes.append(
+            gettext("What lies at 0 or before has no place on a logarithmic axis.")
+        )
     return notes
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from web.figures.series import Line
+from web.figures.texts import gettext
 
 Floats = NDArray[np.float64]
 
@@ -37,12 +38,23 @@ class Clipping:
 
     @property
     def note(self) -> str:
-        items = "points" if self.is_exact else "stretches of points"
-        reach = "lie" if self.is_exact else "reach"
-        return (
-            f"Clipped: {self.count:,} of {self.total:,} {items} {reach} beyond the axis;"
-            f" all values are from {self.least:.4g} to {self.most:.4g}."
+        said = (
+            gettext(
+                "Clipped: %(count)s of %(total)s points lie beyond the axis;"
+                " all values are from %(least)s to %(most)s."
+            )
+            if self.is_exact
+            else gettext(
+                "Clipped: %(count)s of %(total)s stretches of points reach beyond the"
+                " axis; all values are from %(least)s to %(most)s."
+            )
         )
+        return said % {
+            "count": f"{self.count:,}",
+            "total": f"{self.total:,}",
+            "least": f"{self.least:.4g}",
+            "most": f"{self.most:.4g}",
+        }
 
 
 def clipping(lines: Sequence[Line], *, log: bool = False) -> Clipping | None:

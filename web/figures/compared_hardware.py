@@ -12,6 +12,7 @@ from web.figures.hardware_kinds import Group, Kind
 from web.figures.layout import RELATIVE, STEP
 from web.figures.rows import Frame, Reading, Row, rows_figure
 from web.figures.series import Line
+from web.figures.texts import gettext, gettext_noop
 from web.figures.traces import Figure, Floats
 
 # Places at which lines of several GPUs are averaged.
@@ -19,9 +20,9 @@ POINTS = 300
 # A box with a row for each of more runs is higher than the figure.
 MOST_HOVERED_TOGETHER = 4
 ALIGNED = {
-    "run": (RELATIVE, "seconds since the run began"),
-    "stage": (RELATIVE, "seconds since the stage began"),
-    "step": (STEP, "step"),
+    "run": (RELATIVE, gettext_noop("seconds since the run began")),
+    "stage": (RELATIVE, gettext_noop("seconds since the stage began")),
+    "step": (STEP, gettext_noop("step")),
 }
 
 
@@ -68,7 +69,7 @@ def compared_hardware_figure(
     ]
     if rows:
         layout["showlegend"] = False
-        layout["xaxis"]["title"]["text"] = title
+        layout["xaxis"]["title"]["text"] = gettext(title)
     if len(runs) > MOST_HOVERED_TOGETHER:
         layout["hovermode"] = "closest"
         layout.pop("hoversubplots", None)
@@ -105,8 +106,8 @@ def _of_measure(
         if run.slot in found
     ]
     row = scaled_row(replace(kind, limit=""), readings, None)
-    what = kind.measures[pattern].replace("<i>", "").strip()
-    note = "mean of the GPUs" if "<i>" in pattern else what
+    what = gettext(kind.measures[pattern]).replace("<i>", "").strip()
+    note = gettext("mean of the GPUs") if "<i>" in pattern else what
     readings = [
         replace(scaled, slot=reading.slot)
         for scaled, reading in zip(row.readings, readings, strict=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from web.figures.layout import STEP, X_TITLES
 from web.figures.series import Line, NamedLine, series_figure
+from web.figures.texts import gettext
 from web.figures.traces import Figure, Floats, run_dash
 
 # A box with a row for each of more lines is higher than the chart, and cut off.
@@ -98,4 +99,4 @@ def _hover_nearest(figure: Figure, axis: str) -> None:
     figure["layout"] |= {"hovermode": "closest", "hoverdistance": -1}
     for trace in figure["data"]:
         if "hovertemplate" in trace:
-            trace["hovertemplate"] += f"<br>{X_TITLES[axis]} %{{x}}"
+            trace["hovertemplate"] += f"<br>{gettext(X_TITLES[axis])} %{{x}}"

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from web.figures.hardware import scaled_row
+from web.figures.hardware import limit_note, scaled_row
 from web.figures.hardware_kinds import COLOURS, GROUPS, WAITING, Kind
 from web.figures.rows import Reading, Row
 from web.figures.series import Line
 from web.figures.smoothing import smoothed
+from web.figures.texts import gettext, gettext_noop
 
 # The parts of a step; their ratio is what "share of step time" speaks of.
 STEP, WAIT = "step_seconds", "data_wait_seconds"
@@ -20,7 +21,7 @@ SHARE = "share"
 # Single steps are restless; a share speaks of many.
 SHARE_SMOOTHING = 0.9
 MOST_ROWS = 3
-NOTHING_TO_DRAW = (
+NOTHING_TO_DRAW = gettext_noop(
     "Nothing of what it cites was measured over time, so nothing is drawn."
 )
 
@@ -88,11 +89,16 @@ def waiting_share(step: Line, wait: Line) -> ShareLine:
 
 def _share_row(line: ShareLine, limit: float | None) -> Row:
     return Row(
-        title="Share of time spent waiting",
+        title=gettext("Share of time spent waiting"),
         unit="%",
-        note="" if limit is None else f"(limit {limit * 100:.3g})",
+        note="" if limit is None else limit_note(limit * 100),
         readings=[
-            Reading("waiting for data", [line], scale=100.0, colour=COLOURS[WAITING])
+            Reading(
+                gettext("waiting for data"),
+                [line],
+                scale=100.0,
+                colour=COLOURS[WAITING],
+            )
         ],
         limit=None if limit is None else limit * 100,
         top=105.0,
@@ -113,7 +119,7 @@ def _row(signals: Sequence[EvidenceSignal]) -> Row:
     order = list(kind.measures)
     readings = [
         Reading(
-            kind.measures[signal.path].replace(" <i>", ""),
+            gettext(kind.measures[signal.path]).replace(" <i>", ""),
             [signal.line],
             colour=COLOURS.get(signal.path, ""),
         )

@@ -21,6 +21,7 @@ from web.figures.hardware_kinds import (
 )
 from web.figures.rows import Reading, Row
 from web.figures.series import Line
+from web.figures.texts import gettext, ngettext
 
 SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 # A limit far above what was used would press the line to the floor of its row.
@@ -75,7 +76,7 @@ def hardware_rows(
         if readings:
             rows.append(scaled_row(kind, readings, facts.get(kind.limit)))
         elif kind.absent:
-            absent.append(kind.absent)
+            absent.append(gettext(kind.absent))
     return Hardware(rows, absent)
 
 
@@ -85,7 +86,7 @@ def each_gpu_rows(
     """Make a row of each GPU of each rank, all of one height and one axis."""
     fitting = [item for item in measurements if _pattern(item.measure) in kind.measures]
     if not fitting:
-        return Hardware([], [kind.absent] if kind.absent else [])
+        return Hardware([], [gettext(kind.absent)] if kind.absent else [])
     whole = scaled_row(kind, _readings(kind, fitting), facts.get(kind.limit))
     scale = whole.readings[0].scale
     largest = max(_largest(reading.lines) for reading in whole.readings)
@@ -96,7 +97,7 @@ def each_gpu_rows(
     rows = [
         replace(
             whole,
-            title=f"GPU {gpu}, rank {rank}" if several_ranks else f"GPU {gpu}",
+            title=_gpu_title(gpu, rank if several_ranks else None),
             readings=[
                 replace(reading, scale=scale) for reading in _readings(kind, items)
             ],
@@ -105,8 +106,22 @@ def each_gpu_rows(
         for (rank, gpu), items in sorted(by_gpu.items())
     ]
     hidden = len(rows) - MOST_GPUS
-    notes = [f"{hidden} more GPUs are not shown; choose a stage."] if hidden > 0 else []
+    notes = [_hidden_note(hidden)] if hidden > 0 else []
     return Hardware(rows[:MOST_GPUS], notes)
+
+
+def _gpu_title(gpu: int, rank: int | None) -> str:
+    if rank is None:
+        return gettext("GPU %(gpu)s") % {"gpu": gpu}
+    return gettext("GPU %(gpu)s, rank %(rank)s") % {"gpu": gpu, "rank": rank}
+
+
+def _hidden_note(count: int) -> str:
+    return ngettext(
+        "%(count)s more GPU is not shown; choose a stage.",
+        "%(count)s more GPUs are not shown; choose a stage.",
+        count,
+    ) % {"count": count}
 
 
 def scaled_row(kind: Kind, readings: Sequence[Reading], limit: float | None) -> Row:
@@ -115,13 +130,17 @@ def scaled_row(kind: Kind, readings: Sequence[Reading], limit: float | None) -> 
     scale, unit = scale_of(kind.unit, largest)
     is_near = limit is not None and largest >= LIMIT_SHOWN_FROM * limit
     return Row(
-        title=kind.title,
+        title=gettext(kind.title),
         unit=unit,
-        note="" if limit is None else f"(limit {limit * scale:.3g})",
+        note="" if limit is None else limit_note(limit * scale),
         readings=[replace(reading, scale=scale) for reading in readings],
         limit=limit * scale if is_near and limit is not None else None,
         top=_top(kind, largest * scale, limit * scale if is_near and limit else None),
     )
+
+
+def limit_note(limit: float) -> str:
+    return gettext("(limit %(limit)s)") % {"limit": f"{limit:.3g}"}
 
 
 def scale_of(unit: str, largest: float) -> tuple[float, str]:
@@ -136,7 +155,7 @@ def scale_of(unit: str, largest: float) -> tuple[float, str]:
         return 1000.0, "ms"
     if unit == SHARE:
         return 100.0, "%"
-    return 1.0, unit
+    return 1.0, gettext(unit)
 
 
 def _top(kind: Kind, largest: float, limit: float | None) -> float | None:
@@ -156,7 +175,7 @@ def _readings(kind: Kind, measurements: Sequence[Measurement]) -> list[Reading]:
     for (measure, rank), same in groupby(fitting, key=lambda i: (i.measure, i.rank)):
         name = _name(kind.measures[_pattern(measure)], measure)
         if several_ranks:
-            name = f"{name}, rank {rank}"
+            name = gettext("%(name)s, rank %(rank)s") % {"name": name, "rank": rank}
         colour = COLOURS.get(measure, "") if not several_ranks else ""
         readings.append(Reading(name, [item.line for item in same], colour=colour))
     return readings
@@ -175,11 +194,14 @@ def _gpu(measure: str) -> tuple[int, int]:
     return int(match[1]), -1 if match[2] is None else int(match[2])
 
 
-def _name(pattern: str, measure: str) -> str:
+def _name(words: str, measure: str) -> str:
+    pattern = gettext(words)
     if probe := PROBE.match(measure):
         return pattern.replace("<name>", probe[1].replace("_", " "))
     gpu, part = _gpu(measure)
-    return pattern.replace("<i>", f"{gpu}" if part < 0 else f"{gpu}, slice {part}")
+    numbers = {"gpu": gpu, "slice": part}
+    named = f"{gpu}" if part < 0 else gettext("%(gpu)s, slice %(slice)s") % numbers
+    return pattern.replace("<i>", named)
 
 
 def _pattern(measure: str) -> str:

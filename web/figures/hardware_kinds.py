@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from web.figures.texts import gettext, gettext_noop
+
 BYTES, BYTES_PER_SECOND, SECONDS = "B", "B/s", "s"
 # Readings from 0 to 1, shown as a percentage.
 SHARE = "share"
 # What has a colour of its own in every picture: that of the ledger.
 WAITING = "step/data_wait_seconds"
 COLOURS = {WAITING: "var(--use-wait)"}
-NO_GPU = "No GPU was visible to this run."
-NO_STEPS = (
+# A GPU's number stands for <i>.
+EACH = gettext_noop("GPU <i>")
+NO_GPU = gettext_noop("No GPU was visible to this run.")
+NO_STEPS = gettext_noop(
     "Step times were not measured. The line that measures them:"
     " for batch in run.loader(loader):"
 )
@@ -20,7 +24,10 @@ NO_STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A row: its measures by path below the stage, and what its absence means."""
+    """A row: its measures by path below the stage, and what its absence means.
+
+    Its words are as they are written; whoever shows them has them told.
+    """
 
     title: str
     unit: str
@@ -35,88 +42,92 @@ class Group:
     """Rows that are looked at together; `name` stands in addresses."""
 
     name: str
-    title: str
+    heading: str
     kinds: Sequence[Kind]
+
+    @property
+    def title(self) -> str:
+        return gettext(self.heading)
 
     @property
     def measures(self) -> frozenset[str]:
         return frozenset(measure for kind in self.kinds for measure in kind.measures)
 
 
-def _of_gpus(title: str, unit: str, *paths: str, top: float | None = None) -> Kind:
-    """Return a row with a line for each GPU, and words after `|` to tell several apart."""
-    measures = {}
-    for each in paths:
-        path, _, words = each.partition("|")
-        measures[f"gpu/<i>/{path}"] = f"GPU <i> {words}".strip()
+def _of_gpus(
+    title: str, unit: str, paths: str | Mapping[str, str], *, top: float | None = None
+) -> Kind:
+    """Return a row with a line for each GPU, or several with names that tell them apart."""
+    named = {paths: EACH} if isinstance(paths, str) else paths
+    measures = {f"gpu/<i>/{path}": name for path, name in named.items()}
     return Kind(title, unit, measures, top=top)
 
 
 _GPU_UTILIZATION = Kind(
-    "GPU utilization",
+    gettext_noop("GPU utilization"),
     "%",
-    {"gpu/<i>/utilization_percent": "GPU <i>"},
+    {"gpu/<i>/utilization_percent": EACH},
     absent=NO_GPU,
     top=100.0,
 )
 _GPU_MEMORY = Kind(
-    "GPU memory",
+    gettext_noop("GPU memory"),
     BYTES,
-    {"gpu/<i>/memory_used_bytes": "GPU <i>"},
+    {"gpu/<i>/memory_used_bytes": EACH},
     limit="facts/gpu/0/memory_total_bytes",
 )
-_GPU_POWER = Kind("GPU power", "W", {"gpu/<i>/power_watts": "GPU <i>"})
+_GPU_POWER = Kind(gettext_noop("GPU power"), "W", {"gpu/<i>/power_watts": EACH})
 _CPU = Kind(
-    "CPU cores in use",
-    "cores",
+    gettext_noop("CPU cores in use"),
+    gettext_noop("cores"),
     {
-        "job/cpu_cores": "all processes",
-        "job/main_cpu_cores": "main process",
-        "job/worker_cpu_cores": "mean worker",
+        "job/cpu_cores": gettext_noop("all processes"),
+        "job/main_cpu_cores": gettext_noop("main process"),
+        "job/worker_cpu_cores": gettext_noop("mean worker"),
     },
-    absent="CPU use was not measured.",
+    absent=gettext_noop("CPU use was not measured."),
     limit="facts/effective_cores",
 )
 _STEPS = Kind(
-    "Step time",
+    gettext_noop("Step time"),
     SECONDS,
-    {"step/seconds": "step", WAITING: "waiting for data"},
+    {"step/seconds": gettext_noop("step"), WAITING: gettext_noop("waiting for data")},
     absent=NO_STEPS,
 )
 _MEMORY = Kind(
-    "Memory",
+    gettext_noop("Memory"),
     BYTES,
     {
-        "job/memory_bytes": "all processes",
-        "cgroup/memory_used_bytes": "container",
-        "host/memory_used_bytes": "whole host",
+        "job/memory_bytes": gettext_noop("all processes"),
+        "cgroup/memory_used_bytes": gettext_noop("container"),
+        "host/memory_used_bytes": gettext_noop("whole host"),
     },
-    absent="Memory was not measured.",
+    absent=gettext_noop("Memory was not measured."),
     limit="facts/memory_limit_bytes",
 )
 _DISK = Kind(
-    "Disk",
+    gettext_noop("Disk"),
     BYTES_PER_SECOND,
     {
-        "job/read_bytes_per_second": "job read",
-        "host/disk_read_bytes_per_second": "host read",
-        "host/disk_write_bytes_per_second": "host write",
+        "job/read_bytes_per_second": gettext_noop("job read"),
+        "host/disk_read_bytes_per_second": gettext_noop("host read"),
+        "host/disk_write_bytes_per_second": gettext_noop("host write"),
     },
-    absent="Disk traffic was not measured.",
+    absent=gettext_noop("Disk traffic was not measured."),
 )
 _NETWORK = Kind(
-    "Network",
+    gettext_noop("Network"),
     BYTES_PER_SECOND,
     {
-        "host/network_receive_bytes_per_second": "received",
-        "host/network_send_bytes_per_second": "sent",
+        "host/network_receive_bytes_per_second": gettext_noop("received"),
+        "host/network_send_bytes_per_second": gettext_noop("sent"),
     },
-    absent="Network traffic was not measured.",
+    absent=gettext_noop("Network traffic was not measured."),
 )
 
 OVERVIEW = Group(
     "",
-    "Overview",
+    gettext_noop("Overview"),
     (
         _GPU_UTILIZATION,
         _CPU,
@@ -130,226 +141,284 @@ OVERVIEW = Group(
 )
 GPUS = Group(
     "gpus",
-    "GPUs",
+    gettext_noop("GPUs"),
     (
         _GPU_UTILIZATION,
         _of_gpus(
-            "GPU utilization at its lowest (5th percentile)",
+            gettext_noop("GPU utilization at its lowest (5th percentile)"),
             "%",
             "utilization_p5_percent",
             top=100.0,
         ),
-        _of_gpus("Multiprocessors with work", "%", "gpm/sm_active_percent", top=100.0),
-        _of_gpus("Tensor cores", "%", "gpm/tensor_active_percent", top=100.0),
-        _of_gpus("Memory bandwidth", "%", "gpm/dram_active_percent", top=100.0),
-        _of_gpus("Memory controller", "%", "memory_utilization_percent", top=100.0),
+        _of_gpus(
+            gettext_noop("Multiprocessors with work"),
+            "%",
+            "gpm/sm_active_percent",
+            top=100.0,
+        ),
+        _of_gpus(
+            gettext_noop("Tensor cores"), "%", "gpm/tensor_active_percent", top=100.0
+        ),
+        _of_gpus(
+            gettext_noop("Memory bandwidth"), "%", "gpm/dram_active_percent", top=100.0
+        ),
+        _of_gpus(
+            gettext_noop("Memory controller"),
+            "%",
+            "memory_utilization_percent",
+            top=100.0,
+        ),
         _GPU_MEMORY,
-        _of_gpus("GPU memory of other jobs", BYTES, "other_memory_bytes"),
+        _of_gpus(gettext_noop("GPU memory of other jobs"), BYTES, "other_memory_bytes"),
         _GPU_POWER,
-        _of_gpus("Clocks lowered by the power limit", SHARE, "limited/power_share"),
         _of_gpus(
-            "Clocks lowered for the temperature",
+            gettext_noop("Clocks lowered by the power limit"),
             SHARE,
-            "limited/thermal_software_share|by the driver",
-            "limited/thermal_hardware_share|by itself",
+            "limited/power_share",
         ),
-        _of_gpus("GPU temperature", "°C", "temperature_celsius"),
-        _of_gpus("GPU clock", "MHz", "sm_clock_mhz"),
         _of_gpus(
-            "PCIe",
+            gettext_noop("Clocks lowered for the temperature"),
+            SHARE,
+            {
+                "limited/thermal_software_share": gettext_noop("GPU <i> by the driver"),
+                "limited/thermal_hardware_share": gettext_noop("GPU <i> by itself"),
+            },
+        ),
+        _of_gpus(gettext_noop("GPU temperature"), "°C", "temperature_celsius"),
+        _of_gpus(gettext_noop("GPU clock"), "MHz", "sm_clock_mhz"),
+        _of_gpus(
+            gettext_noop("PCIe"),
             BYTES_PER_SECOND,
-            "pcie_receive_bytes_per_second|received",
-            "pcie_send_bytes_per_second|sent",
+            {
+                "pcie_receive_bytes_per_second": gettext_noop("GPU <i> received"),
+                "pcie_send_bytes_per_second": gettext_noop("GPU <i> sent"),
+            },
         ),
         _of_gpus(
-            "NVLink",
+            gettext_noop("NVLink"),
             BYTES_PER_SECOND,
-            "nvlink_receive_bytes_per_second|received",
-            "nvlink_send_bytes_per_second|sent",
+            {
+                "nvlink_receive_bytes_per_second": gettext_noop("GPU <i> received"),
+                "nvlink_send_bytes_per_second": gettext_noop("GPU <i> sent"),
+            },
         ),
         _of_gpus(
-            "JPEG and video decoders", "%", "jpeg_percent|JPEG", "decoder_percent|video"
+            gettext_noop("JPEG and video decoders"),
+            "%",
+            {
+                "jpeg_percent": gettext_noop("GPU <i> JPEG"),
+                "decoder_percent": gettext_noop("GPU <i> video"),
+            },
         ),
-        _of_gpus("Errors of the driver (XID)", "number", "xid"),
+        _of_gpus(
+            gettext_noop("Errors of the driver (XID)"), gettext_noop("number"), "xid"
+        ),
     ),
 )
 CPU = Group(
     "cpu",
-    "CPU",
+    gettext_noop("CPU"),
     (
         _CPU,
         Kind(
-            "Main process",
-            "cores",
+            gettext_noop("Main process"),
+            gettext_noop("cores"),
             {
-                "job/main_cpu_cores": "all threads",
-                "job/main_thread_cpu_cores": "main thread",
+                "job/main_cpu_cores": gettext_noop("all threads"),
+                "job/main_thread_cpu_cores": gettext_noop("main thread"),
             },
         ),
         Kind(
-            "Loader workers",
-            "cores",
+            gettext_noop("Loader workers"),
+            gettext_noop("cores"),
             {
-                "job/worker_cpu_cores_max": "busiest",
-                "job/worker_cpu_cores": "mean",
-                "job/worker_cpu_cores_min": "idlest",
+                "job/worker_cpu_cores_max": gettext_noop("busiest"),
+                "job/worker_cpu_cores": gettext_noop("mean"),
+                "job/worker_cpu_cores_min": gettext_noop("idlest"),
             },
         ),
         Kind(
-            "Cores the job may use",
+            gettext_noop("Cores the job may use"),
             "%",
             {
-                "cores/busiest_percent": "busiest",
-                "cores/median_percent": "median",
-                "cores/idlest_percent": "idlest",
+                "cores/busiest_percent": gettext_noop("busiest"),
+                "cores/median_percent": gettext_noop("median"),
+                "cores/idlest_percent": gettext_noop("idlest"),
             },
             top=100.0,
         ),
         Kind(
-            "Time waiting for a core",
+            gettext_noop("Time waiting for a core"),
             SHARE,
             {
-                "pressure/cpu_some_share": "some task",
-                "job/main_thread_core_wait_share": "main thread",
-                "job/worker_core_wait_share": "mean worker",
+                "pressure/cpu_some_share": gettext_noop("some task"),
+                "job/main_thread_core_wait_share": gettext_noop("main thread"),
+                "job/worker_core_wait_share": gettext_noop("mean worker"),
             },
         ),
         Kind(
-            "Stopped by the CPU quota",
+            gettext_noop("Stopped by the CPU quota"),
             SHARE,
-            {"cgroup/throttled_share": "of scheduler periods"},
+            {"cgroup/throttled_share": gettext_noop("of scheduler periods")},
         ),
         Kind(
-            "CPU of the host",
+            gettext_noop("CPU of the host"),
             "%",
             {
-                "host/cpu_percent": "busy",
-                "host/cpu_wait_percent": "idle, waiting for a disk",
-                "host/cpu_steal_percent": "taken by its own host",
+                "host/cpu_percent": gettext_noop("busy"),
+                "host/cpu_wait_percent": gettext_noop("idle, waiting for a disk"),
+                "host/cpu_steal_percent": gettext_noop("taken by its own host"),
             },
             top=100.0,
         ),
         Kind(
-            "Processes and threads",
+            gettext_noop("Processes and threads"),
             "",
             {
-                "host/running_processes": "running on the host",
-                "job/threads": "threads of the job",
-                "job/workers": "workers",
+                "host/running_processes": gettext_noop("running on the host"),
+                "job/threads": gettext_noop("threads of the job"),
+                "job/workers": gettext_noop("workers"),
             },
         ),
-        Kind("CPU clock", "MHz", {"host/cpu_mhz": "mean"}),
+        Kind(gettext_noop("CPU clock"), "MHz", {"host/cpu_mhz": gettext_noop("mean")}),
     ),
 )
 MEMORY = Group(
     "memory",
-    "Memory",
+    gettext_noop("Memory"),
     (
         _MEMORY,
         Kind(
-            "Files held in memory",
+            gettext_noop("Files held in memory"),
             BYTES,
-            {"cgroup/page_cache_bytes": "container", "host/page_cache_bytes": "host"},
+            {
+                "cgroup/page_cache_bytes": gettext_noop("container"),
+                "host/page_cache_bytes": gettext_noop("host"),
+            },
         ),
         Kind(
-            "Shared memory in use",
+            gettext_noop("Shared memory in use"),
             BYTES,
             {
                 "storage/shared_memory/used_bytes": "/dev/shm",
-                "host/shared_memory_bytes": "host",
+                "host/shared_memory_bytes": gettext_noop("host"),
             },
             limit="facts/storage/shared_memory/total_bytes",
         ),
         Kind(
-            "Time waiting for memory",
+            gettext_noop("Time waiting for memory"),
             SHARE,
             {
-                "pressure/memory_some_share": "some task",
-                "pressure/memory_full_share": "all tasks",
+                "pressure/memory_some_share": gettext_noop("some task"),
+                "pressure/memory_full_share": gettext_noop("all tasks"),
             },
         ),
         Kind(
-            "Swap",
+            gettext_noop("Swap"),
             BYTES_PER_SECOND,
             {
-                "host/swap_in_bytes_per_second": "read back",
-                "host/swap_out_bytes_per_second": "written",
+                "host/swap_in_bytes_per_second": gettext_noop("read back"),
+                "host/swap_out_bytes_per_second": gettext_noop("written"),
             },
         ),
         Kind(
-            "Pages read from a disk",
+            gettext_noop("Pages read from a disk"),
             "1/s",
             {
-                "job/major_faults_per_second": "job",
-                "host/major_faults_per_second": "host",
+                "job/major_faults_per_second": gettext_noop("job"),
+                "host/major_faults_per_second": gettext_noop("host"),
             },
         ),
         Kind(
-            "Processes killed for memory",
-            "since the start",
-            {"cgroup/oom_kills": "container", "host/oom_kills": "host"},
+            gettext_noop("Processes killed for memory"),
+            gettext_noop("since the start"),
+            {
+                "cgroup/oom_kills": gettext_noop("container"),
+                "host/oom_kills": gettext_noop("host"),
+            },
         ),
     ),
 )
 STORAGE = Group(
     "storage",
-    "Storage and network",
+    gettext_noop("Storage and network"),
     (
         _DISK,
         Kind(
-            "Read by the job",
+            gettext_noop("Read by the job"),
             BYTES_PER_SECOND,
             {
-                "job/requested_bytes_per_second": "by system calls",
-                "job/read_bytes_per_second": "from storage",
+                "job/requested_bytes_per_second": gettext_noop("by system calls"),
+                "job/read_bytes_per_second": gettext_noop("from storage"),
             },
         ),
         Kind(
-            "Requests to disks",
+            gettext_noop("Requests to disks"),
             "1/s",
             {
-                "host/disk_reads_per_second": "reads",
-                "host/disk_writes_per_second": "writes",
+                "host/disk_reads_per_second": gettext_noop("reads"),
+                "host/disk_writes_per_second": gettext_noop("writes"),
             },
         ),
         Kind(
-            "Time a request takes",
+            gettext_noop("Time a request takes"),
             SECONDS,
-            {"host/disk_read_seconds": "read", "host/disk_write_seconds": "write"},
+            {
+                "host/disk_read_seconds": gettext_noop("read"),
+                "host/disk_write_seconds": gettext_noop("write"),
+            },
         ),
-        Kind("Busiest disk", "%", {"host/disk_busiest_percent": "busy"}, top=100.0),
         Kind(
-            "Time waiting for disks",
+            gettext_noop("Busiest disk"),
+            "%",
+            {"host/disk_busiest_percent": gettext_noop("busy")},
+            top=100.0,
+        ),
+        Kind(
+            gettext_noop("Time waiting for disks"),
             SHARE,
             {
-                "pressure/io_some_share": "some task",
-                "pressure/io_full_share": "all tasks",
+                "pressure/io_some_share": gettext_noop("some task"),
+                "pressure/io_full_share": gettext_noop("all tasks"),
             },
         ),
         Kind(
-            "Workers waiting for storage",
+            gettext_noop("Workers waiting for storage"),
             "",
-            {"job/workers_blocked": "waiting", "job/workers": "all"},
+            {
+                "job/workers_blocked": gettext_noop("waiting"),
+                "job/workers": gettext_noop("all"),
+            },
         ),
         _NETWORK,
         Kind(
-            "File systems in use",
+            gettext_noop("File systems in use"),
             SHARE,
             {
-                "storage/work/used_share": "working directory",
-                "storage/data/used_share": "data",
+                "storage/work/used_share": gettext_noop("working directory"),
+                "storage/data/used_share": gettext_noop("data"),
             },
         ),
     ),
 )
 AGENT = Group(
     "agent",
-    "Agent",
+    gettext_noop("Agent"),
     (
-        Kind("CPU of the agent", SHARE, {"agent/cpu_share": "of a core"}),
-        Kind("Ticks come late by", SECONDS, {"agent/tick_late_seconds": "late"}),
         Kind(
-            "Time each probe takes", SECONDS, {"agent/probes/<name>_seconds": "<name>"}
+            gettext_noop("CPU of the agent"),
+            SHARE,
+            {"agent/cpu_share": gettext_noop("of a core")},
+        ),
+        Kind(
+            gettext_noop("Ticks come late by"),
+            SECONDS,
+            {"agent/tick_late_seconds": gettext_noop("late")},
+        ),
+        Kind(
+            gettext_noop("Time each probe takes"),
+            SECONDS,
+            {"agent/probes/<name>_seconds": "<name>"},
         ),
     ),
 )

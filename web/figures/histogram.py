@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from web.figures.layout import STEP, framed, x_axis, y_axis
+from web.figures.texts import gettext, gettext_noop, ngettext
 from web.figures.traces import Figure, Trace, compact, typed
 
 Floats = NDArray[np.float64]
 
 # Of the map, where histograms have edges of their own. More could not be told apart.
 ROWS = 64
-HOVER = "%{customdata:,.4~r} values around %{y:.4~g}<extra></extra>"
+HOVER = gettext_noop("%{customdata:,.4~r} values around %{y:.4~g}")
 # From none to most. The colour is the logarithm of the count: tails are thin.
 COLOURS = [
     [0.0, "var(--color-surface)"],
@@ -100,7 +101,7 @@ def _map_trace(x: Floats, edges: Floats, counts: Floats) -> Trace:
         "zmin": 0.0,
         "zmax": max(float(colours.max()), 1e-9),
         "showscale": False,
-        "hovertemplate": "%{x}<br>" + HOVER,
+        "hovertemplate": f"%{{x}}<br>{gettext(HOVER)}<extra></extra>",
         "hoverongaps": False,
     }
 
@@ -115,16 +116,28 @@ def _notes(
 ) -> list[str]:
     notes = []
     if not found:
-        return ["No histograms in this range."]
+        return [gettext("No histograms in this range.")]
     if count > found:
-        notes.append(f"{found:,} of {count:,} histograms are drawn, evenly chosen.")
+        notes.append(
+            gettext("%(found)s of %(count)s histograms are drawn, evenly chosen.")
+            % {"found": f"{found:,}", "count": f"{count:,}"}
+        )
     if not all(_has_edges(each, edges) for each in drawn):
-        notes.append("Bins differ between steps: counts are spread evenly within each.")
+        notes.append(
+            gettext("Bins differ between steps: counts are spread evenly within each.")
+        )
     others = sum(each.others for each in drawn)
     if others:
-        notes.append(f"{others:,.0f} values are NaN or infinite, and in no bin.")
+        notes.append(
+            ngettext(
+                "%(count)s value is NaN or infinite, and in no bin.",
+                "%(count)s values are NaN or infinite, and in no bin.",
+                int(others),
+            )
+            % {"count": f"{others:,.0f}"}
+        )
     if not len(edges):
-        notes.append("No histogram has a finite value.")
+        notes.append(gettext("No histogram has a finite value."))
     return notes
 
 

@@ -10,14 +10,20 @@ import numpy as np
 
 from web.figures.layout import framed
 from web.figures.text import literal
+from web.figures.texts import gettext, gettext_noop
 from web.figures.traces import Figure, Trace, typed
 
 MILLISECONDS = 1_000
+# What a bar is about, besides a step.
+EXAMPLE = "example"
 
 # Names and colours of the two parts that every loop has; phases lie between them.
 DATA_WAIT, OTHER = "data wait", "other"
 PHASE_COLOURS = 6
-SHOWN_NAMES = {DATA_WAIT: "waiting for data", OTHER: "everything else"}
+SHOWN_NAMES = {
+    DATA_WAIT: gettext_noop("waiting for data"),
+    OTHER: gettext_noop("everything else"),
+}
 
 # The usual phases in the order they happen; others follow by name.
 PHASE_ORDER = ("copy", "forward", "loss", "backward", "communication", "optimizer")
@@ -54,7 +60,7 @@ def step_time_figure(bars: Sequence[Bar], *, unit: str) -> Figure:
         "layout": framed(
             {
                 "type": "linear",
-                "title": {"text": f"milliseconds per {unit}", "standoff": 6},
+                "title": {"text": _title(unit), "standoff": 6},
                 "range": [0, longest or 1],
                 "zeroline": False,
                 "fixedrange": True,
@@ -73,6 +79,13 @@ def step_time_figure(bars: Sequence[Bar], *, unit: str) -> Figure:
             uniformtext={"minsize": NARROWEST_TEXT, "mode": "hide"},
         ),
     }
+
+
+def _title(unit: str) -> str:
+    # Which of them it is decides more than a word in some languages.
+    if unit == EXAMPLE:
+        return gettext("milliseconds per example")
+    return gettext("milliseconds per step")
 
 
 def part_colours(
@@ -94,7 +107,7 @@ def part_colours(
 
 def shown_name(part: str) -> str:
     """Return what a part of a step is called where people read it."""
-    return SHOWN_NAMES.get(part, part)
+    return gettext(SHOWN_NAMES[part]) if part in SHOWN_NAMES else part
 
 
 def milliseconds_text(milliseconds: float) -> str:
@@ -124,7 +137,7 @@ def _trace(name: str, colour: str, bars: Sequence[Bar]) -> Trace:
         "insidetextfont": {"color": colour.replace("--", "--on-")},
         "textangle": 0,
         "customdata": typed(np.array(shares)),
-        "hovertemplate": "%{x:.3~g} ms, %{customdata:.0%} of the step",
+        "hovertemplate": gettext("%{x:.3~g} ms, %{customdata:.0%} of the step"),
     }
 
 

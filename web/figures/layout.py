@@ -9,10 +9,15 @@ import math
 from typing import Any
 
 from web.figures.text import literal
+from web.figures.texts import gettext, gettext_noop
 
 # The values of tracker.queries.series.Axis, which figures must not import.
 STEP, TIME, RELATIVE = "step", "time", "relative"
-X_TITLES = {STEP: "step", TIME: "time (UTC)", RELATIVE: "seconds since the start"}
+X_TITLES = {
+    STEP: gettext_noop("step"),
+    TIME: gettext_noop("time (UTC)"),
+    RELATIVE: gettext_noop("seconds since the start"),
+}
 
 HOVER_FORMAT = ".5~g"
 # All digits of a step, in groups.
@@ -51,7 +56,7 @@ def x_axis(
 
     `over` is the path of the series whose values are the places on the axis.
     """
-    title = literal(over) if over else X_TITLES.get(axis, "")
+    title = literal(over) if over else gettext(X_TITLES.get(axis, ""))
     described: Layout = {
         "type": "date" if axis == TIME else "log" if log else "linear",
         "title": {"text": title, "standoff": 6},

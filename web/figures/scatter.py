@@ -9,6 +9,7 @@ import numpy as np
 
 from web.figures.layout import HOVER_FORMAT, MARGIN, Layout, framed, y_axis
 from web.figures.text import literal
+from web.figures.texts import gettext, ngettext
 from web.figures.traces import Figure, Trace, run_colour, run_round, typed
 
 HEIGHT = 460
@@ -237,9 +238,19 @@ def _notes(runs: Sequence[ScatterRun], placed: Sequence[ScatterRun]) -> list[str
     notes = []
     if missing:
         rest = len(missing) - MOST_NAMED
-        more = f" and {rest} more" if rest > 0 else ""
-        notes.append(
-            f"Without a place on these axes: {', '.join(missing[:MOST_NAMED])}{more}."
-            " A value is absent, no number, or 0 or less on a logarithmic axis."
+        said = (
+            ngettext(
+                "Without a place on these axes: %(names)s and %(count)s more."
+                " A value is absent, no number, or 0 or less on a logarithmic axis.",
+                "Without a place on these axes: %(names)s and %(count)s more."
+                " A value is absent, no number, or 0 or less on a logarithmic axis.",
+                rest,
+            )
+            if rest > 0
+            else gettext(
+                "Without a place on these axes: %(names)s."
+                " A value is absent, no number, or 0 or less on a logarithmic axis."
+            )
         )
+        notes.append(said % {"names": ", ".join(missing[:MOST_NAMED]), "count": rest})
     return notes

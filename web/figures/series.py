@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from web.figures.layout import STEP, framed, x_axis, y_axis
 from web.figures.smoothing import smoothed
 from web.figures.text import literal
+from web.figures.texts import gettext, gettext_noop, ngettext
 from web.figures.traces import (
     Figure,
     Trace,
@@ -25,7 +26,9 @@ from web.figures.traces import (
 Floats = NDArray[np.float64]
 
 EXACT_HOVER = "%{y:.5~g}"
-BUCKET_HOVER = "%{y:.5~g} (%{customdata[0]:.4~g} to %{customdata[1]:.4~g})"
+BUCKET_HOVER = gettext_noop(
+    "%{y:.5~g} (%{customdata[0]:.4~g} to %{customdata[1]:.4~g})"
+)
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 
 
@@ -130,7 +133,7 @@ def _traces(
     raw["legendgroup"] = group
     raw["hovertemplate"] = EXACT_HOVER
     if not line.exact:
-        raw["hovertemplate"] = BUCKET_HOVER
+        raw["hovertemplate"] = gettext(BUCKET_HOVER)
         raw["customdata"] = compact(np.column_stack([line.minimum, line.maximum]))
     if not legend:
         raw["hovertemplate"] += "<extra></extra>"
@@ -172,13 +175,21 @@ def _notes(lines: Sequence[NamedLine], *, log: bool) -> list[str]:
     if missing:
         # What is drawn of a summarised line are stretches of many points.
         is_counted = all(named.line.exact for named in lines)
-        what = "Some points are"
-        if is_counted:
-            what = "1 point is" if missing == 1 else f"{missing} points are"
-        notes.append(f"{what} NaN or infinite: gaps in the line.")
+        said = (
+            ngettext(
+                "%(count)s point is NaN or infinite: gaps in the line.",
+                "%(count)s points are NaN or infinite: gaps in the line.",
+                missing,
+            )
+            if is_counted
+            else gettext("Some points are NaN or infinite: gaps in the line.")
+        )
+        notes.append(said % {"count": missing})
     hidden = sum(int((named.line.mean <= 0).sum()) for named in lines)
     if log and hidden:
-        notes.append("Values of 0 or less have no place on a logarithmic axis.")
+        notes.append(
+            gettext("Values of 0 or less have no place on a logarithmic axis.")
+        )
     if not any(len(named.line.x) for named in lines):
-        notes.append("No points in this range.")
+        notes.append(gettext("No points in this range."))
     return notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from django import template
+from django.utils.translation import gettext
 
 from tracker.diagnosis.measurements import MICROSECONDS, Window
 from tracker.queries.diagnoses import HistoryEntry
@@ -26,9 +27,13 @@ def of(by_id: Mapping[int, str], finding_id: int) -> str:
 def change(entry: HistoryEntry) -> str:
     """Say what happened to a finding: "opened as critical, confirmed, the main cause"."""
     if entry.what == "cleared":
-        return "gone"
-    parts = [f"{entry.what} as {entry.severity}", entry.label.value]
-    return ", ".join([*parts, "the main cause"] if entry.is_primary else parts)
+        return gettext("gone")
+    said = {
+        "opened": gettext("opened as %(severity)s"),
+        "changed": gettext("changed as %(severity)s"),
+    }[entry.what]
+    parts = [said % {"severity": entry.severity}, entry.label.value]
+    return ", ".join([*parts, gettext("the main cause")] if entry.is_primary else parts)
 
 
 @register.filter

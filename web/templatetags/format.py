@@ -13,6 +13,7 @@ from django import template
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
 
 register = template.Library()
 
@@ -138,14 +139,16 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
     if moment is None:
         return UNKNOWN
     seconds = ((now or timezone.now()) - moment).total_seconds()
-    for limit, unit_seconds, unit in (
-        (MINUTE, None, "just now"),
-        (HOUR, MINUTE, "min ago"),
-        (2 * DAY, HOUR, "h ago"),
-        (60 * DAY, DAY, "days ago"),
-    ):
-        if seconds < limit:
-            return f"{int(seconds // unit_seconds)} {unit}" if unit_seconds else unit
+    if seconds < MINUTE:
+        return gettext("just now")
+    if seconds < HOUR:
+        return gettext("%(count)s min ago") % {"count": int(seconds // MINUTE)}
+    if seconds < 2 * DAY:
+        return gettext("%(count)s h ago") % {"count": int(seconds // HOUR)}
+    if seconds < 60 * DAY:
+        days = int(seconds // DAY)
+        said = ngettext("%(count)s day ago", "%(count)s days ago", days)
+        return said % {"count": days}
     return moment.astimezone(UTC).strftime("%-d %b %Y")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from django import template
+from django.utils.translation import gettext
 
 from tracker.diagnosis.finding import Evidence, Side
 from tracker.diagnosis.signals import SIGNALS
@@ -74,7 +75,8 @@ def held_until(cited: Evidence) -> str:
     if not cited.is_held or cited.side is None:
         return ""
     back = BEYOND[Side.BELOW if cited.side is Side.ABOVE else Side.ABOVE]
-    return f"open until {back}{quantity(cited.release, cited.unit)}"
+    release = f"{back}{quantity(cited.release, cited.unit)}"
+    return gettext("open until %(release)s") % {"release": release}
 
 
 @register.filter

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import (
     require_http_methods,
     require_POST,
@@ -24,15 +25,21 @@ from tracker.queries.members import memberships
 from tracker.queries.tokens import token_summaries
 from web.session import PageRequest, local_path, signed_in
 from web.snippets import agent_file, environment
+from web.texts import gettext_lazy
 from web.toasts import tell
 
 SCOPES = {
-    Scope.INGEST: "Log runs",
-    Scope.READ: "Read",
-    Scope.FULL: "Log, read and change",
+    Scope.INGEST: gettext_lazy("Log runs"),
+    Scope.READ: gettext_lazy("Read"),
+    Scope.FULL: gettext_lazy("Log, read and change"),
 }
 USUAL_LIFETIME = "365"
-LIFETIME_DAYS = {"30": "30 days", "90": "90 days", "365": "1 year", "": "Never"}
+LIFETIME_DAYS = {
+    "30": gettext_lazy("30 days"),
+    "90": gettext_lazy("90 days"),
+    "365": gettext_lazy("1 year"),
+    "": gettext_lazy("Never"),
+}
 
 
 @require_safe
@@ -90,7 +97,8 @@ def tokens_page(request: PageRequest) -> HttpResponse:
 @signed_in
 def revoke(request: PageRequest, token_id: int) -> HttpResponse:
     revoke_token(request.actor, token_id)
-    tell(request, "The token is revoked: whatever used it is refused from now on.")
+    said = gettext("The token is revoked: whatever used it is refused from now on.")
+    tell(request, said)
     return redirect("tokens")
 
 

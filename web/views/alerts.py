@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from tracker.access import may_own, owned_project, readable_project
@@ -16,12 +17,13 @@ from tracker.alerts.webhook import NotDelivered
 from tracker.errors import InvalidInput
 from tracker.queries.alerts import channels_of, newest_alerts
 from web.session import PageRequest, signed_in
+from web.texts import gettext_lazy
 from web.toasts import tell
 
-KINDS = {"webhook": "Webhook", "email": "E-mail"}
+KINDS = {"webhook": gettext_lazy("Webhook"), "email": gettext_lazy("E-mail")}
 SEVERITIES = {
-    "warning": "warnings and what is critical",
-    "critical": "only what is critical",
+    "warning": gettext_lazy("warnings and what is critical"),
+    "critical": gettext_lazy("only what is critical"),
 }
 
 
@@ -40,7 +42,7 @@ def alerts(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     except InvalidInput as error:
         typed = {"kind": kind, "address": address, "severity": severity}
         return _page(request, found, error=str(error), typed=typed)
-    tell(request, "Alerts will be sent there from now on.")
+    tell(request, gettext("Alerts will be sent there from now on."))
     return _back(workspace, project)
 
 
@@ -54,8 +56,9 @@ def try_channel(
     try:
         channels.try_channel(found, channel_id)
     except NotDelivered as error:
-        return _page(request, found, error=f"The trial did not arrive. {error}")
-    tell(request, "The trial has arrived.")
+        why = gettext("The trial did not arrive. %(why)s") % {"why": error}
+        return _page(request, found, error=why)
+    tell(request, gettext("The trial has arrived."))
     return _back(workspace, project)
 
 
@@ -66,7 +69,7 @@ def send_again(
 ) -> HttpResponse:
     found = owned_project(request.actor, workspace, project)
     channels.send_again(found, channel_id)
-    tell(request, "What had been given up will be sent again.")
+    tell(request, gettext("What had been given up will be sent again."))
     return _back(workspace, project)
 
 
@@ -77,7 +80,7 @@ def remove_channel(
 ) -> HttpResponse:
     found = owned_project(request.actor, workspace, project)
     channels.remove_channel(found, channel_id)
-    tell(request, "Nothing is sent there any more.")
+    tell(request, gettext("Nothing is sent there any more."))
     return _back(workspace, project)
 
 

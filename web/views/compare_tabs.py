@@ -136,7 +136,11 @@ def _hardware(comparison: Comparison) -> dict[str, Any]:
         "alignments": _choices(state, "align", ALIGNMENTS),
         "needs_stage": state.align != "run" and len(stages) > 1,
         "groups": [
-            (group.title, group.name == state.group, state.having(group=group.name))
+            (
+                group.title,
+                group.name == state.group,
+                state.having(group=group.name),
+            )
             for group in GROUPS
         ],
         "hidden_fields": fields_but(comparison, "stage"),

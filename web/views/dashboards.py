@@ -8,6 +8,7 @@ from uuid import UUID
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import (
     require_http_methods,
     require_POST,
@@ -104,10 +105,22 @@ def _runs_said(actor: Actor, board: Board) -> str:
 def said_of(run_set: RunSet) -> str:
     """Say in a few words which runs are meant."""
     if run_set.runs is not None:
-        return "1 run" if len(run_set.runs) == 1 else f"{len(run_set.runs)} runs"
-    first = "the newest" if run_set.order == "-started" else "the first"
-    which = f"{first} {run_set.first} runs"
-    return f"{which} where {run_set.query}" if run_set.query else which
+        count = len(run_set.runs)
+        return ngettext("%(count)s run", "%(count)s runs", count) % {"count": count}
+    is_newest = run_set.order == "-started"
+    if run_set.query:
+        said = (
+            gettext("the newest %(count)s runs where %(query)s")
+            if is_newest
+            else gettext("the first %(count)s runs where %(query)s")
+        )
+    else:
+        said = (
+            gettext("the newest %(count)s runs")
+            if is_newest
+            else gettext("the first %(count)s runs")
+        )
+    return said % {"count": run_set.first, "query": run_set.query}
 
 
 @require_POST

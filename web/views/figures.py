@@ -10,6 +10,7 @@ from uuid import UUID
 
 import orjson
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import get_language, gettext
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
@@ -93,7 +94,7 @@ def figure_version(
     """
     asked = sorted(item for item in request.GET.lists() if item[0] != "since")
     names = labels or [run.name for run in runs]
-    return version_of(runs, DRAWN_BY, request.path, asked, names, is_live)
+    return version_of(runs, drawn_by(), request.path, asked, names, is_live)
 
 
 def drawing_sources() -> list[Path]:
@@ -101,12 +102,12 @@ def drawing_sources() -> list[Path]:
     root = Path(__file__).resolve().parents[2]
     parts = ("web", "web/figures", "web/views", "web/widgets")
     read = ("tracker/queries", "tracker/series")
-    return sorted(
-        file for part in (*parts, *read) for file in root.glob(f"{part}/*.py")
-    )
+    code = (file for part in (*parts, *read) for file in root.glob(f"{part}/*.py"))
+    texts = root.glob("web/locale/*/LC_MESSAGES/*.mo")
+    return sorted([*code, *texts])
 
 
-def _drawn_by() -> str:
+def _sources() -> str:
     """Return a digest of what draws, so that an upgrade shows at once."""
     digest = hashlib.blake2b(digest_size=12)
     for source in drawing_sources():
@@ -114,7 +115,12 @@ def _drawn_by() -> str:
     return digest.hexdigest()
 
 
-DRAWN_BY = _drawn_by()
+DRAWN_BY = _sources()
+
+
+def drawn_by() -> tuple[str, str]:
+    """Return what a figure comes from besides its points: our code and the language."""
+    return DRAWN_BY, get_language()
 
 
 @require_safe
@@ -226,7 +232,7 @@ def evidence(request: PageRequest, run_id: UUID) -> HttpResponse:
         window=_window(finding),
         low=low,
         high=high,
-        notes=() if rows else (NOTHING_TO_DRAW,),
+        notes=() if rows else (gettext(NOTHING_TO_DRAW),),
         is_narrow=is_narrow(request),
     )
     return figure_response(request, rows_figure(rows, frame), is_live=stage.is_live)
@@ -316,7 +322,7 @@ def _main_window(
 
 def _window(finding: FindingView) -> TimeSpan:
     start, end = finding.window.start, finding.window.end
-    return TimeSpan("judged window", start / MILLISECONDS, end / MILLISECONDS)
+    return TimeSpan(gettext("judged window"), start / MILLISECONDS, end / MILLISECONDS)
 
 
 def _number(row: AttributeRow) -> float | None:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from tracker.access import editable_run
@@ -22,7 +23,7 @@ def dismiss_finding(
     run = editable_run(request.actor, run_id)
     dismiss(run, finding_id, request.actor, request.POST.get("reason", ""))
     undo = reverse("finding-bring-back", args=[run_id, finding_id])
-    tell(request, "The finding is dismissed.", undo=undo)
+    tell(request, gettext("The finding is dismissed."), undo=undo)
     return HttpResponseRedirect(reverse("run", args=[run_id]))
 
 
@@ -32,5 +33,5 @@ def bring_finding_back(
     request: PageRequest, run_id: UUID, finding_id: int
 ) -> HttpResponse:
     bring_back(editable_run(request.actor, run_id), finding_id)
-    tell(request, "The finding is back.")
+    tell(request, gettext("The finding is back."))
     return HttpResponseRedirect(reverse("run", args=[run_id]))

@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_project
@@ -31,11 +32,16 @@ def gpu_hours(request: PageRequest, workspace: str, project: str) -> HttpRespons
         "tab": "gpu-hours",
         "hours": hours,
         "without": None if hours.total else runs_without_gpus(found, since=since),
-        "period": "so far" if days is None else f"in the last {days} days",
+        "period": gettext("so far") if days is None else in_the_last(days),
         "days": days,
         "choices": DAYS,
     }
     return render(request, "projects/gpu_hours.html", context)
+
+
+def in_the_last(days: int) -> str:
+    said = ngettext("in the last %(count)s day", "in the last %(count)s days", days)
+    return said % {"count": days}
 
 
 def _days(query: QueryDict) -> int | None:

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import (
     require_http_methods,
     require_POST,
@@ -150,7 +151,7 @@ def note(request: PageRequest, ladder_id: UUID, run_id: UUID) -> HttpResponse:
     """Keep what was changed on a rung; everything else stays as it is."""
     found = editable_ladder(request.actor, ladder_id)
     set_note(found, run_id, request.POST.get("note", ""))
-    tell(request, "The note is kept.")
+    tell(request, gettext("The note is kept."))
     asked = request.GET.urlencode()
     address = reverse("ladder", args=[ladder_id]) + (f"?{asked}" if asked else "")
     return HttpResponseRedirect(f"{address}#rung-{run_id}")
@@ -183,7 +184,7 @@ def edit(request: PageRequest, ladder_id: UUID) -> HttpResponse:
             found.refresh_from_db()
             form = form.refused(str(refusal))
         else:
-            tell(request, "The ladder is saved.")
+            tell(request, gettext("The ladder is saved."))
             return HttpResponseRedirect(reverse("ladder", args=[found.id]))
     return _form_page(request, found.project, form, ladder=found)
 
@@ -194,7 +195,7 @@ def delete(request: PageRequest, ladder_id: UUID) -> HttpResponse:
     found = editable_ladder(request.actor, ladder_id)
     project = found.project
     delete_ladder(found)
-    tell(request, "The ladder is deleted; its runs are where they were.")
+    tell(request, gettext("The ladder is deleted; its runs are where they were."))
     return HttpResponseRedirect(
         reverse("ladders", args=[project.workspace.slug, project.slug])
     )
@@ -209,7 +210,7 @@ def _create(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         except (InvalidInput, NotFound) as refusal:
             form = form.refused(str(refusal))
         else:
-            tell(request, "The ladder is made.")
+            tell(request, gettext("The ladder is made."))
             return HttpResponseRedirect(reverse("ladder", args=[made.id]))
     return _form_page(request, found, form)
 

@@ -7,26 +7,28 @@ from typing import Any
 import orjson
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_project
 from tracker.errors import NotFound
 from tracker.queries.places import MadePlace, find_made, find_projects, find_runs
 from web.session import PageRequest, signed_in
+from web.texts import gettext_lazy
 
 PAGES = {
-    "runs": "Runs",
-    "compare": "Compare",
-    "ladders": "Ladders",
-    "dashboards": "Dashboards",
-    "reports": "Reports",
-    "gpu-hours": "GPU hours",
-    "alerts": "Alerts",
-    "trash": "Trash",
-    "project-settings": "Settings",
-    "rule-settings": "Limits of rules",
+    "runs": gettext_lazy("Runs"),
+    "compare": gettext_lazy("Compare"),
+    "ladders": gettext_lazy("Ladders"),
+    "dashboards": gettext_lazy("Dashboards"),
+    "reports": gettext_lazy("Reports"),
+    "gpu-hours": gettext_lazy("GPU hours"),
+    "alerts": gettext_lazy("Alerts"),
+    "trash": gettext_lazy("Trash"),
+    "project-settings": gettext_lazy("Settings"),
+    "rule-settings": gettext_lazy("Limits of rules"),
 }
-ACCOUNT = {"projects": "All projects", "tokens": "Tokens"}
+ACCOUNT = {"projects": gettext_lazy("All projects"), "tokens": gettext_lazy("Tokens")}
 
 
 @require_safe
@@ -46,7 +48,7 @@ def places(request: PageRequest) -> HttpResponse:
         {
             "kind": "action",
             "label": "API",
-            "hint": "documentation",
+            "hint": gettext("documentation"),
             "url": "/api/v1/docs",
         },
     ]
@@ -103,4 +105,4 @@ def _place(
     kind: str, label: str, hint: str, name: str, *arguments: object
 ) -> dict[str, str]:
     address = reverse(name, args=arguments)
-    return {"kind": kind, "label": label, "hint": hint, "url": address}
+    return {"kind": kind, "label": str(label), "hint": hint, "url": address}

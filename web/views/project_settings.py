@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods
 
 from tracker.access import may_edit, may_own, owned_project, readable_project
@@ -52,7 +53,7 @@ def project_settings(
             set_retention(found, _days(typed))
     except InvalidInput as refusal:
         return _page(request, found, typed, error=refusal)
-    tell(request, f"Saved.{_outlived(found)}")
+    tell(request, f"{gettext('Saved.')} {_outlived(found)}".rstrip())
     return HttpResponseRedirect(reverse("project-settings", args=[workspace, project]))
 
 
@@ -62,10 +63,12 @@ def _outlived(project: Any) -> str:
     count = expired_count(project)
     if not count:
         return ""
-    return (
-        f" {number(count)} {'run has' if count == 1 else 'runs have'} been silent for"
-        " longer and will soon be in the trash."
+    said = ngettext(
+        "%(count)s run has been silent for longer and will soon be in the trash.",
+        "%(count)s runs have been silent for longer and will soon be in the trash.",
+        count,
     )
+    return said % {"count": number(count)}
 
 
 def _days(typed: str) -> int | None:

@@ -21,6 +21,7 @@ from tracker.queries.projects import project_summaries
 from tracker.queries.runs_without_gpus import all_runs_without_gpus
 from web.session import PageRequest, signed_in
 from web.snippets import first_run, start_elsewhere
+from web.views.gpu_hours import in_the_last
 
 WEEK_DAYS = 7
 # From here on a list is searched rather than read.
@@ -55,7 +56,7 @@ def projects_page(request: PageRequest) -> HttpResponse:
         "without": None
         if ledgers
         else all_runs_without_gpus(request.actor, since=since),
-        "period": f"in the last {WEEK_DAYS} days",
+        "period": in_the_last(WEEK_DAYS),
         "week_days": WEEK_DAYS,
     }
     return render(request, "projects/projects.html", context)

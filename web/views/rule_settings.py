@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from tracker.access import may_own, owned_project, readable_project
@@ -37,7 +38,7 @@ def rule_settings(request: PageRequest, workspace: str, project: str) -> HttpRes
             set_rule(found, rule, is_off="on" not in request.POST, limits=limits)
     except InvalidInput as refusal:
         return _page(request, found, rule=rule, error=refusal)
-    tell(request, "Saved.")
+    tell(request, gettext("Saved."))
     address = reverse("rule-settings", args=[workspace, project])
     return HttpResponseRedirect(f"{address}?open={rule}#{rule}")
 

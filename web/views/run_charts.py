@@ -12,6 +12,7 @@ import orjson
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from tracker.access import may_own, readable_run
@@ -32,12 +33,17 @@ from web.chart_sections import chart_sections, epoch_path
 from web.numbers import whole_number
 from web.path_search import Found, find_paths
 from web.session import PageRequest, signed_in
+from web.texts import gettext_lazy
 from web.views.chart_options import ChartOptions, read_options
 from web.views.run_frame import run_frame
 
 # More than a page can hold; the search finds the others.
 MOST_CHARTS = 1_000
-AXES = (("step", "Step"), ("time", "Time"), ("relative", "Relative"))
+AXES = (
+    ("step", gettext_lazy("Step")),
+    ("time", gettext_lazy("Time")),
+    ("relative", gettext_lazy("Relative")),
+)
 PINNED, JOINED = "pinned", "joined"
 # Sections of so few charts stand beside each other.
 SMALL = 2
@@ -191,8 +197,10 @@ def _sections(
     pinned = frozenset(arrangement.pinned)
     joined = [key for key in arrangement.joined if key not in pinned]
     first = [
-        CardSection(PINNED, "Pinned", chosen(arrangement.pinned), is_chosen=True),
-        CardSection(JOINED, "Joined", chosen(joined), is_chosen=True),
+        CardSection(
+            PINNED, gettext("Pinned"), chosen(arrangement.pinned), is_chosen=True
+        ),
+        CardSection(JOINED, gettext("Joined"), chosen(joined), is_chosen=True),
     ]
     return first + [
         CardSection(

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
@@ -128,7 +129,9 @@ def file_figure(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
     row = read_file(run, _plain(request, "path"))
     if row.size > FIGURE_BYTES:
-        return JsonResponse({"note": "The figure is too large; download the file."})
+        return JsonResponse(
+            {"note": gettext("The figure is too large; download the file.")}
+        )
     drawn, note = figure(downloads.beginning(row, FIGURE_BYTES))
     return JsonResponse({"figure": drawn or None, "note": note})
 

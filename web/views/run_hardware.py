@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
@@ -19,6 +20,7 @@ from web.figures.hardware import is_drawn, reading_name
 from web.figures.hardware_kinds import EACH_GPU, GPUS, GROUPS, OVERVIEW, Group
 from web.readings_table import reading_rows
 from web.session import PageRequest, signed_in
+from web.texts import gettext_lazy
 from web.views.chart_options import read_number
 from web.views.figures import chosen_each, chosen_group, chosen_stages
 from web.views.run_frame import run_frame
@@ -32,29 +34,29 @@ ABSENT = ("not here",)
 MOST_READ = 400
 GPU_OF = re.compile(r"gpu/\d{1,4}/")
 FACTS = (
-    ("facts/host", "host"),
-    ("facts/effective_cores", "cores it may use"),
-    ("facts/cpu_quota_cores", "its CPU quota"),
-    ("facts/host_cores", "cores of the host"),
-    ("facts/cpu_model", "processor"),
-    ("facts/memory_limit_bytes", "memory it may use"),
-    ("facts/gpu_count", "GPUs"),
-    ("facts/gpu/0/name", "GPU"),
-    ("facts/gpu/0/measured_with", "GPU measured with"),
-    ("facts/gpu/0/compute_capability", "GPU's compute capability"),
-    ("facts/gpu/0/power_limit_watts", "GPU's power limit (W)"),
-    ("facts/gpu/0/state", "GPU's state"),
-    ("facts/gpu/0/last_xid", "GPU's last error (XID)"),
-    ("facts/gpu_driver", "GPU driver"),
-    ("facts/gpu_driver_cuda", "its CUDA"),
-    ("facts/storage/work/file_system", "file system it works on"),
-    ("facts/storage/data/file_system", "file system of its data"),
+    ("facts/host", gettext_lazy("host")),
+    ("facts/effective_cores", gettext_lazy("cores it may use")),
+    ("facts/cpu_quota_cores", gettext_lazy("its CPU quota")),
+    ("facts/host_cores", gettext_lazy("cores of the host")),
+    ("facts/cpu_model", gettext_lazy("processor")),
+    ("facts/memory_limit_bytes", gettext_lazy("memory it may use")),
+    ("facts/gpu_count", gettext_lazy("GPUs")),
+    ("facts/gpu/0/name", gettext_lazy("GPU")),
+    ("facts/gpu/0/measured_with", gettext_lazy("GPU measured with")),
+    ("facts/gpu/0/compute_capability", gettext_lazy("GPU's compute capability")),
+    ("facts/gpu/0/power_limit_watts", gettext_lazy("GPU's power limit (W)")),
+    ("facts/gpu/0/state", gettext_lazy("GPU's state")),
+    ("facts/gpu/0/last_xid", gettext_lazy("GPU's last error (XID)")),
+    ("facts/gpu_driver", gettext_lazy("GPU driver")),
+    ("facts/gpu_driver_cuda", gettext_lazy("its CUDA")),
+    ("facts/storage/work/file_system", gettext_lazy("file system it works on")),
+    ("facts/storage/data/file_system", gettext_lazy("file system of its data")),
     ("facts/storage/shared_memory/total_bytes", "/dev/shm"),
-    ("facts/framework", "framework"),
-    ("facts/loader_workers", "loader workers"),
-    ("facts/batch_size", "batch size"),
-    ("facts/python", "Python"),
-    ("facts/platform", "platform"),
+    ("facts/framework", gettext_lazy("framework")),
+    ("facts/loader_workers", gettext_lazy("loader workers")),
+    ("facts/batch_size", gettext_lazy("batch size")),
+    ("facts/python", gettext_lazy("Python")),
+    ("facts/platform", gettext_lazy("platform")),
 )
 
 
@@ -110,7 +112,7 @@ def each_choices(measures: set[str]) -> list[tuple[str, str]]:
     if len(gpus) <= 1:
         return []
     return [
-        (name, kind.title)
+        (name, gettext(kind.title))
         for name, kind in EACH_GPU.items()
         if any(reading_name(kind, measure) for measure in measures)
     ]
@@ -146,5 +148,5 @@ def facts_table(
         found = [overview.facts.get(monitoring_path(stage, path)) for stage in stages]
         values = [row.value if row else None for row in found]
         if any(value is not None for value in values):
-            rows.append((label, path, values))
+            rows.append((str(label), path, values))
     return rows

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from tracker.access import editable_project, editable_view, readable_project
@@ -37,7 +38,7 @@ def keep(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     state = kept_state(request.POST.get("state", ""))
     name = request.POST.get("name", "")
     view = keep_view(found, request.actor, name, state, is_shared=is_shared)
-    tell(request, f"The view {quoted(view.name)} is kept.")
+    tell(request, gettext("The view %(view)s is kept.") % {"view": quoted(view.name)})
     return _shown(workspace, project, view.id)
 
 
@@ -53,21 +54,29 @@ def change(request: PageRequest, view_id: UUID) -> HttpResponse:
         editable_project(request.actor, workspace, project, to=TO)
     if "state" in wanted:
         replace_state(view, kept_state(wanted["state"]))
-        done = "shows the table as it is now."
+        said = gettext("The view %(view)s shows the table as it is now.")
     elif "name" in wanted:
         rename_view(view, wanted["name"])
-        done = "is called so from now on."
+        said = gettext("The view %(view)s is called so from now on.")
     elif "shared" in wanted:
         is_shared = wanted["shared"] == "yes"
         share_view(view, is_shared=is_shared)
-        done = f"is {'shared with the team' if is_shared else 'your own'}."
+        said = (
+            gettext("The view %(view)s is shared with the team.")
+            if is_shared
+            else gettext("The view %(view)s is your own.")
+        )
     elif "default" in wanted:
         is_default = wanted["default"] == "yes"
         make_default(view, is_default=is_default)
-        done = f"is {'' if is_default else 'no longer '}what everybody sees first."
+        said = (
+            gettext("The view %(view)s is what everybody sees first.")
+            if is_default
+            else gettext("The view %(view)s is no longer what everybody sees first.")
+        )
     else:
         raise InvalidInput("view", "must get a name, a state, or who sees it")
-    tell(request, f"The view {quoted(view.name)} {done}")
+    tell(request, said % {"view": quoted(view.name)})
     return _shown(workspace, project, view.id)
 
 
@@ -77,7 +86,8 @@ def delete(request: PageRequest, view_id: UUID) -> HttpResponse:
     view = editable_view(request.actor, view_id)
     project = view.project
     delete_view(view)
-    tell(request, f"The view {quoted(view.name)} is deleted; no run is.")
+    said = gettext("The view %(view)s is deleted; no run is.")
+    tell(request, said % {"view": quoted(view.name)})
     return HttpResponseRedirect(
         reverse("runs", args=[project.workspace.slug, project.slug])
     )

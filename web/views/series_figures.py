@@ -38,7 +38,7 @@ from web.figures.traces import Figure
 from web.session import PageRequest, signed_in
 from web.stage_bars import milliseconds
 from web.views.chart_options import ChartOptions, read_options
-from web.views.figures import DRAWN_BY, sent_figure
+from web.views.figures import drawn_by, sent_figure
 
 MOST_BUCKETS = 500
 # Of one answer: as many as a large screen shows, and the lines of all of them.
@@ -121,7 +121,7 @@ class Charts:
         self.options = options
         self.is_live = is_live
         # Before the points are read: they are never older than this says.
-        self.base = version_of([run], DRAWN_BY, options.query, is_live)
+        self.base = version_of([run], drawn_by(), options.query, is_live)
         paths = {path for each in wanted for path in each.paths}
         self.annotations = seen_annotations(reader, annotations_of(run, paths))
 

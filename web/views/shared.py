@@ -25,6 +25,7 @@ from web.errors import Told, page_not_found, refusal
 from web.session import wants_json
 from web.shared_pages import SharedPage
 from web.shared_routes import opens
+from web.texts import gettext_lazy
 
 HEADERS = {
     "X-Robots-Tag": "noindex, nofollow, noarchive",
@@ -33,9 +34,9 @@ HEADERS = {
 }
 GONE = {
     "told": Told(
-        "Nothing is shared here",
-        "The link is not whole, or it has expired, or it was revoked.",
-        "Ask whoever gave it to you.",
+        gettext_lazy("Nothing is shared here"),
+        gettext_lazy("The link is not whole, or it has expired, or it was revoked."),
+        gettext_lazy("Ask whoever gave it to you."),
     ),
     "is_for_strangers": True,
 }

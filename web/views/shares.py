@@ -10,6 +10,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import (
     require_http_methods,
     require_POST,
@@ -82,7 +83,7 @@ def revoke(
     if request.htmx and kind is not None:
         form = ShareForm(kind=link.kind, of=link.query or link.thing)
         return _dialog(request, found, form)
-    tell(request, "The link is revoked: it opens nothing from now on.")
+    tell(request, gettext("The link is revoked: it opens nothing from now on."))
     return HttpResponseRedirect(reverse("shares", args=[workspace, project]))
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
 
 from tracker.access import (
@@ -60,7 +61,7 @@ def empty(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Delete all that lies in the trash for good."""
     found = owned_project(request.actor, workspace, project)
     empty_trash(found)
-    tell(request, "The trash is being emptied.")
+    tell(request, gettext("The trash is being emptied."))
     return HttpResponseRedirect(reverse("trash", args=[workspace, project]))
 
 
@@ -71,7 +72,11 @@ def move(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = editable_run(request.actor, run_id)
     move_to_trash(run)
     undo = reverse("run-restore", args=[run.id])
-    tell(request, f"{quoted(run.name)} is in the trash.", undo=undo)
+    tell(
+        request,
+        gettext("%(run)s is in the trash.") % {"run": quoted(run.name)},
+        undo=undo,
+    )
     project = run.project
     return HttpResponseRedirect(
         reverse("runs", args=[project.workspace.slug, project.slug])
@@ -83,7 +88,9 @@ def move(request: PageRequest, run_id: UUID) -> HttpResponse:
 def put_back(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = trashed_run(request.actor, run_id)
     restore(run)
-    tell(request, f"{quoted(run.name)} is back from the trash.")
+    tell(
+        request, gettext("%(run)s is back from the trash.") % {"run": quoted(run.name)}
+    )
     return HttpResponseRedirect(reverse("run", args=[run.id]))
 
 
@@ -93,7 +100,10 @@ def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = doomed_run(request.actor, run_id)
     project = run.project
     delete_for_good(run)
-    tell(request, f"{quoted(run.name)} is being deleted for good.")
+    tell(
+        request,
+        gettext("%(run)s is being deleted for good.") % {"run": quoted(run.name)},
+    )
     return HttpResponseRedirect(
         reverse("trash", args=[project.workspace.slug, project.slug])
     )
@@ -104,7 +114,11 @@ def delete(request: PageRequest, run_id: UUID) -> HttpResponse:
 def pin_run(request: PageRequest, run_id: UUID) -> HttpResponse:
     pin(editable_run(request.actor, run_id))
     undo = reverse("run-unpin", args=[run_id])
-    tell(request, "Pinned: it is kept, however long the project keeps runs.", undo=undo)
+    tell(
+        request,
+        gettext("Pinned: it is kept, however long the project keeps runs."),
+        undo=undo,
+    )
     return HttpResponseRedirect(reverse("run", args=[run_id]))
 
 
@@ -113,5 +127,5 @@ def pin_run(request: PageRequest, run_id: UUID) -> HttpResponse:
 def unpin_run(request: PageRequest, run_id: UUID) -> HttpResponse:
     unpin(editable_run(request.actor, run_id))
     undo = reverse("run-pin", args=[run_id])
-    tell(request, "Unpinned: retention may take it again.", undo=undo)
+    tell(request, gettext("Unpinned: retention may take it again."), undo=undo)
     return HttpResponseRedirect(reverse("run", args=[run_id]))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+from django.utils.translation import gettext
 from msgspec import Meta, Struct
 
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.series import Axis, read_lines
 from web.figures.board import BoardLine, board_figure, colour_of
 from web.figures.traces import RUN_COLOURS, run_round
+from web.texts import gettext_lazy
 from web.views.chart_options import MOST_SMOOTHING, ChartOptions
 from web.widget_kind import WITHHELD, Body, Field, FigureView, Kind, Scene
 
@@ -19,7 +21,11 @@ MOST_METRICS = 6
 MOST_RUNS = 20
 BUCKETS = 500
 SERIES = "float_series"
-AXES = (("step", "Step"), ("relative", "Time since the start"), ("time", "Time"))
+AXES = (
+    ("step", gettext_lazy("Step")),
+    ("relative", gettext_lazy("Time since the start")),
+    ("time", gettext_lazy("Time")),
+)
 
 Path = Annotated[str, Meta(min_length=1, max_length=1_024)]
 
@@ -44,9 +50,11 @@ def body(scene: Scene, settings: Settings) -> Body:
         return Body(problem=_why_not(gone, rows))
     notes = []
     if gone:
-        notes.append(f"No run here has {_listed(gone)} as a series.")
+        said = gettext("No run here has %(paths)s as a series.")
+        notes.append(said % {"paths": _listed(gone)})
     if len(drawn) < len(scene.runs):
-        notes.append(f"The first {len(drawn)} of {len(scene.runs)} runs are drawn.")
+        said = gettext("The first %(count)s of %(all)s runs are drawn.")
+        notes.append(said % {"count": len(drawn), "all": len(scene.runs)})
     several = len(settings.metrics) > 1
     context = {
         "named": named,
@@ -120,14 +128,16 @@ def _is_series(rows: Sequence[AttributeRow]) -> bool:
 
 def _why_not(gone: Sequence[str], rows: dict[str, list[AttributeRow]]) -> str:
     if any(rows[path] for path in gone):
-        return (
-            f"{_listed(gone)} is logged, but not as a series of numbers. A table or a"
-            " value can show it."
+        said = gettext(
+            "%(paths)s is logged, but not as a series of numbers. A table or a value can"
+            " show it."
         )
-    return (
-        f"None of these runs has {_listed(gone)}. It may have been renamed, or not be"
-        " logged yet."
-    )
+    else:
+        said = gettext(
+            "None of these runs has %(paths)s. It may have been renamed, or not be logged"
+            " yet."
+        )
+    return said % {"paths": _listed(gone)}
 
 
 def _listed(paths: Sequence[str]) -> str:
@@ -136,30 +146,32 @@ def _listed(paths: Sequence[str]) -> str:
 
 KIND = Kind(
     name="chart",
-    label="Chart",
+    label=gettext_lazy("Chart"),
     icon="chart-line",
-    hint="Series of the runs, over each other",
+    hint=gettext_lazy("Series of the runs, over each other"),
     settings=Settings,
     fields=(
         Field(
             "metrics",
-            "Metrics",
+            gettext_lazy("Metrics"),
             "paths",
-            hint="Paths of series, such as train/loss. Several are told apart by dashes.",
+            hint=gettext_lazy(
+                "Paths of series, such as train/loss. Several are told apart by dashes."
+            ),
             is_required=True,
             most=MOST_METRICS,
         ),
-        Field("axis", "Horizontal axis", "choice", options=AXES),
+        Field("axis", gettext_lazy("Horizontal axis"), "choice", options=AXES),
         Field(
             "smoothing",
-            "Smoothing",
+            gettext_lazy("Smoothing"),
             "number",
-            hint="0 to 0.99",
+            hint=gettext_lazy("0 to 0.99"),
             step="0.01",
             lowest="0",
             highest="0.99",
         ),
-        Field("log", "Logarithmic vertical axis", "check"),
+        Field("log", gettext_lazy("Logarithmic vertical axis"), "check"),
     ),
     body=body,
     figure=figure,

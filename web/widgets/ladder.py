@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from django.utils.translation import gettext
 from msgspec import Meta, Struct
 
 from tracker.disclosure import seen_ladder
@@ -13,10 +14,13 @@ from web.figures.ladder import step_time_figure
 from web.ladder_bars import bars_of, legend_of, unit_of
 from web.ladder_summary import summary_of
 from web.rung_cards import cards_of
+from web.texts import gettext_lazy
 from web.views.chart_options import ChartOptions
 from web.widget_kind import Body, Field, FigureView, Kind, Scene
 
-GONE = "This ladder was deleted. Choose another one, or remove the widget."
+GONE = gettext_lazy(
+    "This ladder was deleted. Choose another one, or remove the widget."
+)
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,8 +34,12 @@ def body(scene: Scene, settings: Settings) -> Body:
     if view is None:
         return Body(problem=GONE)
     if not view.rungs:
-        where = "" if scene.is_shared else " They are in the trash, or deleted."
-        return Body(problem=f"This ladder has no runs to show.{where}")
+        if scene.is_shared:
+            return Body(problem=gettext("This ladder has no runs to show."))
+        said = gettext(
+            "This ladder has no runs to show. They are in the trash, or deleted."
+        )
+        return Body(problem=said)
     context = {
         "ladder": view,
         "ladder_id": found.id,
@@ -64,17 +72,20 @@ def _read(scene: Scene, settings: Settings) -> tuple[Any, LadderView | None]:
 
 KIND = Kind(
     name="ladder",
-    label="Ladder",
+    label=gettext_lazy("Ladder"),
     icon="layers",
-    hint="What each rung of a ladder was worth",
+    hint=gettext_lazy("What each rung of a ladder was worth"),
     settings=Settings,
     fields=(
-        Field("ladder", "Ladder", "ladder", is_required=True),
+        Field("ladder", gettext_lazy("Ladder"), "ladder", is_required=True),
         Field(
             "per",
-            "Bars",
+            gettext_lazy("Bars"),
             "choice",
-            options=(("example", "Per example"), ("step", "Per step")),
+            options=(
+                ("example", gettext_lazy("Per example")),
+                ("step", gettext_lazy("Per step")),
+            ),
         ),
     ),
     body=body,
@@ -82,5 +93,5 @@ KIND = Kind(
     width=8,
     height=5,
     has_runs=False,
-    title=lambda _: "Ladder",
+    title=lambda _: gettext("Ladder"),
 )

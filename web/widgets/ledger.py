@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext
 from msgspec import Struct
 
 from tracker.disclosure import seen_ledger
 from tracker.queries.ledgers import runs_ledger
+from web.texts import gettext_lazy
 from web.widget_kind import Body, Kind, Scene
 
 
@@ -18,8 +20,10 @@ def body(scene: Scene, _settings: Settings) -> Body:
     ledger = seen_ledger(scene.actor, known)
     if ledger is None:
         return Body(
-            problem="Nothing is known yet of where the time of these runs went. It is"
-            " added up once a stage was diagnosed, within minutes of its beginning."
+            problem=gettext(
+                "Nothing is known yet of where the time of these runs went. It is"
+                " added up once a stage was diagnosed, within minutes of its beginning."
+            )
         )
     context = {"ledger": ledger, "run_count": len(scene.runs)}
     return Body("widgets/ledger.html", context)
@@ -27,13 +31,13 @@ def body(scene: Scene, _settings: Settings) -> Body:
 
 KIND = Kind(
     name="ledger",
-    label="Where time went",
+    label=gettext_lazy("Where time went"),
     icon="hourglass",
-    hint="GPU time of the runs, by what it was used for",
+    hint=gettext_lazy("GPU time of the runs, by what it was used for"),
     settings=Settings,
     fields=(),
     body=body,
     width=4,
     height=4,
-    title=lambda _: "Where the time went",
+    title=lambda _: gettext("Where the time went"),
 )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
+from django.utils.translation import gettext
 from msgspec import Meta, Struct
 
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.run_columns import run_seconds
 from web.cells import value_text
 from web.templatetags.format import duration, number
+from web.texts import gettext_lazy
 from web.widget_kind import Body, Field, Kind, Scene
 from web.widgets.value import SERIES, summary_value
 
@@ -51,9 +53,10 @@ def body(scene: Scene, settings: Settings) -> Body:
         for _, _, path in columns
         if not any(path in held for held in values.values())
     ]
-    notes = [f"None of these runs has “{path}”." for path in dict.fromkeys(gone)]
+    said = gettext("None of these runs has “%(path)s”.")
+    notes = [said % {"path": path} for path in dict.fromkeys(gone)]
     if len(columns) < len(asked):
-        notes.append("Some columns are not shared.")
+        notes.append(gettext("Some columns are not shared."))
     names = [name for name, _, _ in columns]
     context = {"columns": names, "rows": rows, "times": settings.times}
     return Body("widgets/table.html", context, notes=notes)
@@ -78,23 +81,29 @@ def _cell(row: AttributeRow | None, summary: str) -> dict[str, Any]:
 
 KIND = Kind(
     name="table",
-    label="Table",
+    label=gettext_lazy("Table"),
     icon="table-2",
-    hint="Runs as rows, with columns of your choice",
+    hint=gettext_lazy("Runs as rows, with columns of your choice"),
     settings=Settings,
     fields=(
         Field(
             "columns",
-            "Columns",
+            gettext_lazy("Columns"),
             "columns",
-            hint="Paths: params/lr, train/loss; of a series also min(train/loss), max(…),"
-            " mean(…).",
+            hint=gettext_lazy(
+                "Paths: params/lr, train/loss; of a series also min(train/loss), max(…),"
+                " mean(…)."
+            ),
             most=MOST_COLUMNS,
         ),
-        Field("times", "Also when each run began, and how long it took", "check"),
+        Field(
+            "times",
+            gettext_lazy("Also when each run began, and how long it took"),
+            "check",
+        ),
     ),
     body=body,
     width=12,
     height=5,
-    title=lambda _: "Runs",
+    title=lambda _: gettext("Runs"),
 )

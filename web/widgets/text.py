@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from django.utils.translation import gettext
 from msgspec import Meta, Struct
 
 from tracker.boards.board import TEXT_LENGTH
 from web.markdown import rendered
 from web.own_pictures import outside_of
+from web.texts import gettext_lazy
 from web.widget_kind import Body, Field, Kind, Scene
 
 
@@ -18,7 +20,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
 def body(scene: Scene, settings: Settings) -> Body:
     if not settings.text.strip():
-        return Body(problem="There is no text yet.")
+        return Body(problem=gettext("There is no text yet."))
     outside = outside_of(scene.actor, scene.picture_url)
     html = rendered(settings.text, outside=outside)
     return Body("widgets/text.html", {"html": html}, is_live=False)
@@ -26,16 +28,18 @@ def body(scene: Scene, settings: Settings) -> Body:
 
 KIND = Kind(
     name="text",
-    label="Text",
+    label=gettext_lazy("Text"),
     icon="file",
-    hint="Notes, headings and links, in Markdown",
+    hint=gettext_lazy("Notes, headings and links, in Markdown"),
     settings=Settings,
     fields=(
         Field(
             "text",
-            "Text",
+            gettext_lazy("Text"),
             "text",
-            hint="Markdown: # heading, **bold**, - list, [link](https://…), tables.",
+            hint=gettext_lazy(
+                "Markdown: # heading, **bold**, - list, [link](https://…), tables."
+            ),
         ),
     ),
     body=body,

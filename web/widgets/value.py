@@ -8,26 +8,42 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from django.utils.translation import gettext, ngettext
 from msgspec import Meta, Struct
 
 from tracker.queries.attributes import AttributeRow
 from web.cells import change_text
 from web.templatetags.format import number
+from web.texts import gettext_lazy
 from web.widget_kind import WITHHELD, Body, Field, Kind, Scene, SeenValues
 
 SERIES = "float_series"
 SUMMARIES = (
-    ("last", "Last value"),
-    ("min", "Lowest value"),
-    ("max", "Highest value"),
-    ("mean", "Mean of all values"),
+    ("last", gettext_lazy("Last value")),
+    ("min", gettext_lazy("Lowest value")),
+    ("max", gettext_lazy("Highest value")),
+    ("mean", gettext_lazy("Mean of all values")),
 )
 OVER = (
-    ("highest", "Highest of the runs"),
-    ("lowest", "Lowest of the runs"),
-    ("mean", "Mean of the runs"),
-    ("first", "The first run only"),
+    ("highest", gettext_lazy("Highest of the runs")),
+    ("lowest", gettext_lazy("Lowest of the runs")),
+    ("mean", gettext_lazy("Mean of the runs")),
+    ("first", gettext_lazy("The first run only")),
 )
+
+# The same, where they follow the value itself.
+SAID_SUMMARIES = {
+    "last": gettext_lazy("last value"),
+    "min": gettext_lazy("lowest value"),
+    "max": gettext_lazy("highest value"),
+    "mean": gettext_lazy("mean of all values"),
+}
+SAID_OVER = {
+    "highest": gettext_lazy("highest of the runs"),
+    "lowest": gettext_lazy("lowest of the runs"),
+    "mean": gettext_lazy("mean of the runs"),
+    "first": gettext_lazy("the first run only"),
+}
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,18 +74,20 @@ def body(scene: Scene, settings: Settings) -> Body:
     value, best = _over(known, settings.over)
     notes = []
     if lacking:
-        which = "1 run has" if lacking == 1 else f"{lacking} runs have"
-        notes.append(
-            f"{which} no such number and {'is' if lacking == 1 else 'are'} left out."
+        said = ngettext(
+            "%(count)s run has no such number and is left out.",
+            "%(count)s runs have no such number and are left out.",
+            lacking,
         )
+        notes.append(said % {"count": lacking})
     if settings.reference and reference is None:
-        notes.append("The reference is not among these runs any more.")
+        notes.append(gettext("The reference is not among these runs any more."))
     context = {
         "value": number(value),
         "best": best.run if best else None,
         "place": scene.runs.index(best.run) if best else 0,
-        "summary": dict(SUMMARIES)[settings.summary].lower(),
-        "over": dict(OVER)[settings.over].lower(),
+        "summary": SAID_SUMMARIES[settings.summary],
+        "over": SAID_OVER[settings.over],
         "metric": settings.metric,
         "run_count": len(known),
         "reference": reference,
@@ -83,11 +101,15 @@ def _why_not(found: SeenValues, metric: str) -> str:
         return WITHHELD
     rows = [held[metric] for held in found.by_run.values() if metric in held]
     if any(row.kind == SERIES and row.value is None for row in rows):
-        return f"The first points of “{metric}” are being counted. Look again soon."
-    return (
-        f"None of these runs has “{metric}” as a number. It may have been renamed, or"
-        " not be logged yet."
-    )
+        said = gettext(
+            "The first points of “%(path)s” are being counted. Look again soon."
+        )
+    else:
+        said = gettext(
+            "None of these runs has “%(path)s” as a number. It may have been renamed, or"
+            " not be logged yet."
+        )
+    return said % {"path": metric}
 
 
 def _known(
@@ -137,19 +159,21 @@ def _change(value: float, reference: Any, known: Sequence[Known]) -> str:
 
 KIND = Kind(
     name="value",
-    label="Value",
+    label=gettext_lazy("Value"),
     icon="gauge",
-    hint="One number over all runs, and whose it is",
+    hint=gettext_lazy("One number over all runs, and whose it is"),
     settings=Settings,
     fields=(
-        Field("metric", "Metric", "path", is_required=True),
-        Field("summary", "Of each run", "choice", options=SUMMARIES),
-        Field("over", "Of all runs", "choice", options=OVER),
+        Field("metric", gettext_lazy("Metric"), "path", is_required=True),
+        Field("summary", gettext_lazy("Of each run"), "choice", options=SUMMARIES),
+        Field("over", gettext_lazy("Of all runs"), "choice", options=OVER),
         Field(
             "reference",
-            "Against",
+            gettext_lazy("Against"),
             "run",
-            hint="A run's name: the change against it is shown. Empty: no change.",
+            hint=gettext_lazy(
+                "A run's name: the change against it is shown. Empty: no change."
+            ),
         ),
     ),
     body=body,

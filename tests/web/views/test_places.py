@@ -80,7 +80,9 @@ def test_a_project_at_hand_offers_its_pages(find, member, project):
     offered = labels(find(workspace=member.workspace.slug, project="vision"), "page")
 
     tabs = Path("web/templates/components/project_tabs.html").read_text()
-    assert set(re.findall(r"{% icon \S+ %}(.+?)</a>", tabs)) <= set(offered)
+    named = set(re.findall(r'{% icon \S+ %}{% translate "(.+?)" %}</a>', tabs))
+    assert named
+    assert named <= set(offered)
     assert labels(find(workspace="nowhere", project="nothing"), "page") == []
 
 

@@ -2,14 +2,15 @@
 // button says for a moment that it did, a toast that it could not.
 import { made } from "./models/elements.js"
 import { toast } from "./toasts.js"
+import { gettext } from "./texts.js"
 
 const SAID_MS = 1_500
 
 export async function copyBy(button, text) {
   const isCopied = await copied(text, button)
-  if (!isCopied) return toast("This browser does not let the page copy. Select the text and copy it by hand.", { isError: true })
+  if (!isCopied) return toast(gettext("This browser does not let the page copy. Select the text and copy it by hand."), { isError: true })
   const label = (button.dataset.label ??= button.getAttribute("aria-label") ?? "")
-  say(button, "Copied", "yes")
+  say(button, gettext("Copied"), "yes")
   setTimeout(() => say(button, label, ""), SAID_MS)
 }
 

@@ -5,8 +5,9 @@
 // itself says it in its own place; whatever somebody pressed is answered by a toast.
 import { made } from "./models/elements.js"
 import { toast } from "./toasts.js"
+import { gettext } from "./texts.js"
 
-const UNANSWERED = "The server did not answer. Try again in a moment."
+const UNANSWERED = gettext("The server did not answer. Try again in a moment.")
 const LOADS_ITSELF = ["intersect", "load", "revealed"]
 
 export function isPoll({ sourceEvent }) {
@@ -41,7 +42,7 @@ function say(ctx, text) {
   if (isPoll(ctx)) {
     document.dispatchEvent(new CustomEvent("poll-refused", { detail: text }))
   } else if (LOADS_ITSELF.includes(ctx.sourceEvent?.type)) {
-    ctx.sourceElement.replaceChildren(made("p", "muted wrap", `${text} Reload the page to see this.`))
+    ctx.sourceElement.replaceChildren(made("p", "muted wrap", gettext("%(why)s Reload the page to see this.", { why: text })))
   } else {
     toast(text, { isError: true })
   }

@@ -4,24 +4,25 @@
 import { openDialog } from "./dialogs.js"
 import { hasFindings, moveFinding } from "./findings.js"
 import { moveRow, hasRows } from "./rows.js"
+import { gettext } from "./texts.js"
 
 const SEARCH = "main input[type=search], main [role=search] input:not([type=hidden])"
 const PLACES = document.getElementById("palette")?.dataset ?? {}
 
 const ALWAYS = [
-  entry("Mod+k", "Everywhere", "Go to a project, a run, a ladder or a page", () => openDialog("palette"), () => "placesUrl" in PLACES),
-  entry("?", "Everywhere", "These shortcuts", () => openDialog("shortcuts")),
-  entry("/", "Everywhere", "Search on this page", search, () => Boolean(searchField())),
-  entry("j", "In tables", "Next row", () => moveRow(1), () => !hasFindings() && hasRows()),
-  entry("k", "In tables", "Previous row", () => moveRow(-1), () => !hasFindings() && hasRows()),
-  entry("j", "On a run", "Next finding", () => moveFinding(1), hasFindings),
-  entry("k", "On a run", "Previous finding", () => moveFinding(-1), hasFindings),
-  entry("[", "On a run", "The run before", () => beside("before").click(), () => Boolean(beside("before"))),
-  entry("]", "On a run", "The run after", () => beside("after").click(), () => Boolean(beside("after"))),
-  { ...entry("Mod+z", "On charts", "Undo the last change", () => charts().dispatchEvent(new Event("undo")), () => Boolean(charts())), isTypedToo: true },
-  { ...entry("Mod+Shift+z", "On charts", "Do it again", () => charts().dispatchEvent(new Event("redo")), () => Boolean(charts())), isTypedToo: true },
-  entry("g p", "Go to", "Projects", () => location.assign("/"), () => "placesUrl" in PLACES),
-  entry("g r", "Go to", "Runs of this project", () => location.assign(PLACES.projectUrl), () => "projectUrl" in PLACES),
+  entry("Mod+k", gettext("Everywhere"), gettext("Go to a project, a run, a ladder or a page"), () => openDialog("palette"), () => "placesUrl" in PLACES),
+  entry("?", gettext("Everywhere"), gettext("These shortcuts"), () => openDialog("shortcuts")),
+  entry("/", gettext("Everywhere"), gettext("Search on this page"), search, () => Boolean(searchField())),
+  entry("j", gettext("In tables"), gettext("Next row"), () => moveRow(1), () => !hasFindings() && hasRows()),
+  entry("k", gettext("In tables"), gettext("Previous row"), () => moveRow(-1), () => !hasFindings() && hasRows()),
+  entry("j", gettext("On a run"), gettext("Next finding"), () => moveFinding(1), hasFindings),
+  entry("k", gettext("On a run"), gettext("Previous finding"), () => moveFinding(-1), hasFindings),
+  entry("[", gettext("On a run"), gettext("The run before"), () => beside("before").click(), () => Boolean(beside("before"))),
+  entry("]", gettext("On a run"), gettext("The run after"), () => beside("after").click(), () => Boolean(beside("after"))),
+  { ...entry("Mod+z", gettext("On charts"), gettext("Undo the last change"), () => charts().dispatchEvent(new Event("undo")), () => Boolean(charts())), isTypedToo: true },
+  { ...entry("Mod+Shift+z", gettext("On charts"), gettext("Do it again"), () => charts().dispatchEvent(new Event("redo")), () => Boolean(charts())), isTypedToo: true },
+  entry("g p", gettext("Go to"), gettext("Projects"), () => location.assign("/"), () => "placesUrl" in PLACES),
+  entry("g r", gettext("Go to"), gettext("Runs of this project"), () => location.assign(PLACES.projectUrl), () => "projectUrl" in PLACES),
 ]
 
 export function shortcuts() {

@@ -1,6 +1,7 @@
 // Says something at the edge of the page, politely, whatever made it known. A toast that
 // offers something stays until it is closed; others go, unless somebody looks at them.
 import { icon, made } from "./models/elements.js"
+import { gettext } from "./texts.js"
 
 const STAY_MS = 8_000
 const AGAIN_MS = 3_000
@@ -40,7 +41,7 @@ function regionNow() {
 function undo(element, onUndo) {
   const button = made("button", "button")
   button.type = "button"
-  button.append(icon("rotate-ccw"), "Undo")
+  button.append(icon("rotate-ccw"), gettext("Undo"))
   button.addEventListener("click", () => {
     element.remove()
     onUndo()
@@ -53,7 +54,7 @@ function close() {
   const button = made("button", "button button--quiet button--icon")
   button.type = "button"
   button.dataset.part = "close"
-  button.title = button.ariaLabel = "Close"
+  button.title = button.ariaLabel = gettext("Close")
   button.append(icon("x"))
   button.addEventListener("click", () => button.closest(".toast").remove())
   return button

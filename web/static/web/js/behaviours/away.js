@@ -1,6 +1,7 @@
 // Says that the server cannot be reached, and when it is back. It is asked when a request
 // of the page failed, when the network changed, and now and then while somebody looks.
 import { toast } from "../toasts.js"
+import { gettext } from "../texts.js"
 
 const WELL_MS = 30_000
 const AWAY_MS = 4_000
@@ -27,7 +28,7 @@ export default function away(element) {
     const wasThere = text.hidden
     if (isThere) seenAt = new Date()
     text.hidden = isThere
-    if (isThere && !wasThere) toast("The server answers again.")
+    if (isThere && !wasThere) toast(gettext("The server answers again."))
     if (!isThere && wasThere) {
       since.dateTime = seenAt.toISOString()
       since.textContent = seenAt.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })

@@ -1,6 +1,7 @@
 // Writing a comment: Ctrl Enter sends it, and what was not sent yet outlives a refusal, a
 // reload and a sign-in. htmx leaves the form as it is while all around it is new.
 import { setText } from "../models/elements.js"
+import { gettext } from "../texts.js"
 
 const PREFIX = "comment:"
 
@@ -23,7 +24,7 @@ export default function commentForm(form) {
   })
   form.addEventListener("refused", (event) => {
     event.preventDefault()
-    setText(error, `${event.detail} What you wrote is kept here.`)
+    setText(error, gettext("%(why)s What you wrote is kept here.", { why: event.detail }))
   })
   form.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
     if (ctx.response.raw.ok) arrived()
@@ -42,7 +43,7 @@ export default function commentForm(form) {
     // What is changed goes on from what was sent; what is new begins again.
     if (form.dataset.keeps === undefined) text.value = text.defaultValue
     else text.defaultValue = text.value
-    setText(said, "Sent.")
+    setText(said, gettext("Sent."))
     // It may have been folded away by what has come.
     const fold = form.closest("[data-part=fold]")
     if (!fold) return

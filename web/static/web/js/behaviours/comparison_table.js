@@ -8,6 +8,7 @@
 
 import { keepInAddress } from "../models/address.js"
 import { made as cell } from "../models/elements.js"
+import { gettext } from "../texts.js"
 
 // This many attributes are looked at without being asked, a chunk at a time, so that the
 // first rows are there at once.
@@ -59,7 +60,7 @@ class ComparisonTable {
     this.pathCount = paths
     this.offset = next_offset ?? paths
     this.part("more").hidden = next_offset === null
-    this.part("more-text").textContent = `Look at more of ${paths} attributes`
+    this.part("more-text").textContent = gettext("Look at more of %(count)s attributes", { count: paths })
     this.filter()
     const most = Math.min(LOOKED_AT_ONCE, CELLS_AT_ONCE / this.runs.length)
     if (next_offset !== null && next_offset < most) await this.load()
@@ -102,12 +103,12 @@ class ComparisonTable {
 
     const shown = groups.reduce((sum, group) => sum + group.own, 0)
     const areOpen = groups.every((group) => group.isOpen)
-    this.part("fold-text").textContent = areOpen ? "Close all" : "Open all"
-    this.part("count").textContent = `${shown} of ${this.pathCount} attributes`
+    this.part("fold-text").textContent = areOpen ? gettext("Close all") : gettext("Open all")
+    this.part("count").textContent = gettext("%(count)s of %(all)s attributes", { count: shown, all: this.pathCount })
     const isEmpty = shown === 0 && this.offset >= this.pathCount
     this.table.hidden = isEmpty
     this.part("none").hidden = !isEmpty
-    this.say(this.rowCount ? "No path matches" : "These runs do not differ")
+    this.say(this.rowCount ? gettext("No path matches") : gettext("These runs do not differ"))
   }
 
   foldAll() {
@@ -121,8 +122,8 @@ class ComparisonTable {
   fail() {
     this.part("none").hidden = false
     this.part("more").hidden = false
-    this.part("more-text").textContent = "Try again"
-    this.say("The table could not be loaded")
+    this.part("more-text").textContent = gettext("Try again")
+    this.say(gettext("The table could not be loaded"))
   }
 
   say(text) {
@@ -132,7 +133,7 @@ class ComparisonTable {
   head() {
     const head = document.createElement("thead")
     const row = head.insertRow()
-    row.append(cell("th", "compare-table__path", "Attribute"))
+    row.append(cell("th", "compare-table__path", gettext("Attribute")))
     for (const run of this.runs) row.append(runHeader(run))
     return head
   }
@@ -150,7 +151,7 @@ class Group {
     this.button.type = "button"
     this.button.className = "compare-table__group"
     this.button.title = namespace
-    const label = span("compare-table__namespace", name || (namespace ? "(no name)" : "Without a namespace"))
+    const label = span("compare-table__namespace", name || (namespace ? gettext("(no name)") : gettext("Without a namespace")))
     this.number = span("muted")
     this.button.append(span("compare-table__arrow"), label, this.number)
     const header = cell("th", "")
@@ -193,7 +194,7 @@ class Group {
       const header = cell("th", "compare-table__path")
       header.scope = "row"
       const name = cell(isSeries ? "a" : "span", "clip", path.slice(path.lastIndexOf("/") + 1) || path)
-      name.title = isSeries ? `${path}: show its chart` : path
+      name.title = isSeries ? gettext("%(path)s: show its chart", { path }) : path
       if (isSeries) name.href = `${this.chartUrl}&text=${encodeURIComponent(path)}`
       header.append(name)
       row.append(header, ...cells.map(valueCell))

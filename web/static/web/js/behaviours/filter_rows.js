@@ -1,4 +1,5 @@
 // Hides the rows of a table that lack what is typed; says how many are left.
+import { gettext } from "../texts.js"
 
 export default function filterRows(input) {
   const rows = [...document.getElementById(input.getAttribute("aria-controls")).tBodies[0].rows]
@@ -15,6 +16,6 @@ export default function filterRows(input) {
       row.hidden = !texts[index].includes(wanted)
       if (!row.hidden) shown += 1
     })
-    count.textContent = wanted ? `${shown} of ${all}` : all
+    count.textContent = wanted ? gettext("%(count)s of %(all)s", { count: shown, all }) : all
   })
 }

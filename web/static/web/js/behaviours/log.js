@@ -13,6 +13,7 @@ import { LogPages } from "../models/log_pages.js"
 import { LogSearch } from "../models/log_search.js"
 import { LINE_PIXELS, firstLine, heightOf, scrollTopOf } from "../models/log_window.js"
 import { absolute, relative } from "../models/log_times.js"
+import { gettext, ngettext } from "../texts.js"
 
 const POLL_MS = 2_000
 // A run that is silent is asked less often.
@@ -110,7 +111,7 @@ class Log {
     for (let position = first; position < last; position += 1) rows.push(this.row(position))
     rows[0]?.style.setProperty("margin-top", `${-(exact - first) * LINE_PIXELS}px`)
     this.lines.replaceChildren(...rows)
-    this.part("count").textContent = `${this.count.toLocaleString("en")} lines`
+    this.part("count").textContent = ngettext("%(count)s line", "%(count)s lines", this.count, { count: this.count.toLocaleString("en") })
   }
 
   row(position) {
@@ -118,14 +119,14 @@ class Log {
     const row = element("div", "log__line")
     // Not a link, for which a line is not tall enough; its address can be typed, too.
     const number = element("span", "log__number", String(position + 1))
-    number.title = `Link to line ${position + 1}`
+    number.title = gettext("Link to line %(number)s", { number: position + 1 })
     row.append(number)
     if (line === null) row.classList.add("log__line--waiting")
     if (line && this.times !== "none") row.append(this.time(line))
     if (position === this.linked) row.classList.add("log__line--linked")
     if (this.search.has(position)) row.classList.add("log__line--found")
     if (position === this.search.current) row.classList.add("log__line--current")
-    row.append(line ? lineText(line.text, this.search.text) : element("span", "log__text log__more", line === null ? "" : "(cannot be read)"))
+    row.append(line ? lineText(line.text, this.search.text) : element("span", "log__text log__more", line === null ? "" : gettext("(cannot be read)")))
     return row
   }
 
@@ -205,8 +206,10 @@ class Log {
   tellMatches(isWhole) {
     const { text, count, place, isCut, hasFailed } = this.search
     const all = `${count.toLocaleString("en")}${isCut || hasFailed || !isWhole ? "+" : ""}`
-    const none = hasFailed ? "Could not be searched" : isWhole ? "No match" : "Searching…"
-    const at = place >= 0 ? `${(place + 1).toLocaleString("en")} of ${all}` : `${all} matches`
+    const none = hasFailed ? gettext("Could not be searched") : isWhole ? gettext("No match") : gettext("Searching…")
+    const at = place >= 0
+      ? gettext("%(place)s of %(all)s", { place: (place + 1).toLocaleString("en"), all })
+      : ngettext("%(count)s match", "%(count)s matches", count, { count: all })
     this.part("matches").textContent = !text ? "" : count ? at : none
     for (const name of ["next", "previous"]) this.part(name).hidden = !count
   }
@@ -229,11 +232,11 @@ class Log {
     try {
       const response = await fetch(url, { headers })
       if (response.status === 304) return null
-      if (!response.ok) throw new Error(`the server answered ${response.status}`)
+      if (!response.ok) throw new Error(gettext("the server answered %(status)s", { status: response.status }))
       setText(this.part("told"), "")
       return { body: await response.json(), etag: response.headers.get("ETag") }
     } catch (error) {
-      setText(this.part("told"), `Lines could not be loaded: ${error.message}`)
+      setText(this.part("told"), gettext("Lines could not be loaded: %(why)s", { why: error.message }))
       return null
     }
   }

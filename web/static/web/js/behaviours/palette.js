@@ -7,6 +7,7 @@ import { mark } from "../models/options.js"
 import { GROUPS, grouped, matching, readRecent, recentPlaces, remembered } from "../models/places.js"
 import { IS_MAC } from "../platform.js"
 import { toast } from "../toasts.js"
+import { gettext, ngettext } from "../texts.js"
 
 const TYPING_MS = 120
 const ICONS = {
@@ -198,7 +199,7 @@ class Palette {
     if (!project) return
     const place = run
       ? { label: run, hint: project, url: runUrl }
-      : { label: project, hint: "project", url: projectUrl }
+      : { label: project, hint: gettext("project"), url: projectUrl }
     localStorage.setItem(this.stored, JSON.stringify(remembered(this.recent, place)))
   }
 }
@@ -209,22 +210,22 @@ function tabs() {
     .map((link) => ({
       kind: "tab",
       label: link.textContent.trim(),
-      hint: `${link.closest("nav").ariaLabel.toLowerCase()} page`,
+      hint: gettext("%(kind)s page", { kind: link.closest("nav").ariaLabel.toLowerCase() }),
       url: link.pathname + link.search,
     }))
 }
 
 function actions() {
   return [
-    { kind: "action", label: "Change the theme", hint: "light, dark or as the system", act: () => document.querySelector("[data-behaviour~=theme]").click() },
-    { kind: "action", label: "Copy a link to this page", act: copyLink },
-    { kind: "action", label: "Keyboard shortcuts", hint: "?", act: () => openDialog("shortcuts") },
-    { kind: "action", label: "Sign out", act: () => signOut().requestSubmit() },
+    { kind: "action", label: gettext("Change the theme"), hint: gettext("light, dark or as the system"), act: () => document.querySelector("[data-behaviour~=theme]").click() },
+    { kind: "action", label: gettext("Copy a link to this page"), act: copyLink },
+    { kind: "action", label: gettext("Keyboard shortcuts"), hint: "?", act: () => openDialog("shortcuts") },
+    { kind: "action", label: gettext("Sign out"), act: () => signOut().requestSubmit() },
   ]
 }
 
 async function copyLink() {
-  toast((await copied(location.href)) ? "The link is copied." : "This browser does not let the page copy; take the link from its address bar.")
+  toast((await copied(location.href)) ? gettext("The link is copied.") : gettext("This browser does not let the page copy; take the link from its address bar."))
 }
 
 function signOut() {
@@ -232,7 +233,7 @@ function signOut() {
 }
 
 function said(count) {
-  return count === 1 ? "1 result" : `${count} results`
+  return ngettext("%(count)s result", "%(count)s results", count)
 }
 
 function skeleton() {

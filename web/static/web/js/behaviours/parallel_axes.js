@@ -8,6 +8,7 @@ import { pointAt } from "../charts/lit_runs.js"
 import { follow } from "../models/drag.js"
 import { axisFields, withAxes } from "../models/parallel_address.js"
 import { linePath, MARGIN, placeAt, shareOf, within, xOf, yOf } from "../models/parallel_layout.js"
+import { gettext, ngettext } from "../texts.js"
 
 const SVG = "http://www.w3.org/2000/svg"
 const HEIGHT = 400
@@ -124,7 +125,9 @@ class ParallelAxes {
 
   described(axis, index) {
     const window = this.windows[index]
-    return window ? `${axis.label}, from ${told(window[0])} to ${told(window[1])}` : `${axis.label}, all`
+    return window
+      ? gettext("%(axis)s, from %(low)s to %(high)s", { axis: axis.label, low: told(window[0]), high: told(window[1]) })
+      : gettext("%(axis)s, all", { axis: axis.label })
   }
 
   dragWindow(index, event) {
@@ -209,13 +212,17 @@ class ParallelAxes {
     this.lines.forEach((line, index) => line.classList.toggle("parallel__run--pale", !lit[index]))
     const isNarrowed = this.windows.some(Boolean)
     const kept = this.runs.filter((_, index) => lit[index])
-    this.summary = isNarrowed ? `${kept.length} of ${this.runs.length} runs lie within.` : ""
+    this.summary = isNarrowed ? ngettext(
+      "%(count)s of %(all)s runs lies within.",
+      "%(count)s of %(all)s runs lie within.",
+      kept.length, { count: kept.length, all: this.runs.length },
+    ) : ""
     this.say(null)
     this.part("clear").hidden = !isNarrowed
     const keep = this.part("keep")
     keep.hidden = !isNarrowed || !kept.length || kept.length > COMPARED_AT_MOST
     keep.href = this.keepAddress(kept)
-    this.part("keep-text").textContent = `Compare only ${kept.length === 1 ? "this run" : `these ${kept.length}`}`
+    this.part("keep-text").textContent = ngettext("Compare only this run", "Compare only these %(count)s", kept.length)
   }
 
   // Each run keeps its colour, unless runs without one are among them.

@@ -1,6 +1,8 @@
 // A list of fields: "Another" adds one, up to data-most, and each can be removed. Enter
 // in a field goes on to the next one. It never sends the form: a browser may take the first
 // Enter for a suggestion, and whoever presses it again has not filled in the rest yet.
+import { gettext } from "../texts.js"
+
 export default function repeat(element) {
   const items = element.querySelector("[data-part=items]")
   const add = element.querySelector("[data-part=add]")
@@ -49,5 +51,5 @@ function clear(item) {
   input.removeAttribute("list")
   input.removeAttribute("title")
   item.querySelector("datalist")?.remove()
-  item.querySelector("[data-part=remove]").setAttribute("aria-label", "Remove")
+  item.querySelector("[data-part=remove]").setAttribute("aria-label", gettext("Remove"))
 }

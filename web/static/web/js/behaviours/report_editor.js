@@ -3,16 +3,17 @@
 import { made, setText } from "../models/elements.js"
 import { placeOfBlock } from "../models/report_blocks.js"
 import { afterSwap } from "../models/swaps.js"
+import { gettext } from "../texts.js"
 
 const AGAIN_MS = 10_000
 const MOST_SENT_LAST = 60_000
 
 const WAYS = {
-  heading: (text) => [lineStart("## "), text || "Heading", ""],
+  heading: (text) => [lineStart("## "), text || gettext("Heading"), ""],
   bold: (text) => ["**", text || "bold", "**"],
-  list: (text) => [lineStart("- "), (text || "item").replaceAll("\n", "\n- "), ""],
+  list: (text) => [lineStart("- "), (text || gettext("item")).replaceAll("\n", "\n- "), ""],
   link: (text) => ["[", text || "text", "](address)"],
-  table: () => [lineStart(""), "| run | note |\n|---|---|\n| a | b |\n", ""],
+  table: () => [lineStart(""), gettext("| run | note |\n|---|---|\n| a | b |\n"), ""],
 }
 const lineStart = (mark) => ({ mark })
 
@@ -89,7 +90,7 @@ function keepDraft(page, form) {
 function sayUnsaved(preview, why) {
   const state = preview.querySelector("[role=status]") ?? made("p", "report-edit__state small")
   state.setAttribute("role", "status")
-  setText(state, `Not saved. ${why} It is tried again while this page is open.`)
+  setText(state, gettext("Not saved. %(why)s It is tried again while this page is open.", { why }))
   preview.prepend(state)
 }
 

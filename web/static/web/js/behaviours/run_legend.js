@@ -1,6 +1,7 @@
 // The list of compared runs as the legend of all charts: the run under the pointer or the
 // focus is lit in each of them, and the run under the pointer in a chart is marked here.
 // Typing narrows it; arrow keys go from run to run. The list itself never moves the page.
+import { gettext } from "../texts.js"
 
 // Fewer are passed by Tab.
 const MANY = 12
@@ -78,7 +79,7 @@ function narrowing(element, runs, onChange) {
     const wanted = input.value.trim().toLowerCase()
     runs.forEach((run, index) => (run.hidden = !names[index].includes(wanted)))
     const shown = runs.filter((run) => !run.hidden).length
-    count.textContent = wanted ? `${shown} of ${runs.length}` : ""
+    count.textContent = wanted ? gettext("%(count)s of %(all)s", { count: shown, all: runs.length }) : ""
     onChange()
   }
   input.addEventListener("input", narrow)

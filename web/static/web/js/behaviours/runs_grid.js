@@ -17,6 +17,7 @@ import { TableBar } from "../models/table_bar.js"
 import { FILTERS, MOST_ON_TOP, TableState } from "../models/table_state.js"
 import { TopRows } from "../models/top_rows.js"
 import { toast } from "../toasts.js"
+import { gettext } from "../texts.js"
 
 const REFRESH_MS = 3_000
 // Groups are made of all runs that match.
@@ -215,7 +216,10 @@ class RunsGrid {
   // The runs of a range of rows, which have to be fetched.
   async rowsOf([from, last]) {
     const to = Math.min(last, from + LONGEST_RANGE - 1)
-    if (to < last) toast(`The first ${number(LONGEST_RANGE)} of these ${number(last - from + 1)} rows are picked.`)
+    if (to < last) {
+      const values = { count: number(LONGEST_RANGE), all: number(last - from + 1) }
+      toast(gettext("The first %(count)s of these %(all)s rows are picked.", values))
+    }
     await this.rows.load(from, to)
     const rows = Array.from({ length: to - from + 1 }, (_, i) => this.rows.row(from + i))
     return rows.filter((row) => row?.id)
@@ -258,7 +262,7 @@ class RunsGrid {
     if (kept.length >= MOST_ON_TOP) kept = this.rows.top.map(({ id }) => id)
     const isKept = kept.includes(row.id)
     if (!isKept && kept.length >= MOST_ON_TOP) {
-      toast(`Up to ${MOST_ON_TOP} runs stay on top; take one from there first.`)
+      toast(gettext("Up to %(count)s runs stay on top; take one from there first.", { count: MOST_ON_TOP }))
       return
     }
     this.state.set("top", ...(isKept ? kept.filter((id) => id !== row.id) : [...kept, row.id]))

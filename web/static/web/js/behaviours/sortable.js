@@ -5,6 +5,7 @@
 // Items hold [data-part="handle"], and a number in [data-part="number"].
 
 import { follow } from "../models/drag.js"
+import { gettext } from "../texts.js"
 
 export default function sortable(list) {
   for (const handle of list.querySelectorAll('[data-part="handle"]')) {
@@ -54,7 +55,7 @@ function moveTo(list, item, to) {
     setDisabled(each, "down:", index === items.length - 1)
   })
   const said = document.getElementById(list.dataset.said)
-  if (said) said.textContent = `${item.dataset.name}: place ${to} of ${items.length - 1}`
+  if (said) said.textContent = gettext("%(name)s: place %(place)s of %(all)s", { name: item.dataset.name, place: to, all: items.length - 1 })
 }
 
 function setDisabled(item, start, isDisabled) {

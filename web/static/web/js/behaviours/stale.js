@@ -1,5 +1,6 @@
 // Says quietly that a part of the page could not be refreshed, until it is again.
 import { isPoll } from "../refusals.js"
+import { gettext } from "../texts.js"
 
 const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" })
 
@@ -8,7 +9,7 @@ export default function stale(element) {
 
   document.addEventListener("poll-refused", ({ detail }) => {
     since ??= TIME.format(new Date())
-    const text = `Not refreshed since ${since}. ${detail}`
+    const text = gettext("Not refreshed since %(time)s. %(why)s", { time: since, why: detail })
     if (element.textContent !== text) element.textContent = text
     element.hidden = false
   })

@@ -1,6 +1,7 @@
 // Gives each tab its key, the number of its place unless it names one itself, and shows
 // which one is open where they do not fit side by side. js/shortcuts.js knows the keys.
 import { areSingleKeysOn } from "../single_keys.js"
+import { gettext } from "../texts.js"
 
 const MOST_KEYS = 9
 // Tabs within a page: where there are some, the keys are theirs.
@@ -26,6 +27,6 @@ function announce(links) {
   for (const link of links) {
     if (isOn) link.setAttribute("aria-keyshortcuts", link.dataset.key)
     else link.removeAttribute("aria-keyshortcuts")
-    link.title = isOn ? `Key ${link.dataset.key}` : ""
+    link.title = isOn ? gettext("Key %(key)s", { key: link.dataset.key }) : ""
   }
 }

@@ -1,6 +1,8 @@
 // Steps through the themes and remembers the choice. Charts listen for "themechange".
+import { gettext } from "../texts.js"
+
 const ORDER = ["auto", "light", "dark"]
-const LABELS = { auto: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" }
+const LABELS = { auto: gettext("Theme: as the system"), light: gettext("Theme: light"), dark: gettext("Theme: dark") }
 
 export default function theme(button) {
   label(button)

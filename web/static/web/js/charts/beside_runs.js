@@ -3,6 +3,7 @@
 import { connect } from "../connecting.js"
 import { setText } from "../models/elements.js"
 import { refusal } from "./refusal.js"
+import { gettext } from "../texts.js"
 
 const TYPING_MS = 250
 // Runs that go on may have begun another series meanwhile.
@@ -73,9 +74,9 @@ export class ChartsBesideRuns {
       this.#say("")
     } catch (error) {
       if (error.name === "AbortError") return // something else is asked for meanwhile
-      if (error.isRefusal) return this.#say(`The charts could not be loaded: ${error.message}`)
+      if (error.isRefusal) return this.#say(gettext("The charts could not be loaded: %(why)s", { why: error.message }))
       this.#asked = null
-      this.#say("The server does not answer. What you see may be old; the page keeps trying.")
+      this.#say(gettext("The server does not answer. What you see may be old; the page keeps trying."))
     }
   }
 

@@ -22,6 +22,7 @@ import { CONFIG, loadPlotly } from "./plotly.js"
 import { describe } from "./summary.js"
 import { refusal } from "./refusal.js"
 import { settleLater } from "./settling.js"
+import { gettext } from "../texts.js"
 
 const REFRESH_MS = 5_000
 // Refusals are JSON; figures come as columns where the server can.
@@ -238,7 +239,7 @@ class Chart {
     this.tell("chart-asked", error)
     if (this.isDrawn && !error.isRefusal) return
     this.element.classList.add("chart--failed")
-    this.showNotes([`This chart could not be loaded: ${error.message}`])
+    this.showNotes([gettext("This chart could not be loaded: %(why)s", { why: error.message })])
   }
 
   showNotes(notes) {

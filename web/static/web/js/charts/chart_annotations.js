@@ -3,6 +3,7 @@
 
 import { made as text } from "../models/elements.js"
 import { placeBeside } from "./floating.js"
+import { gettext } from "../texts.js"
 
 const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" })
 
@@ -53,10 +54,10 @@ export function annotations(page) {
     const row = document.createElement("article")
     row.className = "written"
     const when = MOMENT.format(mark.edited ?? mark.written)
-    const who = mark.author || "somebody who has left"
+    const who = mark.author || gettext("somebody who has left")
     row.append(
       text("p", "written__text", mark.text),
-      text("p", "muted small", `step ${mark.step} · ${who}, ${mark.edited ? "edited " : ""}${when}`),
+      text("p", "muted small", said(mark, who, when)),
     )
     if (mayOwn === "true" || (mayEdit === "true" && mark.author === user)) row.append(buttons(chart, mark))
     return row
@@ -64,8 +65,8 @@ export function annotations(page) {
 
   function buttons(chart, mark) {
     const row = document.createElement("p")
-    const edit = text("button", "button button--quiet", "Edit")
-    const remove = text("button", "button button--quiet button--danger", "Delete")
+    const edit = text("button", "button button--quiet", gettext("Edit"))
+    const remove = text("button", "button button--quiet button--danger", gettext("Delete"))
     edit.type = remove.type = "button"
     edit.addEventListener("click", () => {
       written.hidePopover()
@@ -94,4 +95,10 @@ export function annotations(page) {
       placeBeside(written, button)
     },
   }
+}
+
+function said({ step, edited }, who, when) {
+  return edited
+    ? gettext("step %(step)s · %(who)s, edited %(when)s", { step, who, when })
+    : gettext("step %(step)s · %(who)s, %(when)s", { step, who, when })
 }

@@ -6,6 +6,7 @@ import { follow } from "../models/drag.js"
 import { made } from "../models/elements.js"
 import { toast } from "../toasts.js"
 import { tidy } from "./chart_search.js"
+import { gettext } from "../texts.js"
 
 const MEASURED = "monitoring/"
 const LEAST_PIXELS = 120
@@ -47,7 +48,7 @@ export function cards(page) {
     // Shows the chart of these lines, whether it was there or not.
     join(paths) {
       const key = arrangement.join(paths)
-      if (key === null) return toast(`One chart holds ${MOST_LINES} series; these are more.`, { isError: true })
+      if (key === null) return toast(gettext("One chart holds %(count)s series; these are more.", { count: MOST_LINES }), { isError: true })
       const chart = chartOfKey(page, key) ?? newChart(page, key)
       place(page, chart)
       page.arranged()
@@ -134,7 +135,7 @@ function newChart(page, key) {
   caption.append(made("bdi", "", title))
   const plot = made("div", "chart__plot")
   plot.setAttribute("role", "group")
-  plot.setAttribute("aria-label", `Chart of ${title}`)
+  plot.setAttribute("aria-label", gettext("Chart of %(title)s", { title }))
   chart.append(caption, plot)
   import("./chart.js").then((behaviour) => behaviour.default(chart))
   return chart

@@ -1,6 +1,7 @@
 // A dialog in which series are chosen: one, or some. Resolves to their paths.
 
 import { made as text } from "../models/elements.js"
+import { gettext } from "../texts.js"
 
 const MOST_SHOWN = 100
 
@@ -17,7 +18,7 @@ export function choice(page) {
     // Those that are chosen stay in sight, whatever is looked for next.
     const paths = [...chosen, ...matching.filter((path) => !chosen.includes(path))]
     const rows = paths.slice(0, MOST_SHOWN).map(row)
-    if (paths.length > MOST_SHOWN) rows.push(text("p", "muted", `${paths.length - MOST_SHOWN} more: type a part of the path`))
+    if (paths.length > MOST_SHOWN) rows.push(text("p", "muted", gettext("%(count)s more: type a part of the path", { count: paths.length - MOST_SHOWN })))
     list.replaceChildren(...rows)
   }
 

@@ -11,6 +11,7 @@ import { menu } from "./chart_menu.js"
 import { search } from "./chart_search.js"
 import { undoable } from "./chart_undo.js"
 import { liveStatus } from "./live_status.js"
+import { gettext } from "../texts.js"
 
 const WAIT_MS = 150
 const SAVE_MS = 600
@@ -72,7 +73,7 @@ class Page {
     const fields = this.unsaved
     this.unsaved = null
     const said = await this.post(this.list.dataset.layoutUrl, fields)
-    if (said) toast(`The arrangement is not kept. ${said}`, { isError: true })
+    if (said) toast(gettext("The arrangement is not kept. %(why)s", { why: said }), { isError: true })
   }
 
   // Resolves to what the server says against it, or null.
@@ -106,8 +107,8 @@ function bar(page, choose) {
   }
   page.part("choose-axis").addEventListener("click", async () => {
     const [over] = await choose({
-      title: "Draw over a series",
-      hint: "Each chart shows its lines over the values of this series at the same steps.",
+      title: gettext("Draw over a series"),
+      hint: gettext("Each chart shows its lines over the values of this series at the same steps."),
       chosen: [page.options.get("over")].filter(Boolean),
       isSingle: true,
     })

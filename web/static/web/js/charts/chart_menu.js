@@ -5,6 +5,7 @@ import { chartOf } from "./draw_queue.js"
 import { placeBeside } from "./floating.js"
 import { fullScreen } from "./full_screen.js"
 import { savePicture } from "./picture.js"
+import { gettext } from "../texts.js"
 
 export function menu(page, { choose, shelf, write }) {
   const panel = page.part("menu")
@@ -50,8 +51,8 @@ export function menu(page, { choose, shelf, write }) {
 
   async function join(paths) {
     const chosen = await choose({
-      title: "Join series in one chart",
-      hint: "Or drag the title of a chart onto another chart.",
+      title: gettext("Join series in one chart"),
+      hint: gettext("Or drag the title of a chart onto another chart."),
       chosen: paths,
     })
     if (chosen.length < 2) return
@@ -88,7 +89,7 @@ function reflect(page, chart) {
   const pin = chart.querySelector('[data-do="pin"]')
   const isPinned = page.arrangement.isPinned(chart.dataset.chart)
   pin.setAttribute("aria-pressed", isPinned)
-  pin.title = isPinned ? "Take from the top" : "Pin to the top"
+  pin.title = isPinned ? gettext("Take from the top") : gettext("Pin to the top")
   pin.setAttribute("aria-label", pin.title)
   const written = chart.querySelector('[data-do="annotations"]')
   const count = chartOf(chart)?.figure?.marks?.length ?? 0

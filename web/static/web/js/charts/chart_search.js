@@ -1,5 +1,6 @@
 // The search above a run's charts: a part of a path is looked for here, a regular
 // expression by the server, which no expression can hold up.
+import { gettext, ngettext } from "../texts.js"
 
 const WAIT_MS = 120
 
@@ -25,11 +26,11 @@ export function search(page) {
         headers: { Accept: "application/json" },
         signal: request.signal,
       })
-      if (!response.ok) return say(page, "The server cannot search just now. Try again in a moment.")
+      if (!response.ok) return say(page, gettext("The server cannot search just now. Try again in a moment."))
       const { paths, count, mistake } = await response.json()
       found(page, { paths: new Set(paths), count, mistake, part: field.value })
     } catch (error) {
-      if (error.name !== "AbortError") say(page, "The server does not answer.")
+      if (error.name !== "AbortError") say(page, gettext("The server does not answer."))
     }
   }
 
@@ -39,7 +40,7 @@ export function search(page) {
 
 // Shows the charts that have one of these paths or, without any, this part in one.
 function found(page, { paths = null, count, mistake = "", part }) {
-  say(page, mistake && `This is no regular expression: ${mistake}.`)
+  say(page, mistake && gettext("This is no regular expression: %(why)s.", { why: mistake }))
   // While somebody types an expression, most of the time it is none.
   if (mistake) return
   const wanted = part.toLowerCase()
@@ -59,7 +60,7 @@ function found(page, { paths = null, count, mistake = "", part }) {
   }
   const total = count ?? matching.size
   page.part("none").hidden = total > 0
-  page.part("count").textContent = `${total} series`
+  page.part("count").textContent = ngettext("%(count)s series", "%(count)s series", total)
 }
 
 function say(page, text) {

@@ -3,6 +3,7 @@
 import { Arrangement } from "../models/arrangement.js"
 import { ChangeHistory } from "../models/change_history.js"
 import { toast } from "../toasts.js"
+import { gettext } from "../texts.js"
 
 // A slider that is drawn is one change.
 const SETTLED_MS = 400
@@ -34,7 +35,7 @@ export function undoable(page, names) {
   async function go(step) {
     settle()
     const wanted = changes.go(step)
-    if (wanted === null) return toast(step < 0 ? "There is nothing to undo." : "There is nothing to do again.")
+    if (wanted === null) return toast(step < 0 ? gettext("There is nothing to undo.") : gettext("There is nothing to do again."))
     keep()
     const { options, arrangement } = JSON.parse(wanted)
     const said = Object.fromEntries(names.map((name) => [name, new Map(options).get(name) ?? null]))

@@ -2,6 +2,7 @@
 // with a note. It keeps its own colours, as whoever made it chose them.
 
 import { CONFIG, loadPlotly } from "./plotly.js"
+import { gettext } from "../texts.js"
 
 export default async function start(element) {
   try {
@@ -11,7 +12,7 @@ export default async function start(element) {
     if (answer.figure) await draw(element, answer.figure)
     if (answer.note) say(element, answer.note)
   } catch (error) {
-    say(element, `This figure could not be drawn: ${error.message}`)
+    say(element, gettext("This figure could not be drawn: %(why)s", { why: error.message }))
   }
 }
 

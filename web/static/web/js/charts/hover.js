@@ -4,6 +4,7 @@
 
 import { duration, number } from "../models/format.js"
 import { nearest, readings } from "../models/nearest.js"
+import { gettext } from "../texts.js"
 
 // A box of more lines would be higher than the chart.
 const MOST_ROWS = 12
@@ -175,7 +176,7 @@ export class Hover {
   showBox(found, top) {
     const several = found.length > 1
     const rows = found.slice(0, MOST_ROWS).map((reading, place) => this.row(reading, several && place === 0))
-    if (found.length > MOST_ROWS) rows.push(part("chart__more", `and ${found.length - MOST_ROWS} more`))
+    if (found.length > MOST_ROWS) rows.push(part("chart__more", gettext("and %(count)s more", { count: found.length - MOST_ROWS })))
     this.box.replaceChildren(part("chart__place", this.described(this.place)), ...rows)
     this.box.hidden = false
 
@@ -197,19 +198,19 @@ export class Hover {
     const name = document.createElement("bdi")
     name.textContent = this.lines.length > 1 ? line.name : ""
     row.append(swatch, name, part("chart__value", number(value)))
-    if (line.low) row.append(part("muted", `${number(line.low[index])} to ${number(line.high[index])}`))
+    if (line.low) row.append(part("muted", gettext("%(low)s to %(high)s", { low: number(line.low[index]), high: number(line.high[index]) })))
     const x = line.x[index]
-    if (x !== this.place) row.append(part("muted", `at ${this.described(x)}`))
-    if (line.smooth) row.append(part("muted", `smooth ${number(line.smooth[index])}`))
+    if (x !== this.place) row.append(part("muted", gettext("at %(place)s", { place: this.described(x) })))
+    if (line.smooth) row.append(part("muted", gettext("smooth %(value)s", { value: number(line.smooth[index]) })))
     return row
   }
 
   described(place) {
     const { axis, over } = this.chart.figure
     if (axis === "time") return `${MOMENT.format(place)} UTC`
-    if (axis === "relative") return `${duration(place)} after the start`
+    if (axis === "relative") return gettext("%(time)s after the start", { time: duration(place) })
     if (axis === "series") return `${over} ${number(place)}`
-    return `step ${number(place)}`
+    return gettext("step %(step)s", { step: number(place) })
   }
 }
 

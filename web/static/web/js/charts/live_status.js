@@ -1,5 +1,6 @@
 // Says that the server is gone, and since when, while charts would show old points as if
 // they were new.
+import { gettext } from "../texts.js"
 
 const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" })
 
@@ -9,7 +10,10 @@ export function liveStatus(page) {
 
   function show() {
     sign.hidden = since === null
-    if (since) sign.textContent = `The server has not answered since ${TIME.format(since)}. What you see is as old as that; the page keeps trying.`
+    if (since) sign.textContent = gettext(
+    "The server has not answered since %(time)s. What you see is as old as that; the page keeps trying.",
+    { time: TIME.format(since) },
+  )
   }
   // Every chart says so at every look; what does not change is not written again.
   const here = () => {

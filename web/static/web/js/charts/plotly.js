@@ -1,5 +1,6 @@
 // Loads Plotly, which is large, when the first chart of a page comes into view. Pages that
 // begin with charts name it in their head already: <script async data-part="plotly">.
+import { gettext } from "../texts.js"
 
 const ADDRESS = new URL("../../../vendor/plotly-cartesian-4.1.1.min.js", import.meta.url)
 
@@ -52,7 +53,7 @@ function load() {
     const script = document.createElement("script")
     script.src = ADDRESS.href
     script.onload = () => resolve(window.Plotly)
-    script.onerror = () => reject(new Error("Plotly could not be loaded"))
+    script.onerror = () => reject(new Error(gettext("Plotly could not be loaded")))
     document.head.append(script)
   })
 }

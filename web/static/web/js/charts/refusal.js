@@ -1,4 +1,5 @@
 // What the server says when it refuses, as an error; `isRefusal` tells it from silence.
+import { gettext } from "../texts.js"
 
 export async function refusal(response) {
   const error = new Error(await said(response))
@@ -10,6 +11,6 @@ async function said(response) {
   try {
     return (await response.json()).error.message
   } catch {
-    return `the server answered ${response.status}`
+    return gettext("the server answered %(status)s", { status: response.status })
   }
 }

@@ -2,6 +2,7 @@
 import { number } from "./format.js"
 import { Refused, post } from "./post.js"
 import { toast } from "../toasts.js"
+import { ngettext } from "../texts.js"
 
 export class BulkActions {
   constructor(element, { addresses, ids, onDone }) {
@@ -31,7 +32,11 @@ export class BulkActions {
     this.field.value = ""
     panel.open = false
     const back = what === "add" ? "remove" : "add"
-    this.#say(done, what === "add" ? `Tagged ${runs(done)} “${tag}”` : `Took “${tag}” off ${runs(done)}`, {
+    const values = { count: number(done.length), tag }
+    const text = what === "add"
+      ? ngettext("Tagged %(count)s run “%(tag)s”", "Tagged %(count)s runs “%(tag)s”", done.length, values)
+      : ngettext("Took “%(tag)s” off %(count)s run", "Took “%(tag)s” off %(count)s runs", done.length, values)
+    this.#say(done, text, {
       address: this.addresses.tag,
       fields: { [back]: tag },
     })
@@ -42,8 +47,15 @@ export class BulkActions {
     const done = await this.#send(this.addresses.trash, { runs: asked.join(",") })
     if (!done) return
     const kept = asked.length - done.length
-    const pinned = kept ? `; ${runs({ length: kept })} stayed, pinned or gone` : ""
-    this.#say(done, `Moved ${runs(done)} to the trash${pinned}`, { address: this.addresses.restore, fields: {} }, done)
+    const values = { count: number(done.length), kept: number(kept) }
+    const text = kept
+      ? ngettext(
+          "Moved %(count)s run to the trash; %(kept)s stayed, pinned or gone",
+          "Moved %(count)s runs to the trash; %(kept)s stayed, pinned or gone",
+          done.length, values,
+        )
+      : ngettext("Moved %(count)s run to the trash", "Moved %(count)s runs to the trash", done.length, values)
+    this.#say(done, text, { address: this.addresses.restore, fields: {} }, done)
   }
 
   #say(done, text, { address, fields }, gone = []) {
@@ -63,8 +75,4 @@ export class BulkActions {
       return null
     }
   }
-}
-
-function runs({ length }) {
-  return length === 1 ? "1 run" : `${number(length)} runs`
 }

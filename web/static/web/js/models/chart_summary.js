@@ -1,6 +1,7 @@
 // What a chart shows, in words, for whoever does not see it: each line with its last value
 // and its range, each bar with its length. A function of Plotly's traces.
 import { number } from "./format.js"
+import { gettext, ngettext } from "../texts.js"
 
 const MOST_TRACES = 20
 const MOST_BARS = 40
@@ -10,22 +11,22 @@ export function summaryOf(data, layout = {}) {
   const shown = data.filter((trace) => trace.hoverinfo !== "skip" && trace.visible !== false)
   const said = shown.slice(0, MOST_TRACES).map((trace) => sentence(trace, layout)).filter(Boolean)
   const left = shown.length - MOST_TRACES
-  if (left > 0) said.push(`${number(left)} more lines.`)
-  return said.length ? said.join(" ") : "Nothing is drawn."
+  if (left > 0) said.push(ngettext("%(count)s more line.", "%(count)s more lines.", left, { count: number(left) }))
+  return said.length ? said.join(" ") : gettext("Nothing is drawn.")
 }
 
 function sentence(trace, layout) {
   const name = plain(trace.name ?? "")
   if (trace.type === "bar") return bars(trace, name)
-  if (trace.z) return `${name || "A map"}: ${number(trace.z.length)} rows of values.`
+  if (trace.z) return rows(trace.z.length, name || gettext("A map"))
   if (!trace.y) return ""
   return line(trace, name, layout[axisName(trace)]?.type === "date")
 }
 
 function line({ x, y }, name, isDate) {
   const places = Array.from(y, (_, place) => place).filter((place) => Number.isFinite(y[place]))
-  const subject = name || "The line"
-  if (!places.length) return `${subject}: no value that can be drawn.`
+  const subject = name || gettext("The line")
+  if (!places.length) return gettext("%(line)s: no value that can be drawn.", { line: subject })
   let low = Infinity
   let high = -Infinity
   for (const place of places) {
@@ -33,9 +34,25 @@ function line({ x, y }, name, isDate) {
     high = Math.max(high, y[place])
   }
   const last = places.at(-1)
-  const at = x ? ` at ${where(x[last], isDate)}` : ""
-  const count = places.length === 1 ? "1 point" : `${number(places.length)} points`
-  return `${subject}: ${count}, last ${number(y[last])}${at}, lowest ${number(low)}, highest ${number(high)}.`
+  const count = places.length
+  const values = { line: subject, count: number(count), last: number(y[last]), lowest: number(low), highest: number(high) }
+  if (!x) {
+    return ngettext(
+      "%(line)s: %(count)s point, last %(last)s, lowest %(lowest)s, highest %(highest)s.",
+      "%(line)s: %(count)s points, last %(last)s, lowest %(lowest)s, highest %(highest)s.",
+      count, values,
+    )
+  }
+  return ngettext(
+    "%(line)s: %(count)s point, last %(last)s at %(place)s, lowest %(lowest)s, highest %(highest)s.",
+    "%(line)s: %(count)s points, last %(last)s at %(place)s, lowest %(lowest)s, highest %(highest)s.",
+    count, { ...values, place: where(x[last], isDate) },
+  )
+}
+
+function rows(count, name) {
+  const values = { name, count: number(count) }
+  return ngettext("%(name)s: %(count)s row of values.", "%(name)s: %(count)s rows of values.", count, values)
 }
 
 function bars({ text, x }, name) {

@@ -4,6 +4,7 @@ import { setText } from "./elements.js"
 import { number } from "./format.js"
 import { SHOWN_AT_FIRST, ShownRuns } from "./shown_runs.js"
 import { toast } from "../toasts.js"
+import { gettext } from "../texts.js"
 
 export class ChartsSide {
   #question = ""
@@ -31,7 +32,7 @@ export class ChartsSide {
       },
       onLine: (slot) => this.#mark(slot),
     })
-    setText(this.part("show-first"), `First ${SHOWN_AT_FIRST}`)
+    setText(this.part("show-first"), gettext("First %(count)s", { count: SHOWN_AT_FIRST }))
     this.part("modes").addEventListener("click", ({ target }) => {
       const button = target.closest("button")
       if (button) onMode(button.value)
@@ -72,8 +73,8 @@ export class ChartsSide {
     return {
       slot: this.eyes.slot(id),
       isOpen,
-      said: isOpen ? "shown in the charts" : "not shown in the charts",
-      title: `${isOpen ? "Leave it out of" : "Show it in"} the charts; with Alt, it alone`,
+      said: isOpen ? gettext("shown in the charts") : gettext("not shown in the charts"),
+      title: isOpen ? gettext("Leave it out of the charts; with Alt, it alone") : gettext("Show it in the charts; with Alt, it alone"),
     }
   }
 
@@ -110,7 +111,7 @@ export class ChartsSide {
   }
 
   #change(change) {
-    if (change() === false) toast(`Up to ${this.eyes.most} runs can be told apart; close another eye first.`)
+    if (change() === false) toast(gettext("Up to %(count)s runs can be told apart; close another eye first.", { count: this.eyes.most }))
     this.onChange()
   }
 

@@ -2,6 +2,7 @@
 import { icon, made } from "./elements.js"
 import { walk } from "./menu.js"
 import { canGroup } from "./run_columns.js"
+import { gettext } from "../texts.js"
 
 export class ColumnMenu {
   constructor(element, { onChoose }) {
@@ -49,14 +50,14 @@ export class ColumnMenu {
 
 function itemsOf({ key, isPinned }) {
   return [
-    { what: "ascending", label: "Sort ascending", sign: "arrow-up" },
-    { what: "descending", label: "Sort descending", sign: "arrow-down" },
-    { what: "then", label: "Then by this", sign: "plus", keys: "Shift Enter" },
-    { what: "pin", label: isPinned ? "Unpin" : "Pin to the left", sign: "pin", keys: "p" },
-    { what: "left", label: "Move left", sign: "chevron-right", keys: "Alt ←" },
-    { what: "right", label: "Move right", sign: "chevron-right", keys: "Alt →" },
-    ...(canGroup(key) ? [{ what: "group", label: "Group by this", sign: "list-tree", keys: "g" }] : []),
-    { what: "remove", label: "Remove the column", sign: "x", keys: "Delete" },
+    { what: "ascending", label: gettext("Sort ascending"), sign: "arrow-up" },
+    { what: "descending", label: gettext("Sort descending"), sign: "arrow-down" },
+    { what: "then", label: gettext("Then by this"), sign: "plus", keys: "Shift Enter" },
+    { what: "pin", label: isPinned ? gettext("Unpin") : gettext("Pin to the left"), sign: "pin", keys: "p" },
+    { what: "left", label: gettext("Move left"), sign: "chevron-right", keys: "Alt ←" },
+    { what: "right", label: gettext("Move right"), sign: "chevron-right", keys: "Alt →" },
+    ...(canGroup(key) ? [{ what: "group", label: gettext("Group by this"), sign: "list-tree", keys: "g" }] : []),
+    { what: "remove", label: gettext("Remove the column"), sign: "x", keys: "Delete" },
   ]
 }
 

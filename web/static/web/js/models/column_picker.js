@@ -2,6 +2,7 @@
 import { icon } from "./elements.js"
 import { PathOptions } from "./path_options.js"
 import { labelOf } from "./run_columns.js"
+import { gettext } from "../texts.js"
 
 export class ColumnPicker {
   // `columns` says what is shown now: { keys, pinned }.
@@ -67,10 +68,10 @@ export class ColumnPicker {
     label.title = labelOf(key)
     item.append(
       label,
-      action("arrow-up", "up", key, `Move ${labelOf(key)} to the left`, place === 0),
-      action("arrow-down", "down", key, `Move ${labelOf(key)} to the right`, place === count - 1),
-      action("pin", "pin", key, `${isPinned ? "Unpin" : "Pin"} ${labelOf(key)}`, false, isPinned),
-      action("x", "remove", key, `Remove ${labelOf(key)}`),
+      action("arrow-up", "up", key, gettext("Move %(column)s to the left", { column: labelOf(key) }), place === 0),
+      action("arrow-down", "down", key, gettext("Move %(column)s to the right", { column: labelOf(key) }), place === count - 1),
+      action("pin", "pin", key, isPinned ? gettext("Unpin %(column)s", { column: labelOf(key) }) : gettext("Pin %(column)s", { column: labelOf(key) }), false, isPinned),
+      action("x", "remove", key, gettext("Remove %(column)s", { column: labelOf(key) })),
     )
     return item
   }

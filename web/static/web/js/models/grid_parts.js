@@ -2,13 +2,14 @@
 import { icon } from "./elements.js"
 import { change, number } from "./format.js"
 import { fillText, labelOf, texts } from "./run_columns.js"
+import { gettext, interpolate } from "../texts.js"
 
 export function groupLabel(group, keys, isOpen) {
   const parts = group.values.map((value, place) => {
     const part = made("span", "runs-grid__value")
     const name = made("span", "muted")
     name.textContent = `${labelOf(keys[place]).split("/").at(-1)} `
-    part.append(name, value === null ? "nothing" : texts(value)[0])
+    part.append(name, value === null ? gettext("nothing") : texts(value)[0])
     return part
   })
   const count = made("span", "runs-grid__count")
@@ -18,11 +19,17 @@ export function groupLabel(group, keys, isOpen) {
 
 export function fillNumbers(cell, numbers, shown) {
   if (!numbers?.count) return fillText(cell, "")
-  const title = ["mean", "lowest", "highest", "best"]
+  const said = {
+    mean: gettext("mean %(value)s"),
+    lowest: gettext("lowest %(value)s"),
+    highest: gettext("highest %(value)s"),
+    best: gettext("best %(value)s"),
+  }
+  const title = Object.keys(said)
     .filter((name) => numbers[name] !== null)
-    .map((name) => `${name} ${texts(numbers[name])[0]}`)
+    .map((name) => interpolate(said[name], { value: texts(numbers[name])[0] }))
   const value = numbers[shown]
-  fillText(cell, value === null ? "" : texts(value)[0], `${title.join(", ")}; of ${number(numbers.count)}`)
+  fillText(cell, value === null ? "" : texts(value)[0], gettext("%(numbers)s; of %(count)s", { numbers: title.join(", "), count: number(numbers.count) }))
 }
 
 // How far a number is from that of the run that numbers are compared with. Of shares, a
@@ -33,7 +40,8 @@ export function fillDifference(cell, { isNumeric, isShare, place }, row, referen
   const note = made("span", "runs-grid__difference")
   note.textContent = said
   cell.prepend(note)
-  const title = `${said} against ${texts(reference.values[place])[0]} of “${reference.name}”`
+  const against = { change: said, value: texts(reference.values[place])[0], run: reference.name }
+  const title = gettext("%(change)s against %(value)s of “%(run)s”", against)
   cell.title = cell.title ? `${cell.title}; ${title}` : title
 }
 

@@ -5,6 +5,7 @@ import { icon } from "./elements.js"
 import { cellClass, fillDifference, fillNumbers, groupLabel, headCell, hiddenText, made } from "./grid_parts.js"
 import { HeadPointer } from "./head_pointer.js"
 import { NARROWEST, WIDEST, columnsFor, listColumns, texts } from "./run_columns.js"
+import { gettext } from "../texts.js"
 
 const SPARE_ROWS = 8
 const RUN_COLOURS = 10
@@ -118,7 +119,7 @@ export class GridView {
     this.#drawn = []
     this.#onTop = []
     this.head.replaceChildren(
-      headCell("name", { key: "name", label: "Name" }, 0),
+      headCell("name", { key: "name", label: gettext("Name") }, 0),
       ...this.columns.map((column, i) => headCell(column.key, column, i + 1)),
     )
     this.head.setAttribute("aria-rowindex", 1)
@@ -247,7 +248,7 @@ export class GridView {
   #fillPin(drawn, row) {
     const isOnTop = this.rows.top.some(({ id }) => id === row?.id)
     drawn.element.classList.toggle("runs-grid__row--kept", isOnTop)
-    drawn.pin.title = isOnTop ? "Keep it on top no longer" : "Keep it on top"
+    drawn.pin.title = isOnTop ? gettext("Keep it on top no longer") : gettext("Keep it on top")
   }
 
   // What runs have in common, and what their numbers are like.

@@ -2,6 +2,7 @@
 import { icon } from "./elements.js"
 import { PathOptions } from "./path_options.js"
 import { labelOf } from "./run_columns.js"
+import { gettext } from "../texts.js"
 
 const MOST_KEYS = 4
 // Of one value that many runs may share.
@@ -69,7 +70,7 @@ function chosen(key) {
   button.type = "button"
   button.className = "button button--quiet button--icon"
   button.dataset.key = key
-  button.setAttribute("aria-label", `Do not group by ${labelOf(key)}`)
+  button.setAttribute("aria-label", gettext("Do not group by %(column)s", { column: labelOf(key) }))
   button.append(icon("x"))
   item.append(label, button)
   return item

@@ -1,6 +1,7 @@
 // The text of one line of a log: its colours, and where it holds what is looked for.
 import { pieces } from "./ansi.js"
 import { made } from "./elements.js"
+import { ngettext } from "../texts.js"
 
 const LONGEST_SHOWN = 2_000
 
@@ -14,7 +15,7 @@ export function lineText(text, wanted) {
     shown.append(part)
   }
   if (text.length > LONGEST_SHOWN) {
-    shown.append(made("span", "log__more", ` … ${(text.length - LONGEST_SHOWN).toLocaleString("en")} more characters`))
+    shown.append(made("span", "log__more", ` … ${more(text.length - LONGEST_SHOWN)}`))
   }
   return shown
 }
@@ -32,4 +33,8 @@ function marked(text, wanted) {
     place = next + wanted.length
   }
   return [...found, text.slice(place)]
+}
+
+function more(count) {
+  return ngettext("%(count)s more character", "%(count)s more characters", count, { count: count.toLocaleString("en") })
 }

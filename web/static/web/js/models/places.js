@@ -1,16 +1,17 @@
 // What the palette offers, and in which order. Functions of lists; nothing here looks at
 // a page. A place: kind, label, hint, and an address or something to do.
+import { gettext } from "../texts.js"
 
 export const GROUPS = {
-  recent: "Recent",
-  tab: "This page",
-  page: "This project",
-  project: "Projects",
-  run: "Runs",
-  ladder: "Ladders",
-  dashboard: "Dashboards",
-  report: "Reports",
-  action: "Actions",
+  recent: gettext("Recent"),
+  tab: gettext("This page"),
+  page: gettext("This project"),
+  project: gettext("Projects"),
+  run: gettext("Runs"),
+  ladder: gettext("Ladders"),
+  dashboard: gettext("Dashboards"),
+  report: gettext("Reports"),
+  action: gettext("Actions"),
 }
 const RECENT_KEPT = 12
 const RECENT_SHOWN = 6

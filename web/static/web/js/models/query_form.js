@@ -3,6 +3,7 @@ import { Asked } from "./asked.js"
 import { icon } from "./elements.js"
 import { OPERATORS, needsValue, rowsOf, textOf } from "./query_rows.js"
 import { FIELDS } from "./query_words.js"
+import { gettext } from "../texts.js"
 
 const EMPTY = { operand: "", operator: "<", value: "" }
 
@@ -68,21 +69,21 @@ export class QueryForm {
   #row({ operand, operator, value }, place) {
     const item = document.createElement("li")
     item.className = "conditions__row"
-    const attribute = input("operand", operand, `Attribute of condition ${place + 1}`)
+    const attribute = input("operand", operand, gettext("Attribute of condition %(number)s", { number: place + 1 }))
     attribute.setAttribute("list", this.paths.id)
     attribute.placeholder = "train/loss"
     const choice = document.createElement("select")
     choice.className = "input"
     choice.name = "operator"
-    choice.setAttribute("aria-label", `Operator of condition ${place + 1}`)
+    choice.setAttribute("aria-label", gettext("Operator of condition %(number)s", { number: place + 1 }))
     choice.append(...OPERATORS.map(([name, label]) => new Option(label, name, false, name === operator)))
-    const wanted = input("value", value, `Value of condition ${place + 1}`)
+    const wanted = input("value", value, gettext("Value of condition %(number)s", { number: place + 1 }))
     wanted.placeholder = "0.3"
     wanted.hidden = !needsValue(operator)
     const button = document.createElement("button")
     button.type = "button"
     button.className = "button button--quiet button--icon"
-    button.setAttribute("aria-label", `Remove condition ${place + 1}`)
+    button.setAttribute("aria-label", gettext("Remove condition %(number)s", { number: place + 1 }))
     button.append(icon("x"))
     item.append(attribute, choice, wanted, button)
     return item

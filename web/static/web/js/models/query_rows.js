@@ -1,6 +1,7 @@
 // A query as rows of attribute, operator and value, where it is no more than that: a
 // plain "and" of conditions. Anything else is for the field alone.
 import { isKeyword, isPlain, isQuoted, quoted, unquoted, writtenWord } from "./query_words.js"
+import { gettext } from "../texts.js"
 
 const TOKEN = /\s*(?:("(?:[^"\\]|\\["\\])*")|(<=|>=|!=|<|>|=|~)|([()])|([^\s()"<>=!~]+))/y
 const SUMMARY = /^(last|min|max|mean|count|first_step|last_step)\((.+)\)$/su
@@ -14,13 +15,13 @@ export const OPERATORS = [
   ["<=", "≤"],
   [">", ">"],
   [">=", "≥"],
-  ["=", "is"],
-  ["!=", "is not"],
-  ["~", "holds the text"],
-  ["contains", "has the item"],
-  ["exists", "is there"],
-  ["not exists", "is not there"],
-  ["is nan", "is NaN"],
+  ["=", gettext("is")],
+  ["!=", gettext("is not")],
+  ["~", gettext("holds the text")],
+  ["contains", gettext("has the item")],
+  ["exists", gettext("is there")],
+  ["not exists", gettext("is not there")],
+  ["is nan", gettext("is NaN")],
 ]
 const WITHOUT_VALUE = new Set(["exists", "not exists", "is nan"])
 

@@ -1,6 +1,7 @@
 // What each column of the runs table shows, and how a cell is filled.
 import { icon } from "./elements.js"
 import { duration, number, percent } from "./format.js"
+import { gettext } from "../texts.js"
 
 const STARTED = new Intl.DateTimeFormat("en-GB", {
   day: "numeric",
@@ -29,20 +30,20 @@ const SUMMARIES = ["min", "max", "mean", "count", "first_step", "last_step"]
 const JOULES_OF_A_KILOWATT_HOUR = 3.6e6
 
 export const OF_RUN = {
-  state: { label: "State", width: 94, fill: fillState },
-  started: { label: "Started", width: 114, fill: fillMoment },
-  duration: { label: "Duration", width: 106, isNumeric: true, fill: fillDuration },
-  stages: { label: "Stages", width: 192, fill: fillStages },
-  tags: { label: "Tags", width: 160, fill: fillTags },
-  finding: { label: "Main finding", width: 264, fill: fillFinding },
-  gpu: { label: "GPU, run", hint: "GPU, whole run: mean utilisation over all of its stages", width: 84, isNumeric: true, isShare: true, fill: fillShare },
-  cpu: { label: "CPU, run", hint: "CPU, whole run: mean use of the job's cores over all of its stages", width: 84, isNumeric: true, isShare: true, fill: fillShare },
-  gpu_idle: { label: "GPU idle", hint: "Share of the GPU time held in which it computed nothing", width: 92, isNumeric: true, isShare: true, fill: fillShare },
-  gpu_hours: { label: "GPU hours", hint: "Hours times GPUs, while they were held", width: 96, isNumeric: true, fill: fillValue },
-  energy: { label: "Energy", hint: "What the GPUs used, in kWh, where they count it", width: 116, isNumeric: true, fill: fillEnergy },
-  created: { label: "Created", width: 114, fill: fillMoment },
-  ended: { label: "Ended", width: 114, fill: fillMoment },
-  made_by: { label: "Made by", width: 110, fill: fillValue },
+  state: { label: gettext("State"), width: 94, fill: fillState },
+  started: { label: gettext("Started"), width: 114, fill: fillMoment },
+  duration: { label: gettext("Duration"), width: 106, isNumeric: true, fill: fillDuration },
+  stages: { label: gettext("Stages"), width: 192, fill: fillStages },
+  tags: { label: gettext("Tags"), width: 160, fill: fillTags },
+  finding: { label: gettext("Main finding"), width: 264, fill: fillFinding },
+  gpu: { label: gettext("GPU, run"), hint: gettext("GPU, whole run: mean utilisation over all of its stages"), width: 84, isNumeric: true, isShare: true, fill: fillShare },
+  cpu: { label: gettext("CPU, run"), hint: gettext("CPU, whole run: mean use of the job's cores over all of its stages"), width: 84, isNumeric: true, isShare: true, fill: fillShare },
+  gpu_idle: { label: gettext("GPU idle"), hint: gettext("Share of the GPU time held in which it computed nothing"), width: 92, isNumeric: true, isShare: true, fill: fillShare },
+  gpu_hours: { label: gettext("GPU hours"), hint: gettext("Hours times GPUs, while they were held"), width: 96, isNumeric: true, fill: fillValue },
+  energy: { label: gettext("Energy"), hint: gettext("What the GPUs used, in kWh, where they count it"), width: 116, isNumeric: true, fill: fillEnergy },
+  created: { label: gettext("Created"), width: 114, fill: fillMoment },
+  ended: { label: gettext("Ended"), width: 114, fill: fillMoment },
+  made_by: { label: gettext("Made by"), width: 110, fill: fillValue },
 }
 
 // The columns to the right of the name, in the order the server answers them.

@@ -1,5 +1,7 @@
 // The runs somebody picked. Each has a slot, which is its colour: the first one free when
 // it was picked. It keeps it when others leave, here and in a comparison.
+import { gettext } from "../texts.js"
+
 const LISTED_AT_MOST = 100
 
 export class Selection {
@@ -55,8 +57,8 @@ export class Selection {
     return {
       slot,
       isOpen,
-      said: isOpen ? "" : "left out of comparisons",
-      title: isOpen ? "Leave it out of comparisons’ charts" : "Draw it in comparisons again",
+      said: isOpen ? "" : gettext("left out of comparisons"),
+      title: isOpen ? gettext("Leave it out of comparisons’ charts") : gettext("Draw it in comparisons again"),
     }
   }
 

@@ -2,6 +2,7 @@
 import { setText } from "./elements.js"
 import { number } from "./format.js"
 import { showMistake } from "./query_mistake.js"
+import { gettext, ngettext } from "../texts.js"
 
 const RUNGS_AT_MOST = 50
 
@@ -34,7 +35,7 @@ export class TableBar {
 
   #drawSelection(selection, shown) {
     const { ids } = selection
-    setText(this.part("selected"), ids.length ? `${number(ids.length)} selected` : "")
+    setText(this.part("selected"), ids.length ? gettext("%(count)s selected", { count: number(ids.length) }) : "")
     this.part("picked").hidden = ids.length === 0
     const fits = (most) => ids.length > 1 && ids.length <= most
     const compared = fits(this.most) ? selection.address : ids.length ? null : shown
@@ -57,19 +58,19 @@ export class TableBar {
 
 function counted(blocks, groups, isFiltered) {
   const { total, matching, isUnread } = blocks
-  const found = isFiltered && !isUnread ? `${number(matching)} of ${runs(total)}` : runs(total)
+  const values = { count: number(total), matching: number(matching) }
+  const found = isFiltered && !isUnread
+    ? ngettext("%(matching)s of %(count)s run", "%(matching)s of %(count)s runs", total, values)
+    : ngettext("%(count)s run", "%(count)s runs", total, values)
   const isAway = (groups ?? blocks).isAway
-  const said = groups ? `${groupCount(groups)} of ${found}` : found
-  return isAway ? `${said}, the server does not answer` : said
+  const said = groups ? gettext("%(groups)s of %(runs)s", { groups: groupCount(groups), runs: found }) : found
+  return isAway ? gettext("%(runs)s, the server does not answer", { runs: said }) : said
 }
 
 function groupCount({ groups, isCut }) {
-  if (isCut) return `The largest ${number(groups.length)} groups`
-  return groups.length === 1 ? "1 group" : `${number(groups.length)} groups`
-}
-
-function runs(count) {
-  return count === 1 ? "1 run" : `${number(count)} runs`
+  const values = { count: number(groups.length) }
+  if (isCut) return gettext("The largest %(count)s groups", values)
+  return ngettext("%(count)s group", "%(count)s groups", groups.length, values)
 }
 
 // Commas need no escape in an address, and without it a person can read it.
@@ -83,5 +84,5 @@ function link(element, most, address) {
   if (address) element.href = address
   else element.removeAttribute("href")
   element.setAttribute("aria-disabled", String(!address))
-  element.title = address ? "" : `Select 2 to ${most} runs`
+  element.title = address ? "" : gettext("Select 2 to %(most)s runs", { most })
 }

@@ -1,0 +1,25 @@
+"""Installs packages of Debian that tests need, where that can be done."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+
+def install(package: str) -> bool:
+    """Install a package; only root can, and only where there is apt."""
+    apt = shutil.which("apt-get")
+    if apt is None or os.geteuid() != 0:
+        return False
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    return all(
+        subprocess.run(
+            [apt, *arguments], env=environment, capture_output=True, check=False
+        ).returncode
+        == 0
+        for arguments in (
+            ["update", "--quiet"],
+            ["install", "--yes", "--quiet", "--no-install-recommends", package],
+        )
+    )

@@ -1,0 +1,36 @@
+"""What the tracker says in English: diagnoses, and whatever else it has words for."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+# Of a sentence with values in it, this many letters must be its own.
+LEAST_LETTERS = 8
+
+
+@cache
+def tracker_texts() -> tuple[set[str], list[re.Pattern[str]]]:
+    """Return the texts in the code of tracker and agent; with values in them, patterns."""
+    plain, patterns = set(), set()
+    for folder in ("tracker", "agent"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    plain.add(" ".join(node.value.split()))
+                elif isinstance(node, ast.JoinedStr):
+                    patterns.add(_pattern(node))
+    return plain, [re.compile(each, re.DOTALL) for each in patterns - {""}]
+
+
+def _pattern(node: ast.JoinedStr) -> str:
+    parts = [
+        part.value if isinstance(part, ast.Constant) else None for part in node.values
+    ]
+    own = sum(letter.isalpha() for part in parts if part for letter in part)
+    if own < LEAST_LETTERS:
+        return ""
+    return "".join(".*" if part is None else re.escape(part) for part in parts)

@@ -1,0 +1,201 @@
+"""In a language that puts every text in brackets, what stands outside of them is data.
+
+So a text that nothing marks is seen wherever it comes from. Those that templates do not
+mark yet are test_texts.py's to find, and are passed over here: once there is none, every
+text must be in brackets.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html.parser import HTMLParser
+from pprint import pformat
+from typing import Any
+
+import pytest
+from django.apps import apps
+
+from tests.tracker_texts import tracker_texts
+from tests.web.every_page import make_empty, make_full, pages
+from tests.web.languages import CLOSING, MADE_UP, OPENING, brackets
+from tests.web.test_texts import (
+    LITERAL,
+    MARKED,
+    NAME,
+    SPOKEN,
+    TAG,
+    TEMPLATES,
+    UNSEEN,
+    VERBATIM,
+)
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
+
+WORLDS = {"empty": make_empty, "full": make_full}
+SPEAKS = {"accept-language": MADE_UP}
+# Swagger's page, and what the tracker knows of a rule.
+NOT_OURS = {"api", "rule", "rule-settings?open=data-wait-dominates"}
+# Durations of stages, one after the other.
+NOT_YET = {"ladder"}
+GAP = "\0"
+# What the pages put one after the other.
+PARTS = re.compile(f"{GAP}|; |: ")
+LEAST_SPACES = 2
+# Words of the tracker's that the pages begin with a capital, and beginnings of secrets.
+ALSO_DATA = re.compile(
+    r"Running|Finished|Failed|Crashed|Preempted|sm[a-z]_\S+|[\d.]+× (faster|slower).*"
+    r"|[<>]? ?[\d.]+ (cores|processes)|([a-z ]+ [\d.]+( %)?(, )?)+"
+    r"|\w+ =.*|fals|string set|\w+ → \w+|\w+\.\w+, \d+ B|.*n{20,}…?",
+    re.DOTALL,
+)
+EDGES = " ·,;:.?()×–→%“”\u2068\u2069\"'"
+INNERMOST = re.compile(f"{OPENING}[^{OPENING}{CLOSING}]*{CLOSING}")
+LETTERS = re.compile(r"[^\W\d_]{2,}")
+# Numbers with their units, keys, and what stands between values.
+UNITS = re.compile(
+    r"(?<![^\W_])(?:ms|min|GPU-h|kWh|[KMGTP]iB|GPU|CPU|API|UTC|NaN|MHz|XID|PCIe|NVLink"
+    r"|JSON|Ctrl|Esc|Enter|Alt|Shift|EUR|USD|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct"
+    r"|Nov|Dec)(?![^\W_])"
+)
+
+
+def outside(text: str) -> str:
+    """Return what is left of a text without its brackets."""
+    while (shorter := INNERMOST.sub("", text)) != text:
+        text = shorter
+    return text
+
+
+class Seen(HTMLParser):
+    """Gathers texts and spoken attributes of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.verbatim: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in VERBATIM or tag == "textarea":
+            self.verbatim.append(tag)
+        self.texts += [value for name, value in attrs if name in SPOKEN and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.verbatim and self.verbatim[-1] == tag:
+            self.verbatim.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self.verbatim:
+            self.texts.append(data)
+
+
+def texts_of(page: str) -> list[str]:
+    seen = Seen()
+    # A bracket may open before an element and close behind it.
+    seen.feed(outside(page))
+    seen.close()
+    return [" ".join(text.split()) for text in seen.texts]
+
+
+@cache
+def unmarked() -> list[str]:
+    """Return the texts of templates that are not marked yet, the longest first."""
+    found: set[str] = set()
+    for path in TEMPLATES.rglob("*.html"):
+        template = MARKED.sub(GAP, UNSEEN.sub("", path.read_text()))
+        found |= set(LITERAL.findall(" ".join(TAG.findall(template))))
+        seen = Seen()
+        seen.feed(TAG.sub(GAP, template))
+        seen.close()
+        found |= {part for text in seen.texts for part in text.split(GAP)}
+    return sorted(filter(LETTERS.search, map(bare, found)), key=len, reverse=True)
+
+
+def stored() -> set[str]:
+    """Return every text that somebody, or a rule, has written into the database."""
+    found: set[str] = set()
+    for model in apps.get_app_config("tracker").get_models():
+        for row in model.objects.values_list():
+            for value in row:
+                found |= set(_texts_in(value))
+    return found
+
+
+def _texts_in(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [" ".join(value.split())]
+    if isinstance(value, dict):
+        return [
+            text for pair in value.items() for each in pair for text in _texts_in(each)
+        ]
+    if isinstance(value, list | tuple):
+        return [text for each in value for text in _texts_in(each)]
+    return []
+
+
+def is_data(text: str, written: str) -> bool:
+    if not LETTERS.search(UNITS.sub("", text.replace(NAME, ""))) or text in written:
+        return True
+    if ALSO_DATA.fullmatch(text):
+        return True
+    plain, patterns = tracker_texts()
+    if text in plain or any(pattern.fullmatch(text) for pattern in patterns):
+        return True
+    # A part of what is said of a rule.
+    return text.count(" ") >= LEAST_SPACES and any(text in each for each in plain)
+
+
+def is_told(text: str, written: str) -> bool:
+    """Say whether all of it is in brackets, or data, or a template's yet."""
+    rest = bare(outside(text))
+    if is_data(rest, written):
+        return True
+    for known in unmarked():
+        rest = rest.replace(known, GAP)
+    return all(is_data(bare(part), written) for part in PARTS.split(rest))
+
+
+def bare(text: str) -> str:
+    return " ".join(text.split()).strip(EDGES)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_what_is_not_data_is_told_in_the_language(
+    world, member, client_of, settings, tmp_path
+):
+    settings.DATA_FOLDER = tmp_path
+    things = WORLDS[world](member)
+    addresses = pages(things, client_of(member))
+    written = "\n".join(stored())
+
+    found: dict[str, list[str]] = {}
+    with brackets():
+        client = client_of(member)
+        for name, address in addresses.items():
+            page = client.get(address, headers=SPEAKS).content.decode()
+            found[name] = texts_of(page)
+    # Most stand on every page.
+    told = {
+        text: is_told(text, written) for texts in found.values() for text in set(texts)
+    }
+    untold = {
+        name: [text for text in dict.fromkeys(texts) if not told[text]]
+        for name, texts in found.items()
+    }
+
+    passed_over = NOT_OURS | (NOT_YET if things.compared else set())
+    untold = {name: texts for name, texts in untold.items() if texts}
+    assert not untold.keys() - passed_over, pformat(untold, width=150)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_good"),
+    [
+        (f"{OPENING}3 of {OPENING}4 runs{CLOSING}{CLOSING} · 12 ms", True),
+        ("what somebody wrote", True),
+        ("Frobnicate", False),
+        (f"{OPENING}All{CLOSING} frobnicated", False),
+    ],
+)
+def test_what_is_outside_of_brackets_is_seen(text, is_good):
+    assert is_told(text, "what somebody wrote") == is_good

@@ -1,0 +1,44 @@
+"""The words of figures, in the language of whoever looks.
+
+Figures import no framework: what translates is handed in once, when the pages are set
+up. Without it, as in their tests, texts are as they are written.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Translator(Protocol):
+    def gettext(self, message: str, /) -> str: ...
+
+    def ngettext(self, singular: str, plural: str, number: float, /) -> str: ...
+
+
+class _AsWritten:
+    def gettext(self, message: str, /) -> str:
+        return message
+
+    def ngettext(self, singular: str, plural: str, number: float, /) -> str:
+        return singular if number == 1 else plural
+
+
+_translators: list[Translator] = [_AsWritten()]
+
+
+def translate_with(translator: Translator) -> None:
+    """Have all texts of figures told by this from now on."""
+    _translators[-1] = translator
+
+
+def gettext(message: str) -> str:
+    return _translators[-1].gettext(message)
+
+
+def ngettext(singular: str, plural: str, number: float) -> str:
+    return _translators[-1].ngettext(singular, plural, number)
+
+
+def gettext_noop(message: str) -> str:
+    """Mark a text of a constant; `gettext` tells it where it is shown."""
+    return message
