@@ -249,6 +249,10 @@ USE_I18N = len(LANGUAGES) > 1
 
 STATIC_URL = "/static/"
 STORAGES = {"staticfiles": {"BACKEND": "web.assets.Versioned"}}
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "web.styles.JoinedStyles",
+]
 # WhiteNoise serves the apps' own static folders, so nobody has to collect them.
 WHITENOISE_USE_FINDERS = True
 

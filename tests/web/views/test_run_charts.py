@@ -140,7 +140,7 @@ class TestFirstFigures:
         )
         text = answer.content.decode()
         assert 'rel="preload" as="fetch" crossorigin data-part="first-figures"' in text
-        assert 'async data-part="plotly"' in text
+        assert 'rel="preload" as="script" data-part="plotly"' in text
 
     def test_are_answered_as_one_batch(self, charts, client_of, member):
         answer = client_of(member).get(charts().context["first_figures"])

@@ -1,5 +1,6 @@
-// Draws the figure the server built: fetches it when it comes near the window, asks for
-// finer points on zoom, and keeps it fresh while what it shows is alive.
+// Draws the figure the server built: fetches it when it comes near the window, sketches it
+// until Plotly has drawn it, asks for finer points on zoom, and keeps it fresh while what it
+// shows is alive.
 //
 // data-figure-url   where the figure is; its JSON: data, layout, notes, live
 // data-chart        the paths of its lines, as JSON; with an ancestor's data-batch-url it
@@ -12,16 +13,17 @@
 // "chart-refresh", sent to the element, fetches again; "chart-unzoom" undoes its zoom.
 
 import { onThemeChange, themed } from "./colours.js"
-import { drawSoon, turn, unwatch, watch } from "./draw_queue.js"
+import { drawSoon, seen, turn, unwatch, watch } from "./draw_queue.js"
 import { askTogether } from "./figure_batch.js"
 import { readFigure } from "./figure_columns.js"
 import { Hover } from "./hover.js"
 import { forgetRuns, knowRuns } from "./lit_runs.js"
 import { GROWN, LEFT, grow, withRoom } from "./live_lines.js"
-import { CONFIG, loadPlotly } from "./plotly.js"
+import { CONFIG, expectPlotly, loadPlotly } from "./plotly.js"
 import { describe } from "./summary.js"
 import { refusal } from "./refusal.js"
 import { settleLater } from "./settling.js"
+import { sketched } from "./sketch.js"
 import { gettext } from "../texts.js"
 
 const REFRESH_MS = 5_000
@@ -45,6 +47,8 @@ class Chart {
   version = ""
   etag = null
   address = null
+  sketch = null
+  room = null
   zoom = null
   request = null
   hover = null
@@ -57,7 +61,7 @@ class Chart {
     element.addEventListener("chart-refresh", () => this.refresh())
     element.addEventListener("chart-unzoom", () => this.unzoom())
     element.addEventListener("pointerenter", () => this.settle())
-    new ResizeObserver(() => this.resized()).observe(this.plot)
+    new ResizeObserver((entries) => this.resized(entries.at(-1).contentRect)).observe(this.plot)
   }
 
   get isBatched() {
@@ -77,9 +81,10 @@ class Chart {
   // Called by the queue, and so never twice at once for what is visible.
   async draw() {
     try {
-      const [plotly, answer] = await Promise.all([loadPlotly(), this.fetch()])
+      expectPlotly()
+      const answer = await this.fetch()
       this.tell("chart-asked", null)
-      if (answer && this.isDrawn && answer.isSame) await this.grow(plotly)
+      if (answer && this.isDrawn && answer.isSame) await this.grow()
       else if (answer || !this.isDrawn) await this.repaint()
     } catch (error) {
       if (error.name !== "AbortError") this.fail(error)
@@ -160,6 +165,7 @@ class Chart {
     // A chart says what went wrong in place of its drawing; the drawing comes back.
     this.element.classList.remove("chart--failed")
     await plotly.react(this.plot, data, layout, { ...CONFIG, displayModeBar: !this.figure.lines && "hover" })
+    this.wipe()
     this.isAhead = false
     if (!this.isDrawn) {
       this.isDrawn = true
@@ -178,9 +184,27 @@ class Chart {
   }
 
   async repaint() {
+    if (!this.isDrawn && this.draft()) await seen()
     const plotly = await loadPlotly()
-    await turn()
+    await turn(this.element)
     if (this.element.isConnected) await this.paint(plotly)
+  }
+
+  // Shows the lines before Plotly does; returns whether it can.
+  draft() {
+    this.wipe()
+    this.sketch = sketched(this.figure, this.room ?? this.plot.getBoundingClientRect(), this.isLive)
+    if (!this.sketch) return false
+    this.element.classList.remove("chart--failed")
+    this.plot.prepend(this.sketch)
+    this.element.dataset.sketched = "true"
+    return true
+  }
+
+  wipe() {
+    this.sketch?.remove()
+    this.sketch = null
+    delete this.element.dataset.sketched
   }
 
   // Draws what is new into the lines that are there, which costs a twentieth.
@@ -198,7 +222,9 @@ class Chart {
     if (this.isDrawn && this.isAhead) await this.repaint()
   }
 
-  resized() {
+  resized(room) {
+    this.room = room
+    if (this.sketch) this.draft()
     const size = sizeOf(this.plot)
     // What is folded away or gone has no size, and Plotly refuses to draw it.
     if (!this.isDrawn || size === this.size || !this.plot.offsetParent) return
@@ -226,6 +252,7 @@ class Chart {
   }
 
   forget() {
+    this.wipe()
     if (!this.isDrawn) return
     window.Plotly.purge(this.plot)
     forgetRuns(this.plot)

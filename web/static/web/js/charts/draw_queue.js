@@ -6,11 +6,13 @@ const AT_ONCE = 4
 
 const NEAR = "400px 0px"
 const FAR = "2500px 0px"
+const LONGEST_PAINT_MS = 200
 
 const charts = new WeakMap()
 const waiting = new Set()
 const turns = []
 let busy = 0
+let painting = null
 
 const near = new IntersectionObserver(
   (entries) => {
@@ -49,17 +51,36 @@ async function draw(element, chart) {
   if (slots) next()
 }
 
-// Resolves in a task of its own: between two charts the page answers to the reader.
-export function turn() {
+// Resolves in a task of its own: between two charts the page answers to the reader. First
+// comes the chart that the reader points at.
+export function turn(element) {
   return new Promise((resolve) => {
-    turns.push(resolve)
+    turns.push({ element, resolve })
     if (turns.length === 1) setTimeout(take)
   })
 }
 
 function take() {
-  turns.shift()()
+  const pointed = turns.findIndex(({ element }) => element.matches(":hover, :focus-within"))
+  const [{ resolve }] = turns.splice(Math.max(0, pointed), 1)
+  resolve()
   if (turns.length) setTimeout(take)
+}
+
+// Resolves when the browser is about to show what is in the page now.
+export function seen() {
+  if (document.hidden) return Promise.resolve()
+  painting ??= new Promise((resolve) => {
+    const done = () => {
+      painting = null
+      clearTimeout(latest)
+      resolve()
+    }
+    // A window that is covered by another may show nothing for long.
+    const latest = setTimeout(done, LONGEST_PAINT_MS)
+    requestAnimationFrame(done)
+  })
+  return painting
 }
 
 export function watch(element, chart) {

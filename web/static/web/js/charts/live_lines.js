@@ -51,7 +51,7 @@ export function grow(plot, figure) {
 }
 
 // The path of a line, or of each polygon of a band, with what is not finite as gaps.
-function outline({ x, y, fill }, xaxis, yaxis) {
+export function outline({ x, y, fill }, xaxis, yaxis) {
   const parts = []
   const width = xaxis._length
   const height = yaxis._length

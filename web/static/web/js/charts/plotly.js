@@ -1,4 +1,6 @@
 // Loads Plotly, which is large, when the first chart of a page comes into view. Pages that
+// begin with charts name it in their head already: <link rel="preload" data-part="plotly">.
+// It runs once there is a figure: running it holds all else up.
 // begin with charts name it in their head already: <script async data-part="plotly">.
 import { gettext } from "../texts.js"
 
@@ -26,26 +28,24 @@ export const CONFIG = {
 
 let loading = null
 
+// It can be on its way while there is nothing to draw; nothing of it runs yet.
+export function expectPlotly() {
+  if (loading || window.Plotly || document.querySelector('link[data-part="plotly"]')) return
+  const link = document.createElement("link")
+  Object.assign(link, { rel: "preload", as: "script", href: ADDRESS.href })
+  link.dataset.part = "plotly"
+  document.head.append(link)
+}
+
 export function loadPlotly() {
-  loading ??= fromHead()
-    .then(() => window.Plotly ?? load())
+  // Once more at once: what was asked for early, and failed, is not asked for again else.
+  loading ??= load()
+    .catch(load)
     .catch((error) => {
       loading = null
       throw error
     })
   return loading
-}
-
-// Resolves once the script in the page's head has run or failed, or there is none.
-async function fromHead() {
-  const script = document.querySelector('script[data-part="plotly"]')
-  if (!script || window.Plotly || document.readyState === "complete") return
-  await new Promise((resolve) => {
-    script.addEventListener("load", resolve)
-    script.addEventListener("error", resolve)
-    // It may have failed before this was here to listen.
-    window.addEventListener("load", resolve)
-  })
 }
 
 function load() {

@@ -1,0 +1,55 @@
+"""Style sheets that browsers get as one."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.test import Client
+
+from web.styles import FOLDER, JOINED
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(settings, tmp_path):
+    settings.DATA_FOLDER = tmp_path
+    return Client()
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_a_joined_sheet_holds_all_its_parts_in_order(client, name):
+    response = client.get(f"/static/{FOLDER}/{name}")
+
+    assert response["Content-Type"].startswith("text/css")
+    sent = b"".join(response).decode()
+    at = 0
+    for sheet in JOINED[name]:
+        path = Path(finders.find(f"{FOLDER}/{sheet}"))
+        at = sent.index(path.read_text(encoding="utf-8"), at)
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_what_a_joined_sheet_names_is_where_it_says(client, name):
+    sent = b"".join(client.get(f"/static/{FOLDER}/{name}")).decode()
+
+    for address in re.findall(r'url\("([^"#]+)"\)', sent):
+        assert finders.find(posixpath.normpath(posixpath.join(FOLDER, address)))
+    assert "@import" not in sent
+
+
+def test_no_other_sheet_is_made_up(client):
+    assert finders.find(f"{FOLDER}/none.css") is None
+    assert finders.find("all.css") is None
+    assert client.get(f"/static/{FOLDER}/none.css").status_code == 404
+
+
+def test_a_page_asks_for_it_alone(client):
+    page = client.get("/sign-in").content.decode()
+
+    sheets = re.findall(r'rel="stylesheet" href="[^"]+/css/([^"]+)"', page)
+    assert sheets == ["all.css", "components/print.css"]
