@@ -1,7 +1,7 @@
 // Loads Plotly, which is large, when the first chart of a page comes into view. Pages that
 // begin with charts name it in their head already: <link rel="preload" data-part="plotly">.
 // It runs once there is a figure: running it holds all else up.
-// begin with charts name it in their head already: <script async data-part="plotly">.
+
 import { gettext } from "../texts.js"
 
 const ADDRESS = new URL("../../../vendor/plotly-cartesian-4.1.1.min.js", import.meta.url)
