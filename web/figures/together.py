@@ -121,7 +121,16 @@ def _between(
         nowhere = np.full(len(places), np.nan)
         return nowhere, nowhere, nowhere
     order = np.argsort(x, kind="stable")
-    return tuple(  # type: ignore[return-value] # three of them
-        np.interp(places, x[order], column[order], left=np.nan, right=np.nan)
-        for column in (mean, low, high)
-    )
+    x = x[order]
+    before = np.clip(np.searchsorted(x, places, side="right") - 1, 0, len(x) - 1)
+    after = np.minimum(before + 1, len(x) - 1)
+    is_known = (places >= x[0]) & (places <= x[-1])
+    # As a share of the way, which is from 0 to 1: `np.interp` takes the slope, which is
+    # infinite between places that are next to each other near 0.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        share = (places - x[before]) / (x[after] - x[before])
+        share = np.where(before == after, 0.0, share)
+        return tuple(  # type: ignore[return-value] # three of them
+            np.where(is_known, ends[before] * (1 - share) + ends[after] * share, np.nan)
+            for ends in (column[order] for column in (mean, low, high))
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from web.figures.series import NamedLine
@@ -75,6 +75,7 @@ def test_no_spike_is_lost_where_there_are_more_points_than_places():
     assert (joined.mean <= joined.maximum).all()
 
 
+@example([[(0.0, 0.0)], [(-2.3e-309, -1.0), (2.3e-309, 0.0)]])
 @given(
     st.lists(
         st.lists(
