@@ -83,6 +83,8 @@ def test_a_widget_is_added_with_paths_completed(visit, ada, dashboard):
     field.fill("train/accuracy")
     # Not by Enter, which the browser takes for its list of suggestions now and then.
     page.get_by_role("button", name="Another", exact=True).click()
+    # What is typed goes into the new field, not into whichever is the last so far.
+    expect(page.get_by_role("combobox", name="Metrics")).to_have_count(2)
     page.get_by_role("combobox", name="Metrics").last.fill("train/loss")
     # An empty field is left at the end.
     page.get_by_role("button", name="Another", exact=True).click()
