@@ -1,0 +1,55 @@
+"""What is kept of a benchmark: sections of a page, each replaced by its own command."""
+
+from __future__ import annotations
+
+from benchmarks.keep import has_table, head, tidy, with_section
+
+PAGE = """# Figures
+
+What is measured.
+
+## `python -m benchmarks.b`
+
+22 November 2026.
+
+| a |
+| - |
+"""
+
+
+def test_a_section_is_replaced_and_the_others_stay():
+    page = with_section(PAGE, "`python -m benchmarks.a`", "first\n")
+    page = with_section(page, "`python -m benchmarks.b`", "anew")
+
+    assert page == (
+        "# Figures\n\nWhat is measured.\n\n"
+        "## `python -m benchmarks.a`\n\nfirst\n\n"
+        "## `python -m benchmarks.b`\n\nanew\n"
+    )
+
+
+def test_keeping_the_same_again_changes_nothing():
+    once = with_section(PAGE, "`one`", "| x |\n\n### below\n\n| y |")
+
+    assert with_section(once, "`one`", "| x |\n\n### below\n\n| y |") == once
+
+
+def test_tables_and_sentences_stand_apart_and_headings_lower():
+    printed = ["", "2 cores", "| a |", "|---|", "", "", "## More", "said", "| b |"]
+
+    assert list(tidy(printed)) == [
+        *("2 cores", "", "| a |", "|---|", "", "### More", "said", "", "| b |")
+    ]
+
+
+def test_what_prints_no_table_has_not_come_to_its_end():
+    assert not has_table(["built in 3 s", "Traceback (most recent call last):"])
+    assert has_table(["built in 3 s", "| a |"])
+
+
+def test_a_new_page_says_what_its_benchmark_measures():
+    package, module = head("agent_faults"), head("pages.charts")
+
+    assert package.startswith("# Figures of `agent_faults`\n\nShows what the agent")
+    assert "in a real browser" in module
+    assert "python -m benchmarks.keep pages.charts …" in module
