@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import count
 
+# What the agent measures counts steps and seconds of each process anew.
+MEASURED = "monitoring/"
 HEAD = struct.Struct("<QQqd")
 TAIL = struct.Struct("<Q")
 # Beyond these, a call with many values becomes rows of one value each.
@@ -98,6 +100,13 @@ class Layouts:
         """Find a layout by what was logged, the next time."""
         if len(self.by_key) < _MOST_KEYS:
             self.by_key[key] = layout
+
+    def last_step(self) -> float:
+        """Return the last step of all that the script itself has logged, or -1."""
+        with self._adding:
+            own = [*self.by_number.values()]
+        steps = [x.last_step for x in own if not x.paths[0].startswith(MEASURED)]
+        return max(steps, default=-1.0)
 
     def next_step(self, layout: Layout) -> float:
         """Return one more than the last step of a layout's series, if that is one."""

@@ -16,12 +16,12 @@ LARGEST_BYTES = 32 * 1024 * 1024
 _CAREFULLY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
-def read_file(path: Path, offset: int = 0) -> bytes:
-    """Return what is in a file from an offset on; OSError for what is no file."""
+def read_file(path: Path, offset: int = 0, most: int = LARGEST_BYTES) -> bytes:
+    """Return up to so many bytes of a file from an offset on; OSError for what is none."""
     file = _opened(path, os.O_RDONLY)
     try:
         length = max(0, os.fstat(file).st_size - offset)
-        return os.pread(file, min(length, LARGEST_BYTES), offset)
+        return os.pread(file, min(length, most), offset)
     finally:
         os.close(file)
 

@@ -17,6 +17,7 @@ from agent.stored_run import StoredRun, stored_run
 
 if TYPE_CHECKING:
     import pandas
+    import pyarrow
 
 _PAGE = 200
 _MOST_COLUMNS = 50
@@ -93,6 +94,25 @@ class Runs(Sequence[StoredRun]):
         import pandas as pd  # noqa: PLC0415 - only for whoever has it
 
         return pd.DataFrame(self._records(), columns=[*_RUN_COLUMNS, *self._columns])
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return a table with a row for each run; needs pyarrow.
+
+        A column whose values are of several types, as one may be of a parameter that was
+        logged as a number and as a text, is one of texts.
+        """
+        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+
+        records = self._records()
+        columns = {}
+        for name in (*_RUN_COLUMNS, *self._columns):
+            values = [record.get(name) for record in records]
+            try:
+                columns[name] = pa.array(values)
+            except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+                texts = [None if value is None else str(value) for value in values]
+                columns[name] = pa.array(texts)
+        return pa.table(columns)
 
     def _records(self) -> list[Json]:
         return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent.buffer import Change, SetValue
 from agent.contents import File, Job, to_content
-from agent.errors import AgentError
+from agent.errors import AgentError, UnsupportedValue
 from agent.kinds import Kind
 from agent.path import clean_path
 from agent.series_recorder import SeriesRecorder
@@ -28,6 +28,15 @@ class Recorder(SeriesRecorder):
             return
         for leaf_path, leaf in leaves:
             self._set_leaf(leaf_path, leaf)
+
+    def note(self, path: str, text: str, step: float | None) -> None:
+        """Log a text at a step; by default the last one of what the script logs."""
+        if not isinstance(text, str):
+            self.refuse(UnsupportedValue(text, "is not a note: text"), path)
+            return
+        if step is None and (self.is_awake or self._wake()):
+            step = max(0.0, self.layouts.last_step())
+        self.append(path, text, step, None)
 
     def upload(
         self,

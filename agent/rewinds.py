@@ -11,9 +11,7 @@ from collections.abc import Iterable
 
 from agent.buffer import Buffer, Rewind
 from agent.kinds import LARGEST_RUN
-
-# What the agent measures counts steps and seconds of each process anew.
-_OWN = "monitoring/"
+from agent.layouts import MEASURED
 
 
 class Rewinds:
@@ -32,5 +30,5 @@ class Rewinds:
                 continue
             self._seen.add(path)
             # Without steps of its own, nobody knows which ones it logs again.
-            if step is not None and not path.startswith(_OWN):
+            if step is not None and not path.startswith(MEASURED):
                 self._buffer.put(Rewind(path, step, self._resumed_at))

@@ -124,6 +124,15 @@ class Run:
         """Add tags to the run."""
         self.tags.add(*tags)
 
+    def note(self, text: str, step: float | None = None) -> None:
+        """Write down what happened: a mark on the run's charts, a line in its logs.
+
+        Args:
+            text: What to say; charts show the first 1,000 characters of it.
+            step: Where on the charts; by default the last step that was logged.
+        """
+        self._recorder.note(f"notes/{self.stage}", text, step)
+
     def phase(self, name: str) -> Phase:
         """Time a part of the step: `with run.phase("forward"): ...`."""
         return Phase(self.steps, str(name))

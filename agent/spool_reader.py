@@ -19,7 +19,7 @@ from typing import Any
 
 from agent import messages
 from agent.frames import HEADER_BYTES, Frame, read_frames
-from agent.own_files import append_to_file, read_file
+from agent.own_files import LARGEST_BYTES, append_to_file, read_file
 from agent.renewal import FIRST_NUMBER, read_renewal, renewed, store_renewal
 from agent.spool import (
     DESCRIPTION_FILE,
@@ -32,6 +32,8 @@ SET_ASIDE_FOLDER = "set-aside"
 _SEGMENT_NAME = re.compile(rf"(\d{{20}}){re.escape(SEGMENT_SUFFIX)}")
 _EMPTY_PAYLOAD = b"\x90"
 _MOST_REPLACED = 100_000  # frames
+# Of a segment, to see with which frame it begins.
+_BEGINNING_BYTES = 64 * 1024
 
 
 class SpoolReader:
@@ -44,6 +46,7 @@ class SpoolReader:
         # The number of the last frame the tracker has.
         self.delivered = read_acknowledged(folder)
         self._renewal = read_renewal(folder)
+        self._firsts: dict[str, int] = {}
         # Where the frame behind the last one read lies: number, file, offset.
         self._cursor: tuple[int, Path, int] | None = None
         self._description = self._read_description()
@@ -103,7 +106,7 @@ class SpoolReader:
 
         Raises OSError where a file cannot be read.
         """
-        for _, segment in sorted(self._all_segments(), reverse=True):
+        for _, _, segment in reversed(self._ordered_segments()):
             numbers = [frame.number for frame in read_frames(read_file(segment))]
             if numbers:
                 return max([*numbers, self.delivered])
@@ -227,11 +230,42 @@ class SpoolReader:
                     self._cursor = (frame.number + 1, segment, end)
 
     def _segments(self, number: int) -> list[tuple[int, Path]]:
-        """The segments that may hold frames from `number` on, in order."""
-        segments = sorted(self._all_segments())
+        """The segments that may hold frames from `number` on, in order, by their names."""
+        segments = self._ordered_segments()
         # A segment ends where the next begins.
-        ends = [first for first, _ in segments[1:]] + [2**63]
-        return [s for s, end in zip(segments, ends, strict=True) if end > number]
+        ends = [begin for begin, _, _ in segments[1:]] + [2**63]
+        return [
+            (name, segment)
+            for (_, name, segment), end in zip(segments, ends, strict=False)
+            if end > number
+        ]
+
+    def _ordered_segments(self) -> list[tuple[int, int, Path]]:
+        """Every segment in order: where it begins, the number in its name, its path.
+
+        Both are the same, unless its beginning is damaged, or files were restored under
+        each other's names: then what lies in it says where it belongs.
+        """
+        named = list(self._all_segments())
+        # A number that no frame of this spool can have is false itself.
+        most = max((name for name, _ in named), default=0) + _MOST_REPLACED
+        found = []
+        for name, segment in named:
+            begin = self._first_intact(segment) or name
+            found.append((begin if begin <= most else name, name, segment))
+        return sorted(found)
+
+    def _first_intact(self, segment: Path) -> int:
+        """Return the number of the first frame that can be read; 0 if there is none."""
+        known = self._firsts.get(segment.name)
+        if known is not None:
+            return known
+        beginning = _read(segment, 0, _BEGINNING_BYTES)
+        found = next((frame.number for frame in read_frames(beginning)), 0)
+        # Of a file that is still written, there may soon be more to read.
+        if found or len(beginning) == _BEGINNING_BYTES:
+            self._firsts[segment.name] = found
+        return found
 
     def _all_segments(self) -> Iterator[tuple[int, Path]]:
         try:
@@ -261,8 +295,8 @@ class SpoolReader:
 
     def _remove_segments_before(self, number: int) -> None:
         # One that begins after this look is not among them.
-        segments = sorted(self._all_segments())
-        for (_, segment), (end, _) in pairwise(segments):
+        segments = self._ordered_segments()
+        for (_, _, segment), (end, _, _) in pairwise(segments):
             if end <= number:
                 segment.unlink(missing_ok=True)
 
@@ -297,8 +331,8 @@ def _is_id(name: str) -> bool:
         return False
 
 
-def _read(segment: Path, offset: int) -> bytes:
+def _read(segment: Path, offset: int, most: int = LARGEST_BYTES) -> bytes:
     try:
-        return read_file(segment, offset)
+        return read_file(segment, offset, most)
     except OSError:
         return b""

@@ -39,8 +39,17 @@ class Series:
         """Return a data frame with these columns; needs pandas."""
         import pandas as pd  # noqa: PLC0415 - only for whoever has it
 
-        columns = ("x", "mean", "minimum", "maximum")
-        return pd.DataFrame({name: getattr(self, name) for name in columns})
+        return pd.DataFrame(self._columns())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return a table with these columns; needs pyarrow."""
+        import pyarrow as pa  # noqa: PLC0415 - only for whoever has it
+
+        return pa.table(self._columns())
+
+    def _columns(self) -> dict[str, list[float]]:
+        names = ("x", "mean", "minimum", "maximum")
+        return {name: getattr(self, name) for name in names}
 
 
 class Points:

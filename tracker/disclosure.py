@@ -24,6 +24,7 @@ from tracker.queries.ladders import LadderView
 from tracker.queries.ledgers import LedgerView
 from tracker.queries.namespaces import MONITORING, PARAMS
 from tracker.queries.neighbours import Neighbours
+from tracker.queries.notes import Note
 from tracker.queries.run import RunOverview, StageRow
 from tracker.queries.rungs import RungView
 from tracker.queries.source import CapturedSource
@@ -154,6 +155,11 @@ def seen_annotations(
         path: [replace(row, author="", author_id=None) for row in rows]
         for path, rows in annotations.items()
     }
+
+
+def seen_notes(actor: Actor, notes: Sequence[Note]) -> list[Note]:
+    """Leave out what the script said."""
+    return [note for note in notes if is_seen(actor, Kind.TEXT_SERIES, note.path)]
 
 
 def seen_ledger(actor: Actor, ledger: LedgerView | None) -> LedgerView | None:

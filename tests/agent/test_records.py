@@ -149,3 +149,37 @@ def test_a_finished_run_takes_none(tracker, value):
     run["a"].append(value)
 
     assert all(message["t"] != "records" for message in tracker.messages())
+
+
+def test_a_note_lies_at_the_last_step_that_the_script_has_logged(tracker):
+    with init(stage="train") as run:
+        run.note("nothing yet")
+        run.log({"train/loss": 0.5}, step=40)
+        run["val/loss"].append(0.4, step=30)
+        run.note("learning rate halved")
+        run.note("new data from here", step=12.5)
+
+    assert texts(tracker, "notes/train") == [
+        (0.0, "nothing yet"),
+        (40.0, "learning rate halved"),
+        (12.5, "new data from here"),
+    ]
+
+
+def test_the_agents_own_readings_are_no_step_of_a_note(tracker):
+    with init(stage="train") as run:
+        run.log_at({"monitoring/train/job/cpu_cores": 1.0}, 9_000.0, 10**15)
+        run.log({"loss": 1.0}, step=3)
+        run.note("here")
+
+    assert texts(tracker, "notes/train") == [(3.0, "here")]
+
+
+@pytest.mark.parametrize("note", [5, None, b"bytes", object()])
+def test_a_note_that_is_no_text_is_refused_and_said(tracker, caplog, note):
+    with init(stage="train") as run:
+        run.note(note)
+        run.note("a text")
+
+    assert texts(tracker, "notes/train") == [(0.0, "a text")]
+    assert "is not a note: text" in caplog.text

@@ -4,9 +4,12 @@ import errno
 import os
 import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agent import locks, messages, spool, spool_reader
 from agent.recovery import points_left
@@ -106,6 +109,43 @@ def test_segments_that_are_acknowledged_are_removed(tmp_path, monkeypatch):
     assert again.acknowledged == 20
     assert numbers(again, 21) == list(range(21, 32))
     opened.close()
+
+
+def deliver(folder, *, at_once):
+    """Take frames as a sender does, and return their numbers and payloads."""
+    reader, taken = SpoolReader(folder), []
+    while frames := reader.frames_from(reader.acknowledged + 1, most_bytes=at_once):
+        taken += [(frame.number, frame.payload) for frame in frames]
+        reader.acknowledge(frames[-1].number)
+    assert reader.replaced == 0
+    return taken
+
+
+@settings(max_examples=60)
+@given(order=st.permutations(range(10)), at_once=st.sampled_from([0, 150, EVERYTHING]))
+def test_segments_under_each_others_names_are_read_in_the_order_of_their_frames(
+    order, at_once
+):
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(spool, "SEGMENT_BYTES", 100)
+        opened = create_spool(Path(folder), ORIGIN, url=None)
+        for number in range(2, 31):
+            opened.write(messages.payload([messages.drop(number)]) + b"\x90" * 20)
+        opened.close()
+        expected = [
+            (frame.number, frame.payload)
+            for frame in SpoolReader(opened.folder).frames_from(
+                1, most_bytes=EVERYTHING
+            )
+        ]
+        names = sorted(opened.folder.glob("*.frames"))
+        assert len(names) >= len(order)
+        contents = [path.read_bytes() for path in names]
+        for path, place in zip(names, order, strict=False):
+            path.write_bytes(contents[place])
+
+        assert SpoolReader(opened.folder).last_number() == 30
+        assert deliver(opened.folder, at_once=at_once) == expected
 
 
 def test_pending_bytes_shrink_to_nothing(written):

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
 from tracker.actor import Actor
-from tracker.disclosure import seen_annotations
+from tracker.disclosure import seen_annotations, seen_notes
 from tracker.errors import InvalidInput
 from tracker.freshness import (
     answered_lately,
@@ -27,6 +27,8 @@ from tracker.freshness import (
 )
 from tracker.queries.annotations import AnnotationRow, annotations_of
 from tracker.queries.chart_lines import ChartLines, read_chart_lines
+from tracker.queries.namespaces import MONITORING
+from tracker.queries.notes import Note, notes_of
 from tracker.queries.run import may_go_on
 from tracker.queries.series import Axis
 from tracker.queries.versions import version_of
@@ -124,9 +126,10 @@ class Charts:
         self.base = version_of([run], drawn_by(), options.query, is_live)
         paths = {path for each in wanted for path in each.paths}
         self.annotations = seen_annotations(reader, annotations_of(run, paths))
+        self.notes = seen_notes(reader, notes_of(run))
 
     def version(self, wanted: Wanted) -> str:
-        written = [self.annotations[path] for path in wanted.paths]
+        written = [*self._annotations(wanted), *self._notes(wanted)]
         question = (self.base, wanted.paths, wanted.log, written)
         return hashlib.blake2b(repr(question).encode(), digest_size=12).hexdigest()
 
@@ -167,14 +170,34 @@ class Charts:
                     ],
                     replace(look, log=look.log != each.log),
                     marks=[
-                        self._mark(annotation, found)
-                        for path in each.paths
-                        for annotation in self.annotations[path]
+                        *(self._mark(one, found) for one in self._annotations(each)),
+                        *(self._mark_of(note, found) for note in self._notes(each)),
                     ],
                     outside=[found.outside[place] for place in drawn],
                 )
             )
         return figures
+
+    def _annotations(self, wanted: Wanted) -> list[AnnotationRow]:
+        return [one for path in wanted.paths for one in self.annotations[path]]
+
+    def _notes(self, wanted: Wanted) -> list[Note]:
+        """Return what the script noted; what the agent measures has other steps."""
+        is_measured = all(path.startswith(MONITORING) for path in wanted.paths)
+        has_steps = self.options.over or self.options.axis == Axis.STEP
+        return [] if is_measured and has_steps else self.notes
+
+    def _mark_of(self, note: Note, lines: ChartLines) -> Mark:
+        said = {
+            "id": None,
+            "path": note.path,
+            "step": note.step,
+            "text": note.text,
+            "author": "",
+            "written": milliseconds(note.time),
+            "edited": None,
+        }
+        return Mark(self._place_of(note, lines), note.text, said)
 
     def _mark(self, annotation: AnnotationRow, lines: ChartLines) -> Mark:
         edited = annotation.edited_at
@@ -192,7 +215,7 @@ class Charts:
             },
         )
 
-    def _place_of(self, annotation: AnnotationRow, lines: ChartLines) -> float:
+    def _place_of(self, annotation: AnnotationRow | Note, lines: ChartLines) -> float:
         """Return where on the axis a text belongs; NaN if nowhere."""
         if self.options.over:
             is_known = len(lines.steps) and (

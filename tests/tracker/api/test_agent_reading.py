@@ -224,6 +224,24 @@ def test_data_frames_have_a_row_for_each(stored):
     assert agent.runs('tags contains "absent"').to_pandas().empty
 
 
+def test_runs_and_series_come_as_tables_of_arrow(stored):
+    table = agent.runs(columns=["params/lr"]).to_arrow()
+    series = agent.open_run("baseline").series("train/loss").to_arrow()
+
+    assert table.column_names[-2:] == ["tags", "params/lr"]
+    assert table["params/lr"].to_pylist() == [0.1]
+    assert series["x"].to_pylist() == [0.0, 1.0, 2.5]
+    assert agent.runs('tags contains "absent"').to_arrow().num_rows == 0
+
+
+def test_a_column_of_numbers_and_texts_is_one_of_texts(stored, project):
+    write_values(make_run(project, "other"), {"params/lr": "from the schedule"})
+
+    found = agent.runs(columns=["params/lr"], sort="name").to_arrow()
+
+    assert found["params/lr"].to_pylist() == ["0.1", "from the schedule"]
+
+
 def test_the_example_of_the_documentation_reads(project, stored, capsys):
     page = ROOT / "docs/how-to/read-back-in-python.md"
     (code,) = re.findall(

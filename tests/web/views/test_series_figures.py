@@ -10,7 +10,16 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.builders import make_project, make_run, points_message, write, write_series
+from tests.builders import (
+    SECOND,
+    START,
+    make_project,
+    make_run,
+    points_message,
+    records_message,
+    write,
+    write_series,
+)
 from tests.web.figures.plotly_schema import check_schema, numbers
 from tests.web.sample_run import settle
 
@@ -215,3 +224,51 @@ def test_refuses_what_it_does_not_understand(browser, run, query):
 def test_a_stranger_finds_nothing(client_of, stranger, run):
     address = f"/runs/{run.id}/figures/charts?chart=path%3Dtrain/loss"
     assert client_of(stranger).get(address).status_code == 404
+
+
+def note(run, text, *, step, stage="train", seconds=1):
+    times = [START + seconds * SECOND]
+    write(run, [records_message(f"notes/{stage}", [text], steps=[step], times=times)])
+
+
+def marks(browser, run, rest):
+    answer = browser.get(f"/runs/{run.id}/figures/series?{rest}")
+    return orjson.loads(answer.content)["marks"]
+
+
+def test_what_the_script_noted_is_a_mark_on_every_chart_of_its_own_series(browser, run):
+    note(run, "new data", step=1, stage="preprocess")
+    note(run, "rate halved", step=2, seconds=2)
+    write_series(run, "monitoring/train/job/cpu_cores", [1.0, 2.0])
+
+    for path in ("train/loss", "val/loss"):
+        found = marks(browser, run, f"path={path}")
+        assert [(mark["text"], mark["x"]) for mark in found] == [
+            ("new data", 1.0),
+            ("rate halved", 2.0),
+        ]
+        assert {mark["id"] for mark in found} == {None}
+    # What is measured counts steps of its own, but no time of its own.
+    measured = "path=monitoring/train/job/cpu_cores"
+    assert marks(browser, run, measured) == []
+    (first, _) = marks(browser, run, f"{measured}&axis=time")
+    assert first["x"] == (START + SECOND) / 1e3
+
+
+def test_a_chart_is_drawn_anew_once_something_was_noted(browser, run):
+    bodies, _ = ask(browser, run, {"path": "train/loss"})
+    version = header(bodies[0])["version"]
+    note(run, "new data", step=1)
+
+    again, _ = ask(browser, run, {"path": "train/loss"}, held=[version])
+
+    assert again[0]
+
+
+def test_of_very_many_notes_the_newest_are_shown(browser, run):
+    texts = [f"note {number}" for number in range(300)]
+    write(run, [records_message("notes/train", texts)])
+
+    found = marks(browser, run, "path=train/loss")
+
+    assert [found[0]["text"], found[-1]["text"]] == ["note 100", "note 299"]

@@ -1,5 +1,5 @@
-// Texts that people put at points of charts: a list of a chart's own, and a dialog to
-// write one.
+// Texts at points of charts, that people put there and that the script noted: a list of a
+// chart's own, and a dialog to write one.
 
 import { made as text } from "../models/elements.js"
 import { placeBeside } from "./floating.js"
@@ -54,11 +54,13 @@ export function annotations(page) {
     const row = document.createElement("article")
     row.className = "written"
     const when = MOMENT.format(mark.edited ?? mark.written)
-    const who = mark.author || gettext("somebody who has left")
+    const isNote = mark.id === null
+    const who = isNote ? gettext("the script") : mark.author || gettext("somebody who has left")
     row.append(
       text("p", "written__text", mark.text),
       text("p", "muted small", said(mark, who, when)),
     )
+    if (isNote) return row
     if (mayOwn === "true" || (mayEdit === "true" && mark.author === user)) row.append(buttons(chart, mark))
     return row
   }

@@ -1,0 +1,54 @@
+"""What scripts wrote down while they ran: `run.note(...)`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tracker.models import Attribute, Kind, Run
+from tracker.queries.attributes import beginning_with
+from tracker.queries.drawing import EPOCH
+from tracker.queries.records import read_page, record_series
+
+# A series of texts for each stage.
+NOTES = "notes/"
+MOST_STAGES = 20
+# Of a run nobody reads more on a chart.
+MOST_OF_A_RUN = 200
+LONGEST_TEXT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text at a step and a time."""
+
+    path: str
+    step: float
+    time: datetime
+    text: str
+
+
+def notes_of(run: Run) -> list[Note]:
+    """Return the run's notes in order of time, the newest if there are many."""
+    rows = Attribute.objects.filter(
+        beginning_with(NOTES), run_id=run.id, kind=Kind.TEXT_SERIES, count__gt=0
+    )
+    paths = rows.order_by("path").values_list("path", flat=True)[:MOST_STAGES]
+    found = [note for path in paths for note in _notes_at(run, path)]
+    return sorted(found, key=lambda note: (note.time, note.path))[-MOST_OF_A_RUN:]
+
+
+def _notes_at(run: Run, path: str) -> list[Note]:
+    series = record_series(run, path)
+    first = max(0, series.count - MOST_OF_A_RUN)
+    records = read_page(series, first, MOST_OF_A_RUN).records
+    columns = records.steps.tolist(), records.times.tolist(), records.listed()
+    return [
+        Note(
+            path,
+            step,
+            EPOCH + timedelta(microseconds=time),
+            text.decode("utf-8", "replace")[:LONGEST_TEXT],
+        )
+        for step, time, text in zip(*columns, strict=True)
+    ]
