@@ -62,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     rows = []
     for name, case in CASES.items():
-        if options.cases and not set(options.cases) & set(name.split(", ")):
+        if options.cases and not set(options.cases) & {name, *name.split(", ")}:
             continue
         print(f"{name}: {case.title} …", file=sys.stderr, flush=True)
         rows += [(name, case.title, found) for found in perform(case, options.amount)]
@@ -85,7 +85,7 @@ def perform(case: Case, amount: int | None) -> list[Found]:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    known = [one for name in CASES for one in name.split(", ")]
+    known = [one for name in CASES for one in (name, *name.split(", "))]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.agent_faults",
         description=(__doc__ or "").splitlines()[0],

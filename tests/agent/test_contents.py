@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import struct
 import zlib
 
@@ -172,3 +173,24 @@ def test_a_tensor_has_its_channels_first():
     made = content(torch.zeros(3, 4, 3, dtype=torch.bfloat16, requires_grad=True))
 
     assert pixels_of(made.data()).shape == (4, 3, 3)
+
+
+def test_a_figure_of_matplotlib_is_the_picture_it_draws():
+    matplotlib = pytest.importorskip("matplotlib.figure")
+    figure = matplotlib.Figure(figsize=(2, 1), dpi=50)
+    axes = figure.subplots()
+    axes.plot([1, 2, 3])
+
+    for value in (figure, axes):
+        made = content(value)
+        assert (made.media_type, pixels_of(made.data()).shape[:2]) == (PNG, (50, 100))
+
+
+def test_a_figure_of_plotly_is_its_own_description():
+    objects = pytest.importorskip("plotly.graph_objects")
+
+    made = content(objects.Figure(objects.Scatter(x=[1, 2], y=[3, 4])))
+
+    assert made.media_type == PLOTLY
+    (trace,) = json.loads(made.data())["data"]
+    assert (trace["type"], trace["y"]) == ("scatter", [3, 4])

@@ -48,6 +48,12 @@ def test_a_user_without_a_home_and_without_a_name_loses_nothing(agent_size):
     shown(disk.without_home(agent_size(1)))
 
 
+def test_whatever_the_server_does_what_is_logged_meanwhile_is_delivered_once(
+    agent_size,
+):
+    shown(network.callers_cost(agent_size(1)))
+
+
 def test_answers_that_are_cut_off_leave_no_gap_and_double_nothing(
     installation, agent_size
 ):
