@@ -9,7 +9,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from django.core.validators import slug_re
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from tracker.actor import Actor, Scope
 from tracker.boards.board import Board, stored
@@ -27,7 +27,11 @@ from tracker.models import (
     Run,
     SavedView,
 )
+from tracker.queries.deletions import MADE, Made, deleted_rows
 from tracker.queries.records import RecordSeries, record_series
+
+# Of a comment that was deleted: what keeps its place.
+KEPT_ANSWERS = ReportComment.objects.filter(thread=OuterRef("pk"), deleted_at=None)
 
 
 def readable_project(actor: Actor, workspace: str, project: str) -> Project:
@@ -63,6 +67,19 @@ def own_annotation(actor: Actor, run_id: UUID, annotation_id: int) -> Annotation
         raise NotFound("annotation")
     if found.author_id != actor.user_id and not may_own(actor, run.project):
         raise NotAllowed("change what others wrote")
+    return found
+
+
+def deleted_annotation(actor: Actor, run_id: UUID, annotation_id: int) -> Annotation:
+    """Return what the actor deleted at a chart; to an owner, what anybody deleted."""
+    run = editable_run(actor, run_id)
+    deleted = Annotation.with_deleted.filter(deleted_at__isnull=False, run=run)
+    found = deleted.filter(id=annotation_id).first()
+    if found is None:
+        raise NotFound("annotation")
+    if found.deleted_by_id != actor.user_id and not may_own(actor, run.project):
+        raise NotAllowed("bring back what others deleted")
+    found.run = run
     return found
 
 
@@ -131,10 +148,40 @@ def readable_view(actor: Actor, view_id: UUID) -> SavedView:
 def editable_view(actor: Actor, view_id: UUID) -> SavedView:
     """Return a view that is the actor's own, or one of the team they may change."""
     view = readable_view(actor, view_id)
-    is_own = actor.scope is Scope.FULL and view.owner_id == actor.user_id
-    if not (is_own and not view.is_shared) and not may_edit(actor, view.project):
+    if not _is_private(actor, view) and not may_edit(actor, view.project):
         raise NotAllowed("change shared views")
     return view
+
+
+def deleted_thing(actor: Actor, kind: str, thing_id: UUID) -> Made:
+    """Return what lies in the trash beside runs, if the actor may bring it back.
+
+    That is whoever might delete it.
+    """
+    if kind not in MADE:
+        raise NotFound("kind of thing in the trash")
+    found: Made = _one(deleted_rows(kind, actor), thing_id, f"{kind} in the trash")
+    if not _is_private(actor, found) and not may_edit(actor, found.project):
+        raise NotAllowed(f"change {kind}s")
+    return found
+
+
+def doomed_thing(actor: Actor, kind: str, thing_id: UUID) -> Made:
+    """Return what lies in the trash beside runs, if the actor may delete it for good."""
+    found = deleted_thing(actor, kind, thing_id)
+    if not _is_private(actor, found) and not may_own(actor, found.project):
+        raise NotAllowed(f"delete {kind}s for good")
+    return found
+
+
+def _is_private(actor: Actor, thing: Made) -> bool:
+    """Say whether this is a view that only the actor sees."""
+    return (
+        isinstance(thing, SavedView)
+        and actor.scope is Scope.FULL
+        and thing.owner_id == actor.user_id
+        and not thing.is_shared
+    )
 
 
 def frozen_for(actor: Actor) -> Frozen | None:
@@ -189,7 +236,8 @@ def readable_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportCo
     """Return a comment, or what is left of one that has answers."""
     report = commentable_report(actor, report_id)
     comments = ReportComment.objects.filter(report=report).select_related("thread")
-    found = comments.filter(id=comment_id).first()
+    shown = Q(deleted_at=None) | Q(Exists(KEPT_ANSWERS))
+    found = comments.filter(shown, id=comment_id).first()
     if found is None:
         raise NotFound("comment")
     found.report = report
@@ -212,6 +260,20 @@ def deletable_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportC
         raise NotFound("comment")
     if found.author_id != actor.user_id and not may_own(actor, found.report.project):
         raise NotAllowed("delete what others wrote")
+    return found
+
+
+def deleted_comment(actor: Actor, report_id: UUID, comment_id: int) -> ReportComment:
+    """Return what the actor deleted of a report; to an owner, what anybody deleted."""
+    report = commentable_report(actor, report_id)
+    deleted = ReportComment.objects.filter(report=report, deleted_at__isnull=False)
+    # What has no text any more is purged and stands for its answers alone.
+    found = deleted.exclude(text="").filter(id=comment_id).first()
+    if found is None:
+        raise NotFound("comment")
+    if found.deleted_by_id != actor.user_id and not may_own(actor, report.project):
+        raise NotAllowed("bring back what others deleted")
+    found.report = report
     return found
 
 

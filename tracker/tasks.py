@@ -18,10 +18,13 @@ from celery.signals import worker_ready
 from django.utils import timezone
 
 from tracker.actions.alerts import channels_to_send, send_to
+from tracker.actions.annotations import purge_annotations
 from tracker.actions.compactions import request_compactions
+from tracker.actions.deletions import purge_deleted
 from tracker.actions.diagnoses import diagnose_run, runs_to_diagnose
 from tracker.actions.files import SHARDS, collect, remove_strays
 from tracker.actions.purging import purge_run
+from tracker.actions.report_comments import purge_comments
 from tracker.actions.states import has_unjudged_stage, mark_silent
 from tracker.actions.trash import delete_expired, move_silent_to_trash, request_purges
 from tracker.actions.work import (
@@ -133,6 +136,9 @@ def clear_away() -> None:
     """Move to the trash, delete and give back whatever it is time for."""
     move_silent_to_trash()
     delete_expired()
+    purge_deleted()
+    purge_annotations()
+    purge_comments()
     request_purges()
     give_space_back(SPACE_SECONDS)
 

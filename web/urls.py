@@ -12,6 +12,7 @@ from web.views import (
     compare_values,
     dashboard_widgets,
     dashboards,
+    deletions,
     figures,
     findings,
     gpu_hours,
@@ -119,6 +120,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "runs/<uuid:run_id>/annotations/<int:annotation_id>/delete",
         run_annotations.remove_annotation,
         name="annotation-delete",
+    ),
+    path(
+        "runs/<uuid:run_id>/annotations/<int:annotation_id>/restore",
+        run_annotations.put_back_annotation,
+        name="annotation-restore",
     ),
     path("runs/<uuid:run_id>/logs", run_logs.logs, name="run-logs"),
     path("runs/<uuid:run_id>/hardware", run_hardware.hardware, name="run-hardware"),
@@ -229,6 +235,16 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("w/<slug:workspace>/<slug:project>/trash", trash.trash, name="trash"),
     path(
         "w/<slug:workspace>/<slug:project>/trash/empty", trash.empty, name="trash-empty"
+    ),
+    path(
+        "trash/<str:kind>/<uuid:thing_id>/restore",
+        deletions.restore,
+        name="deleted-restore",
+    ),
+    path(
+        "trash/<str:kind>/<uuid:thing_id>/delete",
+        deletions.delete,
+        name="deleted-delete",
     ),
     path(
         "w/<slug:workspace>/<slug:project>/settings",
@@ -350,6 +366,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
             "delete": report_comments.delete,
             "resolve": report_comments.resolve,
             "reopen": report_comments.reopen,
+            "restore": report_comments.restore,
         }.items()
     ),
     path("reports/<uuid:report_id>/edit", report_editing.edit, name="report-edit"),

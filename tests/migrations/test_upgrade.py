@@ -32,6 +32,8 @@ from tracker.series.compaction import compact_run
 from tracker.series.downsample import summarise
 
 FIRST = [("tracker", "0001_initial")]
+WITH_DELETIONS = [("tracker", "0024_deletions")]
+WITHOUT_DELETIONS = [("tracker", "0023_report_comments")]
 
 
 @pytest.fixture
@@ -168,3 +170,37 @@ def test_the_first_version_wrote_the_golden_bytes_so():
     ours = decode_overview(encode_overview(summarise(some, size=3)), None)
     for name in golden.__slots__:
         assert getattr(ours, name).tobytes() == getattr(golden, name).tobytes()
+
+
+@pytest.mark.database
+def test_a_version_without_a_trash_for_it_sees_only_what_was_kept(empty_database):
+    executor = MigrationExecutor(connection)
+    executor.migrate(WITH_DELETIONS)
+    apps = executor.loader.project_state(WITH_DELETIONS).apps
+    filler, now = Filler(apps), timezone.now()
+    project = filler.projects[0]
+    for deleted_at in (now, None):
+        of = {"project": project, "name": "one", "deleted_at": deleted_at}
+        for model in ("Ladder", "Dashboard", "SavedView", "Report"):
+            thing = filler.add(model, **of)
+        for text in ("answered", "alone"):
+            about = {"report": thing, "version": 1, "written_at": now}
+            first = filler.add(
+                "ReportComment", text=text, deleted_at=deleted_at or now, **about
+            )
+            if text == "answered":
+                filler.add("ReportComment", text="answer", thread=first, **about)
+
+    executor = MigrationExecutor(connection)
+    executor.migrate(WITHOUT_DELETIONS)
+    apps = executor.loader.project_state(WITHOUT_DELETIONS).apps
+
+    def kept(model, column):
+        rows = apps.get_model("tracker", model).objects.order_by("id")
+        return list(rows.values_list(column, flat=True))
+
+    for model in ("Ladder", "Dashboard", "SavedView", "Report"):
+        assert kept(model, "name") == ["one"], model
+    assert kept("ReportComment", "text") == ["", "answer"]
+    upgrade()
+    assert has_current_schema()

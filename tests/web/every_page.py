@@ -31,6 +31,7 @@ from tests.web.views.test_run_source import write_captured
 from tracker.actions.access import make_sign_in_link, make_token
 from tracker.actions.channels import add_channel
 from tracker.actions.dashboards import create_dashboard
+from tracker.actions.deletions import delete_made
 from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.report_comments import (
@@ -48,6 +49,7 @@ from tracker.boards.board import Board, Widget
 from tracker.models import (
     Alert,
     Annotation,
+    Dashboard,
     Finding,
     Member,
     Project,
@@ -146,6 +148,8 @@ class Things:
             "rule": RULE,
             "language": "en",
             "version": "0" * 12,
+            "kind": "dashboard",
+            "thing_id": make_deleted(self.project, self.member, self.name).id,
             "dashboard_id": create_dashboard(
                 self.project,
                 self.name,
@@ -227,6 +231,8 @@ def make_full(member: Member) -> Things:
     make_run(project, "crashed", State.CRASHED)
     make_run(project, "n" * 255)
     move_to_trash(make_run(project, "t" * 255, State.FINISHED))
+    for name in ("d" * 190, "deleted, and of a long name " * 6):
+        make_deleted(project, member, name)
     write_tags(run, "a tag", "t" * 100)
     write_captured(run)
     for name in ("a/b/c/loss", "p" * 300):
@@ -243,6 +249,12 @@ def make_full(member: Member) -> Things:
     Token.objects.filter(name="test").delete()
     run = Run.objects.get(id=run.id)
     return Things(member, project, run, compared, name="overview " + "n" * 190)
+
+
+def make_deleted(project: Project, member: Member, name: str) -> Dashboard:
+    board = create_dashboard(project, name, Board(), user_id=member.user_id)
+    delete_made(board, user_id=member.user_id)
+    return board
 
 
 def make_finding(run: Run) -> Finding:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tracker.actions.dashboards import create_dashboard, delete_dashboard
+from tracker.actions.dashboards import create_dashboard
+from tracker.actions.deletions import delete_made
 from tracker.actions.report_comments import Passage, add_comment
 from tracker.actions.reports import create_report, save_draft, save_version
 from tracker.boards.board import Board, Place, RunSet, Widget
@@ -123,7 +124,7 @@ def make_others(sibling: Run, author: int) -> tuple[Dashboard, Report]:
     """Return a dashboard and a report that are not shared; one more is deleted."""
     project, board = sibling.project, Board(run_set=RunSet(runs=(sibling.id,)))
     gone = create_dashboard(project, "of a sibling that is gone", board, user_id=author)
-    delete_dashboard(gone)
+    delete_made(gone, user_id=author)
     dashboard = create_dashboard(project, "of the sibling", board, user_id=author)
     report = create_report(project, "On the sibling", user_id=author)
     save_version(report, "On the sibling", "x", user_id=author, based_on=0)

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.db.models import QuerySet
 
 from tests.tracker_texts import tracker_texts
 from tests.web.every_page import make_empty, make_full, pages
@@ -115,7 +116,7 @@ def stored() -> set[str]:
     """Return every text that somebody, or a rule, has written into the database."""
     found: set[str] = set()
     for model in apps.get_app_config("tracker").get_models():
-        for row in model.objects.values_list():
+        for row in QuerySet(model).values_list():
             for value in row:
                 found |= set(_texts_in(value))
     return found

@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 from django.apps import apps
 from django.conf import settings
+from django.db.models import QuerySet
 from django.test import Client
 from django.urls import get_resolver
 
@@ -218,7 +219,7 @@ def stored():
     """Everything in the database but sessions, which reading may renew, and how often a
     share link was opened, which its project is told."""
     models = apps.get_app_config("tracker").get_models()
-    found = {model: list(model.objects.order_by("pk").values()) for model in models}
+    found = {model: list(QuerySet(model).order_by("pk").values()) for model in models}
     for rows in found.values():
         for row in rows:
             for told in ("last_opened_at", "open_count"):

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 from django.apps import apps
+from django.db.models import QuerySet
 from django.test import Client
 from django.urls import URLPattern, get_resolver
 
@@ -73,6 +74,7 @@ CLOSED = {
     "annotation-add",
     "annotation-edit",
     "annotation-delete",
+    "annotation-restore",
     "run-describe",
     "run-metric",
     "ladder-note",
@@ -95,6 +97,7 @@ CLOSED = {
     "comment-answer",
     "comment-edit",
     "comment-delete",
+    "comment-restore",
     "comment-resolve",
     "comment-reopen",
     "run-trash",
@@ -108,6 +111,8 @@ CLOSED = {
     "channel-again",
     "channel-remove",
     "trash-empty",
+    "deleted-restore",
+    "deleted-delete",
     "ladder-edit",
     "ladder-delete",
     "share-revoke",
@@ -269,7 +274,7 @@ def test_nothing_is_written_by_any_method(site, address):
 
 def stored():
     models = apps.get_app_config("tracker").get_models()
-    return {model: list(model.objects.order_by("pk").values()) for model in models}
+    return {model: list(QuerySet(model).order_by("pk").values()) for model in models}
 
 
 def test_another_run_s_pages_are_not_there(site, address):

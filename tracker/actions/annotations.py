@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils import timezone
@@ -12,10 +13,13 @@ from tracker.actor import Actor
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Annotation, Run
 from tracker.queries.points_near import point_near
+from tracker.queries.trash import UNDO_HOURS
 from tracker.texts import storable_part
 
 LONGEST_TEXT = 1_000
 MOST_OF_A_RUN = 2_000
+# So many are purged by one statement.
+PURGED_AT_ONCE = 500
 
 
 def annotate(run: Run, path: str, step: float, text: str, actor: Actor) -> Annotation:
@@ -27,8 +31,7 @@ def annotate(run: Run, path: str, step: float, text: str, actor: Actor) -> Annot
     if point is None:
         raise NotFound("series")
     with transaction.atomic():
-        own = Annotation.objects.filter(run=run)
-        expect_room(run.project, own, MOST_OF_A_RUN, "text")
+        _expect_room(run)
         return Annotation.objects.create(
             run=run,
             path=path,
@@ -46,8 +49,36 @@ def change_annotation(annotation: Annotation, text: str) -> None:
     annotation.save(update_fields=["text", "edited_at"])
 
 
-def delete_annotation(annotation: Annotation) -> None:
-    annotation.delete()
+def delete_annotation(
+    annotation: Annotation, *, user_id: int, now: datetime | None = None
+) -> None:
+    """Hide a text; for a while it can be brought back."""
+    kept = Annotation.objects.filter(id=annotation.id)
+    kept.update(deleted_at=now or timezone.now(), deleted_by_id=user_id)
+
+
+def restore_annotation(annotation: Annotation) -> None:
+    """Bring a text back to the point it was at."""
+    with transaction.atomic():
+        _expect_room(annotation.run)
+        deleted = Annotation.with_deleted.filter(id=annotation.id)
+        if not deleted.update(deleted_at=None, deleted_by=None):
+            raise NotFound("annotation")
+
+
+def purge_annotations(now: datetime | None = None) -> int:
+    """Delete what can no longer be brought back; return how many texts."""
+    limit = (now or timezone.now()) - timedelta(hours=UNDO_HOURS)
+    due = Annotation.with_deleted.filter(deleted_at__lt=limit)
+    purged = 0
+    while ids := list(due.values_list("id", flat=True)[:PURGED_AT_ONCE]):
+        purged += due.filter(id__in=ids).delete()[0]
+    return purged
+
+
+def _expect_room(run: Run) -> None:
+    own = Annotation.objects.filter(run=run)
+    expect_room(run.project, own, MOST_OF_A_RUN, "text")
 
 
 def _checked(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Makes, changes, copies and deletes dashboards.
+"""Makes, changes and copies dashboards.
 
 Who changes a dashboard says which version they saw. If it is another by now, nothing is
 stored: of two people who edit at once, neither overwrites the other.
@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from tracker.actions.changed import changed_meanwhile
 from tracker.actions.names import checked_name, expect_room, free_name, named_once
-from tracker.actions.shares import end_links
 from tracker.boards.board import (
     MOST_REMOVED,
     TITLE_LENGTH,
@@ -67,13 +66,6 @@ def rename_dashboard(dashboard: Dashboard, name: str) -> None:
     if not changed:
         raise NotFound("dashboard")
     dashboard.name = name
-
-
-def delete_dashboard(dashboard: Dashboard) -> None:
-    """Delete a dashboard and end its links; the runs it shows stay."""
-    with transaction.atomic():
-        end_links("dashboard", [dashboard.id], timezone.now())
-        dashboard.delete()
 
 
 def set_run_set(

@@ -1,4 +1,4 @@
-"""Makes, rearranges and deletes ladders."""
+"""Makes and rearranges ladders."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import transaction
-from django.utils import timezone
 
 from tracker.actions.names import checked_name, named_once
-from tracker.actions.shares import end_links
 from tracker.actions.work import request_works
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Ladder, Project, Run, Rung, WorkKind
@@ -71,13 +69,6 @@ def set_note(ladder: Ladder, run_id: UUID, note: str) -> None:
         raise InvalidInput("note", f"must be text of up to {NOTE_LENGTH} characters")
     if not ladder.rungs.filter(run_id=run_id).update(note=note.strip()):
         raise NotFound("rung")
-
-
-def delete_ladder(ladder: Ladder) -> None:
-    """Delete a ladder; its runs stay."""
-    with transaction.atomic():
-        end_links("ladder", [ladder.id], timezone.now())
-        ladder.delete()
 
 
 def _find_runs(project: Project, rungs: Sequence[WantedRung]) -> list[Run]:

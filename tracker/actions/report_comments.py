@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from tracker.actions.names import expect_room
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, Report, ReportComment
+from tracker.queries.trash import UNDO_HOURS
 from tracker.texts import is_storable
 
 # All of a report are on its page, so both are bounded.
 LONGEST_COMMENT = 2_000
 MOST_COMMENTS = 500
 LONGEST_QUOTE = 400
+# So many are purged by one look at them, each in a transaction of its own.
+PURGED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +93,46 @@ def change_comment(comment: ReportComment, text: str) -> None:
         raise NotFound("comment")
 
 
-def delete_comment(comment: ReportComment) -> None:
-    """Delete what a comment says; it is gone altogether once it has no answers."""
+def delete_comment(
+    comment: ReportComment, *, user_id: int, now: datetime | None = None
+) -> None:
+    """Hide what a comment says; for a while it can be brought back."""
+    kept = ReportComment.objects.filter(id=comment.id, deleted_at=None)
+    if not kept.update(deleted_at=now or timezone.now(), deleted_by_id=user_id):
+        raise NotFound("comment")
+
+
+def restore_comment(comment: ReportComment) -> None:
+    """Bring a comment back to where it stood, unless its text is purged."""
     with transaction.atomic():
-        # Nobody answers meanwhile, as whoever writes holds this lock.
+        _expect_room(comment.report)
+        deleted = ReportComment.objects.filter(id=comment.id).exclude(text="")
+        if not deleted.update(deleted_at=None, deleted_by=None):
+            raise NotFound("comment")
+
+
+def purge_comments(now: datetime | None = None) -> int:
+    """Delete what comments said that cannot be brought back; return how many."""
+    limit = (now or timezone.now()) - timedelta(hours=UNDO_HOURS)
+    due = ReportComment.objects.filter(deleted_at__lt=limit).exclude(text="")
+    some = due.order_by("deleted_at").select_related("report__project")
+    return sum(_purged(comment, due) for comment in some[:PURGED_AT_ONCE])
+
+
+def _purged(comment: ReportComment, due: QuerySet[ReportComment]) -> bool:
+    """Take the text of a comment that has answers, and any other as a whole."""
+    with transaction.atomic():
+        # Nobody answers or brings it back meanwhile: whoever does holds this lock.
         _locked(comment.report.project)
+        row = due.filter(id=comment.id)
         if comment.answers.exists():
-            left = ReportComment.objects.filter(id=comment.id)
-            left.update(text="", deleted_at=timezone.now())
-            return
-        ReportComment.objects.filter(id=comment.id).delete()
+            return row.update(text="") > 0
+        if not row.delete()[0]:
+            return False
         if comment.thread_id is not None:
-            left = ReportComment.objects.filter(id=comment.thread_id, answers=None)
-            left.filter(deleted_at__isnull=False).delete()
+            first = ReportComment.objects.filter(id=comment.thread_id, answers=None)
+            first.filter(deleted_at__isnull=False, text="").delete()
+        return True
 
 
 def resolve_thread(thread: ReportComment, *, user_id: int) -> None:

@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from tracker.actions.changed import changed_meanwhile
 from tracker.actions.names import checked_name, expect_room
-from tracker.actions.shares import end_links
 from tracker.boards.board import TITLE_LENGTH
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, Report, ReportDraft, ReportVersion
@@ -81,13 +80,6 @@ def restore_version(report: Report, number: int, *, user_id: int) -> ReportVersi
         based_on=report.version,
         restored=number,
     )
-
-
-def delete_report(report: Report) -> None:
-    """Delete a report, all its versions and links to it; the runs it shows stay."""
-    with transaction.atomic():
-        end_links("report", [report.id], timezone.now())
-        report.delete()
 
 
 def checked_text(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Keeps, changes and deletes views of a project's runs table."""
+"""Keeps and changes views of a project's runs table."""
 
 from __future__ import annotations
 
@@ -64,10 +64,6 @@ def make_default(view: SavedView, *, is_default: bool) -> None:
         others = SavedView.objects.filter(project=view.project_id, is_default=True)
         others.exclude(id=view.id).update(is_default=False)
         _change(view, is_shared=True, is_default=True)
-
-
-def delete_view(view: SavedView) -> None:
-    view.delete()
 
 
 def _change(view: SavedView, **fields: object) -> None:

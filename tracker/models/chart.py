@@ -7,11 +7,12 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
+from tracker.models.deletion import Deletable, KeptManager, index_of_deleted
 from tracker.models.project import Project
 from tracker.models.run import Run
 
 
-class Annotation(models.Model):
+class Annotation(Deletable):
     """A text at a step of a series, and who wrote it when."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="annotations")
@@ -29,6 +30,12 @@ class Annotation(models.Model):
     )
     written_at = models.DateTimeField()
     edited_at = models.DateTimeField(null=True)
+
+    objects: ClassVar = KeptManager["Annotation"]()
+    with_deleted: ClassVar = models.Manager["Annotation"]()
+
+    class Meta:
+        indexes: ClassVar = [index_of_deleted("annotation_deleted")]
 
     def __str__(self) -> str:
         return self.text

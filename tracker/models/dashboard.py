@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 
 from tracker.actor import Actor
+from tracker.models.deletion import Deletable, KeptManager, index_of_deleted
 from tracker.models.project import Project
 
 
@@ -21,7 +22,7 @@ class DashboardQuerySet(models.QuerySet["Dashboard"]):
         return self.filter(project__in=Project.objects.readable_by(actor))
 
 
-class Dashboard(models.Model):
+class Dashboard(Deletable):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="dashboards")
     name = models.CharField(max_length=200)
@@ -39,14 +40,18 @@ class Dashboard(models.Model):
         db_index=False,
     )
 
-    objects = DashboardQuerySet.as_manager()
+    objects = KeptManager.from_queryset(DashboardQuerySet)()
+    with_deleted = DashboardQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["project", "name"], name="dashboard_name_once_per_project"
+                fields=["project", "name"],
+                condition=models.Q(deleted_at=None),
+                name="dashboard_name_once_per_project",
             )
         ]
+        indexes: ClassVar = [index_of_deleted("dashboard_deleted")]
 
     def __str__(self) -> str:
         return self.name

@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 from django.db import models
 
 from tracker.actor import Actor
+from tracker.models.deletion import Deletable, KeptManager, index_of_deleted
 from tracker.models.project import Project
 from tracker.models.run import Run
 
@@ -21,23 +22,33 @@ class LadderQuerySet(models.QuerySet["Ladder"]):
         return self.filter(project__in=Project.objects.readable_by(actor))
 
 
-class Ladder(models.Model):
+class Ladder(Deletable):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="ladders")
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField(auto_now_add=True)
 
-    objects = LadderQuerySet.as_manager()
+    objects = KeptManager.from_queryset(LadderQuerySet)()
+    with_deleted = LadderQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["project", "name"], name="ladder_name_once_per_project"
+                fields=["project", "name"],
+                condition=models.Q(deleted_at=None),
+                name="ladder_name_once_per_project",
             )
         ]
+        indexes: ClassVar = [index_of_deleted("ladder_deleted")]
 
     def __str__(self) -> str:
         return self.name
+
+
+class RungQuerySet(models.QuerySet["Rung"]):
+    def shown(self) -> Self:
+        """Those whose ladder and run are there: neither lies in the trash."""
+        return self.filter(ladder__deleted_at=None, run__trashed_at=None)
 
 
 class Rung(models.Model):
@@ -48,6 +59,8 @@ class Rung(models.Model):
     position = models.PositiveIntegerField()
     # What was changed against the rung before.
     note = models.TextField(default="")
+
+    objects = RungQuerySet.as_manager()
 
     class Meta:
         ordering = ("position",)

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 
 from tracker.actor import Actor
+from tracker.models.deletion import Deletable, KeptManager, index_of_deleted
 from tracker.models.project import Project
 
 
@@ -21,7 +22,7 @@ class ReportQuerySet(models.QuerySet["Report"]):
         return self.filter(project__in=Project.objects.readable_by(actor))
 
 
-class Report(models.Model):
+class Report(Deletable):
     """Its name and text are those of its newest version; 0: nothing was saved yet."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -46,11 +47,13 @@ class Report(models.Model):
         db_index=False,
     )
 
-    objects = ReportQuerySet.as_manager()
+    objects = KeptManager.from_queryset(ReportQuerySet)()
+    with_deleted = ReportQuerySet.as_manager()
 
     class Meta:
         indexes: ClassVar = [
-            models.Index(fields=["project", "-changed_at"], name="report_newest")
+            models.Index(fields=["project", "-changed_at"], name="report_newest"),
+            index_of_deleted("report_deleted"),
         ]
 
     def __str__(self) -> str:
@@ -110,8 +113,12 @@ class ReportDraft(models.Model):
         return f"{self.name}, by {self.user_id}"
 
 
-class ReportComment(models.Model):
-    """What a reader says of a report, or of a passage of it; or an answer to that."""
+class ReportComment(Deletable):
+    """What a reader says of a report, or of a passage of it; or an answer to that.
+
+    One that was deleted and has answers stands for as long as they do; once it cannot be
+    brought back any more, its text is gone.
+    """
 
     report = models.ForeignKey(Report, models.CASCADE, related_name="comments")
     # The comment that this one answers, which answers none.
@@ -143,8 +150,16 @@ class ReportComment(models.Model):
         related_name="+",
         db_index=False,
     )
-    # Its text is gone; it stands while it has answers.
-    deleted_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            # Those with their text: the others wait for their answers, maybe for ever.
+            models.Index(
+                fields=["deleted_at"],
+                condition=models.Q(deleted_at__isnull=False) & ~models.Q(text=""),
+                name="report_comment_deleted",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.text

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 
 from tracker.actor import Actor
+from tracker.models.deletion import Deletable, KeptManager, index_of_deleted
 from tracker.models.project import Project
 
 
@@ -21,7 +22,7 @@ class SavedViewQuerySet(models.QuerySet["SavedView"]):
         )
 
 
-class SavedView(models.Model):
+class SavedView(Deletable):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     project = models.ForeignKey(
         Project, models.CASCADE, related_name="views", db_index=False
@@ -39,16 +40,19 @@ class SavedView(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now=True)
 
-    objects = SavedViewQuerySet.as_manager()
+    objects = KeptManager.from_queryset(SavedViewQuerySet)()
+    with_deleted = SavedViewQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["project", "owner", "name"], name="view_name_once_per_owner"
+                fields=["project", "owner", "name"],
+                condition=models.Q(deleted_at=None),
+                name="view_name_once_per_owner",
             ),
             models.UniqueConstraint(
                 fields=["project"],
-                condition=models.Q(is_default=True),
+                condition=models.Q(is_default=True, deleted_at=None),
                 name="view_default_once_per_project",
             ),
             models.CheckConstraint(
@@ -56,6 +60,7 @@ class SavedView(models.Model):
                 name="view_default_is_shared",
             ),
         ]
+        indexes: ClassVar = [index_of_deleted("view_deleted")]
 
     def __str__(self) -> str:
         return self.name

@@ -163,15 +163,13 @@ def _parts(
 
 def _rung_before(stage: Stage) -> EarlierRun | None:
     """Return the run before this one on the newest ladder that it is on."""
-    rung = (
-        Rung.objects.filter(run_id=stage.run_id).order_by("-ladder__created_at").first()
-    )
+    on_ladders = Rung.objects.filter(ladder__deleted_at=None, run_id=stage.run_id)
+    rung = on_ladders.order_by("-ladder__created_at").first()
     if rung is None:
         return None
     before = (
-        Rung.objects.filter(
-            ladder_id=rung.ladder_id, position__lt=rung.position, run__trashed_at=None
-        )
+        Rung.objects.shown()
+        .filter(ladder_id=rung.ladder_id, position__lt=rung.position)
         .order_by("-position")
         .first()
     )

@@ -59,9 +59,8 @@ def ladder_summaries(project_id: int) -> list[LadderSummary]:
     """Return a project's ladders, the newest first, in two queries."""
     ladders = Ladder.objects.filter(project_id=project_id).order_by("-created_at", "id")
     rungs: dict[UUID, list[Rung]] = {}
-    for rung in Rung.objects.filter(
-        ladder__project_id=project_id, run__trashed_at=None
-    ).select_related("run"):
+    shown = Rung.objects.shown().filter(ladder__project_id=project_id)
+    for rung in shown.select_related("run"):
         rungs.setdefault(rung.ladder_id, []).append(rung)
     return [
         LadderSummary(
@@ -88,7 +87,7 @@ def _labelled(rungs: Sequence[Rung]) -> list[tuple[str, str]]:
 
 def ladder_rungs(ladder: Ladder) -> list[Rung]:
     """Return the rungs in order, each with its run; runs in the trash are left out."""
-    rungs = Rung.objects.filter(ladder=ladder, run__trashed_at=None)
+    rungs = Rung.objects.shown().filter(ladder=ladder)
     return list(rungs.select_related("run__project").order_by("position", "id"))
 
 

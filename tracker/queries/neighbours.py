@@ -93,15 +93,18 @@ def _started_after(run: Run) -> QuerySet[Run]:
 
 def _newest_rung(run: Run) -> QuerySet[Rung]:
     """Return what the run is on ladders; the newest ladder says most."""
-    rungs = Rung.objects.filter(run_id=run.id)
+    rungs = Rung.objects.shown().filter(run_id=run.id)
     return rungs.order_by("-ladder__created_at", "-ladder_id")
 
 
 def _lower_rungs(run: Run) -> QuerySet[Rung]:
     own = _newest_rung(run)
-    return Rung.objects.filter(
-        ladder_id=Subquery(own.values("ladder_id")[:1]),
-        position__lt=Subquery(own.values("position")[:1]),
-        run__trashed_at=None,
-        run__state=State.FINISHED,
-    ).order_by("-position")
+    return (
+        Rung.objects.shown()
+        .filter(
+            ladder_id=Subquery(own.values("ladder_id")[:1]),
+            position__lt=Subquery(own.values("position")[:1]),
+            run__state=State.FINISHED,
+        )
+        .order_by("-position")
+    )

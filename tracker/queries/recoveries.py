@@ -65,7 +65,7 @@ def read_pairs() -> list[tuple[UUID, Pair]]:
 
 
 def _consecutive_runs() -> list[tuple[UUID, UUID]]:
-    ended = Rung.objects.filter(run__trashed_at=None).exclude(run__state=State.RUNNING)
+    ended = Rung.objects.shown().exclude(run__state=State.RUNNING)
     newest = ended.order_by("-id").values_list("ladder_id", "position", "run_id")
     rows = sorted(newest[:MOST_RUNGS], key=lambda row: (str(row[0]), row[1]))
     return [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from tracker.models import Report, ReportComment
 
@@ -44,8 +44,10 @@ class Thread:
 
 def threads_of(report: Report) -> list[Thread]:
     """Return all threads on a report in the order they were begun, in one query."""
+    # An answer that was deleted is nowhere; what it answered stands while it has others.
+    kept = Q(deleted_at=None) | Q(thread=None)
     rows = list(
-        ReportComment.objects.filter(report=report)
+        ReportComment.objects.filter(kept, report=report)
         .select_related("author", "resolved_by")
         .order_by("id")
     )
@@ -64,7 +66,7 @@ def threads_of(report: Report) -> list[Thread]:
             resolved_by=_name(row.resolved_by),
         )
         for row in rows
-        if row.thread_id is None
+        if row.thread_id is None and (row.deleted_at is None or row.id in answers)
     ]
 
 
@@ -78,7 +80,7 @@ def comment_counts(project_id: int) -> dict[UUID, int]:
 def _comment(row: ReportComment) -> Comment:
     return Comment(
         id=row.id,
-        text=row.text,
+        text=row.text if row.deleted_at is None else "",
         author=_name(row.author),
         author_id=row.author_id,
         version=row.version,

@@ -11,8 +11,10 @@ from django.utils import timezone
 
 from tracker.models import Project, Run, State
 
-# A run can be brought back for so long.
+# A run can be brought back for so long, and so can what people make of runs.
 TRASH_DAYS = 30
+# What people write at charts and about reports: by the toast alone.
+UNDO_HOURS = 24
 
 
 @dataclass(frozen=True, slots=True)

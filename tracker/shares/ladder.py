@@ -23,7 +23,7 @@ def read(project: Project, things: Collection[str]) -> dict[str, Shared]:
     ladders = Ladder.objects.filter(project=project, id__in=things)
     names = dict(ladders.values_list("id", "name"))
     runs: dict[UUID, set[UUID]] = {ladder_id: set() for ladder_id in names}
-    rungs = Rung.objects.filter(ladder_id__in=names, run__trashed_at=None)
+    rungs = Rung.objects.shown().filter(ladder_id__in=names)
     for ladder_id, run_id in rungs.values_list("ladder_id", "run_id"):
         runs[ladder_id].add(run_id)
     return {

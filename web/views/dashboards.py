@@ -27,7 +27,6 @@ from tracker.access import (
 )
 from tracker.actions.dashboards import (
     create_dashboard,
-    delete_dashboard,
     duplicate_dashboard,
     rename_dashboard,
 )
@@ -38,6 +37,7 @@ from tracker.queries.dashboards import DashboardSummary, dashboard_summaries
 from web.compare_state import as_id
 from web.example_board import example_board
 from web.session import PageRequest, signed_in
+from web.views.deletions import delete_with_way_back
 from web.widget_drawing import BODY, Audience, frame_of
 from web.widgets import KINDS
 
@@ -148,7 +148,7 @@ def duplicate(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
 def delete(request: PageRequest, dashboard_id: UUID) -> HttpResponse:
     found = editable_dashboard(request.actor, dashboard_id)
     project = found.project
-    delete_dashboard(found)
+    delete_with_way_back(request, "dashboard", found)
     return HttpResponseRedirect(
         reverse("dashboards", args=[project.workspace.slug, project.slug])
     )

@@ -27,7 +27,6 @@ from tracker.actions.ladders import (
     RUNGS_AT_MOST,
     arrange_ladder,
     create_ladder,
-    delete_ladder,
     set_note,
 )
 from tracker.disclosure import seen_ladder
@@ -63,6 +62,7 @@ from web.rung_cards import cards_of
 from web.session import PageRequest, signed_in
 from web.snippets import ladder as ladder_snippet
 from web.toasts import tell
+from web.views.deletions import delete_with_way_back
 from web.views.figures import figure_response
 
 
@@ -194,8 +194,7 @@ def edit(request: PageRequest, ladder_id: UUID) -> HttpResponse:
 def delete(request: PageRequest, ladder_id: UUID) -> HttpResponse:
     found = editable_ladder(request.actor, ladder_id)
     project = found.project
-    delete_ladder(found)
-    tell(request, gettext("The ladder is deleted; its runs are where they were."))
+    delete_with_way_back(request, "ladder", found)
     return HttpResponseRedirect(
         reverse("ladders", args=[project.workspace.slug, project.slug])
     )

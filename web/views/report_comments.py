@@ -12,11 +12,14 @@ from uuid import UUID
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
 
 from tracker.access import (
     commentable_report,
     deletable_comment,
+    deleted_comment,
     own_comment,
     readable_comment,
     settleable_thread,
@@ -28,10 +31,12 @@ from tracker.actions.report_comments import (
     delete_comment,
     reopen_thread,
     resolve_thread,
+    restore_comment,
 )
 from tracker.errors import NotFound
 from web.report_discussion import WHOLE, DiscussedReport, region_html
 from web.session import PageRequest, signed_in
+from web.toasts import tell
 from web.views.reports import DRAFT, written_in
 
 
@@ -92,8 +97,25 @@ def edit(request: PageRequest, report_id: UUID, comment_id: int) -> HttpResponse
 def delete(request: PageRequest, report_id: UUID, comment_id: int) -> HttpResponse:
     comment = deletable_comment(request.actor, report_id, comment_id)
     discussed, region = _place(request, comment)
-    delete_comment(comment)
-    return _changed(request, discussed, region, "comments")
+    delete_comment(comment, user_id=request.actor.user_id)
+    undo = reverse("comment-restore", args=[discussed.report.id, comment_id])
+    undo = f"{undo}?version={discussed.version}"
+    said = gettext("The comment is deleted.")
+    if not request.htmx:
+        tell(request, said, undo=undo)
+    response = _changed(request, discussed, region, "comments")
+    told = {"text": said, "undo": undo, "region": region}
+    return trigger_client_event(response, "comment-deleted", told)
+
+
+@require_POST
+@signed_in
+def restore(request: PageRequest, report_id: UUID, comment_id: int) -> HttpResponse:
+    """Bring a deleted comment back; only for a while can it be."""
+    comment = deleted_comment(request.actor, report_id, comment_id)
+    restore_comment(comment)
+    discussed, region = _place(request, comment)
+    return _changed(request, discussed, region, f"comment-{comment_id}")
 
 
 @require_POST

@@ -25,7 +25,7 @@ from tracker.access import (
     readable_project,
     readable_report,
 )
-from tracker.actions.reports import create_report, delete_report, restore_version
+from tracker.actions.reports import create_report, restore_version
 from tracker.errors import Changed, InvalidInput, NotFound
 from tracker.queries.reports import (
     draft_of,
@@ -43,6 +43,7 @@ from web.report_discussion import (
 )
 from web.report_text import block_in, report_html
 from web.session import PageRequest, signed_in
+from web.views.deletions import delete_with_way_back
 from web.widget_drawing import BODY, Audience, body_response, figure_answer
 
 TO = "change reports"
@@ -265,7 +266,7 @@ def restore(request: PageRequest, report_id: UUID, number: int) -> HttpResponse:
 def delete(request: PageRequest, report_id: UUID) -> HttpResponse:
     found = editable_report(request.actor, report_id)
     project = found.project
-    delete_report(found)
+    delete_with_way_back(request, "report", found)
     return HttpResponseRedirect(
         reverse("reports", args=[project.workspace.slug, project.slug])
     )

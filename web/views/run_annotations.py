@@ -7,8 +7,13 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.views.decorators.http import require_POST
 
-from tracker.access import editable_run, own_annotation
-from tracker.actions.annotations import annotate, change_annotation, delete_annotation
+from tracker.access import deleted_annotation, editable_run, own_annotation
+from tracker.actions.annotations import (
+    annotate,
+    change_annotation,
+    delete_annotation,
+    restore_annotation,
+)
 from tracker.errors import InvalidInput
 from web.session import PageRequest, signed_in
 from web.views.chart_options import named_path, read_number
@@ -41,5 +46,15 @@ def edit_annotation(
 def remove_annotation(
     request: PageRequest, run_id: UUID, annotation_id: int
 ) -> HttpResponse:
-    delete_annotation(own_annotation(request.actor, run_id, annotation_id))
+    annotation = own_annotation(request.actor, run_id, annotation_id)
+    delete_annotation(annotation, user_id=request.actor.user_id)
+    return HttpResponse(status=204)
+
+
+@require_POST
+@signed_in
+def put_back_annotation(
+    request: PageRequest, run_id: UUID, annotation_id: int
+) -> HttpResponse:
+    restore_annotation(deleted_annotation(request.actor, run_id, annotation_id))
     return HttpResponse(status=204)

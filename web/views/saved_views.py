@@ -11,7 +11,6 @@ from django.views.decorators.http import require_POST
 
 from tracker.access import editable_project, editable_view, readable_project
 from tracker.actions.saved_views import (
-    delete_view,
     keep_view,
     make_default,
     rename_view,
@@ -22,6 +21,7 @@ from tracker.errors import InvalidInput
 from web.session import PageRequest, signed_in
 from web.table_state import kept_state
 from web.toasts import quoted, tell
+from web.views.deletions import delete_with_way_back
 
 TO = "change shared views"
 
@@ -85,9 +85,7 @@ def change(request: PageRequest, view_id: UUID) -> HttpResponse:
 def delete(request: PageRequest, view_id: UUID) -> HttpResponse:
     view = editable_view(request.actor, view_id)
     project = view.project
-    delete_view(view)
-    said = gettext("The view %(view)s is deleted; no run is.")
-    tell(request, said % {"view": quoted(view.name)})
+    delete_with_way_back(request, "view", view)
     return HttpResponseRedirect(
         reverse("runs", args=[project.workspace.slug, project.slug])
     )

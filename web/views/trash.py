@@ -19,6 +19,7 @@ from tracker.access import (
     readable_project,
     trashed_run,
 )
+from tracker.actions.deletions import empty_made
 from tracker.actions.trash import (
     delete_for_good,
     empty_trash,
@@ -27,10 +28,12 @@ from tracker.actions.trash import (
     restore,
     unpin,
 )
+from tracker.queries.deletions import deleted_page
 from tracker.queries.trash import TRASH_DAYS, trash_page
 from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 from web.toasts import quoted, tell
+from web.views.deletions import WORDS
 
 SHOWN = 100
 
@@ -40,19 +43,40 @@ SHOWN = 100
 def trash(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = readable_project(request.actor, workspace, project)
     offset = whole_number(request.GET.get("offset", "0"), "offset")
+    made_offset = whole_number(request.GET.get("made", "0"), "made")
     page = trash_page(found, offset=offset, limit=SHOWN)
-    shown_until = offset + len(page.runs)
+    made = deleted_page(found, request.actor, offset=made_offset, limit=SHOWN)
+    edits, owns = may_edit(request.actor, found), may_own(request.actor, found)
     context = {
         "project": found,
         "tab": "trash",
-        "may_edit": may_edit(request.actor, found),
-        "may_own": may_own(request.actor, found),
+        "may_edit": edits,
+        "may_own": owns,
         "page": page,
+        "made": made,
+        "made_things": [(thing, WORDS[thing.kind]) for thing in made.things],
         "trash_days": TRASH_DAYS,
-        "newer": max(0, offset - SHOWN) if offset else None,
-        "older": shown_until if shown_until < page.total else None,
+        "pages_of_runs": _pages(request, "offset", offset, len(page.runs), page.total),
+        "pages_of_made": _pages(
+            request, "made", made_offset, len(made.things), made.total
+        ),
     }
     return render(request, "trash/trash.html", context)
+
+
+def _pages(
+    request: PageRequest, name: str, offset: int, shown: int, total: int
+) -> dict[str, str]:
+    """Return the addresses of what lies before and after; the other list stays."""
+    query = request.GET.copy()
+    pages = {}
+    if offset:
+        query[name] = str(max(0, offset - SHOWN))
+        pages["newer"] = f"?{query.urlencode()}"
+    if offset + shown < total:
+        query[name] = str(offset + shown)
+        pages["older"] = f"?{query.urlencode()}"
+    return pages
 
 
 @require_POST
@@ -61,6 +85,7 @@ def empty(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Delete all that lies in the trash for good."""
     found = owned_project(request.actor, workspace, project)
     empty_trash(found)
+    empty_made(found, request.actor)
     tell(request, gettext("The trash is being emptied."))
     return HttpResponseRedirect(reverse("trash", args=[workspace, project]))
 

@@ -1,7 +1,10 @@
 """Texts at points of a series."""
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
+from django.utils import timezone
 
 from tests.builders import (
     START,
@@ -12,16 +15,20 @@ from tests.builders import (
     write_series,
 )
 from tracker.access import own_annotation
+from tracker.actions import annotations
 from tracker.actions.annotations import (
     annotate,
     change_annotation,
     delete_annotation,
+    purge_annotations,
+    restore_annotation,
 )
 from tracker.errors import InvalidInput, NotAllowed, NotFound
 from tracker.ingest.opening import from_microseconds
 from tracker.models import Annotation
 from tracker.queries.annotations import annotations_of
 from tracker.queries.points_near import point_near
+from tracker.queries.trash import UNDO_HOURS
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -58,7 +65,7 @@ def test_it_can_be_changed_and_deleted(run, ada):
     assert found.text == "newer data"
     assert found.edited_at is not None
 
-    delete_annotation(annotation)
+    delete_annotation(annotation, user_id=ada.user_id)
     assert annotations_of(run, [PATH, "other"]) == {PATH: [], "other": []}
 
 
@@ -114,3 +121,29 @@ def test_the_nearest_of_very_many_points_is_found_exactly(member):
     ]:
         found = point_near(run, PATH, step)
         assert found[0] == expected
+
+
+def test_what_was_deleted_comes_back_for_a_while(run, ada):
+    kept, late, soon = (annotate(run, PATH, 0, text, ada) for text in "abc")
+    deleted_at = timezone.now() - timedelta(hours=UNDO_HOURS, minutes=1)
+    delete_annotation(late, user_id=ada.user_id, now=deleted_at)
+    delete_annotation(soon, user_id=ada.user_id)
+
+    assert purge_annotations() == 1
+    assert purge_annotations() == 0
+
+    restore_annotation(soon)
+    with pytest.raises(NotFound):
+        restore_annotation(late)
+    assert {each.text for each in annotations_of(run, [PATH])[PATH]} == {"a", "c"}
+    assert kept.deleted_at is None
+
+
+def test_what_comes_back_needs_room(run, ada, monkeypatch):
+    monkeypatch.setattr(annotations, "MOST_OF_A_RUN", 1)
+    gone = annotate(run, PATH, 0, "a", ada)
+    delete_annotation(gone, user_id=ada.user_id)
+    annotate(run, PATH, 0, "b", ada)
+
+    with pytest.raises(InvalidInput, match="one too many"):
+        restore_annotation(gone)

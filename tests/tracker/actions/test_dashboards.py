@@ -10,7 +10,6 @@ from tracker.actions.dashboards import (
     add_widget,
     change_widget,
     create_dashboard,
-    delete_dashboard,
     duplicate_dashboard,
     place_widget,
     put_back_widget,
@@ -193,12 +192,6 @@ def test_a_project_has_so_many_dashboards_at_most(project, ada):
 
     with pytest.raises(InvalidInput, match="at most"):
         create_dashboard(project, "one more", Board(), user_id=ada.user_id)
-
-
-def test_deleting_leaves_nothing(dashboard):
-    delete_dashboard(dashboard)
-
-    assert not Dashboard.objects.exists()
 
 
 def test_a_dashboard_outlives_who_made_it(dashboard, ada):

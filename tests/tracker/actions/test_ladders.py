@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import make_member, make_project, make_run
+from tracker.actions.deletions import delete_made
 from tracker.actions.ladders import (
     WantedRung,
     arrange_ladder,
     create_ladder,
-    delete_ladder,
     put_ladder,
 )
 from tracker.actions.trash import move_to_trash, restore
@@ -20,8 +20,13 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 @pytest.fixture
-def project():
-    return make_project(make_member("ada"))
+def member():
+    return make_member("ada")
+
+
+@pytest.fixture
+def project(member):
+    return make_project(member)
 
 
 @pytest.fixture
@@ -51,9 +56,9 @@ def test_makes_a_ladder_of_runs_in_the_order_given(project, runs):
     assert rungs_of(ladder) == [(0, "workers", "two workers"), (1, "baseline", "")]
 
 
-def test_a_ladder_that_was_deleted_does_not_come_back(project, runs):
+def test_a_ladder_that_was_deleted_does_not_come_back(project, runs, member):
     ladder = create_ladder(project, "faster", wanted(*runs))
-    delete_ladder(Ladder.objects.get(id=ladder.id))
+    delete_made(Ladder.objects.get(id=ladder.id), user_id=member.user_id)
 
     with pytest.raises(NotFound):
         arrange_ladder(ladder, "slower", wanted(*runs))
@@ -139,8 +144,10 @@ def test_a_refused_name_leaves_the_rungs_as_they_were(project, runs):
     assert len(rungs_of(ladder)) == len(runs)
 
 
-def test_deleting_a_ladder_keeps_its_runs(project, runs):
-    delete_ladder(create_ladder(project, "faster", wanted(*runs)))
+def test_deleting_a_ladder_keeps_its_runs(project, runs, member):
+    ladder = create_ladder(project, "faster", wanted(*runs))
+
+    delete_made(ladder, user_id=member.user_id)
 
     assert not Ladder.objects.exists()
     assert Run.objects.count() == len(runs)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from django.apps import apps
 from django.db import IntegrityError, connection, transaction
+from django.db.models import QuerySet
 
 from tests.builders import (
     START,
@@ -24,7 +25,7 @@ from tests.builders import (
 from tests.ladder_runs import DEMO, make_measured_run
 from tracker import tasks
 from tracker.actions import purging
-from tracker.actions.annotations import annotate
+from tracker.actions.annotations import annotate, delete_annotation
 from tracker.actions.diagnoses import diagnose_run
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.purging import TABLES, purge_run
@@ -73,6 +74,8 @@ def fill(run):
     write_tags(run, "good")
     owner = run.project.workspace.members.first()
     annotate(run, "loss", 0, "here", browser_of(owner))
+    deleted = annotate(run, "loss", 0, "not here", browser_of(owner))
+    delete_annotation(deleted, user_id=owner.user_id)
 
 
 def mark(run):
@@ -89,7 +92,9 @@ def models_of_runs():
 
 
 def rows_of(run):
-    found = {model: model.objects.filter(run=run).count() for model in models_of_runs()}
+    found = {
+        model: QuerySet(model).filter(run=run).count() for model in models_of_runs()
+    }
     return {model: count for model, count in found.items() if count}
 
 

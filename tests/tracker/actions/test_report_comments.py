@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from tests.builders import make_member, make_project
 from tracker.actions import report_comments
+from tracker.actions.deletions import delete_made, delete_made_for_good
 from tracker.actions.report_comments import (
     LONGEST_COMMENT,
     LONGEST_QUOTE,
@@ -14,17 +18,21 @@ from tracker.actions.report_comments import (
     add_comment,
     change_comment,
     delete_comment,
+    purge_comments,
     reopen_thread,
     resolve_thread,
+    restore_comment,
 )
-from tracker.actions.reports import create_report, delete_report, save_version
+from tracker.actions.reports import create_report, save_version
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import ReportComment
 from tracker.queries.report_comments import comment_counts, threads_of
 from tracker.queries.reports import report_summaries
+from tracker.queries.trash import UNDO_HOURS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
+LONG_AGO = timezone.now() - timedelta(hours=UNDO_HOURS, minutes=1)
 HEADING = Passage("abc", "heading", "What helped")
 
 
@@ -51,6 +59,10 @@ def say(report, member, text="Is that so?", *, about=None):
 
 def reply(comment, member, text="It is."):
     return add_answer(comment, text, user_id=member.user_id, version=1)
+
+
+def delete(comment, member):
+    delete_comment(comment, user_id=member.user_id)
 
 
 def told(report) -> list[list[str]]:
@@ -128,7 +140,7 @@ def test_there_is_room_for_so_many_and_deleted_ones_count_no_longer(
         with pytest.raises(InvalidInput, match="one too many; there may be at most 2"):
             write()
 
-    delete_comment(first)
+    delete_comment(first, user_id=ada.user_id)
     reply(answer, ada, "room again")
 
     assert told(report) == [["", "It is.", "room again"]]
@@ -145,30 +157,97 @@ def test_a_changed_comment_says_so(report, ada):
 
 
 def test_a_comment_without_answers_is_gone(report, ada):
-    delete_comment(say(report, ada))
+    comment = say(report, ada)
 
-    assert not ReportComment.objects.exists()
+    delete(comment, ada)
+
+    assert told(report) == []
+    with pytest.raises(NotFound):
+        delete(comment, ada)
 
 
 def test_one_with_answers_leaves_its_place_until_they_are_gone(report, ada, grace):
     comment = say(report, ada, "secret", about=HEADING)
     answers = [reply(comment, grace), reply(comment, ada)]
 
-    delete_comment(comment)
+    delete(comment, ada)
 
     (thread,) = threads_of(report)
     assert (thread.first.is_deleted, thread.first.text, thread.count) == (True, "", 2)
     assert thread.passage == "abc"
     for answer in answers:
-        delete_comment(answer)
-    assert not ReportComment.objects.exists()
+        delete(answer, ada)
+    assert told(report) == []
 
 
 def test_the_last_answer_gone_leaves_the_comment(report, ada):
     comment = say(report, ada)
-    delete_comment(reply(comment, ada))
+    delete(reply(comment, ada), ada)
 
     assert told(report) == [["Is that so?"]]
+
+
+def test_what_was_deleted_comes_back_where_it_was(report, ada, grace):
+    comment = say(report, ada, about=HEADING)
+    answer = reply(comment, grace)
+    delete(answer, ada)
+    delete(comment, ada)
+    assert comment_counts(report.project_id) == {}
+
+    restore_comment(answer)
+    assert told(report) == [["", "It is."]]
+    restore_comment(comment)
+
+    (thread,) = threads_of(report)
+    assert (thread.first.text, thread.first.author) == ("Is that so?", "ada")
+    assert thread.passage == "abc"
+    assert told(report) == [["Is that so?", "It is."]]
+
+
+def test_what_comes_back_needs_room(report, ada, monkeypatch):
+    monkeypatch.setattr(report_comments, "MOST_COMMENTS", 1)
+    comment = say(report, ada)
+    delete(comment, ada)
+    say(report, ada, "in its place")
+
+    with pytest.raises(InvalidInput, match="one too many"):
+        restore_comment(comment)
+
+    assert told(report) == [["in its place"]]
+
+
+def test_texts_are_purged_once_they_cannot_be_brought_back(report, ada, grace):
+    comment, lone = say(report, ada), say(report, ada, "lone")
+    answers = [reply(comment, grace), reply(comment, ada)]
+    for each in (comment, lone):
+        delete_comment(each, user_id=ada.user_id, now=LONG_AGO)
+    delete(answers[0], ada)
+
+    assert purge_comments() == 2
+
+    assert [row.text for row in ReportComment.objects.order_by("id")] == [
+        "",
+        "It is.",
+        "It is.",
+    ]
+    assert told(report) == [["", "It is."]]
+    for gone in (comment, lone):
+        with pytest.raises(NotFound):
+            restore_comment(gone)
+    restore_comment(answers[0])
+    assert purge_comments() == 0
+
+
+def test_the_last_answer_purged_takes_what_it_answered_along(report, ada):
+    comment = say(report, ada)
+    answer = reply(comment, ada)
+    for each in (answer, comment):
+        delete_comment(each, user_id=ada.user_id, now=LONG_AGO)
+
+    purge_comments()
+
+    assert not ReportComment.objects.exists()
+    assert purge_comments() == 0
 
 
 def test_what_was_deleted_meanwhile_takes_no_answer_and_no_change(report, ada):
@@ -224,7 +303,8 @@ def test_who_left_the_workspace_is_still_named_and_who_is_deleted_is_not(
 def test_a_report_takes_its_comments_along(report, ada):
     reply(say(report, ada), ada)
 
-    delete_report(report)
+    delete_made(report, user_id=ada.user_id)
+    delete_made_for_good(report)
 
     assert not ReportComment.objects.exists()
 
@@ -234,7 +314,7 @@ def test_the_list_of_reports_counts_what_can_be_read(
 ):
     comment = say(report, ada)
     reply(comment, ada)
-    delete_comment(comment)
+    delete(comment, ada)
     create_report(report.project, "Another", user_id=ada.user_id)
 
     with django_assert_num_queries(3):

@@ -11,7 +11,6 @@ from tracker.actions.reports import (
     MOST_VERSIONS,
     TEXT_LENGTH,
     create_report,
-    delete_report,
     restore_version,
     save_draft,
     save_version,
@@ -188,11 +187,3 @@ def test_a_report_outlives_who_wrote_it(report, ada):
     ada.user.delete()
 
     assert [each.saved_by for each in report_versions(report)] == [""]
-
-
-def test_deleting_leaves_nothing(report, ada):
-    save(report, "text", ada)
-
-    delete_report(report)
-
-    assert not ReportVersion.objects.exists()

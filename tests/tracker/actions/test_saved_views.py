@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import browser_of, make_member
+from tracker.actions.deletions import delete_made
 from tracker.actions.saved_views import (
     MOST_VIEWS,
-    delete_view,
     keep_view,
     make_default,
     rename_view,
@@ -82,8 +82,6 @@ def test_what_a_view_shows_can_be_replaced(project, ada):
     replace_state(view, "sort=-name")
 
     assert SavedView.objects.get().state == "sort=-name"
-    delete_view(view)
-    assert not SavedView.objects.exists()
 
 
 def test_of_two_who_change_a_view_at_once_neither_overwrites_the_other(project, ada):
@@ -113,7 +111,7 @@ def test_of_two_who_change_a_view_at_once_neither_overwrites_the_other(project, 
 )
 def test_a_view_that_was_deleted_does_not_come_back(project, ada, change):
     view = keep_view(project, ada, "one", "", is_shared=False)
-    delete_view(SavedView.objects.get(id=view.id))
+    delete_made(SavedView.objects.get(id=view.id), user_id=ada.user_id)
 
     with pytest.raises(NotFound):
         change(view)

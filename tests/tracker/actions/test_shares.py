@@ -18,11 +18,11 @@ from tracker.access import (
     readable_run,
 )
 from tracker.actions.access import authenticate, digest, use_sign_in_link
+from tracker.actions.deletions import delete_made, delete_made_for_good, restore_made
 from tracker.actions.ladders import (
     WantedRung,
     arrange_ladder,
     create_ladder,
-    delete_ladder,
 )
 from tracker.actions.shares import (
     WantedLink,
@@ -142,11 +142,16 @@ def test_a_ladder_opens_the_runs_that_are_on_it_now(share, runs, ladder):
     assert seen(secret) == {"run-1", "run-2"}
 
 
-def test_a_ladder_that_is_deleted_ends_its_links(share, ladder):
+def test_a_ladder_s_link_opens_nothing_while_it_is_deleted(share, ladder, member):
     secret = share("ladder", str(ladder.id))
 
-    delete_ladder(ladder)
+    delete_made(ladder, user_id=member.user_id)
+    assert open_link(secret) is None
+    restore_made(ladder)
+    assert seen(secret) == {"run-0", "run-1"}
 
+    delete_made(ladder, user_id=member.user_id)
+    delete_made_for_good(ladder)
     assert open_link(secret) is None
     assert ShareLink.objects.get().ended_at is not None
 

@@ -15,8 +15,9 @@ from tests.builders import (
     write_values,
 )
 from tests.tracker.queries.measured import finish, measure_loop
+from tracker.actions.deletions import delete_made
 from tracker.actions.ladders import WantedRung, create_ladder
-from tracker.models import Run, Stage, Work, WorkKind
+from tracker.models import Run, Stage, User, Work, WorkKind
 from tracker.queries.earlier_runs import (
     read_earlier,
     read_learning,
@@ -98,7 +99,7 @@ def test_reads_what_the_rung_before_learned(project):
     runs = [measured(project, name) for name in ("first", "second")]
     write_series(runs[0], "train/loss", np.linspace(2, 1, 50))
     wanted = [WantedRung(str(run.id)) for run in runs]
-    create_ladder(project, "faster", wanted)
+    ladder = create_ladder(project, "faster", wanted)
 
     assert "rung_before" not in read_earlier(stage_of(runs[0]), None)
     found = read_earlier(stage_of(runs[1]), None)["rung_before"]
@@ -106,6 +107,8 @@ def test_reads_what_the_rung_before_learned(project):
     assert found.examples_per_second == pytest.approx(160.0)
     assert len(found.step_times) == len(found.step_examples) == 400
     assert found.losses["train/loss"].values[-1] == 1.0
+    delete_made(ladder, user_id=User.objects.get().id)
+    assert "rung_before" not in read_earlier(stage_of(runs[1]), None)
 
 
 def test_runs_of_a_ladder_are_diagnosed_again(project):

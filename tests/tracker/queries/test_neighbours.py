@@ -3,6 +3,7 @@
 import pytest
 
 from tests.builders import SECOND, START, make_member, make_project, make_run
+from tracker.actions.deletions import delete_made, restore_made
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.trash import move_to_trash
 from tracker.queries.neighbours import neighbours_of
@@ -94,6 +95,22 @@ def test_rungs_in_the_trash_or_without_an_end_are_passed_over(project):
     move_to_trash(gone)
 
     assert neighbours_of(top).compared.name == "base"
+
+
+def test_a_ladder_in_the_trash_says_nothing_until_it_is_back(project, member):
+    base, top = (finished(project, name, 0) for name in ("base", "top"))
+    between = finished(project, "between", 5)
+    last = finished(project, "last", 10)
+    ladder_of(project, "older", base, last)
+    newest = ladder_of(project, "newest", between, last)
+    assert neighbours_of(last).ladder == "newest"
+
+    delete_made(newest, user_id=member.user_id)
+    assert neighbours_of(last).ladder == "older"
+    assert neighbours_of(last).compared.name == "base"
+    restore_made(newest)
+    assert neighbours_of(last).compared.name == "between"
+    assert neighbours_of(top).ladder == ""
 
 
 def test_costs_one_statement(project, django_assert_num_queries):

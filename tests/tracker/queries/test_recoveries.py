@@ -5,9 +5,10 @@ from uuid import UUID
 import pytest
 
 from tests.ladder_runs import Job, make_measured_run
+from tracker.actions.deletions import delete_made
 from tracker.actions.diagnoses import diagnose_run
 from tracker.actions.ladders import WantedRung, create_ladder
-from tracker.models import Diagnosis, Finding, Run
+from tracker.models import Diagnosis, Finding, Ladder, Run
 from tracker.queries import recoveries as module
 from tracker.queries.recoveries import read_pairs, recoveries
 
@@ -42,6 +43,14 @@ def test_a_finding_that_is_gone_on_the_next_rung_is_a_pair(project):
 
 def test_what_is_still_there_is_no_pair(project):
     ladder(project, WAITS, Job("as-before"))
+
+    assert saved() == []
+
+
+def test_nothing_is_learned_from_a_ladder_in_the_trash(project, member):
+    ladder(project, WAITS, CURED)
+
+    delete_made(Ladder.objects.get(), user_id=member.user_id)
 
     assert saved() == []
 

@@ -435,6 +435,9 @@ def test_a_text_is_put_at_a_step_changed_and_deleted(charts):
     expect(written).to_contain_text("edited")
     written.get_by_role("button", name="Delete").click()
     expect(sign).to_be_hidden()
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(sign).to_contain_text("1")
+    expect(chart.locator(".annotation-text")).to_have_text("learning rate halved")
 
 
 @pytest.mark.parametrize(("item", "begins"), [("PNG", b"\x89PNG"), ("SVG", b"<svg")])

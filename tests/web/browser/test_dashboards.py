@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from playwright.sync_api import expect
@@ -128,26 +127,6 @@ def test_a_form_takes_no_key_before_it_answers_all_of_them(visit, ada, dashboard
     page.keyboard.press("Enter")
     page.keyboard.type("own/other")
     expect(fields.last).to_have_value("own/other")
-
-
-def slowly(route):
-    time.sleep(1)
-    route.continue_()
-
-
-def test_a_click_before_what_asks_is_there_is_asked_about(visit, ada, dashboard, page):
-    page.route("**/behaviours/confirm.js", slowly)
-    page.add_init_script(
-        """document.addEventListener("readystatechange", () => {
-          const path = "form[data-confirm=delete-dashboard] button"
-          if (document.readyState === "interactive") document.querySelector(path).click()
-        })"""
-    )
-
-    visit(f"/dashboards/{dashboard.id}/", ada)
-
-    expect(page.get_by_role("dialog")).to_contain_text("Delete “nightly”?")
-    assert Dashboard.objects.filter(id=dashboard.id).exists()
 
 
 def test_a_mistake_is_said_in_the_dialog(visit, ada, dashboard, watch):
@@ -367,8 +346,7 @@ def test_is_renamed_duplicated_and_deleted(visit, ada, dashboard):
     expect(page.get_by_role("heading", name="weekly", exact=True)).to_be_visible()
     page.get_by_role("button", name="Duplicate").click()
     expect(page.get_by_role("heading", name="weekly (copy)")).to_be_visible()
-    page.get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Move to trash").click()
 
     expect(page.get_by_role("heading", name="Dashboards")).to_be_visible()
     assert [each.name for each in Dashboard.objects.all()] == ["weekly"]

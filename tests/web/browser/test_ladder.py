@@ -118,16 +118,16 @@ def test_enter_in_the_name_saves_rather_than_moves(visit, ada, ladder):
     expect(page.get_by_role("heading", name="Fastest")).to_be_visible()
 
 
-def test_deleting_asks_first(visit, ada, ladder):
+def test_deleting_offers_to_undo_it(visit, ada, ladder):
     page = visit(f"/ladders/{ladder.id}/edit", ada)
 
-    page.get_by_role("button", name="Delete ladder").click()
-    page.get_by_role("button", name="Keep it").click()
-    assert Ladder.objects.exists()
-
-    page.get_by_role("button", name="Delete ladder").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Move to trash").click()
     expect(page.get_by_role("heading", name="No ladders yet")).to_be_visible()
+    assert not Ladder.objects.exists()
+
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("heading", name=ladder.name)).to_be_visible()
+    assert Ladder.objects.get() == ladder
 
 
 def test_rungs_are_moved_by_keys(visit, ada, ladder):

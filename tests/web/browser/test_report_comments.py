@@ -149,7 +149,7 @@ def test_a_refused_comment_is_kept_and_said_why(visit, ada, report, watch):
     expect(whole(page)).to_have_value("")
 
 
-def test_ones_own_is_changed_and_deleted_once_asked(visit, ada, report):
+def test_ones_own_is_changed_and_deleted_with_a_way_back(visit, ada, report):
     say(report, ada, "a mistake")
     page = visit(f"/reports/{report.id}/", ada)
 
@@ -157,12 +157,15 @@ def test_ones_own_is_changed_and_deleted_once_asked(visit, ada, report):
     page.get_by_label("Your comment").fill("no mistake")
     page.get_by_role("button", name="Save").click()
     expect(comment(page, "no mistake")).to_contain_text("edited")
-    page.get_by_label("Delete", exact=True).last.click()
-    expect(page.get_by_text("It cannot be brought back.")).to_be_visible()
-    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
 
     expect(comment(page, "no mistake")).to_have_count(0)
-    assert not ReportComment.objects.exists()
+    toast = page.locator(".toast")
+    expect(toast).to_contain_text("The comment is deleted.")
+    toast.get_by_role("button", name="Undo").click()
+    expect(comment(page, "no mistake")).to_be_visible()
+    expect(toast).to_have_count(0)
+    assert ReportComment.objects.get().deleted_at is None
 
 
 def test_an_address_opens_what_is_folded(visit, ada, grace, report):

@@ -238,10 +238,13 @@ def test_a_view_is_kept_changed_and_opened_by_its_name(open_runs, project):
     assert names(page)[0] == "run 00002"
     assert SavedView.objects.get().is_default
     panel(page, "views")
-    page.get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Move to trash").click()
     page.wait_for_url(re.compile(r"/vision/$"))
     assert not SavedView.objects.exists()
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_url(re.compile(r"\?view=[0-9a-f-]+$"))
+    assert names(page)[0] == "run 00002"
+    assert SavedView.objects.get().is_default
 
 
 def test_many_runs_are_tagged_and_it_can_be_undone(open_runs, project):

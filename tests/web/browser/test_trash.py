@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
+import time
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from tests.builders import make_project, make_run
 from tests.web.browser.accessibility import violations
+from tracker.actions.dashboards import create_dashboard
+from tracker.actions.deletions import delete_made
 from tracker.actions.trash import move_to_trash
-from tracker.models import Run, State
+from tracker.boards.board import Board
+from tracker.models import Dashboard, Run, State
+from tracker.queries.trash import TRASH_DAYS
+from tracker.tasks import clear_away
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -26,6 +34,11 @@ def project(ada):
 def run(project):
     make_run(project, "another", State.FINISHED)
     return make_run(project, "baseline", State.FINISHED)
+
+
+@pytest.fixture
+def board(project, ada):
+    return create_dashboard(project, "nightly", Board(), user_id=ada.user_id)
 
 
 @pytest.fixture
@@ -86,6 +99,79 @@ def test_retention_is_set_and_said_back(visit, ada, project, run):
 
     expect(page.locator(".toast")).to_contain_text("Saved.")
     expect(page.get_by_label("Days of silence")).to_have_value("90")
+
+
+def test_a_dashboard_is_deleted_and_comes_back_by_the_toast(visit, ada, board):
+    page = visit(f"/dashboards/{board.id}/", ada)
+
+    page.get_by_role("button", name="Move to trash").press("Enter")
+    expect(page.locator(".toast")).to_contain_text("nightly")
+    expect(page.get_by_role("heading", name="No dashboards yet")).to_be_visible()
+    expect(page.get_by_role("main")).not_to_contain_text("nightly")
+    page.get_by_role("button", name="Undo").press("Enter")
+
+    expect(page.get_by_role("heading", name="nightly", exact=True)).to_be_visible()
+    expect(page.locator(".toast")).to_contain_text("is back from the trash")
+
+
+def test_a_dashboard_is_restored_from_the_trash_or_deleted_after_a_question(
+    visit, ada, board, trash
+):
+    page = visit(f"/dashboards/{board.id}/", ada)
+    page.get_by_role("button", name="Move to trash").click()
+    page.get_by_role("link", name="Trash", exact=True).click()
+
+    row = page.get_by_role("row").filter(has_text="nightly")
+    expect(row).to_contain_text("dashboard")
+    expect(row).to_contain_text("ada")
+    assert violations(page) == []
+    row.get_by_role("button", name="Restore nightly").click()
+    expect(page.get_by_role("heading", name="nightly", exact=True)).to_be_visible()
+
+    page.get_by_role("button", name="Move to trash").click()
+    page.get_by_role("link", name="Trash", exact=True).click()
+    row.get_by_role("button", name="Delete nightly").click()
+    page.get_by_role("button", name="Keep it").press("Enter")
+    expect(row).to_be_visible()
+    row.get_by_role("button", name="Delete nightly").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.locator(".toast")).to_contain_text("deleted for good")
+    expect(row).to_have_count(0)
+    expect(page.get_by_role("row").filter(has_text="failed one")).to_be_visible()
+    assert not Dashboard.with_deleted.exists()
+
+
+def test_what_is_purged_is_gone_from_the_trash(visit, ada, board):
+    deleted_at = timezone.now() - timedelta(days=TRASH_DAYS, minutes=1)
+    delete_made(board, user_id=ada.user_id, now=deleted_at)
+    page = visit("/w/ada-workspace/vision/trash", ada)
+    expect(page.get_by_role("row").filter(has_text="nightly")).to_be_visible()
+
+    clear_away()
+
+    page = visit("/w/ada-workspace/vision/trash", ada)
+    expect(page.get_by_role("heading", name="The trash is empty")).to_be_visible()
+
+
+def slowly(route):
+    time.sleep(1)
+    route.continue_()
+
+
+def test_a_click_before_what_asks_is_there_is_asked_about(visit, ada, board, page):
+    delete_made(board, user_id=ada.user_id)
+    page.route("**/behaviours/confirm.js", slowly)
+    page.add_init_script(
+        """document.addEventListener("readystatechange", () => {
+          const path = ".trash__made form[data-confirm] button"
+          if (document.readyState === "interactive") document.querySelector(path).click()
+        })"""
+    )
+
+    visit("/w/ada-workspace/vision/trash", ada)
+
+    expect(page.get_by_role("dialog")).to_contain_text("Delete “nightly” for good?")
+    assert Dashboard.with_deleted.filter(id=board.id).exists()
 
 
 def test_an_empty_trash_holds_for_everybody(visit, ada, project):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -12,6 +13,7 @@ from tests.web.payloads import PAYLOADS
 from tracker.actions.report_comments import add_answer, add_comment, resolve_thread
 from tracker.actions.reports import create_report, save_draft, save_version
 from tracker.models import ReportComment, Role
+from tracker.queries.report_comments import threads_of
 from web.markdown import parts_of
 from web.report_passages import passages_of
 
@@ -19,7 +21,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 HTMX = {"HX-Request": "true"}
 TEXT = "## What helped\n\nDecoding **ahead**.\n\nNothing else was tried.\n"
-WAYS = ("answer", "edit", "delete", "resolve", "reopen")
+WAYS = ("answer", "edit", "delete", "restore", "resolve", "reopen")
 
 
 @pytest.fixture
@@ -179,7 +181,7 @@ def test_answers_changes_and_deletions_stand_where_the_thread_does(
     answer = ReportComment.objects.get(thread=thread)
     gone = do(visitor, "delete", answer, headers=HTMX).content.decode()
     assert "deleted" not in gone
-    assert not ReportComment.objects.exists()
+    assert threads_of(report) == []
 
 
 def test_without_htmx_each_leads_back_to_the_page(visitor, member, report):
@@ -217,7 +219,47 @@ def test_nobody_changes_what_another_wrote_and_owners_may_delete_it(
         assert address not in shown
     assert reverse("comment-answer", args=[report.id, comment.id]) in shown
     assert do(visitor, "delete", comment).status_code == 302
-    assert not ReportComment.objects.exists()
+    assert threads_of(report) == []
+
+
+def test_what_was_deleted_comes_back_by_the_toast(visitor, member, report):
+    thread = say(report, member, "first", about(report))
+
+    deleted = do(visitor, "delete", thread, headers=HTMX)
+    told = json.loads(deleted["HX-Trigger"])["comment-deleted"]
+    assert told["region"] == about(report).key
+    back = visitor.post(told["undo"], headers=HTMX).content.decode()
+    assert "first" in back
+    assert f'id="remarks-{told["region"]}"' in back
+
+    do(visitor, "delete", thread)
+    page_after = page(visitor, report)
+    assert "The comment is deleted." in page_after
+    assert reverse("comment-restore", args=[report.id, thread.id]) in page_after
+    response = do(visitor, "restore", thread)
+    assert response["Location"].endswith(f"#comment-{thread.id}")
+    assert do(visitor, "restore", thread).status_code == 404
+
+
+def test_who_deleted_a_comment_brings_it_back_or_an_owner(
+    visitor, client_of, grace, vera, report
+):
+    comment = say(report, grace)
+    do(visitor, "delete", comment)
+
+    # What an owner takes away, its writer does not put back.
+    for member in (grace, vera):
+        assert do(client_of(member), "restore", comment).status_code == 403
+    assert do(visitor, "restore", comment).status_code == 302
+    do(client_of(grace), "delete", comment)
+    assert do(client_of(grace), "restore", comment).status_code == 302
+
+
+def test_nobody_answers_what_is_nowhere_to_be_seen(visitor, member, report):
+    comment = say(report, member)
+    do(visitor, "delete", comment)
+
+    assert do(visitor, "answer", comment, "x").status_code == 404
 
 
 def test_whoever_began_a_thread_may_resolve_it(client_of, vera, report):

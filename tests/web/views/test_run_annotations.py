@@ -43,6 +43,11 @@ def test_is_written_shown_changed_and_deleted(client_of, member, run):
 
     assert browser.post(f"{address}/delete").status_code == 204
     assert marks(browser, run) == []
+    assert browser.post(f"{address}/delete").status_code == 404
+    assert browser.post(f"{address}/restore").status_code == 204
+    (mark,) = marks(browser, run)
+    assert mark["text"] == "newer"
+    assert browser.post(f"{address}/restore").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -77,6 +82,18 @@ def test_a_viewer_reads_and_does_not_write(client_of, member, run):
     assert viewer.post(f"{address}/delete").status_code == 403
     assert viewer.post(f"{address}/edit", {"text": "x"}).status_code == 403
     assert Annotation.objects.count() == 1
+
+
+def test_who_deleted_a_text_brings_it_back_or_an_owner(client_of, member, run):
+    eve = client_of(make_member("eve", "editor", workspace=member.workspace))
+    add(eve, run)
+    address = f"/runs/{run.id}/annotations/{Annotation.objects.get().id}"
+
+    client_of(member).post(f"{address}/delete")
+    assert eve.post(f"{address}/restore").status_code == 403
+    assert client_of(member).post(f"{address}/restore").status_code == 204
+    eve.post(f"{address}/delete")
+    assert eve.post(f"{address}/restore").status_code == 204
 
 
 def test_a_stranger_finds_nothing(client_of, member, run, stranger):

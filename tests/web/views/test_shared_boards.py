@@ -29,12 +29,12 @@ from tests.web.shared_boards import (
 from tests.web.shared_site import ALL_PARTS, MARKS, NEVER, crawl, make_site
 from tracker.actions.dashboards import (
     create_dashboard,
-    delete_dashboard,
     rename_dashboard,
     set_run_set,
 )
+from tracker.actions.deletions import delete_made, delete_made_for_good, restore_made
 from tracker.actions.ladders import WantedRung, arrange_ladder
-from tracker.actions.reports import create_report, delete_report, save_version
+from tracker.actions.reports import create_report, save_version
 from tracker.actions.shares import WantedLink, make_link
 from tracker.actions.trash import move_to_trash, restore
 from tracker.actor import Part
@@ -367,14 +367,25 @@ def test_a_run_in_the_trash_is_not_shown(share, dashboard, runs, is_frozen):
     assert "fast" in table_of(base, dashboard)
 
 
-def test_deleting_ends_the_links(share, dashboard, report):
-    bases = share("dashboard", dashboard), share("report", report)
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_links_to_what_is_deleted_open_nothing_until_it_is_back(
+    share, dashboard, report, member, is_frozen
+):
+    frozen = frozen_dashboard(dashboard) if is_frozen else None
+    bases = share("dashboard", dashboard, frozen=frozen), share("report", report)
 
-    delete_dashboard(dashboard)
-    delete_report(report)
+    def answers():
+        return [Client().get(base, follow=True).status_code for base in bases]
 
-    assert [Client().get(base).status_code for base in bases] == [404, 404]
-    assert not ShareLink.objects.filter(ended_at=None).exists()
+    assert answers() == [200, 200]
+    for thing in (dashboard, report):
+        delete_made(thing, user_id=member.user_id)
+    assert answers() == [404, 404]
+    restore_made(dashboard)
+    assert answers() == [200, 404]
+    delete_made_for_good(report)
+    assert ShareLink.objects.get(kind="report").ended_at is not None
+    assert ShareLink.objects.get(kind="dashboard").ended_at is None
 
 
 def test_a_report_without_a_version_cannot_be_shared(share, project, member, client_of):

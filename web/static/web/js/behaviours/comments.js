@@ -1,5 +1,8 @@
 // Opens what an address leads to, where it is folded: a comment, or all beside a passage.
-// Whoever unfolds a form writes in it; who pressed what is gone now goes on beside it.
+// Whoever unfolds a form writes in it; who pressed what is gone now goes on beside it, and
+// can have a comment back that they deleted.
+import { toast } from "../toasts.js"
+
 export default function comments(report) {
   let place = []
   const reveal = () => {
@@ -22,6 +25,10 @@ export default function comments(report) {
     const [thread, region] = place.map((id) => document.getElementById(id))
     ;(thread?.querySelector("summary, a") ?? region?.querySelector("summary, textarea"))?.focus()
     place = []
+  })
+  document.addEventListener("comment-deleted", ({ detail: { text, undo, region } }) => {
+    const place = { source: report, target: `#remarks-${region}`, swap: "outerMorph" }
+    toast(text, { onUndo: () => window.htmx.ajax("POST", undo, place) })
   })
   if (location.hash) reveal()
 }

@@ -4,6 +4,7 @@
 import { made as text } from "../models/elements.js"
 import { placeBeside } from "./floating.js"
 import { gettext } from "../texts.js"
+import { toast } from "../toasts.js"
 
 const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" })
 
@@ -79,9 +80,16 @@ export function annotations(page) {
       if (said) return row.append(text("span", "field__error", said))
       written.hidePopover()
       refresh(chart)
+      toast(gettext("The text is deleted."), { onUndo: () => putBack(chart, mark) })
     })
     row.append(edit, remove)
     return row
+  }
+
+  async function putBack(chart, mark) {
+    const said = await page.post(`${annotationsUrl}/${mark.id}/restore`, {})
+    if (said) toast(said, { isError: true })
+    else refresh(chart)
   }
 
   return {

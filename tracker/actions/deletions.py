@@ -1,0 +1,130 @@
+"""Deletes what people make of runs, brings it back, and purges what nobody brought back.
+
+What is deleted is hidden at once and keeps its rows; links that share it open nothing
+until it is back. A while later it is purged, each thing in a transaction of its own.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from tracker.actions.dashboards import MOST_DASHBOARDS
+from tracker.actions.names import expect_room, free_name, named_once
+from tracker.actions.reports import MOST_REPORTS
+from tracker.actions.saved_views import MOST_VIEWS
+from tracker.actions.saved_views import NAME_LENGTH as VIEW_NAME_LENGTH
+from tracker.actions.shares import end_links
+from tracker.actor import Actor
+from tracker.boards.board import TITLE_LENGTH
+from tracker.errors import NotFound
+from tracker.models import Dashboard, Project, Report, SavedView
+from tracker.queries.deletions import MADE, Made, deleted_rows
+from tracker.queries.trash import TRASH_DAYS
+
+MOST = {Dashboard: MOST_DASHBOARDS, Report: MOST_REPORTS, SavedView: MOST_VIEWS}
+# Of each kind, so many are purged by one look at the trash.
+PURGED_AT_ONCE = 200
+
+
+def delete_made(thing: Made, *, user_id: int, now: datetime | None = None) -> None:
+    """Hide what somebody made; the runs that it is about stay as they are."""
+    deleted_at = now or timezone.now()
+    kept = MADE[kind_of(thing)].objects.filter(id=thing.id)
+    if not kept.update(deleted_at=deleted_at, deleted_by_id=user_id):
+        raise NotFound(kind_of(thing))
+    thing.deleted_at = deleted_at
+
+
+def restore_made(thing: Made) -> None:
+    """Bring it back, under another name where its own was taken meanwhile."""
+    with transaction.atomic():
+        # So that nobody takes the name, or the last place, between looking and writing.
+        Project.objects.select_for_update(no_key=True).get(id=thing.project_id)
+        siblings = _siblings(thing)
+        if (most := MOST.get(type(thing))) is not None:
+            expect_room(thing.project, siblings, most, f"the {kind_of(thing)}")
+        fields: dict[str, object] = {
+            "deleted_at": None,
+            "deleted_by": None,
+            "name": thing.name,
+        }
+        if not isinstance(thing, Report):  # of which many may have one name
+            fields["name"] = _free_name(thing, siblings)
+        if isinstance(thing, SavedView) and _has_default(thing):
+            fields["is_default"] = False
+        rows = MADE[kind_of(thing)].with_deleted.filter(id=thing.id)
+        with named_once(f"another {kind_of(thing)}"):
+            back = rows.filter(deleted_at__isnull=False).update(**fields)
+        if not back:
+            raise NotFound(kind_of(thing))
+    thing.refresh_from_db()
+
+
+def delete_made_for_good(thing: Made) -> None:
+    """Delete what lies in the trash; nothing brings it back."""
+    if not _purged(MADE[kind_of(thing)].with_deleted.filter(id=thing.id)):
+        raise NotFound(kind_of(thing))
+
+
+def empty_made(project: Project, actor: Actor) -> int:
+    """Delete what the actor sees in a project's trash, beside runs; return how many."""
+    every = [deleted_rows(kind, actor).filter(project=project) for kind in MADE]
+    return sum(_purge_all(rows, None) for rows in every)
+
+
+def purge_deleted(now: datetime | None = None) -> int:
+    """Delete what has lain in the trash for long enough; return how many things."""
+    limit = (now or timezone.now()) - timedelta(days=TRASH_DAYS)
+    due = [model.with_deleted.filter(deleted_at__lt=limit) for model in MADE.values()]
+    return sum(_purge_all(rows, PURGED_AT_ONCE) for rows in due)
+
+
+def kind_of(thing: Made) -> str:
+    return next(kind for kind, model in MADE.items() if isinstance(thing, model))
+
+
+def _siblings(thing: Made) -> QuerySet[Any]:
+    """Return those that it shares names and room with."""
+    rows: QuerySet[Any] = type(thing).objects.filter(project_id=thing.project_id)
+    if isinstance(thing, SavedView):
+        return rows.filter(owner_id=thing.owner_id)
+    return rows
+
+
+def _free_name(thing: Made, siblings: QuerySet[Any]) -> str:
+    taken = set(siblings.values_list("name", flat=True))
+    if thing.name not in taken:
+        return thing.name
+    return free_name(
+        thing.name,
+        taken,
+        VIEW_NAME_LENGTH if isinstance(thing, SavedView) else TITLE_LENGTH,
+        lambda number: f" (restored {number})" if number > 1 else " (restored)",
+    )
+
+
+def _has_default(view: SavedView) -> bool:
+    others = SavedView.objects.filter(project_id=view.project_id, is_default=True)
+    return others.exists()
+
+
+def _purge_all(rows: QuerySet[Any], most: int | None) -> int:
+    ids = rows.order_by("deleted_at").values_list("id", flat=True)[:most]
+    return sum(_purged(rows.filter(id=each)) for each in list(ids))
+
+
+def _purged(rows: QuerySet[Any]) -> bool:
+    """Delete the one row, unless somebody brings it back or purges it meanwhile."""
+    with transaction.atomic():
+        due = rows.filter(deleted_at__isnull=False).select_for_update(of=("self",))
+        thing = due.first()
+        if thing is None:
+            return False
+        end_links(kind_of(thing), [thing.id], timezone.now())
+        thing.delete()
+    return True

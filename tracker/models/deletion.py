@@ -1,0 +1,44 @@
+"""What is deleted stays for a while, so that it can be brought back.
+
+`objects` of such a table leaves out what is deleted, wherever it is asked; `with_deleted`
+is for the trash and for undoing. Of comments alone, something stands when they are deleted.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from django.conf import settings
+from django.db import models
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+class KeptManager(models.Manager[Row]):
+    def get_queryset(self) -> models.QuerySet[Row]:
+        return super().get_queryset().filter(deleted_at=None)
+
+
+class Deletable(models.Model):
+    """A row that is hidden when somebody deletes it, and purged later."""
+
+    deleted_at = models.DateTimeField(null=True)
+    deleted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        related_name="+",
+        db_index=False,
+    )
+
+    class Meta:
+        abstract = True
+
+
+def index_of_deleted(name: str) -> models.Index:
+    """Return what finds the few rows that may be due, however many there are."""
+    return models.Index(
+        fields=["deleted_at"],
+        condition=models.Q(deleted_at__isnull=False),
+        name=name,
+    )
