@@ -16,4 +16,5 @@ PROBES = (
     ("nvml_events", "NvmlEventsProbe"),
     ("amd", "AmdProbe"),
     ("torch_allocator", "TorchAllocatorProbe"),
+    ("torch_compile", "TorchCompileProbe"),
 )
