@@ -222,7 +222,9 @@ class _Gpu:
 
     def _link(self, now: float) -> dict[str, float | None]:
         del now
-        return self._pcie(self._library.amdsmi_get_pcie_info(self._handle)["pcie_metric"])
+        return self._pcie(
+            self._library.amdsmi_get_pcie_info(self._handle)["pcie_metric"]
+        )
 
     def _limits(self, now: float) -> dict[str, float | None]:
         del now  # the card counts its own time

@@ -18,7 +18,12 @@ _ROWS = (
     ("pcie_generation", "", "at the moment", 5),
     ("pcie_bytes_per_second", "B/s", "both ways together, at the moment", 5),
     ("pcie_replays", "", "packets sent again since the agent began", 5),
-    ("pcie_recoveries", "", "times that the link had to recover since the agent began", 5),
+    (
+        "pcie_recoveries",
+        "",
+        "times that the link had to recover since the agent began",
+        5,
+    ),
     ("pcie_naks", "", "packets refused, sent and received, since the agent began", 5),
     ("ecc_corrected", "", "as the card counts", 5),
     ("ecc_uncorrected", "", "as the card counts", 5),

@@ -17,9 +17,7 @@ from agent.values import Value
 _UNLIMITED_BYTES = 2**60
 
 FACTS = (
-    Fact(
-        "facts/effective_cores", "float", "least of CPU quota, affinity and CPU set"
-    ),
+    Fact("facts/effective_cores", "float", "least of CPU quota, affinity and CPU set"),
     Fact("facts/cpu_quota_cores", "float", "the container's, absent if it has none"),
     Fact(
         "facts/memory_limit_bytes",

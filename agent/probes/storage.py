@@ -96,7 +96,6 @@ class StorageProbe(Probe):
                 readings[f"storage/{name}/used_share"] = used / total
         return readings
 
-
     def _look_for_data(self) -> None:
         found = None if "data" in self._folders else self._find_data()
         # A dataset may name what is no folder at all; then its data are elsewhere.

@@ -54,9 +54,7 @@ class TorchCompileProbe(Probe):
             return {}
         self._not_before = now + _SECONDS
         counters = getattr(self._modules.get(_COUNTING), "counters", None)
-        attempts = getattr(
-            self._modules.get(_FRAMES), "FRAME_COMPILE_COUNTER", None
-        )
+        attempts = getattr(self._modules.get(_FRAMES), "FRAME_COMPILE_COUNTER", None)
         if not isinstance(counters, Mapping) or not isinstance(attempts, Mapping):
             return {}
         # A copy: the script may be compiling just now.

@@ -78,7 +78,9 @@ class _Slot:
         rates = self._rates_of(now, is_disk_wait_known=is_disk_wait_known)
         rates["disk_wait_share"] = share(rates["disk_wait_share"])
         looks, self.seen = self.seen, Counter()
-        shares = {name: looks[s] / looks.total() for s, name in _STATES.items() if looks}
+        shares = {
+            name: looks[s] / looks.total() for s, name in _STATES.items() if looks
+        }
         memory = float(self.worker.state.resident_bytes)
         return known({**rates, "memory_bytes": memory, **shares})
 
@@ -91,7 +93,9 @@ class _Slot:
             {
                 "cpu_cores": state.cpu_seconds,
                 "major_faults_per_second": state.major_faults,
-                "read_bytes_per_second": None if traffic is None else traffic.read_bytes,
+                "read_bytes_per_second": None
+                if traffic is None
+                else traffic.read_bytes,
                 "disk_wait_share": waited if is_disk_wait_known else None,
             },
             now,

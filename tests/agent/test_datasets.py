@@ -26,7 +26,10 @@ class Raises:
         (Holds(dataset=Holds(root="/data/train")), "/data/train"),
         (Holds(dataset=Holds(root_dir=Path("/data") / "a")), "/data/a"),
         (Holds(dataset=Holds(dataset=Holds(data_dir="/d"))), "/d"),
-        (Holds(dataset=Holds(datasets=[Holds(path="/one"), Holds(path="/two")])), "/one"),
+        (
+            Holds(dataset=Holds(datasets=[Holds(path="/one"), Holds(path="/two")])),
+            "/one",
+        ),
     ],
     ids=["root", "a path", "a subset", "several"],
 )

@@ -181,7 +181,10 @@ def test_what_spreads_a_model_over_processes_says_how(tracker, run, tmp_path):
     )
     try:
         model = torch.nn.parallel.DistributedDataParallel(
-            make_model(), bucket_cap_mb=7, find_unused_parameters=True, static_graph=True
+            make_model(),
+            bucket_cap_mb=7,
+            find_unused_parameters=True,
+            static_graph=True,
         )
         describe(run, model=model)
     finally:

@@ -175,9 +175,7 @@ def _counted() -> list[Reading]:
             "the driver's mean of a second; absent on A100 and before Ampere",
             5,
         ),
-        Reading(
-            "power_instant_watts", "W", gpu, COUNTERS, SAMPLED, "at the moment", 5
-        ),
+        Reading("power_instant_watts", "W", gpu, COUNTERS, SAMPLED, "at the moment", 5),
         Reading("idle_share", "0–1", gpu, MASK, COARSE, "nothing ran, at the moment"),
     ]
     for name, reason in _REASONS.items():
@@ -209,9 +207,7 @@ def _of_gpm(scope: Scope) -> list[Reading]:
         rows.append(Reading(f"gpm/{path}", unit, scope, GPM, COUNTED, text))
     for path in gpm.CACHES:
         text = "that its cache served; absent without requests"
-        rows.append(
-            Reading(f"gpm/{path}", "% of requests", scope, GPM, COUNTED, text)
-        )
+        rows.append(Reading(f"gpm/{path}", "% of requests", scope, GPM, COUNTED, text))
     return rows
 
 

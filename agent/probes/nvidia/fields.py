@@ -132,7 +132,9 @@ class FieldValues:
                 # A sum without one of its parts would look like a reset.
                 missing.add(name)
         if refused:
-            self._asked = [row for row in self._asked if (row[0], row[2]) not in refused]
+            self._asked = [
+                row for row in self._asked if (row[0], row[2]) not in refused
+            ]
         return {name: value for name, value in values.items() if name not in missing}
 
 

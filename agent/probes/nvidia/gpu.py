@@ -53,7 +53,9 @@ class Gpu:
     def dear(self) -> str:
         """Name what is asked less often than it should be, or no more, for its cost."""
         parts = [
-            f"{reader.name}: never" if reader.is_too_dear else f"{reader.name}: {often:.0f} s"
+            f"{reader.name}: never"
+            if reader.is_too_dear
+            else f"{reader.name}: {often:.0f} s"
             for reader in self._readers
             if reader.is_too_dear or (often := reader.interval) > reader.seconds
         ]

@@ -63,7 +63,11 @@ FACTS = tuple(
             " `temperature_margin_celsius` when it slows down; may be negative",
         ),
         ("temperature_shutdown_margin_celsius", "float", "likewise, to switch off"),
-        ("temperature_max_margin_celsius", "float", "likewise, to work below its clock"),
+        (
+            "temperature_max_margin_celsius",
+            "float",
+            "likewise, to work below its clock",
+        ),
         ("memory_temperature_max_margin_celsius", "float", "likewise, of its memory"),
         ("sm_clock_max_mhz", "float", ""),
         ("memory_clock_max_mhz", "float", ""),
@@ -73,7 +77,11 @@ FACTS = tuple(
         ("nvlinks", "int", "links that are up; absent if it has none"),
         ("numa_node", "int", "of the host, that the card is nearest to"),
         ("near_cpus", "string", "the CPUs of that node, such as `0-31,64-95`"),
-        ("near_memory", "string", "the host's nodes whose memory is nearest, such as `0`"),
+        (
+            "near_memory",
+            "string",
+            "the host's nodes whose memory is nearest, such as `0`",
+        ),
         ("is_ecc_on", "bool", "whether its memory corrects errors"),
         (
             "is_mig_on",

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent.probes.nvidia.driver import INVALID_ARGUMENT, NOT_SUPPORTED, NotOffered, code_of
+from agent.probes.nvidia.driver import (
+    INVALID_ARGUMENT,
+    NOT_SUPPORTED,
+    NotOffered,
+    code_of,
+)
 from agent.probes.nvidia.fields import FieldValues
 
 Sample = dict[str, float]

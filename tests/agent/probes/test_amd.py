@@ -246,7 +246,9 @@ def test_shares_of_processes_are_their_time_on_the_engine():
     assert "gpu/0/other_sm_percent" not in third
 
 
-@pytest.mark.parametrize(("speed", "generation"), [(16_000, 4), ("N/A", None), (1, None)])
+@pytest.mark.parametrize(
+    ("speed", "generation"), [(16_000, 4), ("N/A", None), (1, None)]
+)
 def test_a_speed_that_is_no_generations_is_none(speed, generation):
     link = mi300()["pcie_info"]
     link["pcie_metric"]["pcie_speed"] = speed

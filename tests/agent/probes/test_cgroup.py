@@ -74,12 +74,15 @@ CASES = pytest.mark.parametrize(
 def test_the_tightest_limit_on_the_way_up_counts(make, membership, files, statistics):
     probe, _ = make(membership, files)
 
-    assert probe.facts().items() >= {
-        "facts/effective_cores": 0.5,
-        "facts/cpu_quota_cores": 0.5,
-        "facts/memory_limit_bytes": GIB,
-        "facts/allowed_memory_nodes": "0-1",
-    }.items()
+    assert (
+        probe.facts().items()
+        >= {
+            "facts/effective_cores": 0.5,
+            "facts/cpu_quota_cores": 0.5,
+            "facts/memory_limit_bytes": GIB,
+            "facts/allowed_memory_nodes": "0-1",
+        }.items()
+    )
 
 
 def test_only_version_2_slows_who_takes_too_much(make):

@@ -448,7 +448,10 @@ def test_a_limit_that_was_asked_for_is_told_apart_from_the_one_that_is_enforced(
 
 
 def test_caches_that_nobody_asks_have_no_share_of_hits(driver):
-    hit, miss = pynvml.NVML_GPM_METRIC_DRAM_CACHE_HIT, pynvml.NVML_GPM_METRIC_DRAM_CACHE_MISS
+    hit, miss = (
+        pynvml.NVML_GPM_METRIC_DRAM_CACHE_HIT,
+        pynvml.NVML_GPM_METRIC_DRAM_CACHE_MISS,
+    )
     idle = pynvml.NVML_GPM_METRIC_PEERMEM_CACHE_HIT
     driver(Card(gpm={hit: 30.0, miss: 70.0, idle: 0.0, idle + 1: 0.0}))
     probe = make()

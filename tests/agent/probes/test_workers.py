@@ -77,7 +77,9 @@ def test_workers_have_few_numbers_and_the_next_takes_that_of_one_that_ended():
 
 
 def test_shared_memory_is_divided_by_who_shares_it():
-    text = b"00-ff ---p 00:00 0 [rollup]\nRss:  900 kB\nPss:   300 kB\nPss_Dirty: 1 kB\n"
+    text = (
+        b"00-ff ---p 00:00 0 [rollup]\nRss:  900 kB\nPss:   300 kB\nPss_Dirty: 1 kB\n"
+    )
 
     assert parse_proportional(text) == 300 * 1024
     assert parse_proportional(b"Rss: 1 kB\n") is None
