@@ -54,6 +54,7 @@ class Session:
         notices: Notices,
         spool: Spool,
         ring: Ring | None,
+        *,
         find_data: Callable[[], Path | None],
     ) -> None:
         self._settings = settings
@@ -240,7 +241,7 @@ def open_session(
             " SEAMARK_RUN",
         )
     ring = create_ring(spool.folder)
-    return Session(settings, recorder, notices, spool, ring, find_data)
+    return Session(settings, recorder, notices, spool, ring, find_data=find_data)
 
 
 def _open_spool(settings: Settings, notices: Notices) -> Spool | None:

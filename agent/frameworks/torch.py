@@ -158,7 +158,9 @@ def _mode_of(options: dict[str, object]) -> str:
     if not options:
         return "default"
     # Loaded where there are options: it has checked them.
-    known = getattr(sys.modules.get("torch._inductor"), "list_mode_options", dict)()
+    known: dict[str, dict[str, object]] = getattr(
+        sys.modules.get("torch._inductor"), "list_mode_options", dict
+    )()
     plain = {
         mode: {option.replace("-", "_"): value for option, value in its.items()}
         for mode, its in known.items()

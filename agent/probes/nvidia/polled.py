@@ -152,14 +152,15 @@ def nvlinks(library: Any, gpu: Any) -> Sample:
 def links_up(library: Any, gpu: Any) -> int | None:
     """Return how many links to other GPUs are up; None if it has none."""
     states: list[bool] = []
-    for link in range(getattr(library, "NVML_NVLINK_MAX_LINKS", _MOST_LINKS)):
-        try:
-            states.append(bool(library.nvmlDeviceGetNvLinkState(gpu, link)))
-        except library.NVMLError as error:
-            if code_of(error) not in (INVALID_ARGUMENT, NOT_SUPPORTED):
-                raise
-            # The first that it does not have.
-            break
+    try:
+        states.extend(
+            bool(library.nvmlDeviceGetNvLinkState(gpu, link))
+            for link in range(getattr(library, "NVML_NVLINK_MAX_LINKS", _MOST_LINKS))
+        )
+    except library.NVMLError as error:
+        # The first that it does not have is refused.
+        if code_of(error) not in (INVALID_ARGUMENT, NOT_SUPPORTED):
+            raise
     return sum(states) if states else None
 
 

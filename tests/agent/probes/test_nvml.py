@@ -356,7 +356,7 @@ def test_every_path_is_described(driver):
     seen: set[str] = set()
     for now in (0.0, 60.0):
         seen |= {pattern_of(path) for path in probe.sample(now)}
-        card.fields = {number: 2 for number in fields}
+        card.fields = dict.fromkeys(fields, 2)
         card.samples = {kind: [(3, 5)] for kind in range(9)}
 
     assert seen <= described

@@ -119,7 +119,7 @@ def test_each_worker_is_told_by_itself(parent):
     sample = probe.sample(began + 20)
 
     assert sample["job/worker/0/memory_bytes"] > 2**20
-    assert 2**18 < sample["job/worker/0/proportional_bytes"]
+    assert sample["job/worker/0/proportional_bytes"] > 2**18
     assert sample["job/worker/0/cpu_cores"] > 0
     assert sample["job/worker/0/running_share"] <= 1
 
