@@ -13,11 +13,12 @@ from agent.probes.nvidia.driver import NotNow, NotOffered, ask
 # Ticks are never exactly on time.
 _TOLERANCE_SECONDS = 0.5
 # What one question may take: a fifth of what a GPU may take of a core, and as much of
-# the thread's time as lets all others be asked.
-_CPU_SHARE, _WAITED_SHARE = 0.001, 0.02
+# the thread's time as lets others be asked.
+_CPU_SHARE, _WAITED_SHARE = 0.001, 0.1
 # The first ones load what later ones find loaded, and one may be slow by chance.
 _COSTS, _BEFORE_JUDGED = 5, 3
-# Rarer than this, a reading says little: then it is not asked for at all.
+# Rarer than this, a reading says little: then it is not asked for at all. But who only
+# waits may have waited for the script, which held the interpreter.
 _RAREST_SECONDS, _RAREST_TIMES = 60.0, 4
 
 Read = Callable[[float], dict[str, float]]
@@ -71,8 +72,9 @@ class Paced:
         ended = self._clocks()
         self._costs.append(Cost(ended.cpu - began.cpu, ended.waited - began.waited))
         self.has_answered = True
+        cost = self.typical
         rarest = max(_RAREST_SECONDS, _RAREST_TIMES * self.seconds)
-        self.is_too_dear = self.interval > rarest
+        self.is_too_dear = cost is not None and cost.cpu > _CPU_SHARE * rarest
         self.is_offered = not self.is_too_dear
         self._not_before = now + self.interval
         return readings
@@ -91,4 +93,5 @@ class Paced:
         cost = self.typical
         if cost is None:
             return self.seconds
-        return max(self.seconds, cost.cpu / _CPU_SHARE, cost.waited / _WAITED_SHARE)
+        waits = min(cost.waited / _WAITED_SHARE, _RAREST_SECONDS)
+        return max(self.seconds, cost.cpu / _CPU_SHARE, waits)

@@ -31,7 +31,7 @@ def turns(paced, seconds):
     [
         (Clocks(cpu=0.0005, waited=0.01), [*range(10)]),
         (Clocks(cpu=0.004), [0, 1, 2, 6]),
-        (Clocks(waited=0.08), [0, 1, 2, 6]),
+        (Clocks(waited=0.4), [0, 1, 2, 6]),
         (Clocks(cpu=0.5), [0, 1, 2]),
     ],
     ids=["cheap", "works too long", "waits too long", "never again"],
@@ -48,6 +48,13 @@ def test_a_question_that_costs_too_much_is_dropped_and_says_so():
 
     assert paced.is_too_dear
     assert not paced.is_offered
+
+
+def test_a_question_that_only_waits_is_never_dropped():
+    paced = Paced("x", 1.0, lambda _: {"x": 1.0}, Clocks(waited=500.0))
+
+    assert turns(paced, 130) == [0, 1, 2, 62, 122]
+    assert paced.is_offered
 
 
 def test_one_slow_answer_is_forgiven():
