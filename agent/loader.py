@@ -42,6 +42,7 @@ class Loader(Generic[Batch]):
             return
         try:
             self._steps.state_facts(self._facts())
+            self._steps.look_at_data(self._batches)
             yield from self._timed()
         finally:
             self._steps.end()

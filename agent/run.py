@@ -338,7 +338,12 @@ class Run:
         # never logs nothing.
         with importing():
             from agent.session import open_session  # noqa: PLC0415
-        return open_session(self.settings, self._recorder, self._notices)
+        return open_session(
+            self.settings,
+            self._recorder,
+            self._notices,
+            lambda: self.steps.data_folder,
+        )
 
     def _register_end(self) -> None:
         hooks.add_open_run(self)

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from agent.capture.capture import Capture
 from agent.files import Files
 from agent.messages import Origin
 from agent.notices import Notices
-from agent.probes.probe import Job
+from agent.probes.probe import ANY_JOB, Job
 from agent.probes.sampler import Sampler
 from agent.recorder import Recorder
 from agent.recovery import recover_all
@@ -53,6 +54,8 @@ class Session:
         notices: Notices,
         spool: Spool,
         ring: Ring | None,
+        *,
+        find_data: Callable[[], Path | None],
     ) -> None:
         self._settings = settings
         self._spool = spool
@@ -86,7 +89,12 @@ class Session:
                 recorder,
                 notices,
                 agent_cpu_seconds=self.cpu_seconds,
-                job=Job(settings.watched, settings.dataset, settings.local_rank),
+                job=Job(
+                    settings.watched,
+                    settings.dataset,
+                    settings.local_rank,
+                    find_data,
+                ),
                 interval=settings.sample_seconds,
             )
 
@@ -206,9 +214,15 @@ class Session:
 
 
 def open_session(
-    settings: Settings, recorder: Recorder, notices: Notices
+    settings: Settings,
+    recorder: Recorder,
+    notices: Notices,
+    find_data: Callable[[], Path | None] = ANY_JOB.find_data,
 ) -> Session | None:
-    """Open a session, not started; None, with a warning, if nothing can be written."""
+    """Open a session, not started; None, with a warning, if nothing can be written.
+
+    `find_data` says where the training data lie, once that is known.
+    """
     spool = _open_spool(settings, notices)
     if spool is None:
         return None
@@ -226,7 +240,8 @@ def open_session(
             f" {settings.run} is a new one; name it in the job's script, as with"
             " SEAMARK_RUN",
         )
-    return Session(settings, recorder, notices, spool, create_ring(spool.folder))
+    ring = create_ring(spool.folder)
+    return Session(settings, recorder, notices, spool, ring, find_data=find_data)
 
 
 def _open_spool(settings: Settings, notices: Notices) -> Spool | None:

@@ -8,9 +8,11 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.background import importing
+from agent.datasets import find_data_folder
 from agent.device_times import DeviceTimes
 from agent.recorder import Recorder
 
@@ -46,6 +48,8 @@ class Steps:
         self._device: DeviceTimes | None = None
         self._has_failed = False
         self._is_paused = False
+        # Where the loop's data come from, as far as its loader says.
+        self.data_folder: Path | None = None
 
     @property
     def is_looping(self) -> bool:
@@ -114,6 +118,10 @@ class Steps:
             if name not in self._stated or self._stated[name] != value:
                 self._stated[name] = value
                 self._recorder.set_value(f"{self._namespace}/facts/{name}", value)
+
+    def look_at_data(self, loader: object) -> None:
+        """Learn where the data come from; the last loader that says so counts."""
+        self.data_folder = find_data_folder(loader) or self.data_folder
 
     def state(self, path: str, value: object) -> None:
         """Log a value, or from nested dictionaries many, about this process."""

@@ -1,8 +1,9 @@
 """What measuring the hardware costs: `python -m benchmarks.monitoring`.
 
-First each probe by itself, then all of them together, once a second, in a run that
-logs nothing else and sends nothing. CPU time is that of the threads, so a machine with
-other things to do gives about the same figures.
+First each probe by itself, and of GPUs each question to their driver; then all of them
+together, once a second, in a run that logs nothing else and sends nothing. CPU time is
+that of the threads, so a machine with other things to do gives about the same figures.
+It ends with status 1 if sampling takes more of a core than it may.
 
 `--gpus 8` puts a driver made for tests behind NVIDIA's binding; what that driver, in
 Python, takes of the time is part of the figures, which are therefore too high.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,9 +22,13 @@ from collections.abc import Iterator
 TURNS = 30
 PAUSE_SECONDS = 0.3
 WATCHED_SECONDS = 30.0
+# Of a core: of a host without GPUs, and what each GPU may add.
+HOST_SHARE, GPU_SHARE = 0.003, 0.005
+# A question is asked so much later than the last time that none is spared.
+LATER_SECONDS = 1_000.0
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gpus", type=int, default=0, help="GPUs of a made-up driver")
     parser.add_argument("--seconds", type=float, default=WATCHED_SECONDS)
@@ -36,9 +42,63 @@ def main() -> None:
         print(f"| {name} | {count} | {middle:.0f} | {slow:.0f} |", flush=True)
         values, microseconds = values + count, microseconds + middle
     print(f"| together | {values} | {microseconds:.0f} | |\n")
+    _print_calls()
     with tempfile.TemporaryDirectory() as folder:
         os.environ.update(SEAMARK_SPOOL=folder, SEAMARK_MODE="offline")
-        _measure_run(chosen.seconds)
+        return 0 if _keeps_to_its_share(_measure_run(chosen.seconds)) else 1
+
+
+def _print_calls() -> None:
+    """Print what each question to NVIDIA's driver costs, if there is one."""
+    from agent.probes.nvml import NvmlProbe  # noqa: PLC0415 - after the driver
+    from agent.probes.probe import Job, ProbeUnavailable  # noqa: PLC0415
+
+    try:
+        probe = NvmlProbe.of(Job())
+    except ProbeUnavailable:
+        return
+    print("| question to the driver | every | µs of a core | µs waited | of a core |")
+    print("|---|---|---|---|---|")
+    library, together, gpus = probe._library, 0.0, 0  # noqa: SLF001 - who else has it
+    for gpu, call in probe.calls():
+        gpus = max(gpus, gpu + 1)
+        for turn in range(TURNS):
+            call.sample(library, turn * LATER_SECONDS)
+        cost = call.typical
+        if cost is None:
+            continue
+        share = cost.cpu / call.seconds
+        together += share
+        # One card stands for all of them: they are asked the same.
+        if gpu == 0:
+            print(
+                f"| {call.name} | {call.seconds:g} s | {1e6 * cost.cpu:.0f}"
+                f" | {1e6 * cost.waited:.0f} | {100 * share:.4f} % |"
+            )
+    probe.close()
+    if gpus:
+        print(f"| of each of {gpus} GPUs | | | | {100 * together / gpus:.3f} % |\n")
+
+
+def _gpu_count() -> int:
+    from agent.probes.nvml import NvmlProbe  # noqa: PLC0415 - after the driver
+    from agent.probes.probe import Job, ProbeUnavailable  # noqa: PLC0415
+
+    try:
+        probe = NvmlProbe.of(Job())
+    except ProbeUnavailable:
+        return 0
+    count = probe.facts().get("facts/gpu_count")
+    probe.close()
+    return count if isinstance(count, int) else 0
+
+
+def _keeps_to_its_share(share: float) -> bool:
+    gpus = _gpu_count()
+    most = HOST_SHARE + gpus * GPU_SHARE
+    verdict = "kept" if share <= most else "NOT kept"
+    print(f"at most {100 * most:.1f} % of a core with {gpus} GPUs: {verdict}")
+    return share <= most
 
 
 def _probe_costs() -> Iterator[tuple[str, int, list[float]]]:
@@ -64,7 +124,8 @@ def _probe_costs() -> Iterator[tuple[str, int, list[float]]]:
         yield make.name, len(paths), sorted(costs)
 
 
-def _measure_run(seconds: float) -> None:
+def _measure_run(seconds: float) -> float:
+    """Print what a run's sampling takes; return its share of a core."""
     import agent  # noqa: PLC0415 - reads the environment
     from agent.probes.reading import pattern_of  # noqa: PLC0415
 
@@ -90,18 +151,22 @@ def _measure_run(seconds: float) -> None:
     print(f"threads that sample: {100 * share:.3f} % of a core")
     print(f"all of the agent's threads: {100 * everything:.3f} % of a core")
     run.finish()
+    return share
 
 
 def _install_driver(gpus: int) -> None:
     import pynvml  # noqa: PLC0415 - only where it is asked for
 
-    from tests.agent.probes.nvml_double import Card, NvmlDouble  # noqa: PLC0415
+    from tests.agent.probes.nvml_double import BY_LINK, Card, NvmlDouble  # noqa: PLC0415
 
     every_field = dict.fromkeys(range(1, pynvml.NVML_FI_MAX), 1)
     every_metric = dict.fromkeys(range(1, pynvml.NVML_GPM_METRIC_MAX), 1.0)
-    cards = [Card(fields=every_field, gpm=every_metric) for _ in range(gpus)]
+    links = {(number, link): 1 for number in BY_LINK for link in range(18)}
+    cards = [
+        Card(fields=every_field, links=links, gpm=every_metric) for _ in range(gpus)
+    ]
     pynvml.nvmlLib = NvmlDouble(*cards)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -166,6 +166,7 @@ class SeamarkCallback(Callback):
         loader = trainer.train_dataloader
         self._batch_size = find_batch_size(loader)
         steps.state_facts(facts | loader_facts(loader))
+        steps.look_at_data(loader)
 
     @quiet
     def on_train_batch_start(

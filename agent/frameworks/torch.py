@@ -13,6 +13,7 @@ docs/how-to/train-with-pytorch.md.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,13 @@ from agent.run import Run
 logger = logging.getLogger(__name__)
 
 # Wrappers that hold the model in `module`; FSDP of the second kind is a base class.
+_DDP = {
+    "ddp_bucket_bytes": "bucket_bytes_cap",
+    "ddp_static_graph": "static_graph",
+    "ddp_find_unused_parameters": "find_unused_parameters",
+    "ddp_gradient_as_bucket_view": "gradient_as_bucket_view",
+}
+_INNER_BACKEND = "_torchdynamo_orig_backend"
 _WRAPPERS = ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel")
 
 
@@ -32,6 +40,7 @@ def describe(
     *,
     model: torch.nn.Module | None = None,
     optimizer: torch.optim.Optimizer | None = None,
+    scaler: torch.amp.GradScaler | None = None,
     flops_per_example: float | None = None,
 ) -> None:
     """Log sizes, types, wrappers and settings; call it once both are ready.
@@ -40,6 +49,7 @@ def describe(
         run: The run to log into.
         model: As it is trained: compiled, wrapped for several processes, ...
         optimizer: The one that updates it.
+        scaler: What scales the loss under autocast to 16 bits, where something does.
         flops_per_example: Operations of training on one example, forwards and
             backwards, a multiplication and its addition being two. For a transformer
             6 · parameters · tokens is close.
@@ -50,6 +60,8 @@ def describe(
             facts |= {f"model/{k}": v for k, v in model_facts(model).items()}
         if optimizer is not None:
             facts |= {f"optimizer/{k}": v for k, v in _optimizer_facts(optimizer)}
+        if scaler is not None:
+            facts |= {f"grad_scaler/{k}": v for k, v in scaler_facts(scaler).items()}
         if flops_per_example is not None:
             facts["model/flops_per_example"] = float(flops_per_example)
     except Exception:
@@ -62,12 +74,15 @@ def describe(
 def model_facts(model: torch.nn.Module) -> dict[str, object]:
     """Return what is known of a model without running it."""
     inner, wrapper, is_compiled = _unwrapped(model)
+    compiling, spreading = _compile_facts(model), _ddp_facts(model)
     parameters = list(inner.parameters())
     facts: dict[str, object] = {
         "class": type(inner).__name__,
         "compiled": is_compiled,
         "types": {type_name(p.dtype) for p in parameters},
         "devices": {str(p.device) for p in parameters},
+        **compiling,
+        **spreading,
     }
     if wrapper is not None:
         facts["wrapper"] = wrapper
@@ -79,6 +94,78 @@ def model_facts(model: torch.nn.Module) -> dict[str, object]:
         )
         facts["parameter_bytes"] = sum(p.numel() * p.element_size() for p in parameters)
     return facts
+
+
+def scaler_facts(scaler: Any) -> dict[str, object]:
+    """Return how a gradient scaler is set; its scale would have to be waited for."""
+    facts: dict[str, object] = {"enabled": bool(scaler.is_enabled())}
+    if facts["enabled"]:
+        facts["growth_interval"] = int(scaler.get_growth_interval())
+        facts["growth_factor"] = float(scaler.get_growth_factor())
+        facts["backoff_factor"] = float(scaler.get_backoff_factor())
+    return facts
+
+
+def _wrappers(model: Any) -> Iterator[Any]:
+    """Yield the model and what is in it, from outside to inside."""
+    while True:
+        yield model
+        name = type(model).__name__
+        if name == "OptimizedModule":
+            model = model._orig_mod  # noqa: SLF001 - torch.compile's
+        elif name in _WRAPPERS:
+            model = model.module
+        else:
+            return
+
+
+def _ddp_facts(model: Any) -> dict[str, object]:
+    """Return what DistributedDataParallel was told, as far as it keeps it."""
+    for part in _wrappers(model):
+        if type(part).__name__ == "DistributedDataParallel":
+            found = {name: getattr(part, kept, None) for name, kept in _DDP.items()}
+            return {name: value for name, value in found.items() if value is not None}
+    return {}
+
+
+def _compile_facts(model: Any) -> dict[str, object]:
+    """Return what torch.compile was told; nothing where it does not keep it."""
+    for part in _wrappers(model):
+        backend = getattr(getattr(part, "dynamo_ctx", None), "callback", None)
+        # Each layer around a backend names the one in it.
+        while (inner := getattr(backend, _INNER_BACKEND, None)) is not None:
+            backend = inner
+        if backend is None:
+            continue
+        name = getattr(backend, "compiler_name", None) or getattr(
+            backend, "__name__", type(backend).__name__
+        )
+        facts: dict[str, object] = {"compile_backend": str(name)}
+        dynamic, options = (
+            getattr(backend, "dynamic", None),
+            getattr(backend, "config", None),
+        )
+        if isinstance(dynamic, bool):
+            facts["compile_dynamic"] = dynamic
+        if isinstance(options, dict):
+            facts["compile_mode"] = _mode_of(options)
+        return facts
+    return {}
+
+
+def _mode_of(options: dict[str, object]) -> str:
+    """Return the mode that sets these options; PyTorch keeps only them."""
+    if not options:
+        return "default"
+    # Loaded where there are options: it has checked them.
+    known: dict[str, dict[str, object]] = getattr(
+        sys.modules.get("torch._inductor"), "list_mode_options", dict
+    )()
+    plain = {
+        mode: {option.replace("-", "_"): value for option, value in its.items()}
+        for mode, its in known.items()
+    }
+    return next((mode for mode, its in plain.items() if its == options), "custom")
 
 
 def _unwrapped(model: torch.nn.Module) -> tuple[torch.nn.Module, str | None, bool]:

@@ -59,6 +59,7 @@ class SeamarkCallback(TrainerCallback):
             args.gradient_accumulation_steps
         )
         run.steps.state_facts(_facts(args, context))
+        run.steps.look_at_data(context.get("train_dataloader"))
 
     @quiet
     def on_step_begin(

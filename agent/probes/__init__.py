@@ -15,5 +15,7 @@ PROBES = (
     ("nvml", "NvmlProbe"),
     ("nvml_events", "NvmlEventsProbe"),
     ("amd", "AmdProbe"),
+    ("amd_events", "AmdEventsProbe"),
     ("torch_allocator", "TorchAllocatorProbe"),
+    ("torch_compile", "TorchCompileProbe"),
 )

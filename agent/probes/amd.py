@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from agent.background import importing
+from agent.probes.amd_catalogue import FACTS, READINGS
+from agent.probes.amd_counters import Link, Shares, limits_between, number
 from agent.probes.nvidia.driver import own_gpus
 from agent.probes.nvidia.users import Pids, Use, job_root, use_readings
 from agent.probes.probe import ANY_JOB, Facts, Job, Probe, ProbeUnavailable, Sample
 from agent.probes.rates import Growth, Rates, known
-from agent.probes.reading import COUNTED, SAMPLED, Fact, Reading, Scope
+from agent.probes.reading import Fact, Reading
 from agent.values import Value
 
-_SOURCE = "amdsmi"
 _MEBIBYTE = 2**20
 _JOULES_OF_MICROJOULE, _WATTS_OF_MICROWATT = 1e-6, 1e-6
 _ALLOWANCE_OF_GPU = 0.005
@@ -29,30 +30,6 @@ _REFUSED = (1, 2, 3, 10)  # invalid, not supported, not implemented, no permissi
 _VISIBLE = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _NVIDIA = Path("/dev/nvidiactl")
 
-_ROWS = (
-    ("utilization_percent", "% of time", "the graphics engine was busy", 1),
-    ("memory_utilization_percent", "% of time", "the memory's controller was busy", 1),
-    ("memory_used_bytes", "B", "", 1),
-    ("power_watts", "W", "", 1),
-    ("temperature_celsius", "°C", "of the hottest spot, where it is known", 1),
-    ("memory_temperature_celsius", "°C", "", 1),
-    ("sm_clock_mhz", "MHz", "of the graphics engine", 1),
-    ("memory_clock_mhz", "MHz", "", 5),
-    ("pcie_width", "lanes", "at the moment", 5),
-    ("pcie_replays", "", "packets sent again since the agent began", 5),
-    ("ecc_corrected", "", "as the card counts", 5),
-    ("ecc_uncorrected", "", "as the card counts", 5),
-    ("processes", "", "that compute on it", 5),
-    (
-        "job_processes",
-        "",
-        "the job's; absent while the driver's numbers are not ours",
-        5,
-    ),
-    ("job_memory_bytes", "B", "", 5),
-    ("other_processes", "", "all but the job's; likewise", 5),
-    ("other_memory_bytes", "B", "", 5),
-)
 Read = Callable[[float], dict[str, float | None]]
 
 
@@ -61,30 +38,8 @@ class AmdProbe(Probe):
 
     name = "amd"
     may_hang = True
-    readings: ClassVar[tuple[Reading, ...]] = (
-        *(
-            Reading(
-                f"gpu/<i>/{path}",
-                unit,
-                Scope.GPU,
-                _SOURCE,
-                SAMPLED,
-                text,
-                float(seconds),
-            )
-            for path, unit, text, seconds in _ROWS
-        ),
-        *(
-            Reading(f"gpu/<i>/{path}", unit, Scope.GPU, _SOURCE, COUNTED, text, 5.0)
-            for path, unit, text in (
-                ("energy_joules", "J", "since the agent began"),
-                ("power_mean_watts", "W", "energy over time"),
-            )
-        ),
-    )
-    states: ClassVar[tuple[Fact, ...]] = (
-        Fact("facts/gpu/<i>/architecture", "string", "of AMD's, such as `gfx942`"),
-    )
+    readings: ClassVar[tuple[Reading, ...]] = READINGS
+    states: ClassVar[tuple[Fact, ...]] = FACTS
 
     # Any: the library is loaded only where there is one, and has no types.
     def __init__(
@@ -93,18 +48,14 @@ class AmdProbe(Probe):
         environment: Mapping[str, str] = os.environ,
         job: Job = ANY_JOB,
     ) -> None:
-        self._library = library or _load()
+        self._library = library or load_library()
         try:
             self._library.amdsmi_init()
             handles = self._library.amdsmi_get_processor_handles()
+            visible = visible_gpus(self._library, environment)
         except self._library.AmdSmiException as error:
             raise ProbeUnavailable(f"no AMD driver ({error})") from error
         pids = Pids(job_root(job.watched))
-        visible = {
-            index: handle
-            for index, handle in enumerate(handles)
-            if _is_visible(index, environment)
-        }
         self._visible = len(visible)
         self._gpus = {
             index: _Gpu(self._library, handle, pids)
@@ -123,6 +74,10 @@ class AmdProbe(Probe):
 
     def facts(self) -> Facts:
         facts: dict[str, Value] = {"facts/gpu_count": self._visible}
+        drivers = (gpu.driver for gpu in self._gpus.values())
+        driver = next((version for version in drivers if version), None)
+        if driver is not None:
+            facts["facts/gpu_driver"] = driver
         for index, gpu in self._gpus.items():
             facts.update({f"facts/gpu/{index}/{k}": v for k, v in gpu.facts().items()})
         return facts
@@ -144,23 +99,34 @@ class _Gpu:
     def __init__(self, library: Any, handle: Any, pids: Pids) -> None:
         self._library, self._handle, self._pids = library, handle, pids
         self._rates = Rates()
-        self._energy, self._replays = Growth(), Growth()
+        self._energy = Growth()
+        self._pcie, self._shares = Link(), Shares()
+        self._last_metrics: Mapping[str, Any] = {}
         self._often: list[Read] = [self._activity, self._memory, self._power]
         self._often += [self._temperature, self._memory_temperature, self._clock]
         self._seldom: list[Read] = [self._memory_clock, self._joules, self._link]
-        self._seldom += [self._errors, self._users]
+        self._seldom += [self._errors, self._users, self._limits]
         self._seldom_at = float("-inf")
 
+    @property
+    def driver(self) -> str | None:
+        """The driver's version."""
+        info = self._ask("amdsmi_get_gpu_driver_info")
+        return _text((info or {}).get("driver_version"))
+
     def facts(self) -> dict[str, Value]:
-        chip = self._ask(self._library.amdsmi_get_gpu_asic_info) or {}
-        memory = self._ask(self._library.amdsmi_get_gpu_vram_usage) or {}
-        cap = self._ask(self._library.amdsmi_get_power_cap_info) or {}
+        link = (self._ask("amdsmi_get_pcie_info") or {}).get("pcie_static", {})
+        chip = self._ask("amdsmi_get_gpu_asic_info") or {}
+        memory = self._ask("amdsmi_get_gpu_vram_usage") or {}
+        cap = self._ask("amdsmi_get_power_cap_info") or {}
         found: dict[str, Value | None] = {
             "name": _text(chip.get("market_name")),
             "architecture": _text(chip.get("target_graphics_version")),
-            "uuid": _text(self._ask(self._library.amdsmi_get_gpu_device_uuid)),
+            "uuid": _text(self._ask("amdsmi_get_gpu_device_uuid")),
             "memory_total_bytes": _whole(memory.get("vram_total"), _MEBIBYTE),
-            "power_limit_watts": _number(cap.get("power_cap"), _WATTS_OF_MICROWATT),
+            "pcie_generation_max": _whole(link.get("pcie_interface_version")),
+            "pcie_width_max": _whole(link.get("max_pcie_width")),
+            "power_limit_watts": number(cap.get("power_cap"), _WATTS_OF_MICROWATT),
         }
         return {name: value for name, value in found.items() if value is not None}
 
@@ -195,21 +161,21 @@ class _Gpu:
         del now
         activity = self._library.amdsmi_get_gpu_activity(self._handle)
         return {
-            "utilization_percent": _number(activity.get("gfx_activity")),
-            "memory_utilization_percent": _number(activity.get("umc_activity")),
+            "utilization_percent": number(activity.get("gfx_activity")),
+            "memory_utilization_percent": number(activity.get("umc_activity")),
         }
 
     def _memory(self, now: float) -> dict[str, float | None]:
         del now
         usage = self._library.amdsmi_get_gpu_vram_usage(self._handle)
-        return {"memory_used_bytes": _number(usage.get("vram_used"), _MEBIBYTE)}
+        return {"memory_used_bytes": number(usage.get("vram_used"), _MEBIBYTE)}
 
     def _power(self, now: float) -> dict[str, float | None]:
         del now
         power = self._library.amdsmi_get_power_info(self._handle)
         # Cards have the one or the other; newer libraries have a name for both.
         names = ("current_socket_power", "socket_power", "average_socket_power")
-        found = [_number(power.get(name)) for name in names]
+        found = [number(power.get(name)) for name in names]
         return {"power_watts": next((watts for watts in found if watts), None)}
 
     def _temperature(self, now: float) -> dict[str, float | None]:
@@ -229,26 +195,26 @@ class _Gpu:
 
     def _degrees(self, kind: Any) -> float | None:
         current = self._library.AmdSmiTemperatureMetric.CURRENT
-        return _number(self._ask(self._library.amdsmi_get_temp_metric, kind, current))
+        return number(self._ask("amdsmi_get_temp_metric", kind, current))
 
     def _clock(self, now: float) -> dict[str, float | None]:
         del now
         clock = self._library.amdsmi_get_clock_info(
             self._handle, self._library.AmdSmiClkType.GFX
         )
-        return {"sm_clock_mhz": _number(clock.get("clk"))}
+        return {"sm_clock_mhz": number(clock.get("clk"))}
 
     def _memory_clock(self, now: float) -> dict[str, float | None]:
         del now
         clock = self._library.amdsmi_get_clock_info(
             self._handle, self._library.AmdSmiClkType.MEM
         )
-        return {"memory_clock_mhz": _number(clock.get("clk"))}
+        return {"memory_clock_mhz": number(clock.get("clk"))}
 
     def _joules(self, now: float) -> dict[str, float | None]:
         energy = self._library.amdsmi_get_energy_count(self._handle)
-        unit = _number(energy.get("counter_resolution"), _JOULES_OF_MICROJOULE)
-        joules = None if unit is None else _number(energy["energy_accumulator"], unit)
+        unit = number(energy.get("counter_resolution"), _JOULES_OF_MICROJOULE)
+        joules = None if unit is None else number(energy["energy_accumulator"], unit)
         return {
             "energy_joules": self._energy.of(joules),
             "power_mean_watts": self._rates.of({"watts": joules}, now)["watts"],
@@ -256,18 +222,22 @@ class _Gpu:
 
     def _link(self, now: float) -> dict[str, float | None]:
         del now
-        link = self._library.amdsmi_get_pcie_info(self._handle)["pcie_metric"]
-        return {
-            "pcie_width": _number(link.get("pcie_width")),
-            "pcie_replays": self._replays.of(_number(link.get("pcie_replay_count"))),
-        }
+        return self._pcie(
+            self._library.amdsmi_get_pcie_info(self._handle)["pcie_metric"]
+        )
+
+    def _limits(self, now: float) -> dict[str, float | None]:
+        del now  # the card counts its own time
+        before = self._last_metrics
+        self._last_metrics = self._library.amdsmi_get_gpu_metrics_info(self._handle)
+        return limits_between(before, self._last_metrics)
 
     def _errors(self, now: float) -> dict[str, float | None]:
         del now
         errors = self._library.amdsmi_get_gpu_total_ecc_count(self._handle)
         return {
-            "ecc_corrected": _number(errors.get("correctable_count")),
-            "ecc_uncorrected": _number(errors.get("uncorrectable_count")),
+            "ecc_corrected": number(errors.get("correctable_count")),
+            "ecc_uncorrected": number(errors.get("uncorrectable_count")),
         }
 
     def _users(self, now: float) -> dict[str, float | None]:
@@ -275,17 +245,29 @@ class _Gpu:
         uses = [Use(int(p["pid"]), _whole(p.get("mem"))) for p in found]
         own = self._pids.own(now)
         self._pids.compare([use.pid for use in uses], own)
-        return {**use_readings(uses, own if self._pids.is_comparable else None)}
+        known_own = own if self._pids.is_comparable else None
+        return {**use_readings(uses, known_own), **self._shares(found, known_own, now)}
 
-    def _ask(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Return an answer, or None where there is none."""
+    def _ask(self, name: str, *arguments: Any) -> Any:
+        """Return an answer, or None where there is none, or no such function."""
+        call = getattr(self._library, name, None)
         try:
-            return call(self._handle, *arguments)
+            return None if call is None else call(self._handle, *arguments)
         except self._library.AmdSmiException:
             return None
 
 
-def _load() -> Any:
+def visible_gpus(library: Any, environment: Mapping[str, str]) -> dict[int, Any]:
+    """Return the handles of the GPUs that this process may use, by their number."""
+    return {
+        index: handle
+        for index, handle in enumerate(library.amdsmi_get_processor_handles())
+        if _is_visible(index, environment)
+    }
+
+
+# Any: the library is loaded only where there is one, and has no types.
+def load_library() -> Any:
     if _NVIDIA.exists():
         # Both would be GPU 0; machines with both are rare.
         raise ProbeUnavailable("the GPUs of NVIDIA are measured here")
@@ -312,16 +294,9 @@ def _is_refusal(error: Exception) -> bool:
     return getattr(error, "err_code", None) in _REFUSED
 
 
-def _number(value: object, factor: float = 1.0) -> float | None:
-    """Return a number; what the library cannot say is the text "N/A"."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return float(value) * factor
-
-
 def _whole(value: object, factor: int = 1) -> int | None:
-    number = _number(value)
-    return None if number is None else int(number) * factor
+    found = number(value)
+    return None if found is None else int(found) * factor
 
 
 def _text(value: object) -> str | None:

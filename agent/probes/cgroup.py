@@ -6,18 +6,16 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
-import psutil
-
-from agent.probes.files import KernelFile, read_number, read_text, table
+from agent.probes.cgroup_limits import FACTS, limits
+from agent.probes.files import KernelFile, table
 from agent.probes.groups import PROCESSES, ROOT, Groups
 from agent.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
 from agent.probes.rates import Growth, Rates, known
 from agent.probes.reading import COUNTED, SAMPLED, Fact, Reading, Scope
-from agent.values import Value
 
-# Version 1 writes "no limit" as a number near 2**63.
-_UNLIMITED_BYTES = 2**60
 _SECOND_IN_MICROSECONDS, _SECOND_IN_NANOSECONDS = 1e6, 1e9
+_TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0.01
+_PEAK_SECONDS = 10.0
 
 
 def _reading(name: str, unit: str, source: str, quality: float, text: str) -> Reading:
@@ -30,6 +28,8 @@ class CgroupProbe(Probe):
     name = "cgroup"
     readings: ClassVar[tuple[Reading, ...]] = (
         _reading("cpu_cores", "cores", "cpu.stat", COUNTED, "CPU seconds per second"),
+        _reading("cpu_user_cores", "cores", "cpu.stat", COUNTED, "in programs"),
+        _reading("cpu_system_cores", "cores", "cpu.stat", COUNTED, "in the kernel"),
         _reading(
             "throttled_share",
             "0–1",
@@ -48,6 +48,23 @@ class CgroupProbe(Probe):
             "memory_used_bytes", "B", "memory.stat", SAMPLED, "without inactive cache"
         ),
         _reading("page_cache_bytes", "B", "memory.stat", SAMPLED, "files in memory"),
+        Reading(
+            "cgroup/memory_peak_bytes",
+            "B",
+            Scope.CONTAINER,
+            "memory.peak",
+            COUNTED,
+            "the most that it ever took, page cache included",
+            _PEAK_SECONDS,
+        ),
+        _reading(
+            "memory_throttle_hits",
+            "",
+            "memory.events",
+            COUNTED,
+            "times that it was slowed for taking more than `memory.high` since the agent"
+            " began; version 2",
+        ),
         _reading(
             "memory_limit_hits",
             "",
@@ -63,21 +80,7 @@ class CgroupProbe(Probe):
             "processes killed for memory since the agent began",
         ),
     )
-    states: ClassVar[tuple[Fact, ...]] = (
-        Fact(
-            "facts/effective_cores",
-            "float",
-            "least of CPU quota, affinity and CPU set",
-        ),
-        Fact(
-            "facts/cpu_quota_cores", "float", "the container's, absent if it has none"
-        ),
-        Fact(
-            "facts/memory_limit_bytes",
-            "int",
-            "least of physical memory and the container's limit",
-        ),
-    )
+    states: ClassVar[tuple[Fact, ...]] = FACTS
 
     def __init__(
         self,
@@ -95,30 +98,27 @@ class CgroupProbe(Probe):
         self._last_periods: tuple[int, int] | None = None
         self._rates = Rates()
         self._limit_hits, self._kills = Growth(), Growth()
+        self._throttle_hits = Growth()
+        self._peak_at = float("-inf")
 
     @classmethod
     def of(cls, job: Job) -> CgroupProbe:
         return cls(job.watched)
 
     def facts(self) -> Facts:
-        quota = self._quota_cores()
-        cores = [c for c in (quota, _affinity(self._watched), self._set_cores()) if c]
-        limits = [psutil.virtual_memory().total, *self._memory_limits()]
-        facts: dict[str, Value] = {"facts/memory_limit_bytes": min(limits)}
-        if quota:
-            facts["facts/cpu_quota_cores"] = quota
-        if cores:
-            facts["facts/effective_cores"] = float(min(cores))
-        return facts
+        return limits(self._groups, self._watched)
 
     def sample(self, now: float) -> Sample:
         files = self._files
         processor = table(files.processor.read() or "")
         memory = table(files.memory.read() or "")
         events = table(files.events.read() or "")
+        user, system = self._split_seconds(processor)
         rates = self._rates.of(
             {
                 "cgroup/cpu_cores": self._used_seconds(processor),
+                "cgroup/cpu_user_cores": user,
+                "cgroup/cpu_system_cores": system,
                 "cgroup/throttled_seconds_per_second": _throttled_seconds(processor),
             },
             now,
@@ -130,6 +130,10 @@ class CgroupProbe(Probe):
                 "cgroup/throttled_share": self._throttled_share(processor),
                 "cgroup/memory_used_bytes": self._memory_used(memory),
                 "cgroup/page_cache_bytes": _first(memory, "total_cache", "file"),
+                "cgroup/memory_peak_bytes": self._peak(now),
+                "cgroup/memory_throttle_hits": self._throttle_hits.of(
+                    events.get("high")
+                ),
                 "cgroup/memory_limit_hits": self._limit_hits.of(hits),
                 "cgroup/oom_kills": self._kills.of(events.get("oom_kill")),
             }
@@ -140,6 +144,30 @@ class CgroupProbe(Probe):
             return processor["usage_usec"] / _SECOND_IN_MICROSECONDS
         nanoseconds = _number(self._files.usage) if self._files.usage else None
         return None if nanoseconds is None else nanoseconds / _SECOND_IN_NANOSECONDS
+
+    def _split_seconds(
+        self, processor: dict[str, int]
+    ) -> tuple[float | None, float | None]:
+        """Return the time in programs, and that in the kernel."""
+        if self._files.split is None:
+            user = _first(processor, "user_usec")
+            system = _first(processor, "system_usec")
+            factor = 1 / _SECOND_IN_MICROSECONDS
+        else:
+            ticks = table(self._files.split.read() or "")
+            user, system = _first(ticks, "user"), _first(ticks, "system")
+            factor = _TICK_SECONDS
+        return (
+            None if user is None else user * factor,
+            None if system is None else system * factor,
+        )
+
+    def _peak(self, now: float) -> float | None:
+        if now < self._peak_at - 0.5:
+            return None
+        self._peak_at = now + _PEAK_SECONDS
+        peak = _number(self._files.peak)
+        return None if peak is None else float(peak)
 
     def _memory_used(self, memory: dict[str, int]) -> float | None:
         used = _number(self._files.used)
@@ -158,27 +186,6 @@ class CgroupProbe(Probe):
             return None
         return min(1.0, max(0, periods[1] - last[1]) / (periods[0] - last[0]))
 
-    def _quota_cores(self) -> float | None:
-        quotas = [_quota(folder) for folder in self._groups.with_ancestors("cpu")]
-        return min((quota for quota in quotas if quota), default=None)
-
-    def _set_cores(self) -> int | None:
-        group = self._groups.of("cpuset")
-        if group is None:
-            return None
-        for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
-            count = _count_cpus(read_text(group / name))
-            if count:
-                return count
-        return None
-
-    def _memory_limits(self) -> list[int]:
-        is_unified = self._groups.is_unified
-        name = "memory.max" if is_unified else "memory.limit_in_bytes"
-        folders = self._groups.with_ancestors("memory")
-        limits = (read_number(folder / name) for folder in folders)
-        return [limit for limit in limits if limit and limit < _UNLIMITED_BYTES]
-
 
 class _Files:
     """The files that are read at every sample; those of other versions are None."""
@@ -193,12 +200,16 @@ class _Files:
         self.used = KernelFile(
             memory / ("memory.current" if is_unified else "memory.usage_in_bytes")
         )
+        self.peak = KernelFile(
+            memory / ("memory.peak" if is_unified else "memory.max_usage_in_bytes")
+        )
         # Version 1 tells of kills where it tells whether they are allowed.
         self.events = KernelFile(
             memory / ("memory.events" if is_unified else "memory.oom_control")
         )
         accounting = groups.of("cpuacct") or nowhere
         self.usage = None if is_unified else KernelFile(accounting / "cpuacct.usage")
+        self.split = None if is_unified else KernelFile(accounting / "cpuacct.stat")
         self.failures = None if is_unified else KernelFile(memory / "memory.failcnt")
 
 
@@ -215,37 +226,6 @@ def _throttled_seconds(processor: dict[str, int]) -> float | None:
 def _first(numbers: dict[str, int], *names: str) -> float | None:
     found = [numbers[name] for name in names if name in numbers]
     return float(found[0]) if found else None
-
-
-def _quota(folder: Path) -> float | None:
-    """The cores that a group may use, from either version's files."""
-    parts = read_text(folder / "cpu.max").split()
-    if not parts:
-        parts = [
-            read_text(folder / "cpu.cfs_quota_us"),
-            read_text(folder / "cpu.cfs_period_us"),
-        ]
-    try:
-        quota, period = int(parts[0]), int(parts[1])
-    except (ValueError, IndexError):
-        # "max", or no such files.
-        return None
-    return quota / period if quota > 0 and period > 0 else None
-
-
-def _affinity(watched: int | None) -> int | None:
-    if not hasattr(os, "sched_getaffinity"):
-        return psutil.cpu_count()
-    return len(os.sched_getaffinity(watched or 0))
-
-
-def _count_cpus(text: str) -> int:
-    """Count a list of CPUs such as `0-3,8`."""
-    count = 0
-    for part in filter(None, text.split(",")):
-        low, _, high = part.partition("-")
-        count += int(high or low) - int(low) + 1
-    return count
 
 
 def _number(file: KernelFile) -> int | None:

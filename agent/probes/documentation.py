@@ -30,6 +30,7 @@ GROUPS = (
     ("gpu/<i>/limited/", "GPUs: why clocks are lower than they could be"),
     ("gpu/<i>/allocator/", "GPUs: PyTorch's allocator"),
     ("gpu/", "GPUs"),
+    ("torch/", "PyTorch's compiler"),
     ("agent/", "The agent itself"),
 )
 

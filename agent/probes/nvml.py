@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from agent.probes.nvidia import catalogue, identity
@@ -15,6 +15,7 @@ from agent.probes.nvidia.driver import (
     visible_gpus,
 )
 from agent.probes.nvidia.gpu import Gpu, Slice, slices_of
+from agent.probes.nvidia.paced import Paced
 from agent.probes.nvidia.users import Pids, job_root
 from agent.probes.probe import ANY_JOB, Facts, Job, Probe, ProbeUnavailable, Sample
 from agent.probes.reading import Fact, Reading
@@ -78,18 +79,20 @@ class NvmlProbe(Probe):
 
     @property
     def chosen(self) -> Mapping[str, str]:
-        counted = {path for gpu in self._gpus.values() for path in gpu.counted}
-        several = {r.path for r in self.readings if r.source == catalogue.COUNTERS}
-        return {
-            path: catalogue.COUNTERS
-            for path in several
-            if path.removeprefix("gpu/<i>/") in counted
-        } | {
-            r.path: r.source
-            for r in self.readings
-            if r.source in (catalogue.MASK, catalogue.GPM)
-            and r.path.removeprefix("gpu/<i>/") not in counted
-        }
+        gpus = self._gpus.values()
+        counted = {path for gpu in gpus for path in gpu.counted}
+        by_gpm = {path for gpu in gpus for path in gpu.found_by_gpm}
+        # The best first; what nothing better supplies is from where it is described.
+        better = ((catalogue.COUNTERS, counted), (catalogue.GPM, by_gpm))
+        chosen: dict[str, str] = {}
+        for reading in self.readings:
+            path = reading.path.removeprefix("gpu/<i>/")
+            source = next((name for name, paths in better if path in paths), None)
+            if source is not None:
+                chosen[reading.path] = source
+            elif reading.source in (catalogue.MASK, catalogue.WINDOW):
+                chosen[reading.path] = reading.source
+        return chosen
 
     def facts(self) -> Facts:
         facts: dict[str, Value] = {"facts/gpu_count": self._visible}
@@ -110,6 +113,8 @@ class NvmlProbe(Probe):
         for index, gpu in self._gpus.items():
             if gpu.measured_with:
                 news[f"facts/gpu/{index}/measured_with"] = gpu.measured_with
+            if gpu.dear:
+                news[f"facts/gpu/{index}/asked_less"] = gpu.dear
         return news
 
     def sample(self, now: float) -> Sample:
@@ -120,6 +125,12 @@ class NvmlProbe(Probe):
             place = f"gpu/{index}/mig/{number}"
             readings.update(self._sample_one(index, part, place, now))
         return readings
+
+    def calls(self) -> Iterator[tuple[int, Paced]]:
+        """Yield every question to the driver, with the number of its GPU."""
+        for index, gpu in self._gpus.items():
+            for call in gpu.calls:
+                yield index, call
 
     def close(self) -> None:
         parts: list[Gpu | Slice] = [*self._gpus.values(), *self._slices.values()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -17,17 +17,23 @@ Sample = Mapping[str, float]
 ALLOWANCE = 0.0005
 
 
+def _nowhere() -> Path | None:
+    return None
+
+
 @dataclass(frozen=True)
 class Job:
     """What is measured: a process with its children, by default this one.
 
-    `data` is the folder that it reads its data from, where that is known, and
-    `local_rank` its number among the machine's processes of a distributed run.
+    `data` is the folder that it reads its data from, where that is known from the
+    start, `find_data` says it once it is known later, and `local_rank` is its number
+    among the machine's processes of a distributed run.
     """
 
     watched: int | None = None
     data: Path | None = None
     local_rank: int | None = None
+    find_data: Callable[[], Path | None] = _nowhere
 
 
 # This process, as one that is not of a distributed run.

@@ -16,6 +16,7 @@ from agent.probes.processes import (
     Traffic,
     command_line,
     count_open_files,
+    counts_disk_waits,
     read_scheduling,
     read_state,
     read_traffic,
@@ -23,6 +24,7 @@ from agent.probes.processes import (
 from agent.probes.rates import Rate, Rates, known, share
 from agent.probes.reading import COUNTED, SAMPLED, Reading, Scope
 from agent.probes.summary import mean
+from agent.probes.workers import READINGS, Workers
 
 # Finding grandchildren and the children of other threads takes a look at every
 # thread; children of the main thread are seen at every sample.
@@ -78,6 +80,20 @@ _OF_TREE = (
         "of time that a worker's main thread waited for a core, mean",
     ),
     (
+        "worker_memory_bytes_max",
+        "B",
+        _STAT,
+        SAMPLED,
+        "resident memory of the worker with the most",
+    ),
+    (
+        "worker_disk_wait_share",
+        "0–1",
+        _STAT,
+        COUNTED,
+        "of time that a worker waited for storage, mean; where the kernel counts that",
+    ),
+    (
         "workers_blocked",
         "",
         _STAT,
@@ -101,6 +117,13 @@ _OF_PROCESS = (
         COUNTED,
         "of time that its main thread could have run and had no core",
     ),
+    (
+        "main_disk_wait_share",
+        "0–1",
+        _STAT,
+        COUNTED,
+        "of time that the logging process waited for storage; likewise",
+    ),
     ("open_files", "", "/proc/<pid>/fd", SAMPLED, "file descriptors in use"),
 )
 
@@ -113,10 +136,12 @@ class _Followed:
         self.state = read_state(pid)
         self.is_worker = _RESOURCE_TRACKER not in command_line(pid)
         self.cpu: float | None = None
+        self.counted: Traffic | None = None
         self.traffic: dict[str, float | None] = {}
         self.thread_cpu: float | None = None
         self.core_wait: float | None = None
         self.faults: float | None = None
+        self.disk_wait: float | None = None
         self._rates = Rates()
 
     def lives(self, now: float) -> bool:
@@ -128,18 +153,20 @@ class _Followed:
         if state.started != self.state.started:
             return False
         self.state = state
-        traffic = read_traffic(self.pid)
+        self.counted = traffic = read_traffic(self.pid)
         ran, waited = read_scheduling(self.pid) or (None, None)
         counts = {
             "cpu": state.cpu_seconds,
             "faults": state.major_faults,
             "ran": ran,
             "waited": waited,
+            "disk": state.seconds_waiting_for_disk,
             **({} if traffic is None else traffic._asdict()),
         }
         rates = self._rates.of(counts, now)
         self.cpu, self.faults = rates.pop("cpu"), rates.pop("faults")
         self.thread_cpu, self.core_wait = rates.pop("ran"), share(rates.pop("waited"))
+        self.disk_wait = share(rates.pop("disk"))
         self.traffic = rates
         return True
 
@@ -148,10 +175,13 @@ class ProcessProbe(Probe):
     """Reads the process tree, and summarises its workers."""
 
     name = "process"
-    readings: ClassVar[tuple[Reading, ...]] = tuple(
-        Reading(f"job/{name}", unit, scope, source, quality, meaning)
-        for scope, rows in ((Scope.JOB, _OF_TREE), (Scope.PROCESS, _OF_PROCESS))
-        for name, unit, source, quality, meaning in rows
+    readings: ClassVar[tuple[Reading, ...]] = (
+        *(
+            Reading(f"job/{name}", unit, scope, source, quality, meaning)
+            for scope, rows in ((Scope.JOB, _OF_TREE), (Scope.PROCESS, _OF_PROCESS))
+            for name, unit, source, quality, meaning in rows
+        ),
+        *READINGS,
     )
 
     def __init__(self, pid: int | None = None) -> None:
@@ -160,6 +190,9 @@ class ProcessProbe(Probe):
         self._tree_cpu = Rate()
         self._rescan_at = float("-inf")
         self._files_at = float("-inf")
+        self._workers = Workers()
+        # A kernel that counts them not shows zeros.
+        self._is_disk_wait_known = counts_disk_waits()
 
     @property
     def allowance(self) -> float:
@@ -186,6 +219,8 @@ class ProcessProbe(Probe):
         everyone = [self._main, *self._children.values()]
         workers = [child for child in self._children.values() if child.is_worker]
         # A reaped child hands its CPU time to its parent's count of children.
+        waits = [p.state.seconds_waiting_for_disk for p in everyone]
+        self._is_disk_wait_known |= any(waits)
         cpu = sum(p.state.cpu_seconds + p.state.reaped_seconds for p in everyone)
         return known(
             {
@@ -194,6 +229,10 @@ class ProcessProbe(Probe):
                 **_sums(everyone),
                 "job/workers": float(len(workers)),
                 **summary_of_workers(workers),
+                **self._disk_waits(workers),
+                **self._workers.sample(
+                    workers, now, is_disk_wait_known=self._is_disk_wait_known
+                ),
             }
         )
 
@@ -208,6 +247,15 @@ class ProcessProbe(Probe):
             "job/main_thread_cpu_cores": main.thread_cpu,
             "job/main_thread_core_wait_share": main.core_wait,
             "job/open_files": None if files is None else float(files),
+        }
+
+    def _disk_waits(self, workers: Sequence[_Followed]) -> dict[str, float | None]:
+        if not self._is_disk_wait_known:
+            return {}
+        waits = [w.disk_wait for w in workers if w.disk_wait is not None]
+        return {
+            "job/main_disk_wait_share": self._main.disk_wait,
+            "job/worker_disk_wait_share": mean(waits),
         }
 
     def _find_children(self, now: float) -> None:
@@ -255,6 +303,7 @@ def summary_of_workers(workers: Sequence[_Followed]) -> dict[str, float | None]:
         "job/worker_read_bytes_per_second": mean(reads),
         "job/worker_read_bytes_per_second_max": max(reads, default=None),
         "job/worker_core_wait_share": mean(waits),
+        "job/worker_memory_bytes_max": float(max(s.resident_bytes for s in states)),
         "job/workers_blocked": float(
             sum(state.state == WAITING_FOR_DISK for state in states)
         ),

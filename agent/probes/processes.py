@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 import psutil
 
+from agent.probes.files import read_text
+
 _PROC = Path("/proc")
 _IS_PROC = (_PROC / "self/stat").exists()
 _TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK") if _IS_PROC else 0.01
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _NANOSECOND = 1e-9
+_KIBIBYTE = 1024
 WAITING_FOR_DISK = "D"
 
 
@@ -86,6 +89,28 @@ def read_traffic(pid: int) -> Traffic | None:
         )
     except (KeyError, ValueError):
         return None
+
+
+def read_proportional(pid: int) -> int | None:
+    """Return memory with what is shared divided; dear: the kernel looks at each page."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb", buffering=0) as file:  # noqa: PTH123
+            return parse_proportional(file.read())
+    except OSError:
+        return None
+
+
+def parse_proportional(text: bytes) -> int | None:
+    _, is_there, rest = text.partition(b"\nPss:")
+    numbers = rest.split(None, 1)
+    if not is_there or not numbers or not numbers[0].isdigit():
+        return None
+    return int(numbers[0]) * _KIBIBYTE
+
+
+def counts_disk_waits() -> bool:
+    """Whether the kernel says that it counts how long processes wait for storage."""
+    return read_text(_PROC / "sys/kernel/task_delayacct") == "1"
 
 
 def read_scheduling(pid: int) -> tuple[float, float] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 # Kernels count CPU time in hundredths of a second: over less than this, a rate is noise.
 _SHORTEST_SECONDS = 0.25
@@ -43,6 +43,11 @@ class Rates:
             name: self._rates.setdefault(name, Rate()).of(count, now)
             for name, count in counts.items()
         }
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Know nothing any more of counters that have ended."""
+        for name in names:
+            self._rates.pop(name, None)
 
 
 class Growth:

@@ -17,7 +17,7 @@ SAMPLED = 0.8  # read from the thing itself, at a moment or over a window not ou
 COARSE = 0.6  # of the whole host, or a flag seen at one moment
 INFERRED = 0.4  # something else was measured from which it follows, mostly
 
-_NUMBERED = re.compile(r"(?<![^/])(gpu|mig)/\d{1,4}(?=/)")
+_NUMBERED = re.compile(r"(?<![^/])(gpu|mig|worker)/\d{1,4}(?=/)")
 
 
 class Scope(str, Enum):
@@ -62,11 +62,11 @@ class Fact:
 
 
 def pattern_of(path: str) -> str:
-    """Return a path as descriptions have it, without the numbers of GPUs."""
+    """Return a path as descriptions have it, without the numbers of GPUs and workers."""
     return _NUMBERED.sub(lambda found: f"{found[1]}/{_LETTER[found[1]]}", path)
 
 
-_LETTER = {"gpu": "<i>", "mig": "<j>"}
+_LETTER = {"gpu": "<i>", "mig": "<j>", "worker": "<n>"}
 
 
 class Described:

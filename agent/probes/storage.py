@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
 from agent.probes.files import read_text
 from agent.probes.mounts import mount_of
-from agent.probes.probe import Facts, Job, Probe, Sample
+from agent.probes.probe import ANY_JOB, Facts, Job, Probe, Sample
 from agent.probes.reading import SAMPLED, Fact, Reading, Scope
 from agent.values import Value
 
@@ -16,7 +17,7 @@ _SHARED_MEMORY = Path("/dev/shm")
 _INTERVAL_SECONDS = 10.0
 _FOLDERS = {
     "work": "the working directory",
-    "data": "the folder of SEAMARK_DATASET",
+    "data": "the folder of SEAMARK_DATASET, else the one that the loader's dataset names",
     "shared_memory": "/dev/shm, over which loader workers hand batches",
 }
 
@@ -55,6 +56,7 @@ class StorageProbe(Probe):
         watched: int | None = None,
         data: Path | None = None,
         *,
+        find_data: Callable[[], Path | None] = ANY_JOB.find_data,
         processes: Path = Path("/proc"),
         shared_memory: Path = _SHARED_MEMORY,
     ) -> None:
@@ -65,28 +67,25 @@ class StorageProbe(Probe):
         if shared_memory.is_dir():
             self._folders["shared_memory"] = shared_memory
         self._not_before = float("-inf")
+        self._find_data = find_data
+        self._news: dict[str, Value] = {}
 
     @classmethod
     def of(cls, job: Job) -> StorageProbe:
-        return cls(job.watched, job.data)
+        return cls(job.watched, job.data, find_data=job.find_data)
 
     def facts(self) -> Facts:
-        facts: dict[str, Value] = {}
-        mounts = read_text(self._processes / "mountinfo")
-        for name, folder in self._folders.items():
-            mount = mount_of(folder, mounts)
-            if mount is not None:
-                facts[f"facts/storage/{name}/file_system"] = mount.kind
-                facts[f"facts/storage/{name}/is_network"] = mount.is_network
-            sizes = _sizes(folder)
-            if sizes is not None:
-                facts[f"facts/storage/{name}/total_bytes"] = sizes[0]
-        return facts
+        return self._facts_of(self._folders)
+
+    def news(self) -> Facts:
+        news, self._news = self._news, {}
+        return news
 
     def sample(self, now: float) -> Sample:
         if now < self._not_before:
             return {}
         self._not_before = now + _INTERVAL_SECONDS - 0.5
+        self._look_for_data()
         readings: dict[str, float] = {}
         for name, folder in self._folders.items():
             sizes = _sizes(folder)
@@ -96,6 +95,26 @@ class StorageProbe(Probe):
                 readings[f"storage/{name}/used_bytes"] = float(used)
                 readings[f"storage/{name}/used_share"] = used / total
         return readings
+
+    def _look_for_data(self) -> None:
+        found = None if "data" in self._folders else self._find_data()
+        # A dataset may name what is no folder at all; then its data are elsewhere.
+        if found is not None and found.exists():
+            self._folders["data"] = found
+            self._news = self._facts_of({"data": found})
+
+    def _facts_of(self, folders: Mapping[str, Path]) -> dict[str, Value]:
+        facts: dict[str, Value] = {}
+        mounts = read_text(self._processes / "mountinfo")
+        for name, folder in folders.items():
+            mount = mount_of(folder, mounts)
+            if mount is not None:
+                facts[f"facts/storage/{name}/file_system"] = mount.kind
+                facts[f"facts/storage/{name}/is_network"] = mount.is_network
+            sizes = _sizes(folder)
+            if sizes is not None:
+                facts[f"facts/storage/{name}/total_bytes"] = sizes[0]
+        return facts
 
 
 def _working_folder(process: Path) -> Path:

@@ -11,6 +11,7 @@ torch = framework("torch")
 data = torch.utils.data
 
 from agent.frameworks.torch import describe  # noqa: E402
+from agent.probes.torch_compile import TorchCompileProbe  # noqa: E402
 
 FACTS = "monitoring/train/facts"
 STEP = "monitoring/train/step"
@@ -121,6 +122,91 @@ def test_compiled_and_wrapped_models_are_seen_through(tracker, run):
     assert facts[f"{FACTS}/model/class"] == "Sequential"
     assert facts[f"{FACTS}/model/wrapper"] == "DataParallel"
     assert facts[f"{FACTS}/model/compiled"] is True
+
+
+@pytest.mark.parametrize(
+    ("options", "mode"),
+    [
+        ({}, "default"),
+        ({"mode": "reduce-overhead"}, "reduce-overhead"),
+        ({"options": {"trace.enabled": False}}, "custom"),
+    ],
+)
+def test_how_a_model_is_compiled_is_told(tracker, run, options, mode):
+    describe(run, model=torch.compile(make_model(), dynamic=True, **options))
+    run.finish()
+
+    facts = tracker.attributes()
+    assert facts[f"{FACTS}/model/compile_mode"] == mode
+    assert facts[f"{FACTS}/model/compile_backend"] == "inductor"
+    assert facts[f"{FACTS}/model/compile_dynamic"] is True
+
+
+def test_another_compiler_has_a_name_and_no_mode(tracker, run):
+    describe(run, model=torch.compile(make_model(), backend="eager"))
+    run.finish()
+
+    facts = tracker.attributes()
+    assert facts[f"{FACTS}/model/compile_backend"] == "eager"
+    assert f"{FACTS}/model/compile_mode" not in facts
+
+
+def test_a_compiler_counts_what_it_made_anew():
+    torch._dynamo.reset()
+
+    @torch.compile(backend="eager", dynamic=False)
+    def double(values):
+        return values * 2
+
+    probe = TorchCompileProbe()
+    before = probe.sample(0.0)
+    double(torch.ones(2))
+    first = probe.sample(5.0)
+    double(torch.ones(3))
+    double(torch.ones(3))
+
+    sample = probe.sample(10.0)
+
+    assert before == {}
+    assert first["torch/recompiles"] == 0
+    assert sample["torch/recompiles"] == 1
+    assert sample["torch/compiled_graphs"] >= 2
+    assert sample["torch/graph_breaks"] >= 0
+
+
+def test_what_spreads_a_model_over_processes_says_how(tracker, run, tmp_path):
+    distributed = torch.distributed
+    distributed.init_process_group(
+        "gloo", init_method=f"file://{tmp_path / 'group'}", rank=0, world_size=1
+    )
+    try:
+        model = torch.nn.parallel.DistributedDataParallel(
+            make_model(),
+            bucket_cap_mb=7,
+            find_unused_parameters=True,
+            static_graph=True,
+        )
+        describe(run, model=model)
+    finally:
+        distributed.destroy_process_group()
+    run.finish()
+
+    facts = tracker.attributes()
+    assert facts[f"{FACTS}/model/ddp_bucket_bytes"] == 7 * 2**20
+    assert facts[f"{FACTS}/model/ddp_find_unused_parameters"] is True
+    assert facts[f"{FACTS}/model/ddp_gradient_as_bucket_view"] is False
+    assert facts[f"{FACTS}/model/ddp_static_graph"] is True
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_gradient_scaler_is_described_without_a_wait(tracker, run, enabled):
+    scaler = torch.amp.GradScaler("cpu", enabled=enabled, growth_interval=7)
+    describe(run, scaler=scaler)
+    run.finish()
+
+    facts = tracker.attributes()
+    assert facts[f"{FACTS}/grad_scaler/enabled"] is enabled
+    assert facts.get(f"{FACTS}/grad_scaler/growth_interval") == (7 if enabled else None)
 
 
 def test_a_model_that_raises_is_not_described(tracker, run):

@@ -15,7 +15,8 @@ from tracker.queries.namespaces import MONITORING, monitoring_path
 from tracker.queries.series import Axis, Line, read_lines
 
 RANK = re.compile(r"rank-(\d{1,9})/")
-NUMBERED = re.compile(r"(?<![^/])(gpu|mig)/\d{1,4}(?=/)")
+NUMBERED = re.compile(r"(?<![^/])(gpu|mig|worker)/\d{1,4}(?=/)")
+LETTERS = {"gpu": "<i>", "mig": "<j>", "worker": "<n>"}
 READINGS = "facts/readings"
 # Enough for a row as wide as a screen; a page holds some twenty of them.
 BUCKETS = 300
@@ -118,7 +119,7 @@ def summaries_of(run: Run, measures: Sequence[Measure]) -> list[Summary]:
 
 
 def descriptions_of(row: AttributeRow | None) -> dict[str, Description]:
-    """Return what a run says of its readings, by path with `<i>` and `<j>`."""
+    """Return what a run says of its readings, by path with letters for numbers."""
     text = row.value if row is not None else ""
     found: dict[str, Description] = {}
     for line in text.splitlines() if isinstance(text, str) else ():
@@ -163,9 +164,7 @@ def _between(paths: Sequence[str], prefix: str) -> Sequence[str]:
 
 
 def _pattern(measure: str) -> str:
-    return NUMBERED.sub(
-        lambda m: f"{m[1]}/{'<i>' if m[1] == 'gpu' else '<j>'}", measure
-    )
+    return NUMBERED.sub(lambda m: f"{m[1]}/{LETTERS[m[1]]}", measure)
 
 
 def below_stage(path: str, stage: str) -> tuple[int, str]:

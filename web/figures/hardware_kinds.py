@@ -297,6 +297,11 @@ MEMORY = Group(
             },
         ),
         Kind(
+            gettext_noop("Memory of the largest loader worker"),
+            BYTES,
+            {"job/worker_memory_bytes_max": gettext_noop("resident")},
+        ),
+        Kind(
             gettext_noop("Shared memory in use"),
             BYTES,
             {
@@ -380,6 +385,8 @@ STORAGE = Group(
             {
                 "pressure/io_some_share": gettext_noop("some task"),
                 "pressure/io_full_share": gettext_noop("all tasks"),
+                "job/main_disk_wait_share": gettext_noop("main process"),
+                "job/worker_disk_wait_share": gettext_noop("mean worker"),
             },
         ),
         Kind(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from agent.probes.nvidia import fields, gpm
+from agent.probes.nvidia import fields, gpm, window
 from agent.probes.reading import COARSE, COUNTED, SAMPLED, Reading, Scope
 
 NVML, COUNTERS, MASK = "NVML", "NVML counters", "NVML event reasons"
 SAMPLES, GPM, EVENTS = "NVML samples", "GPM", "NVML events"
+WINDOW = "NVML, 20 ms"
 
 _POLLED = (
     ("utilization_percent", "% of time", "at least one kernel ran", 1),
@@ -31,7 +32,10 @@ _POLLED = (
     ("fan_percent", "% of full speed", "", 30),
     ("pcie_generation", "", "at the moment; falls when the card is idle", 30),
     ("pcie_width", "lanes", "at the moment", 30),
+    ("graphics_processes", "", "that draw with it", 30),
+    ("nvlinks", "", "links to other GPUs that are up", 60),
     ("power_limit_watts", "W", "that is enforced", 60),
+    ("power_limit_requested_watts", "W", "that somebody asked for", 60),
 )
 _REASONS = {
     "power": "by the power limit",
@@ -40,6 +44,7 @@ _REASONS = {
     "board": "by the board's limit",
     "low_utilization": "because there was little to do",
     "reliability": "by the voltage's limit",
+    "base_clocks": "than its base clocks, whatever the reason",
     "thermal_software": "by the driver, for the temperature",
     "thermal_hardware": "by the card itself, for the temperature",
     "power_brake": "by the power supply's brake",
@@ -67,15 +72,31 @@ _BYTES = {
     "pcie_receive": "from the host to the GPU",
     "nvlink_send": "to other GPUs, all links",
     "nvlink_receive": "from other GPUs, all links",
+    "nvlink_raw_send": "with what the protocol adds",
+    "nvlink_raw_receive": "with what the protocol adds",
     "c2c_send": "to the processor beside it",
     "c2c_receive": "from the processor beside it",
 }
 _HEALTH = (
     ("pcie_replays", "packets sent again since the agent began"),
     ("pcie_errors", "since the agent began"),
-    ("nvlink_errors", "since the agent began"),
+    ("pcie_recoveries", "times that the link had to recover since the agent began"),
+    ("pcie_naks", "packets refused, sent and received, since the agent began"),
+    ("pcie_bad_tlps", "damaged packets of transactions since the agent began"),
+    ("pcie_bad_dllps", "damaged packets of the link itself since the agent began"),
+    ("pcie_receiver_errors", "since the agent began"),
+    ("pcie_lane_errors", "since the agent began"),
+    ("nvlink_errors", "damaged packets and recoveries since the agent began"),
+    ("nvlink_discarded_packets", "since the agent began; of NVLink 5"),
+    (
+        "nvlink_integrity_errors",
+        "times that a link had too many errors since the agent began; of NVLink 5",
+    ),
+    ("nvlink_failed_recoveries", "links that went down for good; of NVLink 5"),
     ("ecc_corrected", "since the driver was loaded"),
     ("ecc_uncorrected", "since the driver was loaded"),
+    ("ecc_corrected_ever", "in the card's life"),
+    ("ecc_uncorrected_ever", "in the card's life"),
     ("remapped_rows", "of memory, replaced for good"),
     ("remapped_rows_pending", "1: a reset of the GPU will replace some"),
     ("remapped_rows_failed", "1: a replacement did not succeed"),
@@ -88,14 +109,26 @@ _USERS = (
     ("job_memory_bytes", "B", ""),
     ("other_processes", "", "all but the job's; likewise"),
     ("other_memory_bytes", "B", ""),
-    ("job_sm_percent", "% of time", "sum over the job's processes"),
-    ("other_sm_percent", "% of time", "sum over all others"),
+    *(
+        (f"{owner}_{part}_percent", "% of time", f"{meaning}{of}")
+        for part, of in (
+            ("sm", ""),
+            ("memory_utilization", ": the memory's controller"),
+            ("encoder", ""),
+            ("decoder", ""),
+        )
+        for owner, meaning in (
+            ("job", "sum over the job's processes"),
+            ("other", "sum over all others"),
+        )
+    ),
 )
 _GPM_MEANINGS = {
     "graphics_active_percent": "% of time|anything ran",
     "sm_active_percent": "% of SMs|that had work, mean over time",
     "sm_occupancy_percent": "% of warps|resident, of the most there could be",
     "tensor_active_percent": "% of time|tensor cores worked",
+    "tensor_dmma_active_percent": "% of time|tensor cores multiplied 64-bit matrices",
     "dram_active_percent": "% of bandwidth|of the memory",
 }
 
@@ -133,6 +166,16 @@ def _counted() -> list[Reading]:
             "energy_joules", "J", gpu, COUNTERS, COUNTED, "since the agent began", 5
         ),
         Reading("memory_temperature_celsius", "°C", gpu, COUNTERS, SAMPLED, "", 5),
+        Reading(
+            "power_average_watts",
+            "W",
+            gpu,
+            COUNTERS,
+            SAMPLED,
+            "the driver's mean of a second; absent on A100 and before Ampere",
+            5,
+        ),
+        Reading("power_instant_watts", "W", gpu, COUNTERS, SAMPLED, "at the moment", 5),
         Reading("idle_share", "0–1", gpu, MASK, COARSE, "nothing ran, at the moment"),
     ]
     for name, reason in _REASONS.items():
@@ -146,7 +189,11 @@ def _counted() -> list[Reading]:
         path = f"{name}_bytes_per_second"
         if path in fields.BYTES:
             rows.append(Reading(path, "B/s", gpu, COUNTERS, COUNTED, text, 5))
-        rows.append(Reading(path, "B/s", gpu, GPM, COUNTED, text))
+        if path in gpm.BYTES:
+            rows.append(Reading(path, "B/s", gpu, GPM, COUNTED, text))
+        if path in window.PATHS:
+            rare = f"{text}, in 20 ms of each half minute"
+            rows.append(Reading(path, "B/s", gpu, WINDOW, COARSE, rare, 30))
     rows += _of_gpm(gpu)
     return rows
 
@@ -158,6 +205,9 @@ def _of_gpm(scope: Scope) -> list[Reading]:
         if path in gpm.ENGINES:
             text = "the busiest of these engines"
         rows.append(Reading(f"gpm/{path}", unit, scope, GPM, COUNTED, text))
+    for path in gpm.CACHES:
+        text = "that its cache served; absent without requests"
+        rows.append(Reading(f"gpm/{path}", "% of requests", scope, GPM, COUNTED, text))
     return rows
 
 
@@ -169,7 +219,7 @@ def _of_slices() -> list[Reading]:
         *(
             Reading(path, unit, scope, NVML, SAMPLED, text, 5)
             for path, unit, text in _USERS
-            if not path.endswith("sm_percent")
+            if not path.endswith("_percent")
         ),
         *_of_gpm(scope),
     ]

@@ -11,7 +11,7 @@ from agent.probes.probe import ProbeUnavailable
 Answer = TypeVar("Answer")
 
 # Codes of the library, the same in all its versions.
-_INVALID_ARGUMENT, _NOT_SUPPORTED, _NO_PERMISSION = 2, 3, 4
+INVALID_ARGUMENT, NOT_SUPPORTED, _NO_PERMISSION = 2, 3, 4
 _FUNCTION_NOT_FOUND, _VERSION_MISMATCH, _DEPRECATED = 13, 25, 26
 _UNINITIALIZED, _DRIVER_NOT_LOADED = 1, 9
 _GPU_IS_LOST, _RESET_REQUIRED, _GPU_NOT_FOUND = 15, 16, 28
@@ -19,8 +19,8 @@ TIMEOUT, NOT_FOUND = 10, 6
 
 # Will be answered the same the next time.
 _REFUSED = (
-    _INVALID_ARGUMENT,
-    _NOT_SUPPORTED,
+    INVALID_ARGUMENT,
+    NOT_SUPPORTED,
     _NO_PERMISSION,
     _FUNCTION_NOT_FOUND,
     _VERSION_MISMATCH,

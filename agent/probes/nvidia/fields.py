@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agent.probes.nvidia.driver import code_of
+from agent.probes.nvidia.driver import INVALID_ARGUMENT, NOT_SUPPORTED, code_of
 from agent.probes.rates import Growth, Rates, known, share
 
 _NANOSECOND, _KIBIBYTE, _JOULES_OF_MILLIJOULE = 1e-9, 1024.0, 1e-3
+_WATTS_OF_MILLIWATT = 1e-3
 # Of fields by link: the sum over all links.
 _ALL_LINKS = 0xFFFFFFFF
-_NAN = float("nan")
-_NOT_SUPPORTED = 3
+_REFUSED = (INVALID_ARGUMENT, NOT_SUPPORTED)
 
 # Paths below gpu/<i>/ and the names of the library's constants.
 TIMES_LIMITED = {
@@ -22,6 +22,7 @@ TIMES_LIMITED = {
     "limited/board_share": "PERF_POLICY_BOARD_LIMIT",
     "limited/low_utilization_share": "PERF_POLICY_LOW_UTILIZATION",
     "limited/reliability_share": "PERF_POLICY_RELIABILITY",
+    "limited/base_clocks_share": "PERF_POLICY_TOTAL_BASE_CLOCKS",
     "limited/thermal_software_share": "CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN",
     "limited/thermal_hardware_share": "CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN",
     "limited/power_brake_share": "CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN",
@@ -31,8 +32,19 @@ BYTES = {
     "pcie_receive_bytes_per_second": ("PCIE_COUNT_RX_BYTES", 1.0),
     "nvlink_send_bytes_per_second": ("NVLINK_THROUGHPUT_DATA_TX", _KIBIBYTE),
     "nvlink_receive_bytes_per_second": ("NVLINK_THROUGHPUT_DATA_RX", _KIBIBYTE),
+    "nvlink_raw_send_bytes_per_second": ("NVLINK_THROUGHPUT_RAW_TX", _KIBIBYTE),
+    "nvlink_raw_receive_bytes_per_second": ("NVLINK_THROUGHPUT_RAW_RX", _KIBIBYTE),
 }
-NOW = {"memory_temperature_celsius": ("MEMORY_TEMP", 1.0)}
+# The fifth generation of NVLink counts each link by itself.
+BYTES_OF_LINKS = {
+    "nvlink_send_bytes_per_second": "NVLINK_COUNT_XMIT_BYTES",
+    "nvlink_receive_bytes_per_second": "NVLINK_COUNT_RCV_BYTES",
+}
+NOW = {
+    "memory_temperature_celsius": ("MEMORY_TEMP", 1.0),
+    "power_average_watts": ("POWER_AVERAGE", _WATTS_OF_MILLIWATT),
+    "power_instant_watts": ("POWER_INSTANT", _WATTS_OF_MILLIWATT),
+}
 ENERGY = "TOTAL_ENERGY_CONSUMPTION"
 # Sums of counters that should never move, since the agent began.
 ERRORS = {
@@ -42,58 +54,98 @@ ERRORS = {
         "PCIE_COUNT_NON_FATAL_ERROR",
         "PCIE_COUNT_FATAL_ERROR",
     ),
+    "pcie_recoveries": ("PCIE_L0_TO_RECOVERY_COUNTER",),
+    "pcie_naks": ("PCIE_COUNT_NAKS_RECEIVED", "PCIE_COUNT_NAKS_SENT"),
+    "pcie_bad_tlps": ("PCIE_COUNT_BAD_TLP",),
+    "pcie_bad_dllps": ("PCIE_COUNT_BAD_DLLP",),
+    "pcie_receiver_errors": ("PCIE_COUNT_RECEIVER_ERROR",),
+    "pcie_lane_errors": ("PCIE_COUNT_LANE_ERROR",),
     "nvlink_errors": (
         "NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL",
         "NVLINK_CRC_DATA_ERROR_COUNT_TOTAL",
         "NVLINK_REPLAY_ERROR_COUNT_TOTAL",
         "NVLINK_RECOVERY_ERROR_COUNT_TOTAL",
+        # Instead of these, from the fifth generation on.
+        "NVLINK_COUNT_RCV_ERRORS",
+        "NVLINK_COUNT_LINK_RECOVERY_EVENTS",
     ),
+    "nvlink_discarded_packets": (
+        "NVLINK_COUNT_BUFFER_OVERRUN_ERRORS",
+        "NVLINK_COUNT_XMIT_DISCARDS",
+    ),
+    "nvlink_integrity_errors": ("NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS",),
+    "nvlink_failed_recoveries": ("NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS",),
 }
 # What the card itself remembers, as it stands.
 STANDING = {
     "ecc_corrected": ("ECC_SBE_VOL_TOTAL",),
     "ecc_uncorrected": ("ECC_DBE_VOL_TOTAL",),
+    "ecc_corrected_ever": ("ECC_SBE_AGG_TOTAL",),
+    "ecc_uncorrected_ever": ("ECC_DBE_AGG_TOTAL",),
     "remapped_rows": ("REMAPPED_COR", "REMAPPED_UNC"),
     "remapped_rows_pending": ("REMAPPED_PENDING",),
     "remapped_rows_failed": ("REMAPPED_FAILURE",),
     "retired_pages": ("RETIRED_SBE", "RETIRED_DBE"),
     "retired_pages_pending": ("RETIRED_PENDING",),
 }
-_BY_LINK = ("NVLINK_THROUGHPUT_DATA_TX", "NVLINK_THROUGHPUT_DATA_RX")
+_SUMMED_BY_DRIVER = "NVLINK_THROUGHPUT_"
+_BY_LINK = "NVLINK_COUNT_"
 
 Values = dict[str, float]
 
 
 class FieldValues:
-    """Some fields of one GPU; those that it does not have are asked for once."""
+    """Some fields of one GPU; those that it does not have are asked for once.
 
-    def __init__(self, library: Any, gpu: Any, names: Sequence[str]) -> None:
+    A field that is counted by link is the sum over the links.
+    """
+
+    def __init__(self, library: Any, gpu: Any, names: Iterable[str]) -> None:
         self._library = library
         self._gpu = gpu
-        self._ids: dict[str, int | tuple[int, int]] = {}
-        for name in names:
-            number = getattr(library, f"NVML_FI_DEV_{name}", None)
-            if number is not None:
-                is_by_link = name in _BY_LINK
-                self._ids[name] = (number, _ALL_LINKS) if is_by_link else number
+        self._asked = [
+            (name, number, scope)
+            for name in names
+            if (number := getattr(library, f"NVML_FI_DEV_{name}", None)) is not None
+            for scope in _scopes(library, name)
+        ]
+        self._answered: set[tuple[str, int]] = set()
 
     def read(self) -> Values:
-        if not self._ids:
+        if not self._asked:
             return {}
-        names = list(self._ids)
         found = self._library.nvmlDeviceGetFieldValues(
-            self._gpu, [self._ids[name] for name in names]
+            self._gpu, [(number, scope) for _, number, scope in self._asked]
         )
         values: Values = {}
-        for name, field in zip(names, found, strict=True):
-            if field.nvmlReturn == 0:
-                values[name] = number_of(self._library, field)
-            elif field.nvmlReturn == _NOT_SUPPORTED:
-                del self._ids[name]
-        return {name: value for name, value in values.items() if value == value}  # noqa: PLR0124 - not NaN
+        missing: set[str] = set()
+        refused = set()
+        for (name, _, scope), field in zip(self._asked, found, strict=True):
+            place = (name, scope)
+            value = number_of(self._library, field) if field.nvmlReturn == 0 else None
+            if value is not None and value == value:  # noqa: PLR0124 - not NaN
+                self._answered.add(place)
+                values[name] = values.get(name, 0.0) + value
+            elif field.nvmlReturn in _REFUSED and place not in self._answered:
+                refused.add(place)
+            else:
+                # A sum without one of its parts would look like a reset.
+                missing.add(name)
+        if refused:
+            self._asked = [
+                row for row in self._asked if (row[0], row[2]) not in refused
+            ]
+        return {name: value for name, value in values.items() if name not in missing}
 
 
-def number_of(library: Any, field: Any) -> float:
+def _scopes(library: Any, name: str) -> Sequence[int]:
+    """Return the links that a field is asked for; of other fields the card itself."""
+    if name.startswith(_BY_LINK):
+        return range(getattr(library, "NVML_NVLINK_MAX_LINKS", 18))
+    return (_ALL_LINKS,) if name.startswith(_SUMMED_BY_DRIVER) else (0,)
+
+
+def number_of(library: Any, field: Any) -> float | None:
     """Return the member of the union that the field's type names."""
     members = {
         library.NVML_VALUE_TYPE_DOUBLE: "dVal",
@@ -105,14 +157,14 @@ def number_of(library: Any, field: Any) -> float:
         getattr(library, "NVML_VALUE_TYPE_UNSIGNED_SHORT", 6): "usVal",
     }
     member = members.get(field.valueType)
-    return _NAN if member is None else float(getattr(field.value, member))
+    return None if member is None else float(getattr(field.value, member))
 
 
 class Counters:
     """What is counted all the time: limits, bytes, energy."""
 
     def __init__(self, library: Any, gpu: Any) -> None:
-        names = [*TIMES_LIMITED.values(), ENERGY]
+        names = [*TIMES_LIMITED.values(), ENERGY, *BYTES_OF_LINKS.values()]
         names += [name for name, _ in (*BYTES.values(), *NOW.values())]
         self._fields = FieldValues(library, gpu, names)
         self._library, self._gpu = library, gpu
@@ -126,7 +178,8 @@ class Counters:
         if ENERGY not in values:
             values.update(self._energy_by_call())
         named = {**TIMES_LIMITED, **{path: name for path, (name, _) in BYTES.items()}}
-        self.paths |= {path for path, name in named.items() if name in values}
+        for some in (named, BYTES_OF_LINKS):
+            self.paths |= {path for path, name in some.items() if name in values}
         return self._readings(values, now)
 
     def _readings(self, values: Mapping[str, float], now: float) -> Values:
@@ -138,13 +191,19 @@ class Counters:
             path: _times(values.get(name), factor)
             for path, (name, factor) in BYTES.items()
         }
+        for path, name in BYTES_OF_LINKS.items():
+            if counts[path] is None:
+                counts[path] = values.get(name)
         joules = _times(values.get(ENERGY), _JOULES_OF_MILLIJOULE)
         rates = self._rates.of({**seconds, **counts, "watts": joules}, now)
         return known(
             {
                 **{path: share(rates[path]) for path in seconds},
                 **{path: rates[path] for path in counts},
-                **{path: values.get(name) for path, (name, _) in NOW.items()},
+                **{
+                    path: _times(values.get(name), factor)
+                    for path, (name, factor) in NOW.items()
+                },
                 "power_mean_watts": rates["watts"],
                 "energy_joules": self._energy.of(joules),
             }
@@ -166,17 +225,18 @@ class Health:
         names = [name for group in groups for name in group]
         self._fields = FieldValues(library, gpu, names)
         self._library, self._gpu = library, gpu
-        self._growths = {path: Growth() for path in ERRORS}
+        self._growths = {name: Growth() for some in ERRORS.values() for name in some}
+        self._grown: Values = {}
 
     def __call__(self, now: float) -> Values:
         del now  # counts, not rates
         values = self._fields.read()
         if "PCIE_REPLAY_COUNTER" not in values:
             values.update(self._replays_by_call())
-        errors = {
-            path: self._growths[path].of(_sum(values, names))
-            for path, names in ERRORS.items()
-        }
+        # Each by itself: one that does not answer for once must not look like a reset.
+        grown = {name: g.of(values.get(name)) for name, g in self._growths.items()}
+        self._grown.update(known(grown))
+        errors = {path: _sum(self._grown, names) for path, names in ERRORS.items()}
         standing = {path: _sum(values, names) for path, names in STANDING.items()}
         return known({**errors, **standing})
 
@@ -184,7 +244,7 @@ class Health:
         try:
             count = self._library.nvmlDeviceGetPcieReplayCounter(self._gpu)
         except (AttributeError, self._library.NVMLError) as error:
-            if code_of(error) in (None, _NOT_SUPPORTED):
+            if code_of(error) in (None, NOT_SUPPORTED):
                 return {}
             raise
         return {"PCIE_REPLAY_COUNTER": float(count)}

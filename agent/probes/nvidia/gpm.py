@@ -22,6 +22,7 @@ PERCENTS = {
     "tensor_fp16_active_percent": "HMMA_TENSOR_UTIL",
     "tensor_int8_active_percent": "IMMA_TENSOR_UTIL",
     "tensor_fp64_active_percent": "DFMA_TENSOR_UTIL",
+    "tensor_dmma_active_percent": "DMMA_TENSOR_UTIL",
     "dram_active_percent": "DRAM_BW_UTIL",
     "integer_active_percent": "INTEGER_UTIL",
     "fp64_active_percent": "FP64_UTIL",
@@ -41,10 +42,19 @@ BYTES = {
 ENGINES = {
     "decoder_busiest_percent": tuple(f"NVDEC_{i}_UTIL" for i in range(8)),
     "jpeg_busiest_percent": tuple(f"NVJPG_{i}_UTIL" for i in range(8)),
+    "encoder_busiest_percent": tuple(f"NVENC_{i}_UTIL" for i in range(4)),
+    "optical_flow_busiest_percent": tuple(f"NVOFA_{i}_UTIL" for i in range(2)),
+}
+# Of requests to a kind of memory: how many its cache served, and how many not.
+CACHES = {
+    "dram_cache_hit_percent": ("DRAM_CACHE_HIT", "DRAM_CACHE_MISS"),
+    "host_memory_cache_hit_percent": ("HOSTMEM_CACHE_HIT", "HOSTMEM_CACHE_MISS"),
+    "peer_memory_cache_hit_percent": ("PEERMEM_CACHE_HIT", "PEERMEM_CACHE_MISS"),
 }
 _METRICS = (
     *PERCENTS.values(),
     *BYTES.values(),
+    *(name for names in CACHES.values() for name in names),
     *(name for names in ENGINES.values() for name in names),
 )
 
@@ -107,6 +117,12 @@ def readings_of(metrics: dict[str, float]) -> dict[str, float]:
         engines = [there[name] for name in names if name in there]
         if engines:
             readings[f"gpm/{path}"] = max(engines)
+    for path, (hit, miss) in CACHES.items():
+        served = there.get(hit, 0.0)
+        requests = served + there.get(miss, 0.0)
+        # Without a request there is no share of them.
+        if {hit, miss} <= there.keys() and requests > 0:
+            readings[f"gpm/{path}"] = 100.0 * served / requests
     for path, name in BYTES.items():
         if name in there:
             readings[path] = there[name] * _MEBIBYTE

@@ -3,49 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from agent.probes.nvidia.driver import NotNow, NotOffered, ask
 from agent.probes.nvidia.fields import Counters, Health
 from agent.probes.nvidia.gpm import Gpm, gpm_of_gpu, gpm_of_slice
+from agent.probes.nvidia.paced import Paced, Read
 from agent.probes.nvidia.polled import POLLED, POLLED_OF_SLICES, reasons
 from agent.probes.nvidia.samples import buffered
 from agent.probes.nvidia.users import Pids, Shares, Users
+from agent.probes.nvidia.window import Window
 
-_OFTEN, _NOW_AND_THEN, _SELDOM = 1.0, 5.0, 60.0
-# Ticks are never exactly on time.
-_TOLERANCE_SECONDS = 0.5
-
-Read = Callable[[float], dict[str, float]]
-
-
-class Paced:
-    """A reader, how often it is asked, and whether it is offered at all."""
-
-    def __init__(self, name: str, seconds: float, read: Read) -> None:
-        self.name = name
-        self.is_offered = True
-        self.has_answered = False
-        self._seconds = seconds
-        self._read = read
-        self._not_before = float("-inf")
-
-    def sample(self, library: Any, now: float) -> dict[str, float]:
-        """Return readings if it is time; a GPU that is lost is the caller's matter."""
-        if not self.is_offered or now < self._not_before - _TOLERANCE_SECONDS:
-            return {}
-        self._not_before = now + self._seconds
-        try:
-            readings = ask(library, lambda: self._read(now))
-        except NotOffered:
-            self.is_offered = False
-            return {}
-        except NotNow:
-            return {}
-        self.has_answered = True
-        return readings
+_OFTEN, _NOW_AND_THEN, _RARELY, _SELDOM = 1.0, 5.0, 30.0, 60.0
 
 
 class Gpu:
@@ -55,6 +25,7 @@ class Gpu:
         self._library, self.handle = library, handle
         self._counters = Counters(library, handle)
         self._gpm: Gpm | None = gpm_of_gpu(library, handle)
+        self._found_by_gpm: set[str] = set()
         # The counters first: they say what nothing else need supply.
         self._readers = [Paced("counters", _NOW_AND_THEN, self._counters)]
         if self._gpm is not None:
@@ -70,7 +41,25 @@ class Gpu:
             Paced("users", _NOW_AND_THEN, Users(library, handle, pids)),
             Paced("shares", _NOW_AND_THEN, Shares(library, handle, pids)),
             Paced("health", _SELDOM, Health(library, handle)),
+            Paced("window", _RARELY, Window(library, handle, self._supplied)),
         ]
+
+    @property
+    def calls(self) -> Sequence[Paced]:
+        """All that it is asked, with what each costs."""
+        return self._readers
+
+    @property
+    def dear(self) -> str:
+        """Name what is asked less often than it should be, or no more, for its cost."""
+        parts = [
+            f"{reader.name}: never"
+            if reader.is_too_dear
+            else f"{reader.name}: {often:.0f} s"
+            for reader in self._readers
+            if reader.is_too_dear or (often := reader.interval) > reader.seconds
+        ]
+        return ", ".join(parts)
 
     @property
     def measured_with(self) -> str:
@@ -87,15 +76,25 @@ class Gpu:
         """The paths that counters supply, so that nothing else does."""
         return self._counters.paths
 
+    @property
+    def found_by_gpm(self) -> set[str]:
+        """The paths that hardware counters supply where the driver's do not."""
+        return self._found_by_gpm
+
     def sample(self, now: float) -> dict[str, float]:
         readings: dict[str, float] = {}
         for reader in self._readers:
             found = reader.sample(self._library, now)
+            if reader.name == "gpm":
+                self._found_by_gpm |= found.keys()
             if reader.name in (reasons.__name__, "gpm"):
                 counted = self._counters.paths
                 found = {p: v for p, v in found.items() if p not in counted}
             readings.update(found)
         return readings
+
+    def _supplied(self) -> set[str]:
+        return self._counters.paths | self._found_by_gpm
 
     def close(self) -> None:
         if self._gpm is not None:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from agent.probes.cores import cpu_list
 from agent.probes.nvidia.driver import NotNow, NotOffered, as_text, ask
-from agent.probes.nvidia.polled import memory_info
+from agent.probes.nvidia.fields import FieldValues
+from agent.probes.nvidia.polled import links_up, memory_info, requested_limit
 from agent.probes.reading import Fact
 from agent.values import Value
 
 _MILLIWATTS = 1000.0
 _AFFINITY_WORDS, _WORD_BITS = 64, 64  # 4,096 CPUs
+_NODE_WORDS = 16  # 1,024 nodes of memory
 _DEVICES = Path("/sys/bus/pci/devices")
+# Since Ada, cards tell how far they are from a limit, no more where it is.
+_MARGINS = {
+    "temperature_slowdown_margin_celsius": "TEMPERATURE_SLOWDOWN_TLIMIT",
+    "temperature_shutdown_margin_celsius": "TEMPERATURE_SHUTDOWN_TLIMIT",
+    "temperature_max_margin_celsius": "TEMPERATURE_GPU_MAX_TLIMIT",
+    "memory_temperature_max_margin_celsius": "TEMPERATURE_MEM_MAX_TLIMIT",
+}
 
 FACTS = tuple(
     Fact(f"facts/gpu/<i>/{path}", kind, meaning)
@@ -23,17 +32,43 @@ FACTS = tuple(
         ("name", "string", ""),
         ("uuid", "string", ""),
         ("pci_bus", "string", "its address"),
+        ("architecture", "string", "of NVIDIA's, such as `hopper`"),
         ("compute_capability", "string", "such as `9.0`"),
+        (
+            "virtualization",
+            "string",
+            "`none`, `passthrough` (all of the card, in a virtual machine), `vgpu` (a"
+            " share of one), `host_vgpu` or `host_vsga`",
+        ),
         ("cores", "int", "CUDA cores"),
         ("memory_total_bytes", "int", ""),
         ("memory_bus_bits", "int", "width of the memory's bus"),
         ("power_limit_watts", "float", "that is enforced when the run begins"),
         ("power_limit_default_watts", "float", "the maker's: a lower one was set"),
+        ("power_limit_min_watts", "float", "that may be set"),
         ("power_limit_max_watts", "float", "that may be set"),
+        (
+            "power_limit_requested_watts",
+            "float",
+            "that somebody asked for: a lower one that is enforced comes from elsewhere",
+        ),
         ("temperature_slowdown_celsius", "float", "from which this card slows down"),
         ("temperature_shutdown_celsius", "float", "at which this card switches off"),
         ("temperature_max_celsius", "float", "that this card should work at"),
         ("memory_temperature_max_celsius", "float", "that its memory should work at"),
+        (
+            "temperature_slowdown_margin_celsius",
+            "float",
+            "where the card tells margins (since Ada): what is left of"
+            " `temperature_margin_celsius` when it slows down; may be negative",
+        ),
+        ("temperature_shutdown_margin_celsius", "float", "likewise, to switch off"),
+        (
+            "temperature_max_margin_celsius",
+            "float",
+            "likewise, to work below its clock",
+        ),
+        ("memory_temperature_max_margin_celsius", "float", "likewise, of its memory"),
         ("sm_clock_max_mhz", "float", ""),
         ("memory_clock_max_mhz", "float", ""),
         ("pcie_generation_max", "int", "of card and slot together"),
@@ -42,6 +77,11 @@ FACTS = tuple(
         ("nvlinks", "int", "links that are up; absent if it has none"),
         ("numa_node", "int", "of the host, that the card is nearest to"),
         ("near_cpus", "string", "the CPUs of that node, such as `0-31,64-95`"),
+        (
+            "near_memory",
+            "string",
+            "the host's nodes whose memory is nearest, such as `0`",
+        ),
         ("is_ecc_on", "bool", "whether its memory corrects errors"),
         (
             "is_mig_on",
@@ -57,6 +97,12 @@ FACTS = tuple(
             " `counters` (times, bytes, energy), `nvml` (utilization), as far as each"
             " is offered",
         ),
+        (
+            "asked_less",
+            "string",
+            "which questions cost so much that they are asked less often, or never; absent"
+            " while there is none",
+        ),
         ("state", "string", "`present`, or `lost: …`; absent until one was lost"),
         ("last_xid", "int", "the number of the driver's last error message"),
     )
@@ -71,6 +117,9 @@ def identity(library: Any, gpu: Any, devices: Path = _DEVICES) -> dict[str, Valu
             value = ask(library, read)
             if value is not None:
                 facts[name] = value
+    with contextlib.suppress(NotOffered, NotNow):
+        margins = ask(library, FieldValues(library, gpu, _MARGINS.values()).read)
+        facts |= {k: margins[name] for k, name in _MARGINS.items() if name in margins}
     return facts
 
 
@@ -98,6 +147,14 @@ def _readers(
         "name": lambda: as_text(library.nvmlDeviceGetName(gpu)),
         "uuid": lambda: as_text(library.nvmlDeviceGetUUID(gpu)),
         "pci_bus": lambda: _bus(library, gpu),
+        "architecture": lambda: _named(
+            library, "NVML_DEVICE_ARCH_", library.nvmlDeviceGetArchitecture(gpu)
+        ),
+        "virtualization": lambda: _named(
+            library,
+            "NVML_GPU_VIRTUALIZATION_MODE_",
+            library.nvmlDeviceGetVirtualizationMode(gpu),
+        ),
         "compute_capability": lambda: "{}.{}".format(
             *library.nvmlDeviceGetCudaComputeCapability(gpu)
         ),
@@ -106,9 +163,9 @@ def _readers(
         "memory_bus_bits": number("nvmlDeviceGetMemoryBusWidth"),
         "power_limit_watts": watts("nvmlDeviceGetEnforcedPowerLimit"),
         "power_limit_default_watts": watts("nvmlDeviceGetPowerManagementDefaultLimit"),
-        "power_limit_max_watts": lambda: float(
-            library.nvmlDeviceGetPowerManagementLimitConstraints(gpu)[1] / _MILLIWATTS
-        ),
+        "power_limit_min_watts": lambda: _bounds(library, gpu)[0],
+        "power_limit_max_watts": lambda: _bounds(library, gpu)[1],
+        "power_limit_requested_watts": lambda: requested_limit(library, gpu),
         "temperature_slowdown_celsius": threshold("SLOWDOWN"),
         "temperature_shutdown_celsius": threshold("SHUTDOWN"),
         "temperature_max_celsius": threshold("GPU_MAX"),
@@ -118,9 +175,16 @@ def _readers(
         "pcie_generation_max": number("nvmlDeviceGetMaxPcieLinkGeneration"),
         "pcie_generation_of_card": number("nvmlDeviceGetGpuMaxPcieLinkGeneration"),
         "pcie_width_max": number("nvmlDeviceGetMaxPcieLinkWidth"),
-        "nvlinks": lambda: _links(library, gpu),
+        "nvlinks": lambda: links_up(library, gpu),
         "numa_node": lambda: _node(_bus(library, gpu), devices),
-        "near_cpus": lambda: _near_cpus(library, gpu),
+        "near_cpus": lambda: _listed(
+            library.nvmlDeviceGetCpuAffinity(gpu, _AFFINITY_WORDS)
+        ),
+        "near_memory": lambda: _listed(
+            library.nvmlDeviceGetMemoryAffinity(
+                gpu, _NODE_WORDS, library.NVML_AFFINITY_SCOPE_NODE
+            )
+        ),
         "is_ecc_on": lambda: bool(library.nvmlDeviceGetEccMode(gpu)[0]),
         "is_mig_on": lambda: bool(library.nvmlDeviceGetMigMode(gpu)[0]),
     }
@@ -140,27 +204,28 @@ def _node(bus: str, devices: Path) -> int | None:
     return node if node >= 0 else None
 
 
-def _links(library: Any, gpu: Any) -> int | None:
-    states: list[bool] = []
-    # The first that it does not have is refused.
-    with contextlib.suppress(library.NVMLError):
-        states.extend(
-            bool(library.nvmlDeviceGetNvLinkState(gpu, link))
-            for link in range(library.NVML_NVLINK_MAX_LINKS)
-        )
-    return sum(states) if states else None
+def _bounds(library: Any, gpu: Any) -> tuple[float, float]:
+    low, high = library.nvmlDeviceGetPowerManagementLimitConstraints(gpu)
+    return low / _MILLIWATTS, high / _MILLIWATTS
 
 
-def _near_cpus(library: Any, gpu: Any) -> str:
-    words = library.nvmlDeviceGetCpuAffinity(gpu, _AFFINITY_WORDS)
-    return cpu_list(
-        [
-            word * _WORD_BITS + bit
-            for word, bits in enumerate(words)
-            for bit in range(_WORD_BITS)
-            if bits >> bit & 1
-        ]
-    )
+def _named(library: Any, prefix: str, number: int) -> str | None:
+    """Return what the binding calls a number; a newer one than it knows has no name."""
+    names = [n for n in dir(library) if n.startswith(prefix)]
+    found = (n for n in names if getattr(library, n) == number)
+    name = next(found, f"{prefix}UNKNOWN").removeprefix(prefix).lower()
+    return None if name == "unknown" else name
+
+
+def _listed(words: Iterable[int]) -> str | None:
+    """Return the numbers of the bits that are set; nothing if none is."""
+    numbers = [
+        word * _WORD_BITS + bit
+        for word, bits in enumerate(words)
+        for bit in range(_WORD_BITS)
+        if bits >> bit & 1
+    ]
+    return cpu_list(numbers) or None
 
 
 def system_facts(library: Any) -> dict[str, Value]:

@@ -8,6 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent.probes.nvidia.driver import (
+    INVALID_ARGUMENT,
+    NOT_SUPPORTED,
+    NotOffered,
+    code_of,
+)
+from agent.probes.nvidia.fields import FieldValues
+
 Sample = dict[str, float]
 
 _MILLIWATTS = 1000.0
@@ -23,6 +31,8 @@ _REASONS = {
     0x100: "limited/display_clocks_share",
 }
 _IDLE = 0x1
+_REQUESTED = "POWER_REQUESTED_LIMIT"
+_MOST_LINKS = 18  # of bindings that do not say
 
 
 def utilization(library: Any, gpu: Any) -> Sample:
@@ -57,6 +67,19 @@ def power(library: Any, gpu: Any) -> Sample:
 def power_limit(library: Any, gpu: Any) -> Sample:
     milliwatts = library.nvmlDeviceGetEnforcedPowerLimit(gpu)
     return {"power_limit_watts": milliwatts / _MILLIWATTS}
+
+
+def power_request(library: Any, gpu: Any) -> Sample:
+    return {"power_limit_requested_watts": requested_limit(library, gpu)}
+
+
+def requested_limit(library: Any, gpu: Any) -> float:
+    asked = FieldValues(library, gpu, [_REQUESTED]).read()
+    # Older drivers tell it apart from what is enforced by another call.
+    milliwatts = asked.get(_REQUESTED)
+    if milliwatts is None:
+        milliwatts = library.nvmlDeviceGetPowerManagementLimit(gpu)
+    return float(milliwatts) / _MILLIWATTS
 
 
 def temperature(library: Any, gpu: Any) -> Sample:
@@ -119,6 +142,33 @@ def link(library: Any, gpu: Any) -> Sample:
     }
 
 
+def nvlinks(library: Any, gpu: Any) -> Sample:
+    up = links_up(library, gpu)
+    if up is None:
+        raise NotOffered("it has no links")
+    return {"nvlinks": float(up)}
+
+
+def links_up(library: Any, gpu: Any) -> int | None:
+    """Return how many links to other GPUs are up; None if it has none."""
+    states: list[bool] = []
+    try:
+        states.extend(
+            bool(library.nvmlDeviceGetNvLinkState(gpu, link))
+            for link in range(getattr(library, "NVML_NVLINK_MAX_LINKS", _MOST_LINKS))
+        )
+    except library.NVMLError as error:
+        # The first that it does not have is refused.
+        if code_of(error) not in (INVALID_ARGUMENT, NOT_SUPPORTED):
+            raise
+    return sum(states) if states else None
+
+
+def graphics(library: Any, gpu: Any) -> Sample:
+    found = library.nvmlDeviceGetGraphicsRunningProcesses(gpu)
+    return {"graphics_processes": float(len(found))}
+
+
 def encoder(library: Any, gpu: Any) -> Sample:
     return {
         "encoder_percent": float(library.nvmlDeviceGetEncoderUtilization(gpu)[0]),
@@ -150,7 +200,10 @@ POLLED = (
     (5.0, optical_flow),
     (30.0, fan),
     (30.0, link),
+    (30.0, graphics),
+    (60.0, nvlinks),
     (60.0, power_limit),
+    (60.0, power_request),
 )
 # What a slice of a GPU has of its own; all else belongs to the card, or is switched off.
 POLLED_OF_SLICES = ((1.0, memory),)

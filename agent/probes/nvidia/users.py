@@ -7,7 +7,7 @@ Which numbers it are is found out as the run goes; until then nothing is said.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +16,19 @@ from agent.probes.nvidia.driver import NOT_FOUND, code_of
 
 # Looking at the children of every thread of every process takes milliseconds.
 _FOUND_SECONDS = 4.0
+# What the driver tells of each process, by the name that readings have.
+_PARTS = {
+    "sm": "smUtil",
+    "memory_utilization": "memUtil",
+    "encoder": "encUtil",
+    "decoder": "decUtil",
+}
+_MOST_PERCENT = 100.0
 # The number of the first namespace of process numbers, since there are any.
 _FIRST_NAMESPACE = "pid:[4026531836]"
+
+
+Parts = Mapping[str, float]
 
 
 class Use(NamedTuple):
@@ -106,24 +117,35 @@ class Shares:
         if is_first and samples:
             # From before anybody asked.
             return {}
-        latest = {sample.pid: float(sample.smUtil) for sample in fresh}
+        latest = {sample.pid: _parts(sample) for sample in fresh}
         own = self._pids.own(now)
         self._pids.compare(latest, own)
         return share_readings(latest, own if self._pids.is_comparable else None)
 
 
+def _parts(sample: Any) -> Parts:
+    return {
+        name: float(getattr(sample, member))
+        for name, member in _PARTS.items()
+        # An idle decoder is 0; one that the card does not tell of is out of range.
+        if 0 <= getattr(sample, member) <= _MOST_PERCENT
+    }
+
+
 def share_readings(
-    percents: dict[int, float], own: Collection[int] | None
+    percents: Mapping[int, Parts], own: Collection[int] | None
 ) -> dict[str, float]:
     """Return the shares of job and others; nothing if they cannot be told apart."""
     if own is None and percents:
         return {}
-    mine = [percent for pid, percent in percents.items() if own and pid in own]
-    others = [percent for pid, percent in percents.items() if not own or pid not in own]
-    return {
-        "job_sm_percent": min(100.0, sum(mine)),
-        "other_sm_percent": min(100.0, sum(others)),
-    }
+    readings: dict[str, float] = {}
+    for owner, is_own in (("job", True), ("other", False)):
+        theirs = [p for pid, p in percents.items() if (pid in (own or ())) is is_own]
+        for name in _PARTS:
+            if all(name in parts for parts in theirs):
+                total = sum(parts[name] for parts in theirs)
+                readings[f"{owner}_{name}_percent"] = min(_MOST_PERCENT, total)
+    return readings
 
 
 def job_root(watched: int | None) -> int:

@@ -19,6 +19,9 @@ INSUFFICIENT_SIZE, TIMEOUT, LOST, MISMATCH = 7, 10, 15, 25
 GIB = 2**30
 _ULL = pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG
 _UINT = pynvml.NVML_VALUE_TYPE_UNSIGNED_INT
+_INT = pynvml.NVML_VALUE_TYPE_SIGNED_INT
+# Fields that are asked for link by link: NVLink 5.
+BY_LINK = range(201, 223)
 _FIRST_HANDLE = 0x1000
 _SLICE = 0x100
 
@@ -40,9 +43,11 @@ class Card:
     lacks: set[str] = field(default_factory=set)
     fails: dict[str, int] = field(default_factory=dict)
     fields: dict[int, float] = field(default_factory=dict)
+    links: dict[tuple[int, int], float] = field(default_factory=dict)  # field, link
+    graphics: list[tuple[int, int]] = field(default_factory=list)
     samples: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     processes: list[tuple[int, int]] = field(default_factory=list)
-    shares: list[tuple[int, int, int]] = field(default_factory=list)
+    shares: list[tuple[int, ...]] = field(default_factory=list)
     slices: int | None = None
     has_gpm: bool = True
     gpm: dict[int, float] = field(default_factory=dict)
@@ -157,6 +162,14 @@ class NvmlDouble:
         words._obj[0], words._obj[1] = 0b1111, 0b1
         return SUCCESS
 
+    def on_nvmlDeviceGetMemoryAffinity(self, handle, size, words, scope):
+        words._obj[0] = 0b10
+        return SUCCESS
+
+    def on_nvmlDeviceGetPcieThroughput(self, handle, counter, value):
+        value._obj.value = {0: 1_000, 1: 2_000}[counter.value]
+        return SUCCESS
+
     def on_nvmlDeviceGetNvLinkState(self, handle, link, active):
         if link >= 4:
             return INVALID
@@ -242,15 +255,20 @@ class NvmlDouble:
     def on_nvmlDeviceGetFieldValues(self, handle, count, values):
         card = self._card(handle)
         for found in values._obj[: count.value]:
-            if found.fieldId not in card.fields:
-                found.nvmlReturn = NOT_SUPPORTED
+            place = (found.fieldId, found.scopeId)
+            is_by_link = found.fieldId in BY_LINK
+            value = card.links.get(place) if is_by_link else card.fields.get(place[0])
+            if value is None:
+                found.nvmlReturn = INVALID if is_by_link else NOT_SUPPORTED
                 continue
-            is_by_link = found.fieldId in range(138, 142)
-            if is_by_link and found.scopeId != 0xFFFFFFFF:
+            # The sum over links is asked for like a link of the highest number.
+            scope = 0xFFFFFFFF if found.fieldId in range(138, 142) else 0
+            if not is_by_link and found.scopeId != scope:
                 found.nvmlReturn = INVALID
                 continue
-            found.nvmlReturn, found.valueType = SUCCESS, _ULL
-            found.value.ullVal = int(card.fields[found.fieldId])
+            is_negative = value < 0
+            found.nvmlReturn, found.valueType = SUCCESS, _INT if is_negative else _ULL
+            setattr(found.value, "siVal" if is_negative else "ullVal", int(value))
         return SUCCESS
 
     def on_nvmlDeviceGetSamples(self, handle, kind, last, value_type, count, samples):
@@ -274,7 +292,13 @@ class NvmlDouble:
     # Who uses it.
 
     def on_nvmlDeviceGetComputeRunningProcesses_v3(self, handle, count, found):
-        processes = self._card(handle).processes
+        return self._processes(self._card(handle).processes, count, found)
+
+    def on_nvmlDeviceGetGraphicsRunningProcesses_v3(self, handle, count, found):
+        return self._processes(self._card(handle).graphics, count, found)
+
+    @staticmethod
+    def _processes(processes, count, found):
         if found is None:
             count._obj.value = len(processes)
             return INSUFFICIENT_SIZE if processes else SUCCESS
@@ -291,9 +315,11 @@ class NvmlDouble:
         if found is None:
             count._obj.value = len(there)
             return INSUFFICIENT_SIZE
-        for place, (moment, pid, percent) in enumerate(there):
+        for place, (moment, pid, *percents) in enumerate(there):
             found[place].timeStamp, found[place].pid = moment, pid
-            found[place].smUtil = percent
+            members = ("smUtil", "memUtil", "encUtil", "decUtil")
+            for member, percent in zip(members, percents, strict=False):
+                setattr(found[place], member, percent)
         count._obj.value = len(there)
         return SUCCESS
 
@@ -379,6 +405,9 @@ NUMBERS = {
     "nvmlDeviceGetNumGpuCores": 16_896,
     "nvmlDeviceGetMemoryBusWidth": 5_120,
     "nvmlDeviceGetPcieReplayCounter": 0,
+    "nvmlDeviceGetArchitecture": pynvml.NVML_DEVICE_ARCH_HOPPER,
+    "nvmlDeviceGetVirtualizationMode": pynvml.NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH,
+    "nvmlDeviceGetPowerManagementLimit": 450_000,
 }
 
 

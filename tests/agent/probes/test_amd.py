@@ -6,11 +6,12 @@ from enum import IntEnum
 import pytest
 
 from agent.probes.amd import AmdProbe
+from agent.probes.amd_events import AmdEventsProbe
 from agent.probes.probe import ProbeUnavailable
 from agent.probes.reading import pattern_of
 
 GIB = 2**30
-NOT_SUPPORTED, BUSY, NOT_INIT = 2, 30, 32
+NOT_SUPPORTED, BUSY, NOT_INIT, NO_DATA = 2, 30, 32, 40
 
 
 class AmdSmiException(Exception):
@@ -23,6 +24,22 @@ class AmdSmiLibraryException(AmdSmiException):
         self.err_code = abs(err_code)
 
 
+class EventReader:
+    """Hears of all GPUs, whichever it was made for."""
+
+    def __init__(self, library, handle, kinds):
+        self.library, self.is_stopped = library, False
+        library.readers.append(self)
+
+    def read(self, milliseconds, most):
+        if not self.library.events:
+            raise AmdSmiLibraryException(NO_DATA)
+        return [self.library.events.pop(0)]
+
+    def stop(self):
+        self.is_stopped = True
+
+
 class AmdSmi:
     """The module, with a GPU for each dictionary of answers."""
 
@@ -32,10 +49,19 @@ class AmdSmi:
     AmdSmiTemperatureMetric = IntEnum("Metric", {"CURRENT": 0})
     AmdSmiClkType = IntEnum("Clk", {"SYS": 0, "GFX": 0, "MEM": 4})
 
+    AmdSmiEvtNotificationType = IntEnum(
+        "Event",
+        ["VMFAULT", "THERMAL_THROTTLE", "GPU_PRE_RESET", "GPU_POST_RESET", "RING_HANG"],
+    )
+
     def __init__(self, *gpus, has_driver=True):
+        self.readers, self.events = [], []
         self.gpus = gpus
         self.has_driver = has_driver
         self.calls = []
+
+    def AmdSmiEventReader(self, handle, kinds):  # noqa: N802 - the library's own name
+        return EventReader(self, handle, kinds)
 
     def amdsmi_init(self):
         if not self.has_driver:
@@ -65,6 +91,16 @@ class AmdSmi:
         return answer
 
 
+def metrics(time, **limited):
+    names = ("ppt", "socket_thm", "prochot", "vr_thm", "hbm_thm")
+    found = {f"{name}_residency_acc": limited.get(name, 0) for name in names}
+    return {"accumulation_counter": time, **found}
+
+
+def process(pid, nanoseconds=0, mem=GIB):
+    return {"pid": pid, "mem": mem, "engine_usage": {"gfx": nanoseconds, "enc": 0}}
+
+
 def mi300(**others):
     return {
         "gpu_asic_info": {
@@ -87,9 +123,22 @@ def mi300(**others):
             "counter_resolution": 15.3,
             "timestamp": 1,
         },
-        "pcie_info": {"pcie_metric": {"pcie_width": 16, "pcie_replay_count": 3}},
+        "pcie_info": {
+            "pcie_static": {"max_pcie_width": 16, "pcie_interface_version": 5},
+            "pcie_metric": {
+                "pcie_width": 16,
+                "pcie_speed": 32_000,
+                "pcie_bandwidth": 800,
+                "pcie_replay_count": 3,
+                "pcie_l0_to_recovery_count": 1,
+                "pcie_nak_sent_count": 0,
+                "pcie_nak_received_count": "N/A",
+            },
+        },
+        "gpu_metrics_info": metrics(1_000),
+        "gpu_driver_info": {"driver_name": "amdgpu", "driver_version": "6.14.14"},
         "gpu_total_ecc_count": {"correctable_count": 1, "uncorrectable_count": 0},
-        "gpu_process_list": [{"pid": os.getpid(), "mem": GIB}],
+        "gpu_process_list": [process(os.getpid())],
         **others,
     }
 
@@ -115,7 +164,10 @@ def test_every_gpu_is_read_in_our_units():
         "memory_clock_mhz": 2_100,
         "energy_joules": 0,
         "pcie_width": 16,
+        "pcie_generation": 5,
+        "pcie_bytes_per_second": 100_000_000,
         "pcie_replays": 0,
+        "pcie_recoveries": 0,
         "ecc_corrected": 1,
         "ecc_uncorrected": 0,
         "processes": 1,
@@ -123,6 +175,7 @@ def test_every_gpu_is_read_in_our_units():
         "job_memory_bytes": GIB,
         "other_processes": 0,
         "other_memory_bytes": 0,
+        "other_sm_percent": 0,
     }
 
 
@@ -131,6 +184,9 @@ def test_a_gpu_says_what_it_is():
 
     assert facts == {
         "facts/gpu_count": 1,
+        "facts/gpu_driver": "6.14.14",
+        "facts/gpu/0/pcie_generation_max": 5,
+        "facts/gpu/0/pcie_width_max": 16,
         "facts/gpu/0/name": "AMD Instinct MI300X",
         "facts/gpu/0/architecture": "gfx942",
         "facts/gpu/0/uuid": "abff-0000",
@@ -149,6 +205,57 @@ def test_energy_is_counted_in_the_cards_own_unit():
 
     assert sample["gpu/0/energy_joules"] == pytest.approx(15.3)
     assert sample["gpu/0/power_mean_watts"] == pytest.approx(3.06)
+
+
+def test_time_with_lower_clocks_is_what_the_card_counted_between_two_looks():
+    gpu = mi300()
+    probe = AmdProbe(AmdSmi(gpu), {})
+    first = probe.sample(0.0)
+    gpu["gpu_metrics_info"] = metrics(2_000, ppt=250, hbm_thm="N/A")
+    second = probe.sample(5.0)
+    gpu["gpu_metrics_info"] = metrics(100)
+
+    after_reset = probe.sample(10.0)
+
+    limited = {k: v for k, v in second.items() if "/limited/" in k}
+    assert not any("/limited/" in path for path in {**first, **after_reset})
+    assert limited == {
+        "gpu/0/limited/power_share": 0.25,
+        "gpu/0/limited/thermal_share": 0,
+        "gpu/0/limited/processor_hot_share": 0,
+        "gpu/0/limited/voltage_regulator_share": 0,
+    }
+
+
+def test_shares_of_processes_are_their_time_on_the_engine():
+    me, other = os.getpid(), 999_999_999
+    gpu = mi300(gpu_process_list=[process(me), process(other)])
+    probe = AmdProbe(AmdSmi(gpu), {})
+    first = probe.sample(0.0)
+    gpu["gpu_process_list"] = [process(me, 4_000_000_000), process(other, 500_000_000)]
+    second = probe.sample(5.0)
+    gpu["gpu_process_list"] = [process(me, 4_000_000_000), process(7)]
+
+    third = probe.sample(10.0)
+
+    assert "gpu/0/job_sm_percent" not in first
+    assert second["gpu/0/job_sm_percent"] == 80
+    assert second["gpu/0/other_sm_percent"] == 10
+    assert third["gpu/0/job_sm_percent"] == 0
+    # One that has just come: how busy it is, nobody knows yet.
+    assert "gpu/0/other_sm_percent" not in third
+
+
+@pytest.mark.parametrize(
+    ("speed", "generation"), [(16_000, 4), ("N/A", None), (1, None)]
+)
+def test_a_speed_that_is_no_generations_is_none(speed, generation):
+    link = mi300()["pcie_info"]
+    link["pcie_metric"]["pcie_speed"] = speed
+
+    sample = AmdProbe(AmdSmi(mi300(pcie_info=link)), {}).sample(0.0)
+
+    assert sample.get("gpu/0/pcie_generation") == generation
 
 
 def test_what_is_not_available_is_absent_and_not_zero():
@@ -201,7 +308,43 @@ def test_only_gpus_this_process_may_see_are_read():
 
 
 def test_every_path_is_described():
-    probe = AmdProbe(AmdSmi(mi300()), {})
-    seen = {*probe.sample(0.0), *probe.sample(5.0)}
+    gpu = mi300()
+    probe = AmdProbe(AmdSmi(gpu), {})
+    seen = {*probe.sample(0.0)}
+    gpu["gpu_metrics_info"] = metrics(2_000)
+    seen |= {*probe.sample(5.0)}
 
     assert {pattern_of(path) for path in seen} <= {r.path for r in probe.readings}
+
+
+def test_an_event_is_a_point_of_its_gpu():
+    library = AmdSmi(mi300(), mi300())
+    probe = AmdEventsProbe(library, {})
+    library.events = [{"processor_handle": 1, "event": "RING_HANG", "message": "x"}]
+
+    assert probe.sample(0.0) == {"gpu/1/event": 5}
+    assert probe.news() == {"facts/gpu/1/last_event": "RING_HANG"}
+    assert probe.sample(1.0) == {}
+    assert probe.news() == {}
+    probe.close()
+    assert all(reader.is_stopped for reader in library.readers)
+
+
+def test_events_of_gpus_that_are_not_ours_are_passed_over():
+    library = AmdSmi(mi300(), mi300())
+    probe = AmdEventsProbe(library, {"HIP_VISIBLE_DEVICES": "1"})
+    library.events = [{"processor_handle": 0, "event": "VMFAULT", "message": ""}]
+
+    assert probe.sample(0.0) == {}
+
+
+class Silent(AmdSmi):
+    AmdSmiEvtNotificationType = None
+
+
+@pytest.mark.parametrize(
+    "library", [AmdSmi(has_driver=False), AmdSmi(), Silent(mi300())]
+)
+def test_without_driver_gpu_or_events_there_is_no_probe_of_events(library):
+    with pytest.raises(ProbeUnavailable):
+        AmdEventsProbe(library, {})

@@ -37,6 +37,10 @@ V2 = {
     "job/inner/memory.max": "max",
     "job/inner/memory.current": "3000",
     "job/inner/memory.stat": "anon 1\nfile 1500\ninactive_file 1000\n",
+    "job/inner/memory.high": "max",
+    "job/memory.high": "900",
+    "job/inner/memory.peak": "4000",
+    "job/inner/cpuset.mems.effective": "0-1",
     "job/inner/memory.events": "low 0\nhigh 0\nmax 4\noom 0\noom_kill 1\n",
 }
 V1 = {
@@ -44,6 +48,10 @@ V1 = {
     "cpu/job/cpu.cfs_period_us": "100000",
     "cpu/job/cpu.stat": "nr_periods 100\nnr_throttled 10\nthrottled_time 5\n",
     "cpuset/job/cpuset.cpus": "0-1,7",
+    "cpuset/job/cpuset.effective_mems": "0-1",
+    "cpuset/job/cpuset.mems": "",
+    "memory/job/memory.max_usage_in_bytes": "4000",
+    "cpuacct/job/cpuacct.stat": "user 0\nsystem 0\n",
     "memory/job/memory.limit_in_bytes": str(GIB),
     "memory/memory.limit_in_bytes": "9223372036854771712",
     "memory/job/memory.usage_in_bytes": "3000",
@@ -66,11 +74,66 @@ CASES = pytest.mark.parametrize(
 def test_the_tightest_limit_on_the_way_up_counts(make, membership, files, statistics):
     probe, _ = make(membership, files)
 
-    assert probe.facts() == {
-        "facts/effective_cores": 0.5,
-        "facts/cpu_quota_cores": 0.5,
-        "facts/memory_limit_bytes": GIB,
-    }
+    assert (
+        probe.facts().items()
+        >= {
+            "facts/effective_cores": 0.5,
+            "facts/cpu_quota_cores": 0.5,
+            "facts/memory_limit_bytes": GIB,
+            "facts/allowed_memory_nodes": "0-1",
+        }.items()
+    )
+
+
+def test_only_version_2_slows_who_takes_too_much(make):
+    unified, root = make("0::/job/inner\n", V2)
+    first = unified.sample(0.0)
+    events = root / "job/inner/memory.events"
+    events.write_text(events.read_text().replace("high 0", "high 3"))
+
+    later = unified.sample(1.0)
+
+    assert unified.facts()["facts/memory_throttle_bytes"] == 900
+    assert first["cgroup/memory_throttle_hits"] == 0
+    assert later["cgroup/memory_throttle_hits"] == 3
+
+
+def test_version_1_has_no_such_limit(make):
+    probe, _ = make("4:memory:/job\n3:cpuset:/job\n2:cpu,cpuacct:/job\n", V1)
+
+    assert "facts/memory_throttle_bytes" not in probe.facts()
+    assert "cgroup/memory_throttle_hits" not in probe.sample(0.0)
+
+
+@CASES
+def test_the_most_memory_is_told_now_and_then(make, membership, files, statistics):
+    probe, _ = make(membership, files)
+
+    first, second, third = (probe.sample(float(now)) for now in (0, 1, 10))
+
+    assert first["cgroup/memory_peak_bytes"] == 4000
+    assert "cgroup/memory_peak_bytes" not in second
+    assert "cgroup/memory_peak_bytes" in third
+
+
+@CASES
+def test_time_in_programs_and_in_the_kernel_are_told_apart(
+    make, membership, files, statistics
+):
+    split = {"usage_usec": 5, "user_usec": 0, "system_usec": 0}
+    lines = "".join(f"{name} {number}\n" for name, number in split.items())
+    probe, root = make(membership, {**files, statistics: lines})
+    probe.sample(0.0)
+
+    (root / statistics).write_text("user_usec 1000000\nsystem_usec 500000\n")
+    ticks = os.sysconf("SC_CLK_TCK")
+    accounted = root / "cpuacct/job/cpuacct.stat"
+    if accounted.exists():
+        accounted.write_text(f"user {ticks}\nsystem {ticks // 2}\n")
+    sample = probe.sample(2.0)
+
+    assert sample["cgroup/cpu_user_cores"] == 0.5
+    assert sample["cgroup/cpu_system_cores"] == 0.25
 
 
 @CASES

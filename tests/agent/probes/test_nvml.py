@@ -8,7 +8,7 @@ import pytest
 from agent.probes.nvml import NvmlProbe
 from agent.probes.probe import Job, ProbeUnavailable
 from agent.probes.reading import pattern_of
-from tests.agent.probes.nvml_double import GIB, LOST, Card
+from tests.agent.probes.nvml_double import BY_LINK, GIB, LOST, Card
 
 POWER_POLICY = pynvml.NVML_FI_DEV_PERF_POLICY_POWER
 HW_THERMAL = pynvml.NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN
@@ -62,7 +62,12 @@ def test_a_gpu_says_what_it_is(driver):
         "memory_total_bytes": 80 * GIB,
         "power_limit_watts": 400.0,
         "power_limit_default_watts": 700.0,
+        "power_limit_min_watts": 200.0,
         "power_limit_max_watts": 700.0,
+        "power_limit_requested_watts": 450.0,
+        "architecture": "hopper",
+        "virtualization": "passthrough",
+        "near_memory": "1",
         "temperature_slowdown_celsius": 90.0,
         "pcie_width_max": 16,
         "near_cpus": "0-3,64",
@@ -324,13 +329,15 @@ def test_shares_of_processes_are_of_what_is_new_and_idle_is_zero(driver):
     driver(card)
     probe = make()
     first = probe.sample(0.0)
-    card.shares += [(2, os.getpid(), 70), (2, 999_999_999, 20)]
+    card.shares += [(2, os.getpid(), 70, 40, 0, 5), (2, 999_999_999, 20)]
     second = probe.sample(5.0)
 
     idle = probe.sample(10.0)
 
     assert "gpu/0/job_sm_percent" not in first
     assert second["gpu/0/job_sm_percent"] == 70
+    assert second["gpu/0/job_memory_utilization_percent"] == 40
+    assert second["gpu/0/job_decoder_percent"] == 5
     assert second["gpu/0/other_sm_percent"] == 20
     assert idle["gpu/0/job_sm_percent"] == 0
 
@@ -339,7 +346,8 @@ def test_every_path_is_described(driver):
     fields = dict.fromkeys(range(1, pynvml.NVML_FI_MAX), 1)
     samples = {kind: [(1, 5), (2, 5)] for kind in range(9)}
     gpm = dict.fromkeys(range(1, pynvml.NVML_GPM_METRIC_MAX), 1.0)
-    card = Card(fields=fields, samples=samples, gpm=gpm)
+    links = {(number, link): 1 for number in BY_LINK for link in range(4)}
+    card = Card(fields=fields, links=links, samples=samples, gpm=gpm)
     driver(card, Card(slices=1, gpm=gpm))
     probe = make()
     described = {reading.path for reading in probe.readings}
@@ -348,6 +356,7 @@ def test_every_path_is_described(driver):
     seen: set[str] = set()
     for now in (0.0, 60.0):
         seen |= {pattern_of(path) for path in probe.sample(now)}
+        card.fields = dict.fromkeys(fields, 2)
         card.samples = {kind: [(3, 5)] for kind in range(9)}
 
     assert seen <= described
@@ -355,11 +364,103 @@ def test_every_path_is_described(driver):
     assert {pattern_of(path) for path in probe.facts()} <= stated | {"facts/gpu_count"}
 
 
-def test_pcie_is_never_measured_by_the_call_that_blocks(driver):
-    library = driver(Card())
-    make().sample(0.0)
+def test_pcie_is_measured_by_the_call_that_blocks_only_where_nothing_else_tells(driver):
+    library = driver(
+        Card(has_gpm=False),
+        Card(gpm={21: 2.0}),
+        Card(has_gpm=False, fields={RX_BYTES: 0}),
+    )
+    probe = make()
 
-    assert "nvmlDeviceGetPcieThroughput" not in library.calls
+    first, second, third = (probe.sample(float(now)) for now in (0, 1, 31))
+
+    assert "gpu/0/pcie_send_bytes_per_second" not in {**first, **second}
+    assert third["gpu/0/pcie_send_bytes_per_second"] == 1_000_000
+    assert third["gpu/0/pcie_receive_bytes_per_second"] == 2_000_000
+    assert second["gpu/1/pcie_receive_bytes_per_second"] == 2 * 2**20
+    assert library.calls.count("nvmlDeviceGetPcieThroughput") == 2
+
+
+def test_the_source_of_pcie_traffic_is_told(driver):
+    driver(Card(has_gpm=False))
+    probe = make()
+    probe.sample(0.0)
+
+    assert probe.chosen["gpu/<i>/pcie_send_bytes_per_second"] == "NVML, 20 ms"
+
+
+def test_nvlink_5_is_summed_over_the_links_that_there_are(driver):
+    sent, errors = (
+        pynvml.NVML_FI_DEV_NVLINK_COUNT_XMIT_BYTES,
+        pynvml.NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS,
+    )
+    links = {(number, link): 100 for number in (sent, errors) for link in range(18)}
+    card = Card(links=links)
+    driver(card)
+    probe = make()
+    first = probe.sample(0.0)
+    for link in range(18):
+        links[sent, link] += 500
+    links[errors, 3] += 2
+
+    later = probe.sample(5.0)
+    del links[errors, 7]
+    without_a_link = probe.sample(60.0)
+
+    assert "gpu/0/nvlink_send_bytes_per_second" not in first
+    assert later["gpu/0/nvlink_send_bytes_per_second"] == 1_800
+    assert first["gpu/0/nvlink_errors"] == 0
+    # A sum that lacks a link is no sum, and no reset either.
+    assert without_a_link["gpu/0/nvlink_errors"] == 0
+    assert "gpu/0/nvlink_discarded_packets" not in first
+
+
+def test_links_are_counted_after_the_start_too(driver):
+    driver(Card(), Card(lacks={"nvmlDeviceGetNvLinkState"}))
+
+    sample = make().sample(0.0)
+
+    assert sample["gpu/0/nvlinks"] == 3
+    assert "gpu/1/nvlinks" not in sample
+
+
+def test_where_cards_tell_margins_thresholds_are_margins(driver):
+    slowdown = pynvml.NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT
+    driver(
+        Card(fields={slowdown: -2}, lacks={"nvmlDeviceGetTemperatureThreshold"}), Card()
+    )
+
+    facts = make().facts()
+
+    assert facts["facts/gpu/0/temperature_slowdown_margin_celsius"] == -2
+    assert "facts/gpu/0/temperature_slowdown_celsius" not in facts
+    assert facts["facts/gpu/1/temperature_slowdown_celsius"] == 90
+    assert "facts/gpu/1/temperature_slowdown_margin_celsius" not in facts
+
+
+def test_a_limit_that_was_asked_for_is_told_apart_from_the_one_that_is_enforced(driver):
+    driver(Card(fields={pynvml.NVML_FI_DEV_POWER_REQUESTED_LIMIT: 500_000}))
+
+    sample = make().sample(0.0)
+
+    assert sample["gpu/0/power_limit_watts"] == 400
+    assert sample["gpu/0/power_limit_requested_watts"] == 500
+
+
+def test_caches_that_nobody_asks_have_no_share_of_hits(driver):
+    hit, miss = (
+        pynvml.NVML_GPM_METRIC_DRAM_CACHE_HIT,
+        pynvml.NVML_GPM_METRIC_DRAM_CACHE_MISS,
+    )
+    idle = pynvml.NVML_GPM_METRIC_PEERMEM_CACHE_HIT
+    driver(Card(gpm={hit: 30.0, miss: 70.0, idle: 0.0, idle + 1: 0.0}))
+    probe = make()
+    probe.sample(0.0)
+
+    sample = probe.sample(1.0)
+
+    assert sample["gpu/0/gpm/dram_cache_hit_percent"] == 30
+    assert "gpu/0/gpm/peer_memory_cache_hit_percent" not in sample
 
 
 @pytest.mark.parametrize(

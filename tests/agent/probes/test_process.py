@@ -107,6 +107,21 @@ def test_workers_are_summarised_by_the_least_and_the_most(parent):
     assert cores == sorted(cores)
     assert sample["job/workers_blocked"] in (0, 1)
     assert 0 <= sample["job/worker_core_wait_share"] <= 1
+    assert sample["job/worker_memory_bytes_max"] > 2**20
+
+
+def test_each_worker_is_told_by_itself(parent):
+    probe = ProcessProbe(parent.pid)
+    wait_until(lambda: probe.sample(time.monotonic()).get("job/workers") == 1)
+    began = time.monotonic()
+    time.sleep(0.6)
+
+    sample = probe.sample(began + 20)
+
+    assert sample["job/worker/0/memory_bytes"] > 2**20
+    assert sample["job/worker/0/proportional_bytes"] > 2**18
+    assert sample["job/worker/0/cpu_cores"] > 0
+    assert sample["job/worker/0/running_share"] <= 1
 
 
 def test_a_process_that_has_ended_says_nothing():

@@ -54,3 +54,34 @@ def test_a_folder_that_is_not_there_is_absent():
 
     assert "storage/data/used_share" not in probe.sample(0.0)
     assert "facts/storage/data/total_bytes" not in probe.facts()
+
+
+def test_data_whose_folder_is_known_later_are_told_then(tmp_path):
+    known = []
+    probe = StorageProbe(find_data=lambda: known[0] if known else None)
+    first, before = probe.sample(0.0), probe.news()
+    known.append(tmp_path)
+
+    later, news = probe.sample(10.0), probe.news()
+
+    assert "storage/data/used_share" not in first
+    assert before == {}
+    assert 0 < later["storage/data/used_share"] <= 1
+    assert news["facts/storage/data/file_system"]
+    assert probe.news() == {}
+
+
+def test_a_name_that_is_no_folder_says_nothing_of_the_folder_around_it(tmp_path):
+    probe = StorageProbe(find_data=lambda: tmp_path / "imagenet-1k")
+
+    assert "storage/data/used_share" not in probe.sample(0.0)
+    assert probe.news() == {}
+
+
+def test_a_folder_that_was_named_beforehand_counts(tmp_path):
+    named, found = tmp_path / "named", tmp_path / "found"
+    named.mkdir()
+    probe = StorageProbe(data=named, find_data=lambda: found)
+    probe.sample(0.0)
+
+    assert probe.news() == {}

@@ -10,7 +10,8 @@ tell the tenants of a card about each other, and what remains belongs partly to 
 them.
 
 ## When it is wrong
-That a card is shared between virtual machines is read from its name.
+Where the driver does not say whether a card is shared between virtual machines, that
+is read from its name.
 
 Catalogue: H13, limits of MIG and vGPU.
 """
@@ -39,14 +40,26 @@ ON = 1.0
 VIRTUAL = re.compile(r"^GRID |-(\d+-)?\d+[ABCQ](ME)?$", re.IGNORECASE)
 
 
-def check(gpu_name: str, *, gpu_is_mig_on: float | None = None) -> Answer:
+# What drivers say of a card that a virtual machine has a share of.
+SHARED = "vgpu"
+
+
+def check(
+    gpu_name: str,
+    *,
+    gpu_is_mig_on: float | None = None,
+    gpu_virtualization: str | None = None,
+) -> Answer:
     is_slice = gpu_is_mig_on == ON
-    if not is_slice and not VIRTUAL.search(gpu_name):
+    # The driver knows; names only follow a custom.
+    is_told = gpu_virtualization is not None
+    is_named = VIRTUAL.search(gpu_name) is not None
+    if not is_slice and not (gpu_virtualization == SHARED if is_told else is_named):
         return None
     return Finding(
         title="" if is_slice else "The GPU is shared between virtual machines",
         severity=Severity.NOTICE,
-        summary=_MIG if is_slice else _VGPU,
+        summary=_MIG if is_slice else f"{_TOLD if is_told else _NAMED} {_VGPU}",
         evidence=(
             Evidence("gpu_is_mig_on", "cut into slices", ON if is_slice else 0.0, ""),
         ),
@@ -61,7 +74,7 @@ def check(gpu_name: str, *, gpu_is_mig_on: float | None = None) -> Answer:
             ),
         ),
         disproof="The driver shows the card as a whole one: nvidia-smi -L.",
-        quality=MEASURED if is_slice else INFERRED,
+        quality=MEASURED if is_slice or is_told else INFERRED,
         corroboration=AGREEING,
     )
 
@@ -71,8 +84,9 @@ _MIG = (
     " rules about a busy or an idle GPU, its clocks, its neighbours and its batch size"
     " stay unanswered. Temperature, power and clocks are those of the whole card."
 )
+_TOLD = "The GPU is a share of a card that several virtual machines use."
+_NAMED = "By its name, the GPU is a share of a card that several virtual machines use."
 _VGPU = (
-    "By its name, the GPU is a share of a card that several virtual machines use."
-    " Clocks, power, temperature, the PCIe link and errors may be missing or belong to"
+    "Clocks, power, temperature, the PCIe link and errors may be missing or belong to"
     " the whole card, and rules that need them stay unanswered."
 )

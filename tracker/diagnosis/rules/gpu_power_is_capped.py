@@ -54,6 +54,7 @@ def check(
     *,
     gpu_power_limit_watts: Samples | None = None,
     gpu_power_limit_at_start_watts: float | None = None,
+    gpu_power_limit_requested_watts: float | None = None,
     gpu_sm_clock_mhz: Samples | None = None,
     gpu_sm_clock_max_mhz: float | None = None,
     already_open: bool = False,
@@ -82,6 +83,7 @@ def check(
     return _finding(
         limited,
         enforced=enforced,
+        requested=gpu_power_limit_requested_watts,
         default=gpu_power_limit_default_watts,
         clock=clock,
         gain=clock_gain(
@@ -97,6 +99,7 @@ def _finding(
     limited: Limited,
     *,
     enforced: float,
+    requested: float | None,
     default: float,
     clock: float | None,
     gain: Gain | None,
@@ -128,12 +131,7 @@ def _finding(
             ),
         ),
         recommendations=(
-            Recommendation(
-                "Ask who set the limit and why; if nobody needs it, set it back.",
-                current=f"{enforced:.0f} W",
-                suggested=f"{default:.0f} W",
-                code=f"nvidia-smi --power-limit={default:.0f}",
-            ),
+            _ask_who(enforced, requested, default),
             Recommendation(
                 "If the cap is meant, keep it: compare joules and time of two runs"
                 " before paying for more power."
@@ -148,4 +146,24 @@ def _finding(
         quality=limited.quality,
         margin=margin_above(limited.share, LIMITED_SHARE),
         corroboration=ALONE,
+    )
+
+
+def _ask_who(
+    enforced: float, requested: float | None, default: float
+) -> Recommendation:
+    current, suggested = f"{enforced:.0f} W", f"{default:.0f} W"
+    if requested is not None and enforced < SAME_LIMIT_SHARE * requested:
+        return Recommendation(
+            f"On this host {requested:.0f} W were asked for, so the limit comes from"
+            " elsewhere, such as the chassis or its management controller: ask who runs"
+            " the machine.",
+            current=current,
+            suggested=suggested,
+        )
+    return Recommendation(
+        "Ask who set the limit and why; if nobody needs it, set it back.",
+        current=current,
+        suggested=suggested,
+        code=f"nvidia-smi --power-limit={default:.0f}",
     )

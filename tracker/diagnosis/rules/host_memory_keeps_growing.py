@@ -48,6 +48,8 @@ NOTABLE_GROWTH_BYTES = 256 * 1024 * 1024
 
 # The container's use has to grow by this part of it, if it is known.
 AGREEING_SHARE = 0.50
+# Of several workers that grow alike, each has a part.
+IN_WORKER_SHARE = 0.05
 
 
 def check(
@@ -56,6 +58,7 @@ def check(
     memory_limit_bytes: float | None = None,
     cgroup_memory_used_bytes: Samples | None = None,
     loader_workers: float | None = None,
+    worker_memory_bytes_max: Samples | None = None,
     already_open: bool = False,
 ) -> Answer:
     times = job_memory_bytes.times
@@ -77,12 +80,16 @@ def check(
     if pace < limit and not fills_soon:
         return None
 
+    in_worker = (
+        steady_growth(worker_memory_bytes_max) if worker_memory_bytes_max else None
+    )
     until = f" At this pace the limit is reached in {duration(left)}." if left else ""
     return Finding(
         severity=Severity.CRITICAL if fills_soon else Severity.WARNING,
         summary=(
             f"The job's memory grew from {size(first)} to {size(growth.last)} in"
             f" {duration(growth.seconds)}, by {small_percent(pace)} a minute.{until}"
+            f"{_where(growth, worker_memory_bytes_max, in_worker)}"
         ),
         evidence=(
             Evidence(
@@ -100,6 +107,11 @@ def check(
                 if left is not None
                 else ()
             ),
+            *(
+                (Evidence("worker_memory_bytes_max", "growth", in_worker.total, "B"),)
+                if in_worker is not None
+                else ()
+            ),
         ),
         recommendations=_recommendations(loader_workers),
         disproof=(
@@ -115,6 +127,18 @@ def check(
         ),
         corroboration=_corroboration(growth, cgroup_memory_used_bytes),
     )
+
+
+def _where(growth: Growth, worker: Samples | None, in_worker: Growth | None) -> str:
+    """Say which process grows, where that is known."""
+    if worker is None:
+        return ""
+    if in_worker is not None and in_worker.total >= IN_WORKER_SHARE * growth.total:
+        return (
+            " It grows in the loader workers: the largest of them by"
+            f" {size(in_worker.total)}."
+        )
+    return " It does not grow in the loader workers." if in_worker is None else ""
 
 
 def _corroboration(growth: Growth, container: Samples | None) -> float:

@@ -119,6 +119,18 @@ FACTS = (
         "The power limit that was enforced when the run began.",
     ),
     fact(
+        "gpu_power_limit_requested_watts",
+        "facts/gpu/<i>/power_limit_requested_watts",
+        "W",
+        "The power limit that somebody asked for when the run began.",
+    ),
+    fact(
+        "gpu_virtualization",
+        "facts/gpu/<i>/virtualization",
+        WORD,
+        "Whether a virtual machine has the GPU, or a share of it; from the driver.",
+    ),
+    fact(
         "gpu_temperature_slowdown_celsius",
         "facts/gpu/<i>/temperature_slowdown_celsius",
         "°C",

@@ -74,6 +74,12 @@ JOB = (
         "Read from storage by the child with the most.",
     ),
     sampled(
+        "worker_memory_bytes_max",
+        "job/worker_memory_bytes_max",
+        "B",
+        "Resident memory of the child with the most.",
+    ),
+    sampled(
         "job_memory_bytes",
         "job/memory_bytes",
         "B",

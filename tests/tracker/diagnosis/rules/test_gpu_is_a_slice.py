@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tracker.diagnosis.stages import stage
+from tracker.diagnosis.finding import MEASURED
 from tracker.diagnosis.rules.gpu_is_a_slice import check
 
 
@@ -34,3 +35,21 @@ SILENCES = [
 )
 def test_virtual_gpus_are_known_by_their_names(name, is_slice):
     assert (check(name) is not None) == is_slice
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "is_slice"),
+    [
+        ("NVIDIA H100 80GB HBM3", "vgpu", True),
+        ("NVIDIA A40-48Q", "vgpu", True),
+        ("GRID V100-8Q", "none", False),
+        ("NVIDIA H100 80GB HBM3", "passthrough", False),
+    ],
+)
+def test_what_the_driver_says_counts_more_than_a_name(name, said, is_slice):
+    finding = check(name, gpu_virtualization=said)
+
+    assert (finding is not None) == is_slice
+    if finding is not None:
+        assert finding.quality == MEASURED
+        assert "By its name" not in finding.summary

@@ -52,6 +52,21 @@ def test_judges_near_each_limit(share, limit, is_found):
     assert (ask(share, limit=limit) is not None) == is_found
 
 
+@pytest.mark.parametrize(
+    ("requested", "is_from_elsewhere"),
+    [(400.0, False), (700.0, True), (None, False)],
+)
+def test_a_limit_that_nobody_here_asked_for_is_not_set_back_here(
+    requested, is_from_elsewhere
+):
+    finding = ask(gpu_power_limit_requested_watts=requested)
+
+    first = finding.recommendations[0]
+    assert ("comes from elsewhere" in first.text) == is_from_elsewhere
+    assert bool(first.code) != is_from_elsewhere
+    assert first.suggested == "700 W"
+
+
 def test_names_the_default_to_set_back_to():
     finding = ask()
 

@@ -56,6 +56,23 @@ def test_slow_growth_counts_where_the_limit_is_near():
     assert "the limit is reached in" in finding.summary
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        (1.0, 3.0, "It grows in the loader workers: the largest of them by"),
+        (1.0, 1.0, "It does not grow in the loader workers."),
+        (1.0, 1.05, "a minute."),
+    ],
+    ids=["in workers", "elsewhere", "hardly"],
+)
+def test_says_whether_the_workers_grow(first, last, said):
+    finding = ask(8, 16, worker_memory_bytes_max=samples(memory(first, last)))
+
+    assert isinstance(finding, Finding)
+    assert said in finding.summary
+    assert ("loader workers" in finding.summary) == ("loader workers" in said)
+
+
 def test_ten_minutes_are_the_least():
     assert ask(8, 16, seconds=590) == Abstention(("readings over at least 10 min",))
 

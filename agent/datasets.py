@@ -1,0 +1,58 @@
+"""Where a loader's dataset says that its files lie, so that their file system is told.
+
+Only what objects hold is looked at: no code of theirs runs, and no disk is asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+
+# What datasets of torchvision, torchaudio, timm and many scripts call it.
+_NAMES = ("root", "root_dir", "data_root", "data_dir", "data_path", "path", "folder")
+# What wraps a dataset: loaders, subsets, those that join several.
+_WRAPPED = ("dataset", "datasets")
+_MOST_WRAPPERS = 6
+_LONGEST = 4_096
+
+
+def find_data_folder(loader: object) -> Path | None:
+    """Return the folder or file that the loader's data come from, where one is named."""
+    inner: object = loader
+    for _ in range(_MOST_WRAPPERS):
+        held = _held(inner)
+        if inner is not loader:
+            # Of the loader itself, such names would mean anything.
+            for name in _NAMES:
+                folder = _as_folder(held.get(name))
+                if folder is not None:
+                    return folder
+        found = (held[name] for name in _WRAPPED if held.get(name) is not None)
+        inner = next(found, None)
+        if type(inner) in (list, tuple):
+            inner = next(iter(inner), None)  # type: ignore[call-overload]
+        if inner is None:
+            return None
+    return None
+
+
+def _held(value: object) -> Mapping[str, object]:
+    try:
+        held = vars(value)
+    except Exception:  # noqa: BLE001 - foreign code
+        return {}
+    return held if isinstance(held, dict) else {}
+
+
+def _as_folder(value: object) -> Path | None:
+    if type(value) is str:
+        is_address = "://" in value or "\0" in value
+        if not value or is_address or len(value) > _LONGEST:
+            return None
+    elif not isinstance(value, PurePath):
+        return None
+    try:
+        return Path(os.path.abspath(value))  # noqa: PTH100 - links are not asked
+    except (OSError, ValueError):
+        return None

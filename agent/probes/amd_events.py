@@ -1,0 +1,102 @@
+"""Errors and resets of AMD's GPUs, as they come."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from agent.probes.amd import load_library, visible_gpus
+from agent.probes.probe import Facts, Probe, ProbeUnavailable, Sample
+from agent.probes.reading import COUNTED, Fact, Reading, Scope
+from agent.values import Value
+
+# The library is waited for in a thread that does nothing else.
+_WAIT_MILLISECONDS = 900
+_TIMEOUT, _NO_DATA = 8, 40
+_MOST_EVENTS = 10
+# Not the throttling: it comes often, and its time is counted elsewhere.
+_KINDS = ("VMFAULT", "GPU_PRE_RESET", "GPU_POST_RESET", "RING_HANG")
+
+
+class AmdEventsProbe(Probe):
+    """Waits for events; what comes between two waits is kept by the driver."""
+
+    name = "amd_events"
+    is_of_machine = True
+    may_hang = True
+    readings: ClassVar[tuple[Reading, ...]] = (
+        Reading(
+            "gpu/<i>/event",
+            "number",
+            Scope.GPU,
+            "amdsmi events",
+            COUNTED,
+            "a point for each that the driver reports: 1 a page that is not there, 3 and 4"
+            " a reset that begins and has ended, 5 work that hangs",
+        ),
+    )
+    states: ClassVar[tuple[Fact, ...]] = (
+        Fact("facts/gpu/<i>/last_event", "string", "of AMD's, such as `RING_HANG`"),
+    )
+
+    def __init__(
+        self, library: Any = None, environment: Mapping[str, str] = os.environ
+    ) -> None:
+        self._library = library or load_library()
+        self._news: dict[str, Value] = {}
+        self._readers: list[Any] = []
+        try:
+            self._kinds = self._library.AmdSmiEvtNotificationType
+            self._library.amdsmi_init()
+            handles = visible_gpus(self._library, environment)
+            self._indices = {_address(handle): i for i, handle in handles.items()}
+            wanted = [self._kinds[name] for name in _KINDS]
+            for handle in handles.values():
+                self._readers.append(self._library.AmdSmiEventReader(handle, wanted))
+        except self._library.AmdSmiException as error:
+            self.close()
+            raise ProbeUnavailable(f"no events from the driver ({error})") from error
+        except (AttributeError, KeyError, TypeError) as error:
+            # This version of the library has none.
+            self.close()
+            raise ProbeUnavailable(f"no events from the library ({error})") from error
+        if not self._readers:
+            raise ProbeUnavailable("no GPU of AMD")
+
+    def sample(self, now: float) -> Sample:
+        del now  # an event is told when it comes
+        readings: dict[str, float] = {}
+        for event in self._wait():
+            index = self._indices.get(_address(event["processor_handle"]))
+            name = str(event["event"])
+            if index is not None and name in _KINDS:
+                self._news[f"facts/gpu/{index}/last_event"] = name
+                readings[f"gpu/{index}/event"] = float(self._kinds[name].value)
+        return readings
+
+    def news(self) -> Facts:
+        news, self._news = self._news, {}
+        return news
+
+    def close(self) -> None:
+        readers, self._readers = self._readers, []
+        for reader in readers:
+            reader.stop()
+
+    def _wait(self) -> list[Mapping[str, Any]]:
+        try:
+            # Any of them hears of all GPUs that were asked for.
+            found: list[Mapping[str, Any]] = self._readers[0].read(
+                _WAIT_MILLISECONDS, _MOST_EVENTS
+            )
+        except self._library.AmdSmiException as error:
+            if getattr(error, "err_code", None) in (_TIMEOUT, _NO_DATA):
+                return []
+            raise
+        return found
+
+
+def _address(handle: Any) -> object:
+    """Return what tells handles apart: the library wraps some, and some not."""
+    return getattr(handle, "value", handle)

@@ -1,0 +1,70 @@
+"""What `torch.compile` has made, and made anew because an assumption did not hold.
+
+PyTorch counts it by itself; it is asked only once the script has compiled something.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import ClassVar
+
+from agent.probes.probe import Job, Probe, ProbeUnavailable, Sample
+from agent.probes.reading import COUNTED, Reading, Scope
+
+_SECONDS = 5.0
+_COUNTING, _FRAMES = "torch._dynamo.utils", "torch._dynamo.convert_frame"
+
+
+def _reading(name: str, meaning: str) -> Reading:
+    return Reading(
+        f"torch/{name}", "", Scope.PROCESS, "PyTorch", COUNTED, meaning, _SECONDS
+    )
+
+
+class TorchCompileProbe(Probe):
+    """Reads the compiler's counts, in the process that compiles."""
+
+    name = "torch_compile"
+    readings: ClassVar[tuple[Reading, ...]] = (
+        _reading("compiled_graphs", "since the process began or the script reset them"),
+        _reading(
+            "recompiles",
+            "functions compiled again, for other shapes or values than before; likewise",
+        ),
+        _reading(
+            "graph_breaks", "where a graph had to end before its function; likewise"
+        ),
+    )
+
+    def __init__(self, modules: Mapping[str, object] = sys.modules) -> None:
+        self._modules = modules
+        self._not_before = float("-inf")
+
+    @classmethod
+    def of(cls, job: Job) -> Probe:
+        if job.watched is not None:
+            # Another process's compiler cannot be asked.
+            raise ProbeUnavailable("")
+        return cls()
+
+    def sample(self, now: float) -> Sample:
+        # Half a second of tolerance: ticks are never exactly on time.
+        if now < self._not_before - 0.5:
+            return {}
+        self._not_before = now + _SECONDS
+        counters = getattr(self._modules.get(_COUNTING), "counters", None)
+        attempts = getattr(self._modules.get(_FRAMES), "FRAME_COMPILE_COUNTER", None)
+        if not isinstance(counters, Mapping) or not isinstance(attempts, Mapping):
+            return {}
+        # A copy: the script may be compiling just now.
+        times = [count for count in list(attempts.values()) if isinstance(count, int)]
+        if not times:
+            return {}
+        graphs = dict(counters.get("stats", {})).get("unique_graphs", 0)
+        breaks = list(dict(counters.get("graph_break", {})).values())
+        return {
+            "torch/compiled_graphs": float(graphs),
+            "torch/recompiles": float(sum(times) - len(times)),
+            "torch/graph_breaks": float(sum(breaks)),
+        }

@@ -1,0 +1,161 @@
+"""Each loader worker by itself: few numbers, seldom, of no more workers than a cap.
+
+A worker keeps its number until it ends; then the next one that starts takes it. So the
+names stay few, however many workers an epoch starts anew.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from agent.probes.processes import ProcessState, Traffic, read_proportional
+from agent.probes.rates import Rates, known, share
+from agent.probes.reading import COUNTED, SAMPLED, Reading, Scope
+
+MOST_WORKERS = 16
+_SECONDS = 10.0
+# The kernel looks at every page of a process for it, and the process may have to wait.
+_BETWEEN_LOOKS_SECONDS = 5.0
+_SHARE_OF_LOOKS, _LONGEST_LOOK_SECONDS = 0.0002, 0.02
+_STATES = {"R": "running_share", "S": "sleeping_share", "D": "blocked_share"}
+
+_STAT, _IO, _ROLLUP = "/proc/<pid>/stat", "/proc/<pid>/io", "/proc/<pid>/smaps_rollup"
+READINGS = tuple(
+    Reading(f"job/worker/<n>/{name}", unit, Scope.JOB, source, quality, text, _SECONDS)
+    for name, unit, source, quality, text in (
+        ("cpu_cores", "cores", _STAT, COUNTED, "of the worker alone"),
+        ("memory_bytes", "B", _STAT, SAMPLED, "resident"),
+        (
+            "proportional_bytes",
+            "B",
+            _ROLLUP,
+            SAMPLED,
+            "what is shared divided by who shares it; one worker at a time, and not of"
+            " workers so large that looking takes long",
+        ),
+        ("read_bytes_per_second", "B/s", _IO, COUNTED, "from storage"),
+        ("major_faults_per_second", "1/s", _STAT, COUNTED, "pages read from a disk"),
+        ("running_share", "0–1", _STAT, SAMPLED, "of looks: it ran, or could have"),
+        ("sleeping_share", "0–1", _STAT, SAMPLED, "of looks: it waited for its turn"),
+        ("blocked_share", "0–1", _STAT, SAMPLED, "of looks: it waited for storage"),
+        (
+            "disk_wait_share",
+            "0–1",
+            _STAT,
+            COUNTED,
+            "of time that it waited for storage; where the kernel counts that",
+        ),
+    )
+)
+
+
+class Worker(Protocol):
+    """A process that is followed."""
+
+    pid: int
+
+    @property
+    def state(self) -> ProcessState: ...
+
+    @property
+    def counted(self) -> Traffic | None: ...
+
+
+class _Slot:
+    """One number, and the worker that has it."""
+
+    def __init__(self, worker: Worker, now: float, *, is_disk_wait_known: bool) -> None:
+        self.worker = worker
+        self.seen: Counter[str] = Counter()
+        self._rates = Rates()
+        # From here on it is counted.
+        self._rates_of(now, is_disk_wait_known=is_disk_wait_known)
+
+    def readings(self, now: float, *, is_disk_wait_known: bool) -> dict[str, float]:
+        rates = self._rates_of(now, is_disk_wait_known=is_disk_wait_known)
+        rates["disk_wait_share"] = share(rates["disk_wait_share"])
+        looks, self.seen = self.seen, Counter()
+        shares = {
+            name: looks[s] / looks.total() for s, name in _STATES.items() if looks
+        }
+        memory = float(self.worker.state.resident_bytes)
+        return known({**rates, "memory_bytes": memory, **shares})
+
+    def _rates_of(
+        self, now: float, *, is_disk_wait_known: bool
+    ) -> dict[str, float | None]:
+        state, traffic = self.worker.state, self.worker.counted
+        waited = state.seconds_waiting_for_disk
+        return self._rates.of(
+            {
+                "cpu_cores": state.cpu_seconds,
+                "major_faults_per_second": state.major_faults,
+                "read_bytes_per_second": None
+                if traffic is None
+                else traffic.read_bytes,
+                "disk_wait_share": waited if is_disk_wait_known else None,
+            },
+            now,
+        )
+
+
+class Workers:
+    """Numbers the workers, and says of each what there is to say."""
+
+    def __init__(self) -> None:
+        self._slots: dict[int, _Slot] = {}
+        self._not_before = float("-inf")
+        self._look_at = float("-inf")
+        self._looked_last = -1
+
+    def sample(
+        self, workers: Sequence[Worker], now: float, *, is_disk_wait_known: bool
+    ) -> dict[str, float]:
+        """Look at every worker; return readings if it is time."""
+        self._number(
+            workers, lambda w: _Slot(w, now, is_disk_wait_known=is_disk_wait_known)
+        )
+        for slot in self._slots.values():
+            slot.seen[slot.worker.state.state] += 1
+        readings = self._proportional(now)
+        # Half a second of tolerance: ticks are never exactly on time.
+        if now < self._not_before - 0.5:
+            return readings
+        self._not_before = now + _SECONDS
+        for number, slot in self._slots.items():
+            found = slot.readings(now, is_disk_wait_known=is_disk_wait_known)
+            readings |= _named(number, found)
+        return readings
+
+    def _number(
+        self, workers: Sequence[Worker], follow: Callable[[Worker], _Slot]
+    ) -> None:
+        living = {id(worker) for worker in workers}
+        self._slots = {n: s for n, s in self._slots.items() if id(s.worker) in living}
+        numbered = {id(slot.worker) for slot in self._slots.values()}
+        free = (n for n in range(MOST_WORKERS) if n not in self._slots)
+        new = (worker for worker in workers if id(worker) not in numbered)
+        # The numbers end first, or the workers do.
+        self._slots |= {n: follow(w) for n, w in zip([*free], new, strict=False)}
+
+    def _proportional(self, now: float) -> dict[str, float]:
+        if now < self._look_at or not self._slots:
+            return {}
+        # The next one of those that there are.
+        number = min(self._slots, key=lambda n: (n <= self._looked_last, n))
+        self._looked_last = number
+        began = time.thread_time()
+        found = read_proportional(self._slots[number].worker.pid)
+        took = time.thread_time() - began
+        wait = max(_BETWEEN_LOOKS_SECONDS, took / _SHARE_OF_LOOKS)
+        self._look_at = now + wait if took < _LONGEST_LOOK_SECONDS else float("inf")
+        if found is None:
+            return {}
+        return _named(number, {"proportional_bytes": float(found)})
+
+
+def _named(number: int, readings: Mapping[str, float]) -> dict[str, float]:
+    return {f"job/worker/{number}/{name}": value for name, value in readings.items()}
