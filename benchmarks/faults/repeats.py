@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID, uuid4
@@ -21,13 +21,15 @@ from benchmarks.faults import bodies
 from benchmarks.faults.case import Database, Result, Size
 from benchmarks.faults.history import value_of
 from benchmarks.faults.installation import Installation
-from benchmarks.faults.wire import Connection
+from benchmarks.faults.wire import Connection, NoAnswer
 
 THREADS = 8
 PATH = "loss"
 POINTS = 50
 FRAMES = 20
 CONTENT_BYTES = 1_000_000
+# Somebody else sends the same content now, or has sent a part of it.
+BEGUN_BY_OTHERS = (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.CONFLICT)
 LONGEST_DELAY_SECONDS = 0.02
 
 
@@ -220,13 +222,11 @@ def store(installation: Installation, content: bytes) -> Reply:
     try:
         while True:
             address = random.choice(installation.addresses)
-            reply = connection.send_content(address, content)
-            # Somebody else sends it now, or has sent a part of it.
-            if reply.status not in (
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                HTTPStatus.CONFLICT,
-            ):
-                return reply
+            # Whoever refuses a content need not read it to its end.
+            with suppress(NoAnswer):
+                reply = connection.send_content(address, content)
+                if reply.status not in BEGUN_BY_OTHERS:
+                    return reply
             time.sleep(random.uniform(0, 2 * LONGEST_DELAY_SECONDS))
     finally:
         connection.close()
