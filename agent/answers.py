@@ -20,6 +20,7 @@ class Meaning(Enum):
     OUT_OF_ORDER = "go on from a number"
     DIFFERS = "go on in a new spool, from a number"
     TOO_LARGE = "send fewer frames at a time"
+    TOO_SLOW = "send less at a time, later"
     HOLD = "keep everything and read the settings again before the next try"
     BUSY = "wait as told"
     UNCLEAR = "wait longer each time"
@@ -50,6 +51,7 @@ class Answer:
 
 _MEANINGS: dict[int, Meaning] = {
     HTTPStatus.BAD_REQUEST: Meaning.MALFORMED,
+    HTTPStatus.REQUEST_TIMEOUT: Meaning.TOO_SLOW,
     HTTPStatus.CONFLICT: Meaning.OUT_OF_ORDER,
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Meaning.TOO_LARGE,
     HTTPStatus.TOO_MANY_REQUESTS: Meaning.BUSY,

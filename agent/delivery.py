@@ -94,17 +94,22 @@ class Delivery:
         try:
             reply = self.transport.send(self.spool.sent_as, body)
         except NoAnswer as error:
-            # A batch that is too long for the line would never get through.
-            self._batch_bytes = max(len(body) // 2, _SMALLEST_BATCH_BYTES)
+            self._send_less(body)
             wait = self._longer_wait()
             if wait > 1:
                 self._notices.warn("no answer", f"the server does not answer ({error})")
             return Outcome(wait_seconds=wait, is_answered=False)
         answer = judge(reply, now=time.time())
+        if answer.meaning is Meaning.TOO_SLOW:
+            self._send_less(body)
         outcome = self._obey(answer, frames)
         if not outcome.is_held:
             self._notices.forget("held")
         return outcome
+
+    def _send_less(self, body: bytes) -> None:
+        # A batch that is too long for the line would never get through.
+        self._batch_bytes = max(len(body) // 2, _SMALLEST_BATCH_BYTES)
 
     def _obey(self, answer: Answer, frames: list[Frame]) -> Outcome:
         if answer.meaning is Meaning.STORED:
@@ -115,7 +120,7 @@ class Delivery:
             return self._go_on(answer, frames)
         if answer.meaning is Meaning.HOLD:
             return self._hold(answer)
-        if answer.meaning in (Meaning.BUSY, Meaning.UNCLEAR):
+        if answer.meaning in (Meaning.BUSY, Meaning.UNCLEAR, Meaning.TOO_SLOW):
             return self._wait(answer)
         return self._make_smaller(answer, frames)
 
@@ -135,7 +140,7 @@ class Delivery:
         self._notices.warn(
             "unclear", f"the server cannot take data now ({answer.text})"
         )
-        is_answered = answer.meaning is Meaning.BUSY
+        is_answered = answer.meaning is not Meaning.UNCLEAR
         return Outcome(wait_seconds=self._longer_wait(), is_answered=is_answered)
 
     def _stored(self, answer: Answer, frames: list[Frame]) -> Outcome:

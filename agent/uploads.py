@@ -118,6 +118,10 @@ class Uploads:
             # A content of which somebody else sends the same may grow meanwhile.
             current.offset = None
             return Outcome(wait_seconds=wait) if wait is not None else self._wait()
+        if reply.status == HTTPStatus.REQUEST_TIMEOUT:
+            self._part_bytes = max(self._part_bytes // 2, _SMALLEST_PART_BYTES)
+            current.offset = None
+            return self._wait(f"files come to the server too slowly ({reply.status})")
         if reply.status == HTTPStatus.INSUFFICIENT_STORAGE:
             return self._hold(reply, content, _NO_ROOM_SECONDS)
         if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -1,12 +1,14 @@
 """What bad input costs the server, and others meanwhile.
 
-.venv/bin/python -m benchmarks.bad_input
+.venv/bin/python -m benchmarks.bad_input [case …]
 
-Bombs of a gibibyte are in benchmarks/refusals.py.
+Bombs of a gibibyte are in benchmarks/refusals.py. Prints a Markdown table; ends with 1 if
+a bound does not hold.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import http.client
 import json
@@ -16,12 +18,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,12 +32,22 @@ import zstandard
 
 from agent import messages
 from agent.frames import Frame
+from benchmarks.load.table import Bound, Row, rows_table
 from benchmarks.refusals import MIB, free_port, memory
 from tracker.embedded.server import EmbeddedServer
 
 REPEATS = 8
 REQUESTS = 200
-NAMES, NAMES_IN_BATCH = 1_000_000, 50_000
+# What must hold.
+JSON_SECONDS, ENCODING_SECONDS, ENCODING_MIB = 0.050, 0.100, 32
+OTHERS_FACTOR = 2.0
+PAGE_SECONDS = 2.0
+# Of bodies that come a byte a second, how many are sent at once, with one token.
+SLOW_AT_ONCE = (3, 8)
+SLOW_SECONDS = 60
+REFUSED = range(400, 500)
+REFUSED_SLOW = {400, 408, 413}
+NAMES, NAMES_IN_BATCH, NAMES_CODE = 1_000_000, 50_000, "too_many_attributes"
 TAGS_IN_BATCH = 1_000
 WANTED = '"name": "climb", "rungs": [{"run": "baseline"}]'
 JSON_BODIES = {
@@ -48,6 +60,7 @@ JSON_BODIES = {
     "2.4 MB of brackets": "[" * 2_400_000,
     "2.4 MB of digits": "9" * 2_400_000,
 }
+DATABASE = "SQLite"
 MAKE_SECRETS = """
 import django
 django.setup()
@@ -56,7 +69,8 @@ from tracker.actions.access import found_installation, make_token
 from tracker.actor import Scope
 owner, browser = found_installation(), Client()
 browser.force_login(owner.user)
-print(make_token(owner, "benchmark", Scope.FULL), browser.cookies.output(header=""))
+tokens = [make_token(owner, name, Scope.FULL) for name in ("benchmark", "slow")]
+print(*tokens, browser.cookies.output(header=""))
 """
 ORIGIN = messages.Origin(
     project="bad", run="bad", stage="train", rank=0, host="h", pid=1, agent="0", time=0
@@ -94,7 +108,13 @@ class Caller:
         return self.request("POST", path, body, **{**known, **headers})
 
 
-def main() -> None:
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bad_input")
+    parser.description = (__doc__ or "").splitlines()[0]
+    parser.add_argument("cases", nargs="*", help=f"{', '.join(CASES)}; or all")
+    cases = parser.parse_args().cases or list(CASES)
+    if unknown := sorted(set(cases) - set(CASES)):
+        parser.error(f"there is no case {', '.join(unknown)}")
     with tempfile.TemporaryDirectory(prefix="seamark-benchmark-") as scratch:
         home = Path(scratch)
         os.environ.update(
@@ -103,14 +123,12 @@ def main() -> None:
             XDG_STATE_HOME=str(home / "state"),
         )
         with EmbeddedServer(home / "data", free_port()) as server:
-            token, _, cookie = made_secrets().partition(" ")
-            caller = Caller(server.port, token, cookie.partition(";")[0].strip())
-            print_json(caller)
-            print_encodings(caller)
-            print_slow_bodies(caller)
-            print_paths_that_are_all_bad(caller)
-            print_tags(caller)
-            print_names(caller)
+            token, slow_token, cookies = made_secrets().split(" ", 2)
+            cookie = cookies.partition(";")[0].strip()
+            callers = [Caller(server.port, one, cookie) for one in (token, slow_token)]
+            rows = [row for case in cases for row in CASES[case](*callers)]
+    print(rows_table(rows))
+    return 1 if any(row.holds is False for row in rows) else 0
 
 
 def made_secrets() -> str:
@@ -125,7 +143,11 @@ def made_secrets() -> str:
     return done.stdout.strip()
 
 
-def print_json(caller: Caller) -> None:
+def row(case: str, run: str, figures: Sequence[str], *bounds: Bound) -> Row:
+    return Row(case, DATABASE, run, figures, bounds)
+
+
+def json_rows(caller: Caller, _: Caller) -> Iterator[Row]:
     caller.send(body_of([messages.open_spool(ORIGIN)]))
     path = "/api/v1/projects/home/bad/ladders"
     for name, text in JSON_BODIES.items():
@@ -133,10 +155,11 @@ def print_json(caller: Caller) -> None:
             caller.request("POST", path, text.encode(), Content_Type="application/json")
             for _ in range(REPEATS)
         ]
-        print_answers(f"JSON, {name}", answers)
+        # What is far beyond any ladder is refused for its size, read or not.
+        yield row("BI-04", f"JSON: {name}", *refused(answers, JSON_SECONDS))
 
 
-def print_encodings(caller: Caller) -> None:
+def encoding_rows(caller: Caller, _: Caller) -> Iterator[Row]:
     batch = body_of([messages.open_spool(ORIGIN)])
     parameters = zstandard.ZstdCompressionParameters(window_log=27)
     writer = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
@@ -151,60 +174,111 @@ def print_encodings(caller: Caller) -> None:
         before = memory()
         answers = [caller.send(body, Content_Encoding=encoding) for _ in range(REPEATS)]
         grown = (memory() - before) / MIB
-        print_answers(f"encoding, {name}", answers, f", memory {grown:+.1f} MiB")
+        figures, *bounds = refused(answers, ENCODING_SECONDS)
+        figures = [*figures, f"memory {grown:+.1f} MiB"]
+        room = Bound(f"at most {ENCODING_MIB} MiB more", grown <= ENCODING_MIB)
+        yield row("BI-05", f"encoding: {name}", figures, *bounds, room)
 
 
-def print_answers(
-    name: str, answers: Sequence[tuple[int, float, bytes]], more: str = ""
-) -> None:
-    statuses = {status for status, _, _ in answers}
-    median = statistics.median(seconds for _, seconds, _ in answers)
-    print(f"{name}: {statuses} in {median * 1000:.0f} ms (median of {REPEATS}){more}")
-
-
-def print_slow_bodies(caller: Caller) -> None:
-    alone = percentile_95(caller)
-    with slow_bodies(caller, 2):
-        beside = percentile_95(caller)
-    print(
-        f"batches of others: p95 {alone * 1000:.0f} ms alone,"
-        f" {beside * 1000:.0f} ms beside two bodies of a byte a second"
+def refused(
+    answers: Sequence[tuple[int, float, bytes]], most_seconds: float
+) -> tuple[Sequence[str], Bound, Bound]:
+    """Return what was answered, and whether it was a refusal, and soon."""
+    statuses, median = summary(answers)
+    return (
+        [*statuses, f"{median * 1000:.0f} ms (median of {len(answers)})"],
+        Bound("refused", all(status in REFUSED for status, _, _ in answers)),
+        Bound(f"within {most_seconds * 1000:.0f} ms", median <= most_seconds),
     )
 
 
-def percentile_95(caller: Caller) -> float:
+def summary(answers: Sequence[tuple[int, float, bytes]]) -> tuple[list[str], float]:
+    statuses = sorted({str(status) for status, _, _ in answers})
+    return statuses, statistics.median(seconds for _, seconds, _ in answers)
+
+
+def slow_rows(others: Caller, slow: Caller) -> Iterator[Row]:
+    """Bodies of a byte a second, of one token, beside batches of another and of it."""
+    for count in SLOW_AT_ONCE:
+        for who, caller in (("another token", others), ("the same token", slow)):
+            alone = sent(caller)
+            with slow_bodies(slow, count) as ends:
+                beside = sent(caller)
+            before, after = percentile_95(alone), percentile_95(beside)
+            failed = sum(status != http.HTTPStatus.OK for status, _ in beside)
+            longest = max(seconds for _, seconds in ends)
+            bounds = [
+                Bound(
+                    "the slow ones are refused",
+                    {end for end, _ in ends} <= REFUSED_SLOW,
+                )
+            ]
+            if caller is others:
+                bounds += [
+                    Bound("all others are served", not failed),
+                    Bound(
+                        f"their p95 at most {OTHERS_FACTOR:.0f} times as long",
+                        after <= OTHERS_FACTOR * before,
+                    ),
+                ]
+            yield row(
+                "BI-06",
+                f"{count} bodies of a byte a second beside batches of {who}",
+                [
+                    f"batches: p95 {before * 1000:.1f} ms alone,"
+                    f" {after * 1000:.1f} ms beside them",
+                    f"{failed} of {len(beside)} not stored",
+                    f"slow ones: {dict(Counter(end for end, _ in ends))},"
+                    f" the last after {longest:.1f} s",
+                ],
+                *bounds,
+            )
+
+
+def sent(caller: Caller) -> list[tuple[int, float]]:
     batch = body_of([messages.open_spool(ORIGIN)])
-    seconds = sorted(caller.send(batch)[1] for _ in range(REQUESTS))
-    return seconds[int(0.95 * REQUESTS)]
+    return [caller.send(batch)[:2] for _ in range(REQUESTS)]
+
+
+def percentile_95(answers: Sequence[tuple[int, float]]) -> float:
+    return sorted(seconds for _, seconds in answers)[int(0.95 * len(answers))]
 
 
 @contextmanager
-def slow_bodies(caller: Caller, count: int) -> Iterator[None]:
-    done = threading.Event()
-    threads = [
-        threading.Thread(target=send_slowly, args=(caller, done)) for _ in range(count)
-    ]
-    for thread in threads:
-        thread.start()
-    yield
-    done.set()
-    for thread in threads:
-        thread.join()
+def slow_bodies(caller: Caller, count: int) -> Iterator[list[tuple[int, float]]]:
+    """Send so many; the list that is yielded has what became of them afterwards."""
+    ends: list[tuple[int, float]] = []
+    with ThreadPoolExecutor(count) as threads:
+        slow = [threads.submit(send_slowly, caller) for _ in range(count)]
+        yield ends
+        ends += [one.result() for one in slow]
 
 
-def send_slowly(caller: Caller, done: threading.Event) -> None:
+def send_slowly(caller: Caller) -> tuple[int, float]:
+    """Send a byte a second; return the status of the answer, and when it came."""
     head = (
         f"POST /api/v1/ingest/{uuid.uuid4()} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         f"Authorization: Bearer {caller.token}\r\nContent-Length: 100000\r\n"
         "Content-Type: application/vnd.seamark.frames\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", caller.port)) as client:
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", caller.port), timeout=1) as client:
         client.sendall(head.encode())
-        while not done.wait(1):
+        while time.monotonic() < began + SLOW_SECONDS:
             client.sendall(b"x")
+            with suppress(TimeoutError):
+                line = client.recv(65536).partition(b"\r\n")[0]
+                return int(line.split()[1]), time.monotonic() - began
+    return 0, time.monotonic() - began
 
 
-def print_paths_that_are_all_bad(caller: Caller) -> None:
+def many_rows(caller: Caller, _: Caller) -> Iterator[Row]:
+    yield bad_paths_row(caller)
+    yield tags_row(caller)
+    yield from name_rows(caller)
+
+
+def bad_paths_row(caller: Caller) -> Row:
     message = msgspec.msgpack.encode(
         {
             "t": "points",
@@ -216,14 +290,18 @@ def print_paths_that_are_all_bad(caller: Caller) -> None:
     packed = zstandard.compress(body)
     before = memory()
     status, seconds, _ = caller.send(packed, Content_Encoding="zstd")
-    print(
-        f"{len(body) / MIB:.0f} MiB of bad paths, {len(packed):,} bytes as sent:"
-        f" {status} in {seconds * 1000:.0f} ms,"
-        f" memory afterwards {(memory() - before) / MIB:+.1f} MiB"
+    return row(
+        "BI-07",
+        f"{len(body) / MIB:.0f} MiB of bad paths, {len(packed):,} bytes as sent",
+        [
+            f"{status} in {seconds * 1000:.0f} ms",
+            f"memory afterwards {(memory() - before) / MIB:+.1f} MiB",
+        ],
+        Bound("answered, and not 5xx", status < http.HTTPStatus.INTERNAL_SERVER_ERROR),
     )
 
 
-def print_names(caller: Caller) -> None:
+def name_rows(caller: Caller) -> Iterator[Row]:
     spool, codes = uuid.uuid4(), Counter[str]()
     caller.send(body_of([messages.open_spool(ORIGIN)]), spool)
     started = time.perf_counter()
@@ -235,8 +313,13 @@ def print_names(caller: Caller) -> None:
         _, _, answer = caller.send(body_of(batch, first=number), spool)
         codes += counted(answer)
     seconds = time.perf_counter() - started
-    print(f"10^6 names in one run: {dict(codes)} refused, {seconds:.1f} s in all")
-    print_pages(caller)
+    yield row(
+        "BI-07",
+        f"{NAMES:,} names in one run",
+        [f"refused: {dict(codes)}", f"{seconds:.1f} s in all"],
+        Bound("refused with a code beyond the limit", set(codes) == {NAMES_CODE}),
+    )
+    yield from page_rows(caller)
 
 
 def counted(answer: bytes) -> Counter[str]:
@@ -246,7 +329,7 @@ def counted(answer: bytes) -> Counter[str]:
     return Counter({receipt["refused"][0]["code"]: receipt["refused_count"]})
 
 
-def print_pages(caller: Caller) -> None:
+def page_rows(caller: Caller) -> Iterator[Row]:
     listed = caller.request("GET", "/api/v1/projects/home/bad/runs")[2]
     run_id = json.loads(listed)["runs"][0]["id"]
     for page in ("", "charts", "attributes", "hardware"):
@@ -254,10 +337,17 @@ def print_pages(caller: Caller) -> None:
         answers = [
             caller.request("GET", path, Cookie=caller.cookie) for _ in range(REPEATS)
         ]
-        print_answers(f"its page /{page}", answers)
+        statuses, median = summary(answers)
+        yield row(
+            "BI-07",
+            f"the run's page /{page}",
+            [*statuses, f"{median * 1000:.0f} ms (median of {REPEATS})"],
+            Bound("opens", statuses == ["200"]),
+            Bound(f"within {PAGE_SECONDS:.0f} s", median <= PAGE_SECONDS),
+        )
 
 
-def print_tags(caller: Caller) -> None:
+def tags_row(caller: Caller) -> Row:
     spool = uuid.uuid4()
     caller.send(body_of([messages.open_spool(ORIGIN)]), spool)
     batch = [
@@ -268,7 +358,12 @@ def print_tags(caller: Caller) -> None:
     status, _, answer = caller.send(body_of(*chunks(batch, 100), first=2), spool)
     seconds = time.perf_counter() - started
     codes = dict(counted(answer))
-    print(f"10^6 tags in one run: {status}, {codes} refused, {seconds:.1f} s")
+    return row(
+        "BI-07",
+        "10^6 tags in one run",
+        [f"{status}", f"refused: {codes}", f"{seconds:.1f} s"],
+        Bound("refused with a code beyond the limit", bool(codes)),
+    )
 
 
 def chunks(batch: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
@@ -283,5 +378,12 @@ def body_of(*payloads: Sequence[bytes], first: int = 1) -> bytes:
     )
 
 
+CASES: dict[str, Callable[[Caller, Caller], Iterator[Row]]] = {
+    "BI-04": json_rows,
+    "BI-05": encoding_rows,
+    "BI-06": slow_rows,
+    "BI-07": many_rows,
+}
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,8 +2,8 @@
 
     python -m benchmarks.purge --points 20000000
 
-SQLite in a temporary folder, or the empty PostgreSQL database that
-SEAMARK_DATABASE_URL names. Prints tables; asserts nothing.
+SQLite in a temporary folder, a new PostgreSQL (--database PostgreSQL), or the empty
+database that SEAMARK_DATABASE_URL names. Prints tables; asserts nothing.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ from uuid import UUID, uuid4
 
 import numpy as np
 
+from benchmarks import database
+
 # Settings read the environment when Django loads, below.
 os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
+database.start()
 FOLDER = tempfile.mkdtemp(prefix="seamark-benchmark-")
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 os.environ["SEAMARK_DATA"] = FOLDER
@@ -68,6 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=20_000_000)
     parser.add_argument("--series", type=int, default=1_000)
+    database.add_option(parser)
     arguments = parser.parse_args()
 
     print(f"{connection.vendor}, {sys.platform}, Python {sys.version.split()[0]}")

@@ -2,8 +2,8 @@
 
     python -m benchmarks.reading
 
-SQLite in a temporary folder, or the empty PostgreSQL database that
-SEAMARK_DATABASE_URL names. The whole application answers, in this process and without
+SQLite in a temporary folder, a new PostgreSQL (--database PostgreSQL), or the empty
+database that SEAMARK_DATABASE_URL names. The whole application answers, in this process and without
 a network. Prints tables; asserts nothing.
 """
 
@@ -30,8 +30,11 @@ from uuid import uuid4
 
 import numpy as np
 
+from benchmarks import database
+
 # Settings read the environment when Django loads, below.
 os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
+database.start()
 FOLDER = tempfile.mkdtemp(prefix="seamark-benchmark-")
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 os.environ["SEAMARK_DATA"] = FOLDER
@@ -41,6 +44,7 @@ import django  # noqa: E402
 django.setup()
 
 from django.core.management import call_command  # noqa: E402
+from django.db import connection  # noqa: E402
 from django.http import HttpResponseBase  # noqa: E402
 from django.test import Client  # noqa: E402
 
@@ -73,11 +77,12 @@ def main() -> None:
     parser.add_argument("--longest", type=int, default=10_000_000, metavar="POINTS")
     parser.add_argument("--metrics", type=int, default=1_000, metavar="SERIES")
     parser.add_argument("--each", type=int, default=20_000, metavar="POINTS")
+    database.add_option(parser)
     arguments = parser.parse_args()
 
     call_command("migrate", verbosity=0)
     reader = Reader()
-    print(f"one process, {sys.platform}, Python {sys.version.split()[0]}\n")
+    print(f"{connection.vendor}, one process, Python {sys.version.split()[0]}\n")
     print("| asked for | first | median | p95 | CPU | kB | gzip kB |")
     print("|---|---|---|---|---|---|---|")
     # What the first answer of a process costs is no part of any series.

@@ -3,10 +3,10 @@
     python -m benchmarks.runs_table
     python -m benchmarks.runs_table --runs 10000 --writes
 
-SQLite in a temporary folder (or in --folder, which is kept and used again), or the
-database that SEAMARK_DATABASE_URL names: an empty one, or one that this filled before.
-Requests are answered in this process, through every middleware. Prints tables; asserts
-nothing. Times are the wall's; "busy" is how long this process worked itself, which
+SQLite in a temporary folder (or in --folder, which is kept and used again), a new
+PostgreSQL (--database PostgreSQL), or the database that SEAMARK_DATABASE_URL names: an
+empty one, or one that this filled before. Requests are answered in this process,
+through every middleware. Prints tables; ends with 1 if a bound does not hold. Times are the wall's; "busy" is how long this process worked itself, which
 other work on the machine does not stretch: with SQLite, the database is in it.
 """
 
@@ -24,6 +24,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from benchmarks import database
+
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--runs", type=int, default=100_000)
 parser.add_argument("--attributes", type=int, default=100)
@@ -34,9 +36,12 @@ parser.add_argument(
     "--writes", action="store_true", help="also measure what the index costs writers"
 )
 
+database.add_option(parser)
+
 # Settings read the environment when Django loads, below.
 os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
 OPTIONS = parser.parse_args()
+database.start()
 if OPTIONS.folder:
     OPTIONS.folder.mkdir(parents=True, exist_ok=True)
 FOLDER = OPTIONS.folder or Path(tempfile.mkdtemp(prefix="seamark-benchmark-"))
@@ -125,11 +130,13 @@ QUESTIONS: list[tuple[str, str, dict[str, Any]]] = [
     ("paths beginning so", "attribute-paths", {"prefix": "train/group_3/"}),
 ]
 PARSED = 2_000
+# What must hold, of each question.
+BOUND_MS, PARSE_BOUND_MS = 100, 10
 SERIES_OF_A_RUN = 80
 WRITTEN_RUNS = 20
 
 
-def main() -> None:
+def main() -> int:
     call_command("migrate", verbosity=0)
     if not Project.objects.filter(slug="runs").exists():
         began = time.perf_counter()
@@ -138,16 +145,17 @@ def main() -> None:
     print(f"{connection.vendor}, Python {sys.version.split()[0]}")
     print(f"{Attribute.objects.count():,} attributes, {stored_mib():,.0f} MiB\n")
     measure_parsing()
-    ask_everything()
+    slow = ask_everything()
     if OPTIONS.writes:
         measure_writes()
+    return 1 if slow else 0
 
 
 def measure_parsing() -> None:
     condition = "a" * 79 + " < 0.1234"
     longest = " and ".join([condition] * MOST_CONDITIONS)
-    print("| query to read | characters | p50 ms | p99 ms |")
-    print("|---|---|---|---|")
+    print(f"| query to read | characters | p50 ms | p99 ms | ≤ {PARSE_BOUND_MS} ms |")
+    print("|---|---|---|---|---|")
     for name, query in (("the example", EXAMPLE), ("of the largest", longest)):
         now = timezone.now()
         times = []
@@ -156,16 +164,22 @@ def measure_parsing() -> None:
             parse(query, now)
             times.append((time.perf_counter() - began) * 1e3)
         p50, p99 = np.percentile(times, [50, 99])
-        print(f"| {name} | {len(query):,} | {p50:.2f} | {p99:.2f} |")
+        holds = "yes" if p99 <= PARSE_BOUND_MS else "**no**"
+        print(f"| {name} | {len(query):,} | {p50:.2f} | {p99:.2f} | {holds} |")
     print()
 
 
-def ask_everything() -> None:
+def ask_everything() -> list[str]:
+    """Ask; return the questions that do not keep to the bound."""
     client = reader()
     # The web server's way in, which has the program out of the garbage collector's sight.
     import_module("tracker.wsgi")
-    print("| asked | matching | p50 ms | p95 ms | busy ms | statements |")
-    print("|---|---|---|---|---|---|")
+    slow = []
+    print(
+        f"| asked | matching | p50 ms | p95 ms | busy ms | statements"
+        f" | p95 < {BOUND_MS} ms |"
+    )
+    print("|---|---|---|---|---|---|---|")
     for name, address, parameters in QUESTIONS:
         if OPTIONS.only not in name:
             continue
@@ -177,12 +191,16 @@ def ask_everything() -> None:
         assert answer.status_code == HTTPStatus.OK, answer.content
         walls, busy = measured(client, ADDRESS + address, query)
         found = answer.json().get("matching", "")
+        p50, p95 = np.percentile(walls, [50, 95])
+        if p95 >= BOUND_MS:
+            slow.append(name)
         cells = [
             *(name, f"{found:,}" if found != "" else ""),
-            *(f"{np.percentile(walls, part):.0f}" for part in (50, 95)),
-            *(f"{min(busy):.0f}", str(statement_count)),
+            *(f"{p50:.0f}", f"{p95:.0f}", f"{min(busy):.0f}", str(statement_count)),
+            "yes" if p95 < BOUND_MS else "**no**",
         ]
         print("|", " | ".join(cells), "|", flush=True)
+    return slow
 
 
 def measured(
@@ -246,4 +264,4 @@ def stored_mib() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,8 +2,8 @@
 
     python -m benchmarks.store
 
-SQLite in a temporary folder, or the empty PostgreSQL database that
-SEAMARK_DATABASE_URL names. Prints a table; asserts nothing.
+SQLite in a temporary folder, a new PostgreSQL (--database PostgreSQL), or the empty
+database that SEAMARK_DATABASE_URL names. Prints a table; asserts nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ from uuid import uuid4
 
 import numpy as np
 
+from benchmarks import database
+
 # Settings read the environment when Django loads, below.
 os.environ["DJANGO_SETTINGS_MODULE"] = "tracker.settings"
+database.start()
 FOLDER = tempfile.mkdtemp(prefix="seamark-benchmark-")
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 os.environ["SEAMARK_DATA"] = FOLDER
@@ -81,9 +84,10 @@ random = np.random.default_rng(0)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--longest", type=int, default=10_000_000, metavar="POINTS")
+    database.add_option(parser)
     longest = parser.parse_args().longest
 
-    print(f"one process, {sys.platform}, Python {sys.version.split()[0]}")
+    print(f"{connection.vendor}, one process, Python {sys.version.split()[0]}")
     measure_codec()
     measure_journal()
     call_command("migrate", verbosity=0)
@@ -95,7 +99,9 @@ def main() -> None:
 
 
 def measure_codec() -> None:
-    print("\n| chunk of 8,192 values | bytes/point | + overview | encode | decode |")
+    print(
+        f"\n| chunk of {CHUNK_POINTS:,} values | bytes/point | + overview | encode | decode |"
+    )
     print("|---|---|---|---|---|")
     steps = np.arange(float(CHUNK_POINTS))
     for name, values in columns():

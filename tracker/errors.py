@@ -55,6 +55,17 @@ class TooLarge(TrackerError):
         super().__init__(f"{what} is larger than the limit of {limit}.")
 
 
+class TooSlow(TrackerError):
+    """The body of a request did not come in the time that it may take."""
+
+    code = "too_slow"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The body came too slowly, and was not waited for; send less at a time."
+        )
+
+
 class OutOfOrder(TrackerError):
     """A spool's batch leaves a gap after what is stored."""
 

@@ -7,11 +7,20 @@ from pathlib import Path
 
 # Where they start: Python finds `tracker` and `web` there.
 ROOT = Path(__file__).resolve().parents[1]
-# A thread that waits for the database, or for a slow body, must not stop the others.
+# A thread that waits for the database must not stop the others.
 THREADS = 8
 # Besides, for the contents of files, however slowly they come and go.
-UPLOADS_AT_ONCE, DOWNLOADS_AT_ONCE = 2, 4
-BLOCKING_THREADS = THREADS + UPLOADS_AT_ONCE + DOWNLOADS_AT_ONCE
+UPLOADS_AT_ONCE, DOWNLOADS_AT_ONCE = 3, 4
+# And for bodies that come slowly.
+SLOW_BATCHES_AT_ONCE, SLOW_FORMS_AT_ONCE, ABANDONED_AT_ONCE = 4, 2, 8
+BLOCKING_THREADS = (
+    THREADS
+    + UPLOADS_AT_ONCE
+    + DOWNLOADS_AT_ONCE
+    + SLOW_BATCHES_AT_ONCE
+    + SLOW_FORMS_AT_ONCE
+    + ABANDONED_AT_ONCE
+)
 # Connections that each web process keeps; each agent has one, and each browser some.
 MOST_CONNECTIONS = 4_096
 # Threads keep their database connections, so they are kept as long as granian allows.

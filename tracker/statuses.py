@@ -19,6 +19,7 @@ from tracker.errors import (
     OutOfOrder,
     Pinned,
     TooLarge,
+    TooSlow,
     TrackerError,
     Unavailable,
     UnsupportedMedia,
@@ -39,6 +40,7 @@ STATUS: dict[type[TrackerError], HTTPStatus] = {
     OutOfOrder: HTTPStatus.CONFLICT,
     Pinned: HTTPStatus.CONFLICT,
     TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    TooSlow: HTTPStatus.REQUEST_TIMEOUT,
     Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     UnsupportedMedia: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
 }

@@ -13,6 +13,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tracker.settings")
 django = get_wsgi_application()
 
 from tracker.api.batches import Batches  # noqa: E402 - Django is ready first
+from tracker.arrival import Lingering  # noqa: E402
 
 # Reads all routes and with them nearly all of the program, before anybody waits for it.
 reverse("livez")
@@ -21,4 +22,4 @@ reverse("livez")
 gc.collect()
 gc.freeze()
 
-application = Batches(django)
+application = Lingering(Batches(django))

@@ -1,30 +1,38 @@
 """Reads the bodies of forms a few at a time, before anything else looks at them.
 
-granian waits for a body for ever. A machine that dies while it sends, or means harm,
-would keep a thread each time, and once all wait nobody is answered any more.
+A machine that dies while it sends, or means harm, would keep a thread each time, and
+once all wait nobody is answered any more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import BoundedSemaphore
 
 from django.conf import settings
-from django.core.exceptions import BadRequest, RequestDataTooBig
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 
-from tracker.errors import TooLarge, Unavailable
+from tracker.arrival import Arrivals, Places
+from tracker.errors import TooLarge, TrackerError
+from tracker.processes import SLOW_FORMS_AT_ONCE
 from web.errors import refusal
 
 # With those that read batches (tracker/api/bodies.py) still fewer than the threads of
 # a server process, so that pages and files are always answered.
 READERS = 2
 WAIT_SECONDS = 0.5
+LENGTH_DIGITS = 18
 WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 # They read their own, and only after they know the caller.
 INGEST = ("/api/v1/ingest/", "/api/v1/blobs/")
 
-_readers = BoundedSemaphore(READERS)
+# Nobody is known here; behind a proxy all come from one address.
+ANYBODY = None
+_forms = Arrivals(
+    Places(READERS, READERS),
+    Places(SLOW_FORMS_AT_ONCE, SLOW_FORMS_AT_ONCE),
+    wait_seconds=WAIT_SECONDS,
+)
 
 
 class FormBodies:
@@ -34,17 +42,23 @@ class FormBodies:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.method in WITHOUT_BODY or request.path.startswith(INGEST):
             return self.get_response(request)
-
-        if not _readers.acquire(timeout=WAIT_SECONDS):
-            return refusal(request, Unavailable())
         try:
-            # Django keeps it, within its own limit, for whoever asks from here on.
-            _ = request.body
-        except RequestDataTooBig:
-            limit = f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes"
-            return refusal(request, TooLarge("The body", limit))
-        except UnreadablePostError as error:
+            # As Django keeps it, for whoever asks from here on.
+            request._body = read(request)  # noqa: SLF001
+        except TrackerError as error:
+            return refusal(request, error)
+        except (OSError, UnreadablePostError) as error:
             raise BadRequest("The body ended before its declared length.") from error
-        finally:
-            _readers.release()
         return self.get_response(request)
+
+
+def read(request: HttpRequest) -> bytes:
+    """Return the body of a form, of as many bytes as Django allows."""
+    declared = request.META.get("CONTENT_LENGTH") or ""
+    # As to Django, what is no number is nothing; few digits are far beyond any limit.
+    is_number = declared.isascii() and declared.isdigit()
+    length = int(declared[:LENGTH_DIGITS]) if is_number else 0
+    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if length > limit:
+        raise TooLarge("The body", f"{limit} bytes")
+    return bytes(_forms.read(request, length, ANYBODY)) if length else b""

@@ -77,6 +77,12 @@ PAGES = {
             "Go back to the page with the button that leads here, and press that."
         ),
     ),
+    HTTPStatus.REQUEST_TIMEOUT: Told(
+        gettext_lazy("Too slow"),
+        gettext_lazy("What was sent did not come in time."),
+        gettext_lazy("Go back and try again once the connection is better."),
+        gettext_lazy("Try again once the connection is better."),
+    ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Told(
         gettext_lazy("Too much at once"),
         gettext_lazy("What was sent is larger than a form may be."),

@@ -93,7 +93,9 @@ def main() -> int:
                 passed &= perform(name, case, database, options)
     if options.page:
         PAGE.parent.mkdir(exist_ok=True)
-        PAGE.write_text(report.page(CASES, options.results), encoding="utf-8")
+        before = PAGE.read_text("utf-8") if PAGE.exists() else ""
+        results = options.results.read_text("utf-8").splitlines()
+        PAGE.write_text(report.page(CASES, results, before), encoding="utf-8")
     return 0 if passed else 1
 
 

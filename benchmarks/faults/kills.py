@@ -302,7 +302,8 @@ def result(judged: Judged, **others: int | str) -> Result:
     """Return the figures, and beside them what each promise allows."""
     verdict = asdict(judged.verdict)
     threshold: dict[str, int | str] = dict.fromkeys(verdict, 0)
-    threshold["summed_wrongly"] = 0
+    # What is away is answered 503, or not at all.
+    threshold |= {"summed_wrongly": 0, "answers_500": 0}
     allowed: dict[str, int | str] = {"integrity": "ok", "damaged": 0, "locked": 0}
     threshold |= {name: allowed[name] for name in allowed if name in others}
     return Result({**judged.figures, **verdict, **others}, threshold)

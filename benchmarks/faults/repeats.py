@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import random
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID, uuid4
@@ -19,17 +21,20 @@ from benchmarks.faults import bodies
 from benchmarks.faults.case import Database, Result, Size
 from benchmarks.faults.history import value_of
 from benchmarks.faults.installation import Installation
-from benchmarks.faults.wire import Connection
+from benchmarks.faults.wire import Connection, NoAnswer
 
 THREADS = 8
 PATH = "loss"
 POINTS = 50
 FRAMES = 20
+CONTENT_BYTES = 1_000_000
+# Somebody else sends the same content now, or has sent a part of it.
+BEGUN_BY_OTHERS = (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.CONFLICT)
 LONGEST_DELAY_SECONDS = 0.02
 
 
 def same_at_once(size: Size, database: str) -> Result:
-    """Send one batch, one opening, and openings of one run, many times at once."""
+    """Send a batch, an opening, openings of one run and a content, many times at once."""
     with ExitStack() as stack:
         installation = installed(stack, size, database)
         return repeat(installation, size.rounds)
@@ -52,32 +57,43 @@ def repeat(installation: Installation, times: int) -> Result:
             for rank in range(times)
         ],
     )
+    content = os.urandom(CONTENT_BYTES)
+    with ThreadPoolExecutor(THREADS) as threads:
+        contents = list(
+            threads.map(lambda _: store(installation, content), range(times))
+        )
     steps = read(installation, name)
     figure: dict[str, int | str] = {
         "opening_answers": len(distinct(openings)),
         "batch_answers": len(distinct(batches)),
         "joining_answers": len(distinct(joins)),
+        "content_answers": len(distinct(contents)),
         "not_200": sum(
-            one.status != HTTPStatus.OK for one in openings + batches + joins
+            one.status != HTTPStatus.OK for one in openings + batches + joins + contents
         ),
         "runs": runs_called(installation, name),
         "spools": spools_of(installation, name),
         "points": len(steps),
         "joined_runs": runs_called(installation, others),
         "joined_spools": spools_of(installation, others),
+        "contents": installation.count(
+            "tracker_blob", f"digest = '{hashlib.sha256(content).hexdigest()}'"
+        ),
     }
     threshold: dict[str, int | str] = {
         "opening_answers": 1,
         "batch_answers": 1,
         "joining_answers": 1,
+        "content_answers": 1,
         "not_200": 0,
         "runs": 1,
         "spools": 1,
         "points": 2 * POINTS,
         "joined_runs": 1,
         "joined_spools": times,
+        "contents": 1,
     }
-    return Result({"requests": 3 * times, **figure}, threshold)
+    return Result({"requests": 4 * times, **figure}, threshold)
 
 
 def shuffled(size: Size, database: str) -> Result:
@@ -196,6 +212,22 @@ def deliver(installation: Installation, spool: UUID, body: bytes) -> Reply:
     try:
         address = random.choice(installation.addresses)
         return connection.send(address, spool, body)
+    finally:
+        connection.close()
+
+
+def store(installation: Installation, content: bytes) -> Reply:
+    """Send a content as agents do, until the answer is not to send it again."""
+    connection = Connection()
+    try:
+        while True:
+            address = random.choice(installation.addresses)
+            # Whoever refuses a content need not read it to its end.
+            with suppress(NoAnswer):
+                reply = connection.send_content(address, content)
+                if reply.status not in BEGUN_BY_OTHERS:
+                    return reply
+            time.sleep(random.uniform(0, 2 * LONGEST_DELAY_SECONDS))
     finally:
         connection.close()
 

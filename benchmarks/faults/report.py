@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.faults.case import Case, Result, Size
 
 HEAD = """# No acknowledged point is lost or doubled
 
-Made by `.venv/bin/python -m benchmarks.faults --page` from the last result of each case.
+Made by `.venv/bin/python -m benchmarks.faults --page` from the last result of each case, whenever that was.
 Real processes are killed, stopped and started again while clients log;
 then everything is read back over the API and compared with what was acknowledged.
 A case passes if each figure that has a limit is at it.
@@ -34,6 +33,7 @@ EXPLANATION = """
 | backward | points that an earlier reading had, and a later one has not |
 | disordered | readings whose steps do not ascend |
 | summed_wrongly | series whose summary counts other than its points |
+| answers_500 | answers to batches that say that the server made a mistake |
 | damaged | rounds after which SQLite's own check found something |
 """
 
@@ -46,17 +46,24 @@ def row(name: str, case: Case, database: str, size: Size, result: Result) -> str
     return f"{name:<17} {database:<11} {amount:<12} {verdict}  {figures}"
 
 
-def page(cases: Mapping[str, Case], results: Path) -> str:
-    """Return the page: the last result of every case."""
-    found = [json.loads(text) for text in results.read_text("utf-8").splitlines()]
+def page(cases: Mapping[str, Case], results: Sequence[str], before: str = "") -> str:
+    """Return the page: of each case the last result, or the row that was there before."""
+    found = [json.loads(text) for text in results]
     latest = {one["case"]: one for one in found}
-    rows = [
-        _page_row(case, database, latest[f"{name} {database}"])
-        for name, case in cases.items()
-        for database in case.databases
-        if f"{name} {database}" in latest
-    ]
+    kept = {_names_of(text): text for text in before.splitlines()}
+    rows = []
+    for name, case in cases.items():
+        for database in case.databases:
+            if (result := latest.get(f"{name} {database}")) is not None:
+                rows.append(_page_row(case, database, result))
+            elif (row := kept.get((case.title, database))) is not None:
+                rows.append(row)
     return HEAD + "\n".join(rows) + "\n" + EXPLANATION
+
+
+def _names_of(text: str) -> tuple[str, ...]:
+    """Return what a row of the page is about: a case, and a database."""
+    return tuple(cell.strip() for cell in text.split("|")[1:3])
 
 
 # Any: JSON.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import json
 import threading
@@ -48,6 +49,13 @@ class Connection:
         headers = {"Content-Type": CONTENT_TYPE}
         path = f"/api/v1/ingest/{spool_id}"
         return self._exchange(address, "POST", path, (body, headers), SEND_SECONDS)
+
+    def send_content(self, address: Address, content: bytes) -> Reply:
+        """Send a file's content in one part, once, or raise NoAnswer."""
+        headers = {"Content-Type": "application/octet-stream"}
+        digest = hashlib.sha256(content).hexdigest()
+        path = f"/api/v1/blobs/{digest}?size={len(content)}&offset=0"
+        return self._exchange(address, "POST", path, (content, headers), READ_SECONDS)
 
     # Any: JSON.
     def get(self, address: Address, place: str, **query: object) -> Any:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from agent import messages
-from agent.delivery import Delivery
+from agent.delivery import LARGEST_BATCH_BYTES, Delivery
 from agent.frames import read_frames
 from agent.notices import Notices
 from agent.settings import Server
@@ -185,6 +185,17 @@ def test_a_batch_that_is_too_large_is_halved(delivery, tracker):
     first, second, third = [len(body) for _, _, body in tracker.requests][:3]
     assert stored(tracker) == ALL
     assert first > second > third
+
+
+def test_what_came_too_slowly_is_sent_again_and_never_set_aside(delivery, tracker):
+    tracker.script.extend([Scripted(408)] * 3)
+
+    outcomes = [delivery.send_some() for _ in range(3)]
+    deliver(delivery)
+
+    assert all(outcome.wait_seconds > 0 for outcome in outcomes)
+    assert delivery._batch_bytes < LARGEST_BATCH_BYTES
+    assert stored(tracker) == ALL
 
 
 def test_a_frame_that_is_too_large_alone_is_set_aside(delivery, tracker):

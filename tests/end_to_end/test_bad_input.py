@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -386,30 +387,52 @@ def test_what_is_not_http_is_refused(server):
     assert server.raw(b"\x16\x03\x01\x02\x00\x01\xfc").endswith("400 Bad Request")
 
 
-def test_slow_batches_keep_nobody_from_logging(server):
-    slow = [server.hang(ingest_head(server, Content_Length=100)) for _ in range(2)]
+def drips(client, bytes_sent):
+    """Send a byte a second until there is an answer; return its first line."""
+    client.settimeout(1)
+    for _ in range(bytes_sent):
+        with suppress(ConnectionError):
+            client.sendall(b"x")
+        with suppress(TimeoutError):
+            return client.recv(65536).partition(b"\r\n")[0].decode()
+    return "nothing"
 
-    answer = server.send(BATCH)
 
-    assert answer.status == 200
-    assert answer.seconds < 10
+@pytest.mark.parametrize("count", [3, 8])
+def test_a_byte_a_second_ends_and_keeps_nobody_from_logging(server, count):
+    slow = [server.hang(ingest_head(server, Content_Length=100)) for _ in range(count)]
+    with ThreadPoolExecutor(count) as threads:
+        lines = threads.map(lambda client: drips(client, 60), slow)
+        answers = [
+            server.send(BATCH, token=token)
+            for token in (server.tokens["full"], server.ingest_token)
+            for _ in range(10)
+        ]
+        lines = list(lines)
+
+    assert {answer.status for answer in answers} == {200}
+    assert set(lines) == {"HTTP/1.1 408 Request Timeout"}
     for client in slow:
         client.close()
 
 
-def test_a_byte_a_second_keeps_nobody_from_logging(server):
-    slow = [server.hang(ingest_head(server, Content_Length=100)) for _ in range(2)]
+def test_bodies_of_which_nothing_comes_end_too(server):
+    slow = [server.hang(ingest_head(server, Content_Length=100)) for _ in range(3)]
 
-    answers = []
-    for _ in range(3):
-        for client in slow:
-            client.sendall(b"x")
-        answers.append(server.send(BATCH))
-        time.sleep(1)
+    with ThreadPoolExecutor(3) as threads:
+        lines = list(threads.map(lambda client: client_says(client, 60), slow))
 
+    assert set(lines) == {"HTTP/1.1 408 Request Timeout"}
+    # Whoever does not close the connection keeps a thread, and no batch of others.
+    answers = [server.send(BATCH, token=server.tokens["full"]) for _ in range(10)]
     assert {answer.status for answer in answers} == {200}
     for client in slow:
         client.close()
+
+
+def client_says(client, seconds):
+    client.settimeout(seconds)
+    return client.recv(65536).partition(b"\r\n")[0].decode()
 
 
 def test_slow_forms_of_strangers_do_not_stop_the_server(server):

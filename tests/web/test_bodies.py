@@ -9,6 +9,9 @@ from django.core.exceptions import BadRequest
 from django.http import HttpResponse, UnreadablePostError
 from django.test import Client, RequestFactory
 
+from tracker import arrival
+from tracker.arrival import Arrivals, Places
+from tracker.processes import SLOW_FORMS_AT_ONCE
 from web import bodies
 from web.bodies import FormBodies
 
@@ -45,7 +48,7 @@ def answer(request):
 def stalled():
     """As many bodies that do not arrive as may be waited for."""
     arrive = threading.Event()
-    streams = [Stalled(arrive) for _ in range(bodies.READERS)]
+    streams = [Stalled(arrive) for _ in range(SLOW_FORMS_AT_ONCE)]
     threads = [
         threading.Thread(target=answer, args=[request_with(stream)])
         for stream in streams
@@ -60,26 +63,49 @@ def stalled():
 
 
 def test_a_body_is_there_for_whoever_asks():
-    assert answer(request_with(io.BytesIO(b"name=x"))).content == b"name=x"
+    request = RequestFactory().post("/sign-out", b"name=x", content_type=FORM)
+
+    assert answer(request).content == b"name=x"
+    assert request.POST == {"name": ["x"]}
 
 
 @pytest.mark.usefixtures("stalled")
-def test_bodies_that_never_arrive_leave_threads_for_others(monkeypatch):
-    monkeypatch.setattr(bodies, "WAIT_SECONDS", 0.01)
-
-    refused = answer(request_with(io.BytesIO(b"x")))
-
-    assert refused.status_code == HTTPStatus.SERVICE_UNAVAILABLE
-    assert refused["Retry-After"]
+def test_bodies_that_never_arrive_leave_threads_for_others():
+    # Of those that are there at once, others are served.
+    assert answer(request_with(io.BytesIO(b"x"))).content == b"x"
     # What has no body, and batches, which are read elsewhere, need not wait.
     assert answer(RequestFactory().get("/")).status_code == HTTPStatus.OK
     ingest = request_with(io.BytesIO(b"x"), "/api/v1/ingest/1")
     assert answer(ingest).status_code == HTTPStatus.OK
 
 
-@pytest.mark.usefixtures("stalled")
-def test_the_api_says_so_in_its_own_way(monkeypatch):
-    monkeypatch.setattr(bodies, "WAIT_SECONDS", 0.01)
+@pytest.fixture
+def no_places(monkeypatch):
+    nothing = Arrivals(Places(0, 0), Places(0, 0), wait_seconds=0)
+    monkeypatch.setattr(bodies, "_forms", nothing)
+
+
+@pytest.mark.usefixtures("no_places")
+def test_what_cannot_be_read_now_is_refused():
+    refused = answer(request_with(io.BytesIO(b"x")))
+
+    assert refused.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+    assert refused["Retry-After"]
+
+
+def test_a_body_that_comes_too_slowly_is_refused(monkeypatch):
+    monkeypatch.setattr(arrival, "QUICK_SECONDS", 0.01)
+    monkeypatch.setattr(arrival, "PATIENCE_SECONDS", 0.02)
+    arrive = threading.Event()
+
+    refused = answer(request_with(Stalled(arrive)))
+
+    arrive.set()
+    assert refused.status_code == HTTPStatus.REQUEST_TIMEOUT
+
+
+@pytest.mark.usefixtures("no_places")
+def test_the_api_says_so_in_its_own_way():
 
     response = Client().post("/api/v1/projects/a/b/ladders", "{}", "application/json")
 

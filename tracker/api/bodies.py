@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Iterator
-from threading import BoundedSemaphore
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 import zstandard
 from django.http import HttpRequest, UnreadablePostError
 
-from tracker.errors import (
-    LengthRequired,
-    MalformedBatch,
-    TooLarge,
-    Unavailable,
-    UnsupportedMedia,
-)
-from tracker.processes import UPLOADS_AT_ONCE
+from tracker.arrival import Arrivals, Places
+from tracker.errors import LengthRequired, MalformedBatch, TooLarge, UnsupportedMedia
+from tracker.processes import SLOW_BATCHES_AT_ONCE, UPLOADS_AT_ONCE
 
-READ_BYTES = 64 * 1024
 FILE_READ_BYTES = 256 * 1024
 LENGTH_DIGITS = 18
-# granian waits for a body for ever, and answering while a thread still reads would
-# stop it altogether. So machines that die while they send can keep these threads
-# busy, but never all that a server process has; see also web/bodies.py.
-READERS = 3
+# With those that read forms (web/bodies.py) fewer than the threads of a server process,
+# and of one token fewer still; slow bodies have threads besides.
+READERS, READERS_OF_A_TOKEN = 4, 3
 WAIT_SECONDS = 2.0
 # More history than this only serves to fill memory.
 ZSTD_WINDOW_BYTES = 8 * 1024 * 1024
@@ -39,9 +32,17 @@ LARGEST_PIECE_BYTES = 4096
 GZIP_FORMAT = 16 + zlib.MAX_WBITS
 
 
-_readers = BoundedSemaphore(READERS)
+_batches = Arrivals(
+    Places(READERS, READERS_OF_A_TOKEN),
+    Places(SLOW_BATCHES_AT_ONCE, SLOW_BATCHES_AT_ONCE // 2),
+    wait_seconds=WAIT_SECONDS,
+)
 # Files have threads of their own: points must not wait for them.
-_receivers = BoundedSemaphore(UPLOADS_AT_ONCE)
+_files = Arrivals(
+    Places(UPLOADS_AT_ONCE, UPLOADS_AT_ONCE - 1),
+    Places(UPLOADS_AT_ONCE, UPLOADS_AT_ONCE),
+    wait_seconds=WAIT_SECONDS,
+)
 
 
 class _Decompressors(threading.local):
@@ -64,13 +65,33 @@ class Unpacker(Protocol):
     def decompress(self, data: memoryview, /) -> bytes: ...
 
 
-def read_body(request: HttpRequest, *, sent_bytes: int, unpacked_bytes: int) -> bytes:
-    """Return the body as it was before the sender compressed it."""
+def read_body(
+    request: HttpRequest,
+    *,
+    sender: Hashable,
+    sent_bytes: int,
+    unpacked_bytes: int,
+    aside: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> bytes:
+    """Return the body as it was before the sender compressed it.
+
+    While it is waited for because it is slow, the caller stands `aside`.
+    """
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
     if encoding not in UNPACK:
         raise UnsupportedMedia("Content-Encoding", "zstd, gzip or absent")
-    body = _read_sent(request, sent_bytes)
-    return UNPACK[encoding](body, unpacked_bytes) if body else b""
+    length = _declared_length(request)
+    if length > sent_bytes:
+        raise TooLarge("The body", f"{sent_bytes} bytes")
+    if not length:
+        return b""
+    try:
+        body = _batches.read(request, length, sender, aside=aside)
+    except (OSError, UnreadablePostError) as error:
+        raise MalformedBatch("The body ended before its declared length.") from error
+    if len(body) != length:
+        raise MalformedBatch("The body is not as long as was declared.")
+    return UNPACK[encoding](bytes(body), unpacked_bytes)
 
 
 def declared_length(request: HttpRequest) -> int:
@@ -78,41 +99,21 @@ def declared_length(request: HttpRequest) -> int:
     return _declared_length(request)
 
 
-def body_pieces(request: HttpRequest, length: int) -> Iterator[bytes]:
+def body_pieces(
+    request: HttpRequest, length: int, *, sender: Hashable
+) -> Iterator[bytes]:
     """Yield the body as it comes, which ends after so many bytes, or raise."""
-    if not _receivers.acquire(timeout=WAIT_SECONDS):
-        raise Unavailable
-    left = length
+    received = 0
     try:
-        while left and (piece := request.read(min(FILE_READ_BYTES, left))):
-            left -= len(piece)
+        for piece in _files.pieces(
+            request, length, sender, piece_bytes=FILE_READ_BYTES
+        ):
+            received += len(piece)
             yield piece
     except (OSError, UnreadablePostError) as error:
         raise MalformedBatch("The body ended before its declared length.") from error
-    finally:
-        _receivers.release()
-    if left:
+    if received != length:
         raise MalformedBatch("The body is not as long as was declared.")
-
-
-def _read_sent(request: HttpRequest, limit: int) -> bytes:
-    length = _declared_length(request)
-    if length > limit:
-        raise TooLarge("The body", f"{limit} bytes")
-
-    if not _readers.acquire(timeout=WAIT_SECONDS):
-        raise Unavailable
-    body = bytearray()
-    try:
-        while piece := request.read(min(READ_BYTES, length - len(body) or 1)):
-            body += piece
-    except (OSError, UnreadablePostError) as error:
-        raise MalformedBatch("The body ended before its declared length.") from error
-    finally:
-        _readers.release()
-    if len(body) != length:
-        raise MalformedBatch("The body is not as long as was declared.")
-    return bytes(body)
 
 
 def _declared_length(request: HttpRequest) -> int:

@@ -17,6 +17,7 @@ from tracker.errors import (
     InvalidInput,
     NotAuthenticated,
     OutOfOrder,
+    TooSlow,
     TrackerError,
     Unavailable,
 )
@@ -63,6 +64,9 @@ def refused(error: TrackerError) -> HttpResponse:
         response["WWW-Authenticate"] = "Bearer"
     if isinstance(error, Unavailable):
         response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    if isinstance(error, TooSlow):
+        # What is left of the body is read by nobody.
+        response["Connection"] = "close"
     if isinstance(error, Busy):
         response["Retry-After"] = str(error.retry_after_seconds)
     return response

@@ -52,7 +52,7 @@ class Admission:
         self._crowd = Crowd(clock())
 
     @contextmanager
-    def admitted(self, sender: Hashable) -> Iterator[None]:
+    def admitted(self, sender: Hashable) -> Iterator[Admitted]:
         """Let the sender in for the block, or raise Busy because it has to wait."""
         backlog_points = self._look()
         began = self._clock()
@@ -61,11 +61,12 @@ class Admission:
             if self._has_to_wait(sender, backlog_points):
                 self._crowd.turn_away(began)
                 raise Busy(random.randint(*RETRY_SECONDS))
+        admitted = Admitted(self._crowd, self._lock, self._clock, began)
         try:
-            yield
+            yield admitted
         finally:
             with self._lock:
-                self._crowd.end(began, self._clock())
+                self._crowd.end(admitted.began, self._clock())
 
     def note(self, sender: Hashable, size: int) -> None:
         """Count what a sender was let in with."""
@@ -110,3 +111,28 @@ class Admission:
             for sender, size in self._sent.items()
             if size * factor > FORGOTTEN
         }
+
+
+class Admitted:
+    """A sender who was let in, and may stand aside for a while."""
+
+    def __init__(
+        self, crowd: Crowd, lock: Lock, clock: Callable[[], float], began: float
+    ) -> None:
+        self._crowd, self._lock, self._clock = crowd, lock, clock
+        # As if the time aside had not been.
+        self.began = began
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Do not count for the block: it waits for a client, and keeps nobody busy."""
+        left = self._clock()
+        with self._lock:
+            self._crowd.leave(left)
+        try:
+            yield
+        finally:
+            now = self._clock()
+            with self._lock:
+                self._crowd.begin(now)
+            self.began += now - left

@@ -40,6 +40,11 @@ class Crowd:
         self.at_work -= 1
         self._mean_seconds += NEWEST_SHARE * (now - began - self._mean_seconds)
 
+    def leave(self, now: float) -> None:
+        """Count a batch no more that was begun, for as long as nobody works at it."""
+        self.wanted_threads(now)
+        self.at_work -= 1
+
     def turn_away(self, now: float) -> None:
         """Count a batch that was let in and sent away at once."""
         self.wanted_threads(now)

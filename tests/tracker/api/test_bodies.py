@@ -1,11 +1,9 @@
 import gzip
 import io
 import struct
-import threading
 import time
 import tracemalloc
 import zlib
-from contextlib import suppress
 
 import pytest
 import zstandard
@@ -13,14 +11,13 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.api import bodies
-from tracker.api.bodies import READ_BYTES, read_body
+from tracker.api.bodies import read_body
+from tracker.arrival import SMALLEST_PIECE_BYTES
 from tracker.errors import (
     LengthRequired,
     MalformedBatch,
     TooLarge,
     TrackerError,
-    Unavailable,
     UnsupportedMedia,
 )
 
@@ -41,9 +38,11 @@ def request_with(body, *, encoding=None, length=None, **headers):
 
 
 def read(body, **options):
-    return read_body(
-        request_with(body, **options), sent_bytes=SENT, unpacked_bytes=UNPACKED
-    )
+    return read_whole(request_with(body, **options))
+
+
+def read_whole(request):
+    return read_body(request, sender="token", sent_bytes=SENT, unpacked_bytes=UNPACKED)
 
 
 def zstd_bomb(size):
@@ -55,7 +54,9 @@ def zstd_bomb(size):
 
 
 @pytest.mark.parametrize("encoding", [None, "identity", "zstd", "gzip", "ZSTD"])
-@pytest.mark.parametrize("size", [1, READ_BYTES - 1, READ_BYTES + 1, 3 * MIB])
+@pytest.mark.parametrize(
+    "size", [1, SMALLEST_PIECE_BYTES - 1, SMALLEST_PIECE_BYTES + 1, 3 * MIB]
+)
 def test_returns_what_was_sent(encoding, size):
     content = bytes(range(256)) * (size // 256 + 1)
     pack = {"zstd": zstd, "gzip": gzip.compress}.get((encoding or "").lower(), bytes)
@@ -102,7 +103,7 @@ def test_a_later_protocol_needs_the_length():
     request.META["SERVER_PROTOCOL"] = "HTTP/2"
 
     with pytest.raises(LengthRequired):
-        read_body(request, sent_bytes=SENT, unpacked_bytes=UNPACKED)
+        read_whole(request)
 
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "٣", "0x10"])
@@ -116,7 +117,7 @@ def test_a_body_beyond_the_limit_is_refused_unread(length):
     request = request_with(b"x", length=length)
 
     with pytest.raises(TooLarge):
-        read_body(request, sent_bytes=SENT, unpacked_bytes=UNPACKED)
+        read_whole(request)
 
     assert request._stream.tell() == 0
 
@@ -135,37 +136,7 @@ def test_a_connection_that_breaks_is_a_malformed_body():
     request._stream = Broken()
 
     with pytest.raises(MalformedBatch):
-        read_body(request, sent_bytes=SENT, unpacked_bytes=UNPACKED)
-
-
-def test_bodies_that_never_arrive_leave_a_thread_for_others(monkeypatch):
-    monkeypatch.setattr(bodies, "WAIT_SECONDS", 0.01)
-    arrive = threading.Event()
-
-    class Stalled(io.BytesIO):
-        def read(self, *_):
-            arrive.wait(10)
-            return b""
-
-    def stall():
-        request = request_with(b"x")
-        request._stream = Stalled()
-        with suppress(MalformedBatch):
-            read_body(request, sent_bytes=SENT, unpacked_bytes=UNPACKED)
-
-    threads = [threading.Thread(target=stall) for _ in range(bodies.READERS)]
-    for thread in threads:
-        thread.start()
-    deadline = time.monotonic() + 10
-    while bodies._readers._value and time.monotonic() < deadline:
-        time.sleep(0.001)
-    with pytest.raises(Unavailable):
-        read(b"content")
-    arrive.set()
-    for thread in threads:
-        thread.join()
-
-    assert read(b"content") == b"content"
+        read_whole(request)
 
 
 @pytest.mark.parametrize(

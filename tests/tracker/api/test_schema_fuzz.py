@@ -22,6 +22,7 @@ from schemathesis.checks import positive_data_acceptance
 from tests.builders import (
     Process,
     frames,
+    make_member,
     make_project,
     open_message,
     points_message,
@@ -32,7 +33,7 @@ from tracker.actions.ladders import WantedRung, put_ladder
 from tracker.actor import Scope
 from tracker.api.urls import v1
 from tracker.api.v1.ingest import CONTENT_TYPE
-from tracker.models import Ladder, Run
+from tracker.models import Ladder, Role, Run
 from tracker.wsgi import application
 
 pytestmark = [
@@ -64,6 +65,7 @@ BLOBS = "/api/v1/blobs/{digest}"
 BEYOND_SCHEMAS = {INGEST, BLOBS, "/api/v1/runs/{run_id}/trash"}
 OPAQUE = {"cursor", "query"}  # parameters, likewise
 PUBLIC = {"/livez", "/readyz"}
+READING = {"GET", "HEAD", "OPTIONS", "TRACE"}
 ABOUT_ONESELF = {"/api/v1/me", "/api/v1/limits"}
 # Who they are, what their token may do, and which addresses may answer them at all;
 # None: every address.
@@ -71,6 +73,8 @@ ROLES = {
     "nobody": (None, None, PUBLIC),
     "agent": ("ada", Scope.INGEST, {*PUBLIC, *ABOUT_ONESELF, INGEST, BLOBS}),
     "reader": ("ada", Scope.READ, None),
+    "editor": ("eddie", Scope.FULL, None),
+    "viewer": ("vera", Scope.FULL, None),
     "stranger": (
         "mallory",
         Scope.FULL,
@@ -175,7 +179,11 @@ def people(member, stranger):
     )
     ladder = Ladder.objects.create(id=LADDER_ID, project=project, name="climb")
     put_ladder(project, ladder.name, [WantedRung("baseline")])
-    return {"ada": member, "mallory": stranger}
+    colleagues = {
+        name: make_member(name, role, workspace=member.workspace)
+        for name, role in (("eddie", Role.EDITOR), ("vera", Role.VIEWER))
+    }
+    return {"ada": member, "mallory": stranger, **colleagues}
 
 
 # What speaks to the application without a network takes answers as they are.
@@ -207,17 +215,20 @@ def test_whatever_is_asked_is_answered_as_described(case, full):
 @pytest.fixture(params=ROLES)
 def role(request, people):
     name, scope, addresses = ROLES[request.param]
-    return headers_of(people[name], scope) if name else AS_IT_IS, addresses
+    headers = headers_of(people[name], scope) if name else AS_IT_IS
+    return request.param, headers, addresses
 
 
 @some.parametrize()
 @one_fixture_for_all_examples
 def test_everybody_gets_what_is_described_for_them(case, role):
-    headers, addresses = role
+    role_name, headers, addresses = role
 
     response = case.call_and_validate(headers=headers, excluded_checks=excluded(case))
 
     assert response.status_code >= 400 or addresses is None or case.path in addresses
+    if role_name == "viewer" and case.method not in READING:
+        assert response.status_code >= 400
 
 
 @pytest.mark.database

@@ -1,4 +1,4 @@
-"""Whatever is sent, repeated, compacted or cut off: what is read is what a dict holds.
+"""Whatever is sent, rewound, compacted, deleted or cut off: what is read is in a dict.
 
 TEST_STORE_EXAMPLES says how many stories are tried instead of the few of a test run:
 TEST_STORE_EXAMPLES=20000 python3 manage.py test tests/tracker/ingest/test_store_model.py
@@ -7,6 +7,8 @@ TEST_STORE_EXAMPLES=20000 python3 manage.py test tests/tracker/ingest/test_store
 from __future__ import annotations
 
 import os
+import sys
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -38,12 +40,22 @@ from tests.builders import (
     open_message,
     points_message,
 )
+from tracker.actions import purging
+from tracker.actions.purging import purge_run
 from tracker.actions.states import mark_silent
+from tracker.actions.trash import (
+    delete_expired,
+    delete_for_good,
+    move_silent_to_trash,
+    move_to_trash,
+    set_retention,
+)
 from tracker.errors import NotFound, OutOfOrder, TrackerError
 from tracker.ingest.write import store_batch
-from tracker.models import Run
+from tracker.models import JournalEntry, Rewind, Run, SeriesChunk, SeriesTicks, Spool
 from tracker.queries.attributes import list_attributes
 from tracker.queries.series import read_line, read_many_points
+from tracker.queries.trash import TRASH_DAYS, expired_runs
 from tracker.series.compaction import compact_run, needs_compaction
 from tracker.series.points import Points, concatenate
 
@@ -58,6 +70,9 @@ pytestmark = [
 EXAMPLES = int(os.environ.get("TEST_STORE_EXAMPLES", "40"))
 STEPS_OF_A_STORY = 20
 SPOOLS = 2
+# What was tried of both; of a story each step is checked.
+TRIED = Counter[str]()
+LONG_SECONDS = 60.0
 # About as many as a call makes, so that some are not cut off at all.
 STATEMENTS = 25
 
@@ -146,6 +161,19 @@ FRAMES = st.lists(FEW, min_size=1, max_size=4)
 SPOOL = st.integers(0, SPOOLS - 1)
 
 
+@dataclass(frozen=True)
+class Rewound:
+    """That these series are logged again from a step on, since a time."""
+
+    steps: dict[str, float]
+    time: int
+
+
+REWOUND = st.builds(
+    Rewound, st.dictionaries(PATHS, STEPS, min_size=1, max_size=2), TIMES
+)
+
+
 @dataclass
 class SpoolModel:
     """What a process has written down, and how much of it the tracker has."""
@@ -153,7 +181,7 @@ class SpoolModel:
     opening: dict
     id: UUID = field(default_factory=uuid4)
     # Of frame 2 and after; frame 1 opens.
-    contents: list[Content] = field(default_factory=list)
+    contents: list[Content | Rewound] = field(default_factory=list)
     stored: int = 0
 
     @property
@@ -168,11 +196,15 @@ class SpoolModel:
         return frames(payloads, first=first)
 
 
-def messages_of(content: Content) -> list[dict]:
+def messages_of(content: Content | Rewound) -> list[dict]:
     """Return the points as they travel: series with equal steps and times together.
 
     The only place that knows how.
     """
+    if isinstance(content, Rewound):
+        steps = np.array([*content.steps.values()], "<f8").tobytes()
+        paths = [*content.steps]
+        return [{"t": "rewind", "paths": paths, "steps": steps, "time": content.time}]
     together: dict[bytes, list[str]] = {}
     for path, points in content.items():
         shared = points.steps.tobytes() + points.times.tobytes()
@@ -229,8 +261,14 @@ class Store(RuleBasedStateMachine):
         self.actor = actor_of(make_member("model"))
         self.spools = [SpoolModel(open_message(rank=rank)) for rank in range(SPOOLS)]
         self.parts: dict[str, list[Points]] = {}
+        self.rewinds: dict[str, list[tuple[float, int]]] = {}
+        # Nobody else waits for the database here.
+        self.pauses = patch.object(purging, "SHORTEST_PAUSE_SECONDS", 0)
+        self.pauses.start()
+        TRIED["stories"] += 1
 
     def teardown(self) -> None:
+        self.pauses.stop()
         transaction.set_rollback(True)
         self.story.__exit__(None, None, None)
         self.clock.stop()
@@ -256,9 +294,12 @@ class Store(RuleBasedStateMachine):
     def accept(self, spool: SpoolModel, last: int) -> None:
         """Note that the tracker has the frames up to this one."""
         for number in range(spool.stored + 1, last + 1):
-            for path, points in (
-                spool.contents[number - 2].items() if number > 1 else ()
-            ):
+            content = spool.contents[number - 2] if number > 1 else {}
+            if isinstance(content, Rewound):
+                for path, step in content.steps.items():
+                    self.rewinds.setdefault(path, []).append((step, content.time))
+                continue
+            for path, points in content.items():
                 self.parts.setdefault(path, []).append(points)
         spool.stored = max(spool.stored, last)
 
@@ -293,6 +334,11 @@ class Store(RuleBasedStateMachine):
     @rule(number=SPOOL, content=MANY)
     def log_many(self, number, content):
         self.log(number, [content])
+
+    @rule(number=SPOOL, rewound=REWOUND, contents=FRAMES)
+    def rewind(self, number, rewound, contents):
+        """A later attempt logs series again; what it takes the place of is not read."""
+        self.log(number, [rewound, *contents])
 
     @rule(number=SPOOL, contents=FRAMES)
     def hold_back(self, number, contents):
@@ -378,6 +424,60 @@ class Store(RuleBasedStateMachine):
         run.trashed_at = None if run.trashed_at else self.now
         run.save(update_fields=["trashed_at"])
 
+    @precondition(lambda self: self.is_opened)
+    @rule(days=st.sampled_from([1, 30, 400]), is_emptied=st.booleans())
+    def let_retention_look(self, days, is_emptied):
+        """What has been silent for too long goes to the trash, and from there for good."""
+        run = self.run
+        set_retention(run.project, days)
+        self.now += timedelta(days=days, minutes=5)
+        mark_silent()
+        is_expired = expired_runs(run.project, self.now).filter(id=run.id).exists()
+        was_trashed = self.is_trashed
+        assert move_silent_to_trash() == is_expired
+        assert self.is_trashed == (was_trashed or is_expired)
+        set_retention(run.project, None)
+        if is_emptied:
+            self.now += timedelta(days=TRASH_DAYS, minutes=5)
+            is_late = self.is_trashed
+            assert delete_expired() == is_late
+            if is_late:
+                self.purge(run.id)
+
+    @precondition(lambda self: self.is_opened)
+    @rule()
+    def delete(self):
+        run = self.run
+        if run.trashed_at is None:
+            move_to_trash(run)
+        delete_for_good(run)
+        self.purge(run.id)
+
+    @precondition(lambda self: self.is_opened)
+    @rule(statement=st.integers(1, STATEMENTS), is_done=st.booleans())
+    def be_killed_while_purging(self, statement, is_done):
+        run = self.run
+        if run.trashed_at is None:
+            move_to_trash(run)
+        delete_for_good(run)
+        try:
+            with killed_at(statement, is_done=is_done):
+                purge_run(run.id, seconds=LONG_SECONDS)
+        except Killed:
+            pass
+        self.purge(run.id)
+
+    def purge(self, run_id):
+        """Purge to the end; of the run there is nothing, and processes begin anew."""
+        assert purge_run(run_id, seconds=LONG_SECONDS).is_done
+        assert not Run.objects.filter(id=run_id).exists()
+        for table in (JournalEntry, SeriesChunk, SeriesTicks, Rewind, Spool):
+            assert not table.objects.filter(run_id=run_id).exists()
+        self.parts.clear()
+        self.rewinds.clear()
+        for spool in self.spools:
+            spool.stored = 0
+
     @rule(seconds=st.sampled_from([-86_400, -1, 0.001, 5, 100, 86_400]))
     def let_the_clock_jump(self, seconds):
         self.now += timedelta(seconds=seconds)
@@ -395,7 +495,7 @@ class Store(RuleBasedStateMachine):
         path = data.draw(st.sampled_from(sorted(self.parts)), label="path")
         line = read_line(self.run, path, low=low, high=high, buckets=buckets)
 
-        points = self.model()[path]
+        points = self.read()[path]
         inside = (points.steps >= (-np.inf if low is None else low)) & (
             points.steps <= (np.inf if high is None else high)
         )
@@ -410,9 +510,10 @@ class Store(RuleBasedStateMachine):
 
     @invariant()
     def what_is_read_is_what_was_stored(self):
+        TRIED["steps"] += 1
         if not self.is_opened:
             return
-        model = self.model()
+        model = self.read()
         found = read_many_points(self.run, [*model, "absent"])
 
         assert len(found.pop("absent")) == 0
@@ -421,7 +522,27 @@ class Store(RuleBasedStateMachine):
             assert same_bits(points, model[path])
 
     def model(self) -> Content:
+        """Return all that is stored."""
         return {path: concatenate(parts) for path, parts in self.parts.items()}
+
+    def read(self) -> Content:
+        """Return what of it is read: not what a later attempt has logged again."""
+        return {
+            path: points[self.is_shown(path, points)]
+            for path, points in self.model().items()
+        }
+
+    def is_shown(self, path: str, points: Points) -> np.ndarray:
+        return np.array(
+            [
+                all(step < since or time >= begun for since, begun in told)
+                for told in [self.rewinds.get(path, [])]
+                for step, time in zip(
+                    points.steps.tolist(), points.times.tolist(), strict=True
+                )
+            ],
+            bool,
+        )
 
 
 def extremes(lows: np.ndarray, highs: np.ndarray) -> tuple[float, ...]:
@@ -450,13 +571,21 @@ def bits_of(points: Points) -> np.ndarray:
     return np.stack([np.ascontiguousarray(column).view("<u8") for column in columns])
 
 
-def test_the_store_holds_what_the_model_holds():
+def test_the_store_holds_what_the_model_holds(capsys):
+    TRIED.clear()
     run_state_machine_as_test(
         Store,
         settings=hypothesis.settings(
             max_examples=EXAMPLES, stateful_step_count=STEPS_OF_A_STORY
         ),
     )
+    with capsys.disabled():
+        database = connection.vendor
+        # For the record of a long run.
+        sys.stdout.write(
+            f"\n{database}: {TRIED['stories']:,} stories, {TRIED['steps']:,} steps\n"
+        )
+    assert TRIED["stories"] >= EXAMPLES
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def receive_part(request: HttpRequest, digest: str) -> HttpResponse:
             digest,
             size=size,
             offset=_number(request, "offset"),
-            pieces=body_pieces(request, length),
+            pieces=body_pieces(request, length, sender=actor.token_id),
         )
     )
 

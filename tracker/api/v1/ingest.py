@@ -35,12 +35,14 @@ def receive_batch(request: HttpRequest, spool_id: UUID) -> HttpResponse:
     if request.content_type not in (CONTENT_TYPE, ""):
         raise UnsupportedMedia("Content-Type", CONTENT_TYPE)
     confirm = partial(actor_of_token, request) if remembered else None
-    with _admission.admitted(actor.token_id):
+    with _admission.admitted(actor.token_id) as admitted:
         try:
             body = read_body(
                 request,
+                sender=actor.token_id,
                 sent_bytes=LIMITS.body_bytes,
                 unpacked_bytes=LIMITS.unpacked_bytes,
+                aside=admitted.aside,
             )
             _admission.note(actor.token_id, len(body))
             return json_response(store_batch(actor, spool_id, body, confirm=confirm))

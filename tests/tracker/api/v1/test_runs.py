@@ -1,4 +1,6 @@
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from tests.builders import (
     START,
@@ -196,3 +198,36 @@ def test_a_stranger_learns_no_paths(api, stranger, project):
     token = make_token(stranger, "t", Scope.READ)
 
     assert api(token).get(PATHS).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {},
+        {"sort": "-path:score"},
+        {"sort": "path:score", "query": "score > 0.2 or seed = 3", "offset": 2},
+        {"query": 'state = running and not tags contains "bad"', "search": "run"},
+        {"sort": "-finding"},
+    ],
+)
+def test_many_runs_take_as_many_statements_as_few(reader, project, query):
+    def statements():
+        reader.get(RUNS, query)  # the first finds out what the next remembers
+        with CaptureQueriesContext(connection) as captured:
+            answer = reader.get(RUNS, {**query, "limit": 200})
+        return len(captured), len(answer.json()["runs"])
+
+    make_some(project, range(10))
+    few = statements()
+    make_some(project, range(10, 60))
+    many = statements()
+
+    assert few[1] < many[1]
+    assert few[0] == many[0]
+
+
+def make_some(project, numbers):
+    for number in numbers:
+        run = make_run(project, f"run {number}")
+        write_values(run, {"score": number / 10, "seed": number})
+        write_tags(run, "good")

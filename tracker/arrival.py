@@ -1,0 +1,300 @@
+"""Waits for the bodies of requests, and no longer than they deserve.
+
+granian hands a body over by a call that returns when as many bytes have come as it was
+asked for. It has no time limit, and nothing interrupts it. So a thread of its own makes
+that call, and the one that has to answer looks at the clock. What answers before the
+call has returned must linger until it has (`Lingering`).
+
+A body that is not there at once is slow. Slow ones are waited for in places of their
+own, of which a sender gets a part; so they take nothing from those that are quick.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Protocol
+
+from django.db import connections
+from django.http import HttpRequest
+
+from tracker.errors import TooSlow, Unavailable
+from tracker.processes import ABANDONED_AT_ONCE
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+# From then on a body is slow.
+QUICK_SECONDS = 0.25
+# It may take so long, and another second for each so many bytes that have come.
+PATIENCE_SECONDS = 10.0
+SLOWEST_BYTES_A_SECOND = 4 * 1024
+# What is asked for at once: little of those who send slowly, or nobody would see what
+# has come; more and more of the others.
+SMALLEST_PIECE_BYTES, LARGEST_PIECE_BYTES = 16 * 1024, 256 * 1024
+PIECE_SECONDS = 0.05
+# Where a request that was answered too early says what it has to wait for.
+UNFINISHED = "seamark.unfinished_reading"
+
+
+class Stream(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+class Places:
+    """So many at once, and only a part of them for one sender."""
+
+    def __init__(self, total: int, each: int) -> None:
+        self._total, self._each = total, each
+        self._changed = threading.Condition()
+        self._taken = Counter[Hashable]()
+
+    def take(self, sender: Hashable, wait_seconds: float = 0.0) -> bool:
+        with self._changed:
+            is_free = self._are_free_for(sender) or self._changed.wait_for(
+                lambda: self._are_free_for(sender), wait_seconds
+            )
+            if is_free:
+                self._taken[sender] += 1
+            return is_free
+
+    def give_back(self, sender: Hashable) -> None:
+        with self._changed:
+            self._taken[sender] -= 1
+            if not self._taken[sender]:
+                del self._taken[sender]
+            self._changed.notify_all()
+
+    def are_free_for(self, sender: Hashable) -> bool:
+        with self._changed:
+            return self._are_free_for(sender)
+
+    def _are_free_for(self, sender: Hashable) -> bool:
+        is_within_share = self._taken[sender] < self._each
+        return is_within_share and sum(self._taken.values()) < self._total
+
+
+class Reading:
+    """A part of a body, read by a thread that may have to wait for ever."""
+
+    def __init__(self, stream: Stream, size: int) -> None:
+        self._stream, self._size = stream, size
+        self._content = bytearray()
+        self._error: Exception | None = None
+        self._is_given_up = False
+        self._is_over = False
+        # Held while it reads; an Event would take several times as long.
+        self._under_way = threading.Lock()
+        self._under_way.acquire()
+        self._lock = threading.Lock()
+        self._at_end: Callable[[], None] | None = None
+
+    @property
+    def received(self) -> int:
+        return len(self._content)
+
+    def carry_out(self) -> None:
+        try:
+            self._read()
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            self._error = error
+        finally:
+            with self._lock:
+                self._is_over = True
+            if self._at_end is not None:
+                self._at_end()
+            self._under_way.release()
+
+    def _read(self) -> None:
+        piece_bytes = SMALLEST_PIECE_BYTES
+        while (left := self._size - len(self._content)) and not self._is_given_up:
+            began = time.monotonic()
+            piece = self._stream.read(min(piece_bytes, left))
+            if not piece:
+                return
+            self._content += piece
+            is_quick = time.monotonic() - began < PIECE_SECONDS
+            piece_bytes = 2 * piece_bytes if is_quick else SMALLEST_PIECE_BYTES
+            piece_bytes = min(piece_bytes, LARGEST_PIECE_BYTES)
+
+    def wait(self, seconds: float = -1) -> bool:
+        """Say whether it is over, at the latest after so long; -1 is for ever."""
+        is_over = self._under_way.acquire(timeout=seconds)
+        if is_over:
+            self._under_way.release()
+        return is_over
+
+    def give_up(self) -> None:
+        """Have the thread stop as soon as anything more has come."""
+        self._is_given_up = True
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Call when the thread reads no more, which may be now."""
+        with self._lock:
+            if not self._is_over:
+                self._at_end = call
+                return
+        call()
+
+    def result(self) -> bytearray:
+        if self._error is not None:
+            raise self._error
+        return self._content
+
+
+class Arrivals:
+    """Where bodies of one kind are waited for; one for each server process."""
+
+    def __init__(self, quick: Places, slow: Places, *, wait_seconds: float) -> None:
+        self._quick, self._slow = quick, slow
+        self._wait_seconds = wait_seconds
+
+    def read(
+        self,
+        request: HttpRequest,
+        size: int,
+        sender: Hashable,
+        *,
+        aside: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> bytearray:
+        """Return so many bytes of a body, or all there are; `aside` is for slow ones."""
+        self._take_quick_place(sender)
+        places = self._quick
+        reading = begun(request, size)
+        try:
+            if not reading.wait(QUICK_SECONDS):
+                if not self._slow.take(sender):
+                    if _abandoned.take(sender):
+                        self._quick.give_back(sender)
+                        places = _abandoned
+                    abandon(reading, request)
+                    raise TooSlow
+                self._quick.give_back(sender)
+                places = self._slow
+                with aside():
+                    wait_patiently(reading, request)
+        finally:
+            # No sooner than its thread is free.
+            reading.at_end(lambda: places.give_back(sender))
+        return reading.result()
+
+    def pieces(
+        self, request: HttpRequest, size: int, sender: Hashable, *, piece_bytes: int
+    ) -> Iterator[bytes]:
+        """Yield a body as it comes, for whoever keeps it as it comes."""
+        self._take_quick_place(sender)
+        began, received = time.monotonic(), 0
+        reading = begun(request, 0)
+        try:
+            while received < size:
+                reading = begun(request, min(piece_bytes, size - received))
+                wait_patiently(reading, request, began=began, before=received)
+                piece = bytes(reading.result())
+                if not piece:
+                    return
+                received += len(piece)
+                yield piece
+        finally:
+            reading.at_end(lambda: self._quick.give_back(sender))
+
+    def _take_quick_place(self, sender: Hashable) -> None:
+        # Who keeps others waiting is not waited for.
+        is_patient = self._slow.are_free_for(sender)
+        if not self._quick.take(sender, self._wait_seconds if is_patient else 0.0):
+            raise Unavailable
+
+
+def begun(request: HttpRequest, size: int) -> Reading:
+    reading = Reading(request, size)
+    _threads.start(reading.carry_out)
+    return reading
+
+
+def wait_patiently(
+    reading: Reading,
+    request: HttpRequest,
+    *,
+    began: float | None = None,
+    before: int = 0,
+) -> None:
+    """Wait as long as it deserves, or raise TooSlow; the clock began with the body."""
+    began = time.monotonic() - QUICK_SECONDS if began is None else began
+    while True:
+        deserved = PATIENCE_SECONDS + (before + reading.received) / (
+            SLOWEST_BYTES_A_SECOND
+        )
+        left = began + deserved - time.monotonic()
+        if reading.wait(max(0.0, left)):
+            return
+        if left <= 0:
+            abandon(reading, request)
+            raise TooSlow
+
+
+def abandon(reading: Reading, request: HttpRequest) -> None:
+    reading.give_up()
+    request.META[UNFINISHED] = reading
+
+
+class Lingering:
+    """A WSGI application whose answers end no sooner than the reading of the request.
+
+    granian takes the body back once the application has returned, and stands still
+    until it has it. The client has the answer meanwhile, and ends the connection.
+    """
+
+    def __init__(self, application: WSGIApplication) -> None:
+        self._application = application
+
+    def __call__(
+        self, environ: WSGIEnvironment, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        answer = self._application(environ, start_response)
+        reading = environ.get(UNFINISHED)
+        return answer if reading is None else _lingering(answer, reading)
+
+
+def _lingering(answer: Iterable[bytes], reading: Reading) -> Iterator[bytes]:
+    try:
+        yield from answer
+    finally:
+        if (close := getattr(answer, "close", None)) is not None:
+            close()
+        # Whoever has been answered may keep the connection for as long as they like.
+        connections.close_all()
+        reading.wait()
+
+
+class _Threads:
+    """As many as there are calls at once, each kept for the next one."""
+
+    def __init__(self) -> None:
+        self._calls = SimpleQueue[Callable[[], None]]()
+        self._lock = threading.Lock()
+        self._idle = 0
+
+    def start(self, call: Callable[[], None]) -> None:
+        with self._lock:
+            is_one_idle = self._idle > 0
+            if is_one_idle:
+                self._idle -= 1
+        if not is_one_idle:
+            # Not waited for when the server ends.
+            threading.Thread(target=self._work, name="body", daemon=True).start()
+        self._calls.put(call)
+
+    def _work(self) -> None:
+        while True:
+            self._calls.get()()
+            with self._lock:
+                self._idle += 1
+
+
+_threads = _Threads()
+# Of all kinds: bodies that were answered because too many are slow, while a thread
+# waits until the client sees it.
+_abandoned = Places(ABANDONED_AT_ONCE, ABANDONED_AT_ONCE // 2)
