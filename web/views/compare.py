@@ -19,11 +19,10 @@ from tracker.queries.comparison import (
 )
 from tracker.queries.namespaces import MONITORING, namespace
 from web.cells import SERIES, make_cell
-from web.compare_state import SHARED_TABS, TABS
 from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 from web.snippets import two_runs
-from web.views.compare_frame import read_comparison
+from web.views.compare_frame import open_tabs, read_comparison
 from web.views.compare_tabs import TAB_CONTEXTS
 
 # More runs stand beside what is drawn of them, in a list that scrolls.
@@ -38,9 +37,6 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     if "change" in request.GET:
         return redirect(f"{request.path}?{state.changed(request.GET['change'])}")
     is_enough = len(comparison.everyone) > 1
-    tabs = TABS
-    if request.actor.grant is not None:
-        tabs = {name: TABS[name] for name in SHARED_TABS}
     context = {
         "project": comparison.project,
         "tab": "compare",
@@ -60,7 +56,9 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         ),
         "tabs": [
             (str(number), label, name == state.tab, state.having(tab=name))
-            for number, (name, label) in enumerate(tabs.items(), start=1)
+            for number, (name, label) in enumerate(
+                open_tabs(request.actor).items(), start=1
+            )
         ],
         "snippet": two_runs(comparison.project.slug),
     }
