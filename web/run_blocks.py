@@ -138,6 +138,8 @@ def _row(row: RunRow, keys: Sequence[str], places: Sequence[int | None]) -> Json
         "state": row.state,
         "started": milliseconds(row.started_at),
         "ended": milliseconds(row.ended_at),
+        # Not for how long: what is answered would differ each time.
+        "silent": milliseconds(row.silent_since),
         "values": [
             json_cell(row, key, place) for key, place in zip(keys, places, strict=True)
         ],

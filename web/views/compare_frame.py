@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from tracker.access import comparable_project, comparable_runs
 from tracker.actor import Actor, Part
-from tracker.queries.run import may_go_on
+from tracker.queries.run import may_go_on, silent_for
 from web.compare_state import (
     SHARED_TABS,
     TABS,
@@ -32,6 +33,10 @@ class ComparedRun:
     @property
     def colour(self) -> str:
         return self.look or str(self.slot % RUN_COLOURS)
+
+    @property
+    def silent_for(self) -> timedelta | None:
+        return silent_for(self.run)
 
     @property
     def round(self) -> int:

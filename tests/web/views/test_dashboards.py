@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.builders import (
     SECOND,
@@ -20,7 +22,7 @@ from tests.builders import (
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.trash import move_many_to_trash
 from tracker.boards.board import Board, Place, RunSet, Widget, board_from
-from tracker.models import Dashboard, Role
+from tracker.models import Dashboard, Role, Run
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -185,6 +187,20 @@ def test_a_table_has_a_row_for_each_run(visitor, dashboard):
 
     assert shown.count('scope="row"') == 2
     assert "0.2" in shown
+
+
+def test_a_table_marks_a_silent_run(visitor, dashboard, project):
+    make_run(project, "live")
+    run = make_run(project, "quiet")
+    heard = timezone.now() - timedelta(minutes=5)
+    Run.objects.exclude(name="live").update(last_seen_at=heard)
+
+    shown = body(visitor, dashboard, TABLE)
+
+    assert shown.count("running, but silent for 5 min") == 2  # a hint, and a text
+    row = shown.split(f'href="/runs/{run.id}/"')[1].split("</tr>")[0]
+    assert "chip--warning" in row
+    assert "hx-get" in shown
 
 
 def test_a_text_is_markdown(visitor, dashboard):
