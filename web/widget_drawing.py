@@ -167,8 +167,8 @@ def _body(scene: Scene) -> Body:
     kind = KINDS.get(scene.widget.kind)
     if kind is None:
         return Body(problem=UNKNOWN_KIND)
-    if why := _why_not_found(scene):
-        return Body(problem=why)
+    if problem := _why_not_found(scene):
+        return Body(problem=problem)
     try:
         settings = _settings(kind, scene.widget)
     except InvalidInput as error:

@@ -6,7 +6,9 @@ import re
 from itertools import pairwise
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from tests.builders import browser_of, make_run, write_series, write_values
 from tracker.actions.ladders import WantedRung, create_ladder
@@ -142,6 +144,24 @@ def test_a_hundred_runs_are_compared_by_a_link(share, project):
     assert shown == [f"run-{number:03}" for number in range(RUNS_AT_MOST)]
     assert shortened(made[-1].id) in address
     assert Client().get(f"{base}runs/{made[-1].id}/").status_code == 200
+
+
+@pytest.mark.parametrize("tab", ["charts", "table", "parallel", "scatter"])
+def test_of_many_runs_no_more_is_asked_than_of_few(share, project, tab):
+    made = Run.objects.bulk_create(
+        Run(project=project, name=f"run-{number}", state="finished")
+        for number in range(RUNS_AT_MOST)
+    )
+    links = [share(some, f"tab={tab}", Part.CONFIG) for some in (made[:2], made)]
+    asked = []
+    for base in links:
+        address = Client().get(base)["Location"]
+        Client().get(address)  # that somebody looked is noted once a minute
+        with CaptureQueriesContext(connection) as said:
+            assert Client().get(address).status_code == 200
+        asked.append(len(said))
+
+    assert asked[0] == asked[1]
 
 
 def test_colours_stay_with_the_runs(share, runs):
