@@ -11,6 +11,7 @@ from uuid import UUID
 from django.http import QueryDict
 
 from tracker.queries.comparison import RUNS_AT_MOST
+from tracker.short_ids import read_id
 from web.texts import gettext_lazy
 
 TABS = {
@@ -22,8 +23,10 @@ TABS = {
     "hardware": gettext_lazy("Hardware"),
     "findings": gettext_lazy("Findings"),
 }
-# Those that show no more than measurements and what a share link's ticks add.
+# Those that show no more than measurements and what a share link's ticks add; and those
+# that lay runs out by their values.
 SHARED_TABS = ("charts", "table", "hardware", "findings")
+TABS_OF_VALUES = ("parallel", "scatter")
 AXES = {
     "step": gettext_lazy("Step"),
     "relative": gettext_lazy("Relative time"),
@@ -36,6 +39,12 @@ ALIGNMENTS = {
 }
 VIEWS = {"unified": gettext_lazy("Unified"), "split": gettext_lazy("Side by side")}
 SMOOTHINGS = (0.0, 0.3, 0.6, 0.8, 0.9, 0.97)
+
+# What names parameters and other values of runs.
+OF_VALUES = (
+    *("together", "colour", "dash", "chart"),
+    *("dimensions", "brushes", "x", "y", "size", "log_x", "log_y"),
+)
 
 TEXT_LENGTH = 2_048
 DIMENSIONS_AT_MOST = 12
@@ -131,6 +140,18 @@ class CompareState:
             left=_among(self.left, kept),
             right=_among(self.right, kept),
         )
+
+    def as_shared(self, tabs: Collection[str], *, with_values: bool) -> CompareState:
+        """Return what of this strangers may ask: of no other runs than these.
+
+        Without values nothing is divided, sorted or placed by any.
+        """
+        tab = self.tab if self.tab in tabs else CompareState().tab
+        state = replace(self, tab=tab, among=False, query="")
+        if with_values:
+            return state
+        usual = CompareState()
+        return replace(state, **{name: getattr(usual, name) for name in OF_VALUES})
 
     def changed(self, asked: str) -> str:
         """Return the address after a button of the list of runs, such as `hide.3`."""
@@ -286,7 +307,7 @@ def _read_ids(text: str) -> tuple[list[UUID], list[str]]:
     ids: list[UUID] = []
     unreadable: list[str] = []
     for part in filter(None, map(str.strip, text.split(","))):
-        run_id = as_id(part)
+        run_id = read_id(part)
         if run_id is None:
             unreadable.append(part[:SHOWN_OF_UNKNOWN])
         elif run_id not in ids:

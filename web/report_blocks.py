@@ -25,7 +25,8 @@ from web.widget_kind import Field, Kind, settings_of
 
 MOST_LINES = 200
 OF_WIDGET = ("widget", "title", "height")
-OF_RUNS = ("run", "query", "order", "first")
+OF_RUNS = ("run", "view", "query", "order", "first")
+OF_FOUND = ("view", "query", "order", "first")
 USUAL_HEIGHT, MOST_HEIGHT = 4, 12
 
 
@@ -96,6 +97,8 @@ def written(widget: Widget, run_set: RunSet, kind: Kind) -> str:
 def _written_runs(run_set: RunSet) -> list[tuple[str, str]]:
     if run_set.runs is not None:
         return [("run", str(run_id)) for run_id in run_set.runs] or [("run", "")]
+    if run_set.view is not None:
+        return [("view", str(run_set.view)), ("first", str(run_set.first))]
     lines = [("query", run_set.query)] if run_set.query else []
     if run_set.order != RunSet().order:
         lines.append(("order", run_set.order))
@@ -128,7 +131,7 @@ def _value(said: Mapping[str, Sequence[str]], field: Field) -> Any:
 
 def _run_set(said: Mapping[str, Sequence[str]]) -> RunSet:
     plain: dict[str, Any] = {
-        name: _one(said, name) for name in ("query", "order", "first") if name in said
+        name: _one(said, name) for name in OF_FOUND if name in said
     }
     if "run" in said:
         plain["runs"] = [run for run in said["run"] if run]

@@ -18,7 +18,13 @@ from tracker.queries.column_keys import (
 )
 from tracker.queries.namespaces import PARAMS
 from tracker.queries.run_filter import InvalidQuery
-from tracker.queries.run_groups import MOST_COLUMNS, RunGroup, run_groups
+from tracker.queries.run_groups import (
+    GROUPS_SHOWN,
+    MOST_COLUMNS,
+    RunGroup,
+    RunGroups,
+    run_groups,
+)
 from tracker.queries.runs import (
     RunRow,
     changed_params,
@@ -54,15 +60,26 @@ def asked_groups(project_id: int, query: QueryDict) -> Json:
         state = read_table(query)
     except InvalidQuery as error:
         return {"matching": 0, "groups": [], "mistake": _mistake(error)}
-    keys = [key for key in shown_columns(project_id, state) if of_attribute(key)]
-    found = run_groups(project_id, wanted=state.wanted, keys=state.groups, columns=keys)
+    keys, found = grouped(project_id, state)
     return {
         "matching": found.matching,
         "is_cut": found.is_cut,
         "keys": list(state.groups),
-        "columns": keys[:MOST_COLUMNS],
+        "columns": keys,
         "groups": [_group(group) for group in found.groups],
     }
+
+
+def grouped(
+    project_id: int, state: TableState, *, most: int = GROUPS_SHOWN
+) -> tuple[list[str], RunGroups]:
+    """Return the columns that have numbers of groups, and the groups."""
+    keys = [key for key in shown_columns(project_id, state) if of_attribute(key)]
+    keys = keys[:MOST_COLUMNS]
+    found = run_groups(
+        project_id, wanted=state.wanted, keys=state.groups, columns=keys, most=most
+    )
+    return keys, found
 
 
 def shown_columns(project_id: int, state: TableState) -> Sequence[str]:
@@ -121,6 +138,8 @@ def _row(row: RunRow, keys: Sequence[str], places: Sequence[int | None]) -> Json
         "state": row.state,
         "started": milliseconds(row.started_at),
         "ended": milliseconds(row.ended_at),
+        # Not for how long: what is answered would differ each time.
+        "silent": milliseconds(row.silent_since),
         "values": [
             json_cell(row, key, place) for key, place in zip(keys, places, strict=True)
         ],

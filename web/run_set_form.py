@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -13,10 +14,11 @@ from tracker.boards.board import MOST_RUNS, RunSet, checked
 from tracker.errors import InvalidInput
 from tracker.queries.comparison import run_named
 from tracker.queries.run_sets import check_run_set
+from tracker.queries.saved_views import shared_view, shared_views
 from web.compare_state import as_id
 from web.texts import gettext_lazy
 
-INHERITED, FOUND, LISTED = "inherited", "query", "list"
+INHERITED, FOUND, LISTED, OF_VIEW = "inherited", "query", "list", "view"
 ORDERS = (
     ("-started", gettext_lazy("Newest first")),
     ("started", gettext_lazy("Oldest first")),
@@ -40,14 +42,21 @@ class RunSetForm:
     order_path: str
     first: int
     runs: tuple[tuple[str, str, bool], ...]  # id, name, whether it is in the trash
+    views: tuple[tuple[str, str], ...]  # id and name of those that everybody sees
+    view: str
 
     orders = ORDERS
+
+    @property
+    def is_view_gone(self) -> bool:
+        return bool(self.view) and self.view not in dict(self.views)
 
 
 def form_of(project: Any, run_set: RunSet | None) -> RunSetForm:
     shown = run_set or RunSet()
     order, colon, path = shown.order.partition(":")
     source = FOUND if shown.runs is None else LISTED
+    source = OF_VIEW if shown.view is not None else source
     runs = runs_of(project, list(shown.runs or ()), with_trash=True)
     return RunSetForm(
         source=INHERITED if run_set is None else source,
@@ -56,6 +65,8 @@ def form_of(project: Any, run_set: RunSet | None) -> RunSetForm:
         order_path=path,
         first=shown.first,
         runs=tuple((str(run.id), run.name, run.trashed_at is not None) for run in runs),
+        views=_views(project),
+        view="" if shown.view is None else str(shown.view),
     )
 
 
@@ -70,25 +81,55 @@ def read_run_set(posted: QueryDict, project: Any) -> RunSet | None:
             raise InvalidInput("runs", f"must be 1 to {MOST_RUNS} runs of this project")
         ids = [run_id_of(project, text) for text in texts]
         return RunSet(runs=tuple(dict.fromkeys(ids)))
+    if source == OF_VIEW:
+        return _of_view(posted, project)
     order = posted.get("order", "") or RunSet().order
     if order.endswith(":"):
         order += posted.get("order_path", "").strip()
         if order.endswith(":"):
             raise InvalidInput("Of the metric", "must be given for this order")
-    plain = {
-        "query": posted.get("query", "").strip(),
-        "order": order,
-        "first": posted.get("first", "").strip() or RunSet().first,
-    }
+    run_set = _checked(
+        {
+            "query": posted.get("query", "").strip(),
+            "order": order,
+            "first": posted.get("first", "").strip() or RunSet().first,
+        }
+    )
+    check_run_set(run_set)
+    return run_set
+
+
+def _of_view(posted: QueryDict, project: Any) -> RunSet:
+    view_id = as_id(posted.get("view", ""))
+    if view_id is None or shared_view(project, view_id) is None:
+        raise InvalidInput("The view", "must be a shared view of this project")
+    first = posted.get("first_of_view", "").strip() or RunSet().first
+    return _checked({"view": view_id, "first": first})
+
+
+def _checked(plain: dict[str, Any]) -> RunSet:
     try:
-        run_set = checked(plain, RunSet, typed=True)
+        return checked(plain, RunSet, typed=True)
     except InvalidInput as error:
         if error.field == "first":
             wanted = f"must be a whole number from 1 to {MOST_RUNS}"
             raise InvalidInput("How many", wanted) from error
         raise
-    check_run_set(run_set)
-    return run_set
+
+
+def _views(project: Any) -> tuple[tuple[str, str], ...]:
+    """Return the views to choose from; of those with one name, whose each is."""
+    views = shared_views(project)
+    names = Counter(view.name for view in views)
+    return tuple(
+        (
+            str(view.id),
+            f"{view.name} ({view.owner.username})"
+            if names[view.name] > 1 and view.owner
+            else view.name,
+        )
+        for view in views
+    )
 
 
 def run_id_of(project: Any, text: str) -> UUID:

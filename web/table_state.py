@@ -12,10 +12,10 @@ from uuid import UUID
 from django.http import QueryDict
 
 from tracker.errors import InvalidInput
+from tracker.queries.asked_runs import read_runs
 from tracker.queries.column_keys import OF_RUN, of_attribute
-from tracker.queries.run_filter import RunFilter, is_searchable, read_query
-from tracker.queries.run_order import RunOrder, read_order
-from tracker.queries.run_query.tree import Both
+from tracker.queries.run_filter import RunFilter, is_searchable
+from tracker.queries.run_order import RunOrder
 
 # Everything that an address may say about the table, and a view keeps.
 PARTS = (
@@ -28,8 +28,6 @@ CHARTS = "charts"
 MOST_COLUMNS = 50
 MOST_ON_TOP = 6
 LONGEST_STATE = 8_000
-# Of a group within a group, a condition for each.
-MOST_WITHIN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +46,8 @@ class TableState:
 
 def read_table(query: QueryDict) -> TableState:
     """Read an address; what cannot be meant is refused, a bad query by its place."""
-    order, columns = read_order(query.getlist("sort")), read_columns(query)
-    parts = [read_query(text) for text in _queries(query)]
-    trees = tuple(part for part in parts if part is not None)
-    wanted = RunFilter(
-        text=query.get("q", "").strip(),
-        state=query.get("state", ""),
-        tag=query.get("tag", ""),
-        query=trees[0] if len(trees) == 1 else Both(trees) if trees else None,
-    )
+    columns = read_columns(query)
+    wanted, order = read_runs(query)
     return TableState(wanted, order, columns, read_groups(query), read_top(query))
 
 
@@ -108,11 +99,3 @@ def kept_state(text: str) -> str:
             kept.setlist(name, values)
     read_table(kept)
     return kept.urlencode()
-
-
-def _queries(query: QueryDict) -> list[str]:
-    """Return what was written, and the condition of the group that is looked into."""
-    within = query.getlist("within")
-    if len(within) > MOST_WITHIN:
-        raise InvalidInput("within", f"must be at most {MOST_WITHIN} queries")
-    return [query.get("query", ""), *within]

@@ -29,6 +29,10 @@ BODY, FIGURE = "body", "figure"
 UNKNOWN_KIND = gettext_lazy(
     "This kind of widget is not known to this version of Seamark."
 )
+VIEW_IS_GONE = gettext_lazy(
+    "The view that says which runs are shown here is deleted, or no longer shared."
+    " Choose another, or a query."
+)
 Address = Callable[[str, str], str]
 
 
@@ -163,11 +167,8 @@ def _body(scene: Scene) -> Body:
     kind = KINDS.get(scene.widget.kind)
     if kind is None:
         return Body(problem=UNKNOWN_KIND)
-    if scene.shown.problem:
-        if scene.is_shared:
-            return Body(problem=gettext("The runs cannot be found"))
-        why = {"why": scene.shown.problem}
-        return Body(problem=gettext("The runs cannot be found: %(why)s") % why)
+    if problem := _why_not_found(scene):
+        return Body(problem=problem)
     try:
         settings = _settings(kind, scene.widget)
     except InvalidInput as error:
@@ -176,6 +177,17 @@ def _body(scene: Scene) -> Body:
     if kind.has_runs and not scene.runs:
         return Body(problem=_why_no_runs(scene))
     return kind.body(scene, settings)
+
+
+def _why_not_found(scene: Scene) -> str:
+    shown = scene.shown
+    if not (shown.problem or shown.is_view_gone):
+        return ""
+    if scene.is_shared:
+        return gettext("The runs cannot be found")
+    if shown.is_view_gone:
+        return str(VIEW_IS_GONE)
+    return gettext("The runs cannot be found: %(why)s") % {"why": shown.problem}
 
 
 def _settings(kind: Kind, widget: Widget) -> Any:
@@ -187,6 +199,9 @@ def _why_no_runs(scene: Scene) -> str:
         return gettext("There are no runs to show.")
     if scene.run_set.runs is not None:
         return gettext("The runs that were here are in the trash, or deleted.")
+    if scene.shown.view:
+        view = {"view": scene.shown.view}
+        return gettext("The view “%(view)s” has no runs now.") % view
     if scene.run_set.query:
         query = {"query": scene.run_set.query}
         return gettext("No run matches: %(query)s") % query

@@ -55,6 +55,16 @@ def test_a_block_says_all_of_a_widget():
     )
 
 
+def test_runs_can_be_those_of_a_view():
+    view, kind = uuid4(), KINDS["ledger"]
+    text = f"widget: ledger\nview: {view}\nfirst: 5\n"
+
+    block = read_block(text, KINDS)
+
+    assert block.run_set == RunSet(view=view, first=5)
+    assert written(block.widget, block.run_set, kind) == text
+
+
 def test_runs_can_be_named_one_by_one():
     ids = (uuid4(), uuid4())
     text = "widget: ledger\n" + "".join(f"run: {run_id}\n" for run_id in ids)

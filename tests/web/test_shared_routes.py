@@ -49,11 +49,9 @@ CLOSED = {
     "reports",
     "shares",
     "share",
-    # What shows more than a link's ticks can say: parameters beside metrics of other
-    # runs, all attributes at once, and what was written for members.
-    "compare-scatter",
+    # What shows more than a link's ticks can say: all attributes at once, and what was
+    # written for members.
     "run-attributes-csv",
-    "ladder-report",
     "dashboard-runs",
     "report-versions",
     # Of people.
@@ -311,7 +309,7 @@ def test_ladders_and_comparisons_are_not_there_by_a_run_s_link(site, address):
     client, found = Reader(), dict(all_routes())
 
     for ladder in (site.ladder, site.other_ladder):
-        for name in ("ladder", "ladder-figure"):
+        for name in ("ladder", "ladder-figure", "ladder-report"):
             path = base + address(found[name], ladder_id=ladder.id)
             assert client.get(path).status_code == 404
     compared = client.get(
@@ -324,12 +322,11 @@ def test_ladders_and_comparisons_are_not_there_by_a_run_s_link(site, address):
 
 
 def test_another_ladder_is_not_there_by_a_ladder_s_link(site, address):
-    base = site.link("ladder", ALL_PARTS)
-    route = dict(all_routes())["ladder"]
+    base, found = site.link("ladder", ALL_PARTS), dict(all_routes())
 
-    response = Reader().get(base + address(route, ladder_id=site.other_ladder.id))
-
-    assert response.status_code == 404
+    for name in ("ladder", "ladder-figure", "ladder-report"):
+        other = address(found[name], ladder_id=site.other_ladder.id)
+        assert (name, Reader().get(base + other).status_code) == (name, 404)
 
 
 @pytest.mark.parametrize("kind", ["dashboard", "report"])
@@ -351,4 +348,4 @@ def test_of_dashboards_and_reports_one_is_there_and_no_run(site, address, kind):
 
 
 def test_every_part_has_a_route_that_needs_it():
-    assert {part for part in OPEN.values() if part} == set(Part) - {Part.CONFIG}
+    assert {part for part in OPEN.values() if part} == set(Part)

@@ -20,7 +20,7 @@ from tracker.boards.frozen import Frozen, frozen_from, plain
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, ShareLink
 from tracker.shares import KINDS
-from tracker.shares.kind import Shared
+from tracker.shares.kind import Chosen, Shared
 from tracker.texts import storable_part
 
 SHARE_MARK = "sml_"
@@ -96,7 +96,7 @@ def make_link(project: Project, actor: Actor, wanted: WantedLink) -> str:
         project=project,
         kind=kind.name,
         thing=chosen.thing,
-        query=chosen.query,
+        query=kind.kept(chosen.query, wanted.parts),
         parts=sorted(wanted.parts),
         frozen=None if wanted.frozen is None else plain(wanted.frozen),
         label=label,
@@ -140,7 +140,8 @@ def open_link(secret: str) -> OpenedLink | None:
     kind = KINDS.get(link.kind) if link is not None else None
     if link is None or kind is None:
         return None
-    shared = kind.read(link.project, [link.thing]).get(link.thing)
+    chosen = Chosen(link.thing, link.query)
+    shared = kind.read(link.project, [chosen]).get(link.thing)
     if shared is None:
         return None
     grant = Grant(

@@ -33,9 +33,13 @@ Settings = Annotated[dict[str, Setting], Meta(max_length=40)]
 
 
 class RunSet(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The runs named one by one, or without names the first that a query finds."""
+    """The runs named one by one, or the first of a saved view, or those a query finds.
+
+    A view says by itself which runs it is about, and in which order they stand.
+    """
 
     runs: Annotated[tuple[UUID, ...], Meta(max_length=MOST_RUNS)] | None = None
+    view: UUID | None = None
     query: Annotated[str, Meta(max_length=2_000)] = ""
     order: Annotated[str, Meta(max_length=1_100)] = "-started"
     first: Annotated[int, Meta(ge=1, le=MOST_RUNS)] = 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -32,6 +32,8 @@ OWN_DIMENSIONS = {
     STARTED: "start, in hours before the last",
 }
 HOUR = 3_600
+# Tells by kind and path what the reader sees; None: everything.
+Seen = Callable[[str, str], bool]
 OF_SERIES = re.compile(r"^(min|max|mean)\((.+)\)$")
 
 
@@ -49,6 +51,11 @@ class Column:
     @property
     def is_categorical(self) -> bool:
         return any(isinstance(value, str) for value in self.values)
+
+    @property
+    def is_known(self) -> bool:
+        """Say whether any run has a value."""
+        return any(value is not None for value in self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,7 @@ def newest_others(
     return list(runs.order_by("-created_at", "id")[:OTHERS_AT_MOST])
 
 
-def dimensions_of(run_ids: Sequence[UUID]) -> Dimensions:
+def dimensions_of(run_ids: Sequence[UUID], seen: Seen | None = None) -> Dimensions:
     """Name what can be compared, parameters first and what the agent measured last."""
     rows = (
         Attribute.objects.filter(COMPARABLE, run_id__in=list(run_ids))
@@ -78,6 +85,8 @@ def dimensions_of(run_ids: Sequence[UUID]) -> Dimensions:
     said: dict[str, set[object]] = {}
     series: set[str] = set()
     for path, kind, value, text, is_nan in rows.iterator():
+        if seen is not None and not seen(kind, path):
+            continue
         if kind == Kind.FLOAT_SERIES:
             series.add(path)
         said.setdefault(path, set()).add(
@@ -105,7 +114,9 @@ def dimensions_of(run_ids: Sequence[UUID]) -> Dimensions:
     )
 
 
-def read_columns(runs: Sequence[Run], dimensions: Sequence[str]) -> list[Column]:
+def read_columns(
+    runs: Sequence[Run], dimensions: Sequence[str], seen: Seen | None = None
+) -> list[Column]:
     """Read each dimension of each run, in one query."""
     paths = {dimension: _path(dimension) for dimension in dimensions}
     values = attribute_values([run.id for run in runs], set(paths.values()))
@@ -124,9 +135,14 @@ def read_columns(runs: Sequence[Run], dimensions: Sequence[str]) -> list[Column]
             ]
         else:
             path, part = paths[dimension], _part(dimension)
-            found = [_value(values[run.id].get(path), part) for run in runs]
+            rows = [_seen(values[run.id].get(path), seen) for run in runs]
+            found = [_value(row, part) for row in rows]
         columns.append(Column(dimension, found))
     return columns
+
+
+def _seen(row: AttributeRow | None, seen: Seen | None) -> AttributeRow | None:
+    return row if row and (seen is None or seen(row.kind, row.path)) else None
 
 
 def _path(dimension: str) -> str:

@@ -85,7 +85,12 @@ NO_NUMBERS = Numbers(0, None, None, None, None)
 
 
 def run_groups(
-    project_id: int, *, wanted: RunFilter, keys: Sequence[str], columns: Sequence[str]
+    project_id: int,
+    *,
+    wanted: RunFilter,
+    keys: Sequence[str],
+    columns: Sequence[str],
+    most: int = GROUPS_SHOWN,
 ) -> RunGroups:
     """Group runs by attributes or their state, with the numbers of some columns.
 
@@ -99,7 +104,7 @@ def run_groups(
         runs = _Runs(found)
         values = list(zip(*(runs.values_of(key) for key in keys), strict=True))
         counts = Counter(values)
-        largest = dict(counts.most_common(GROUPS_SHOWN))
+        largest = dict(counts.most_common(most))
         numbers = _numbers_of(runs, values, list(largest), shown)
     groups = [
         RunGroup(group, count, numbers[place], _query(keys, group))

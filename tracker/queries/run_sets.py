@@ -6,17 +6,20 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.http import QueryDict
 from django.utils import timezone
 
 from tracker.boards.board import RunSet
 from tracker.errors import InvalidInput
-from tracker.models import Project, Run, State
+from tracker.models import Project, Run, SavedView, State
+from tracker.queries.asked_runs import read_runs
 from tracker.queries.planner import planner
 from tracker.queries.run import may_go_on
 from tracker.queries.run_columns import each_of
 from tracker.queries.run_filter import Found, RunFilter, read_query
 from tracker.queries.run_order import RunOrder
 from tracker.queries.run_places import Stretch, places_of_page
+from tracker.queries.saved_views import shared_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +30,31 @@ class ShownRuns:
     missing_count: int = 0  # named, and in the trash or deleted
     is_live: bool = False
     problem: str = ""
+    view: str = ""  # what the view is called that says which runs
+    is_view_gone: bool = False  # deleted, or no longer for everybody
 
 
 def runs_in(project: Project, run_set: RunSet) -> ShownRuns:
     """Find the runs of a set."""
+    view = None
+    if run_set.view is not None:
+        view = shared_view(project, run_set.view)
+        if view is None:
+            return ShownRuns((), is_view_gone=True)
     if run_set.runs is not None:
         runs = _in_order(project, run_set.runs)
         missing_count = len(run_set.runs) - len(runs)
     else:
         try:
-            runs, missing_count = _found(project, run_set), 0
+            wanted, order = _asked(run_set, view)
         except InvalidInput as error:
             return ShownRuns((), problem=str(error))
+        runs, missing_count = _found(project, wanted, order, run_set.first), 0
     return ShownRuns(
-        tuple(runs), missing_count, is_live=_is_live(project, run_set, runs)
+        tuple(runs),
+        missing_count,
+        is_live=_is_live(project, run_set, runs),
+        view="" if view is None else view.name,
     )
 
 
@@ -55,10 +69,17 @@ def order_of(run_set: RunSet) -> RunOrder:
     return RunOrder(text.removeprefix("-"), is_descending=text.startswith("-"))
 
 
-def _found(project: Project, run_set: RunSet) -> list[Run]:
-    wanted = RunFilter(query=read_query(run_set.query))
+def _asked(run_set: RunSet, view: SavedView | None) -> tuple[RunFilter, RunOrder]:
+    if view is not None:
+        return read_runs(QueryDict(view.state))
+    return RunFilter(query=read_query(run_set.query)), order_of(run_set)
+
+
+def _found(
+    project: Project, wanted: RunFilter, order: RunOrder, first: int
+) -> list[Run]:
     found = Found(project.id, wanted)
-    page = Stretch(order_of(run_set), timezone.now(), None, 0, run_set.first)
+    page = Stretch(order, timezone.now(), None, 0, first)
     with planner() as plan:
         places = places_of_page(found, page, plan)
     return _in_order(project, [place.run_id for place in places])
@@ -73,7 +94,7 @@ def _in_order(project: Project, run_ids: Collection[UUID]) -> list[Run]:
 def _is_live(project: Project, run_set: RunSet, runs: Collection[Run]) -> bool:
     """Tell whether another look may show something else.
 
-    What a query finds may be joined by a run that is not in it yet.
+    What a query or a view finds may be joined by a run that is not in it yet.
     """
     if any(may_go_on(run) for run in runs):
         return True

@@ -22,6 +22,7 @@ from tracker.queries.hardware_means import HardwareMeans, hardware_means
 from tracker.queries.metrics import importance
 from tracker.queries.namespaces import MONITORING, PARAMS
 from tracker.queries.planner import planner
+from tracker.queries.run import silent_for
 from tracker.queries.run_columns import each_of
 from tracker.queries.run_cursor import cursor_at, place_of
 from tracker.queries.run_filter import TAGS_PATH, Found, RunFilter
@@ -52,6 +53,8 @@ class RunRow:
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None  # for one that crashed: when it was last heard of
+    # Since when one that runs has sent nothing; None: it has lately, or does not run.
+    silent_since: datetime | None
     stages: list[tuple[str, str]]  # name and state, in order of their start
     tags: list[str]
     main_finding: MainFinding | None
@@ -222,7 +225,7 @@ def _rows(run_ids: list[UUID], paths: list[str], *, gpu_time: bool) -> list[RunR
     held = gpu_times(run_ids) if gpu_time else {}
     means = hardware_means(run_ids)
     stages = _stages(run_ids)
-    values = attribute_values(run_ids, [*paths, TAGS_PATH])
+    values, now = attribute_values(run_ids, [*paths, TAGS_PATH]), timezone.now()
     findings = main_findings(run_ids)
     return [
         RunRow(
@@ -233,6 +236,7 @@ def _rows(run_ids: list[UUID], paths: list[str], *, gpu_time: bool) -> list[RunR
             created_at=run.created_at,
             started_at=run.started_at,
             ended_at=_end(run),
+            silent_since=run.last_seen_at if silent_for(run, now=now) else None,
             stages=stages.get(run.id, []),
             tags=_texts(values[run.id].get(TAGS_PATH)),
             main_finding=findings.get(run.id),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from tracker.actor import Actor
 from tracker.models import Project, SavedView
 
@@ -12,3 +14,16 @@ def saved_views(project: Project, actor: Actor) -> list[SavedView]:
     # Sorted here, as the databases sort text differently.
     found = views.select_related("owner")
     return sorted(found, key=lambda view: (view.name.casefold(), str(view.id)))
+
+
+def shared_views(project: Project) -> list[SavedView]:
+    """Return those that everybody sees, by name."""
+    views = SavedView.objects.filter(project=project, is_shared=True)
+    found = views.select_related("owner")
+    return sorted(found, key=lambda view: (view.name.casefold(), str(view.id)))
+
+
+def shared_view(project: Project, view_id: UUID) -> SavedView | None:
+    """Return a view that dashboards may be about; None once it is gone or one's own."""
+    views = SavedView.objects.filter(project=project, is_shared=True, id=view_id)
+    return views.first()

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import hashlib
+from collections.abc import Collection, Sequence
 from urllib.parse import parse_qsl, urlencode
 from uuid import UUID
 
 from django.urls import reverse
 
-from tracker.errors import InvalidInput
+from tracker.actor import Part
+from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, Run
-from tracker.shares.kind import Chosen, Kind, Shared, as_id
+from tracker.queries.comparison import RUNS_AT_MOST
+from tracker.queries.run_columns import each_of
+from tracker.shares.kind import Chosen, Kind, Shared
+from tracker.short_ids import read_id, shortened
 
 RUNS = "runs"
-FEWEST, MOST = 2, 20
+FEWEST = 2
+RUNS_AT_ONCE = 5_000
 LONGEST_QUERY = 4_000
-MOST_FIELDS = 50
+# Of more runs than their ids fit into, a digest of them tells a comparison apart.
+LONGEST_THING = 1_000
+MOST_FIELDS = 60
 MOST_NAMED = 3
-# What tabs that are not shared would be asked: it names parameters and other runs.
-UNSHARED = frozenset(
+# What is never shared would be asked: it names other runs, or the source of these.
+UNSHARED = frozenset(("among", "query", "left", "right", "view"))
+# What parameters and other values are named by.
+OF_VALUES = frozenset(
     (
         "together",
         "dash",
@@ -31,37 +41,41 @@ UNSHARED = frozenset(
         "size",
         "log_x",
         "log_y",
-        "among",
-        "query",
-        "left",
-        "right",
-        "view",
     )
 )
+
+Fields = list[tuple[str, str]]
 
 
 def choose(project: Project, of: str) -> Chosen:
     """Take the query of the comparison's page; runs that are not there are left out."""
-    wanted = [as_id(text, "run") for text in _fields(of).get(RUNS, "").split(",")]
-    wanted = list(dict.fromkeys(wanted))
-    if len(wanted) > MOST:
-        raise InvalidInput(
-            RUNS, f"must be at most {MOST} for a link; a dashboard's link shows more"
-        )
-    found = set(_runs(project, wanted))
+    fields = [field for field in _fields(of) if field[0] not in UNSHARED]
+    wanted = _run_ids(fields)
+    if len(wanted) > RUNS_AT_MOST:
+        raise InvalidInput(RUNS, f"must be at most {RUNS_AT_MOST} for a link")
+    found = _names(project, wanted)
     ids = [run_id for run_id in wanted if run_id in found]
     if len(ids) < FEWEST:
         raise InvalidInput(RUNS, "must be two or more of this project")
-    query = urlencode({**_fields(of), RUNS: ",".join(map(str, ids))})
+    query = _query(ids, fields)
     if len(query) > LONGEST_QUERY:
         raise InvalidInput("what is compared", "takes too long an address")
-    return Chosen(",".join(sorted(map(str, ids))), query)
+    return Chosen(_thing(ids), query)
 
 
-def read(project: Project, things: Collection[str]) -> dict[str, Shared]:
+def kept(query: str, parts: frozenset[Part]) -> str:
+    """Leave out what names values, for those who are not to see any."""
+    if Part.CONFIG in parts:
+        return query
+    fields = _fields(query)
+    left = [field for field in fields if field[0] not in OF_VALUES]
+    return _query(_run_ids(fields), left)
+
+
+def read(project: Project, chosen: Collection[Chosen]) -> dict[str, Shared]:
     """Return what is left of each: runs in the trash are left out, as on the page."""
-    wanted = {thing: [UUID(text) for text in thing.split(",")] for thing in things}
-    names = _runs(project, {run_id for ids in wanted.values() for run_id in ids})
+    wanted = {each.thing: _run_ids(_fields(each.query)) for each in chosen}
+    names = _names(project, {run_id for ids in wanted.values() for run_id in ids})
     found = {}
     for thing, ids in wanted.items():
         here = [run_id for run_id in ids if run_id in names]
@@ -73,24 +87,54 @@ def read(project: Project, things: Collection[str]) -> dict[str, Shared]:
 
 def address(project: Project, shared: Shared, query: str) -> str:
     fields = _fields(query)
-    here = [
-        text for text in fields[RUNS].split(",") if UUID(text) in shared.things["run"]
-    ]
+    here = [run_id for run_id in _run_ids(fields) if run_id in shared.things["run"]]
     page = reverse("compare", args=[project.workspace.slug, project.slug])
-    return f"{page}?{urlencode({**fields, RUNS: ','.join(here)})}"
+    return f"{page}?{_query(here, fields)}"
 
 
-def _fields(query: str) -> dict[str, str]:
+def _fields(query: str) -> Fields:
     try:
-        fields = parse_qsl(query.replace("\0", ""), max_num_fields=MOST_FIELDS)
+        return parse_qsl(query.replace("\0", ""), max_num_fields=MOST_FIELDS)
     except ValueError as error:
         raise InvalidInput("what is compared", "has too many fields") from error
-    return {name: text for name, text in fields if name not in UNSHARED}
 
 
-def _runs(project: Project, run_ids: Collection[UUID]) -> dict[UUID, str]:
-    runs = Run.objects.not_in_trash().filter(project=project, id__in=run_ids)
-    return dict(runs.values_list("id", "name"))
+def _query(run_ids: Sequence[UUID], fields: Fields) -> str:
+    """Write a query with these runs; of a hundred, short ids leave room for the rest."""
+    runs = ",".join(map(shortened, run_ids))
+    others = [field for field in fields if field[0] != RUNS]
+    return urlencode([(RUNS, runs), *others], safe=",")
+
+
+def _run_ids(fields: Fields) -> list[UUID]:
+    """Return the runs of a query, each once."""
+    found: dict[UUID, None] = {}
+    for text in dict(fields).get(RUNS, "").split(","):
+        run_id = read_id(text)
+        if run_id is None:
+            raise NotFound("run")
+        found[run_id] = None
+    return list(found)
+
+
+def _thing(run_ids: Collection[UUID]) -> str:
+    """Return what the same runs have in common, in whatever order they were chosen."""
+    ids = ",".join(sorted(map(str, run_ids)))
+    if len(ids) <= LONGEST_THING:
+        return ids
+    return hashlib.sha256(ids.encode()).hexdigest()
+
+
+def _names(project: Project, run_ids: Collection[UUID]) -> dict[UUID, str]:
+    """Return what the project's runs among these are called."""
+    found: dict[UUID, str] = {}
+    ids = list(run_ids)
+    # A list of links may be of more runs than a statement of SQLite takes.
+    for low in range(0, len(ids), RUNS_AT_ONCE):
+        some = ids[low : low + RUNS_AT_ONCE]
+        runs = Run.objects.not_in_trash().filter(project=project, id__in=each_of(some))
+        found.update(runs.values_list("id", "name"))
+    return found
 
 
 def _title(names: list[str]) -> str:
@@ -105,4 +149,5 @@ COMPARISON = Kind(
     choose=choose,
     read=read,
     address=address,
+    kept=kept,
 )

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from tracker.errors import NotFound
 from tracker.models import Dashboard, Project
-from tracker.shares.kind import Chosen, Kind, Shared, as_id
+from tracker.shares.kind import Chosen, Kind, Shared, as_id, things_of
 
 
 def choose(project: Project, of: str) -> Chosen:
@@ -18,8 +18,8 @@ def choose(project: Project, of: str) -> Chosen:
     return Chosen(str(as_id(of, "dashboard")))
 
 
-def read(project: Project, things: Collection[str]) -> dict[str, Shared]:
-    dashboards = Dashboard.objects.filter(project=project, id__in=things)
+def read(project: Project, chosen: Collection[Chosen]) -> dict[str, Shared]:
+    dashboards = Dashboard.objects.filter(project=project, id__in=things_of(chosen))
     return {
         str(dashboard_id): Shared(name, {"dashboard": frozenset({dashboard_id})})
         for dashboard_id, name in dashboards.values_list("id", "name")

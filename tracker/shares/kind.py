@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+from tracker.actor import Part
 from tracker.errors import NotFound
 from tracker.models import Project
 
@@ -26,6 +27,14 @@ class Shared:
     things: Mapping[str, frozenset[UUID]]
 
 
+def all_of(query: str, _parts: frozenset[Part]) -> str:
+    return query
+
+
+def things_of(chosen: Collection[Chosen]) -> list[str]:
+    return [each.thing for each in chosen]
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """`read` leaves out what is no longer there; links to that lead nowhere."""
@@ -34,11 +43,14 @@ class Kind:
     noun: str  # within a sentence
     contents: str  # what its link shows, for whoever makes one
     choose: Callable[[Project, str], Chosen]
-    read: Callable[[Project, Collection[str]], dict[str, Shared]]
+    # By what each is known.
+    read: Callable[[Project, Collection[Chosen]], dict[str, Shared]]
     # Of the page, with its query; relative to where the link's pages are.
     address: Callable[[Project, Shared, str], str]
     # Whether its link may show it as it is when the link is made.
     can_freeze: bool = False
+    # What a link with these ticks keeps of the query that was chosen.
+    kept: Callable[[str, frozenset[Part]], str] = all_of
 
 
 def as_id(text: str, what: str) -> UUID:

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from tracker.errors import NotFound
 from tracker.models import Ladder, Project, Rung
-from tracker.shares.kind import Chosen, Kind, Shared, as_id
+from tracker.shares.kind import Chosen, Kind, Shared, as_id, things_of
 
 
 def choose(project: Project, of: str) -> Chosen:
@@ -19,8 +19,8 @@ def choose(project: Project, of: str) -> Chosen:
     return Chosen(str(ladder.id))
 
 
-def read(project: Project, things: Collection[str]) -> dict[str, Shared]:
-    ladders = Ladder.objects.filter(project=project, id__in=things)
+def read(project: Project, chosen: Collection[Chosen]) -> dict[str, Shared]:
+    ladders = Ladder.objects.filter(project=project, id__in=things_of(chosen))
     names = dict(ladders.values_list("id", "name"))
     runs: dict[UUID, set[UUID]] = {ladder_id: set() for ladder_id in names}
     rungs = Rung.objects.shown().filter(ladder_id__in=names)

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Project, Report
-from tracker.shares.kind import Chosen, Kind, Shared, as_id
+from tracker.shares.kind import Chosen, Kind, Shared, as_id, things_of
 
 
 def choose(project: Project, of: str) -> Chosen:
@@ -20,8 +20,8 @@ def choose(project: Project, of: str) -> Chosen:
     return Chosen(str(report.id))
 
 
-def read(project: Project, things: Collection[str]) -> dict[str, Shared]:
-    reports = Report.objects.filter(project=project, id__in=things)
+def read(project: Project, chosen: Collection[Chosen]) -> dict[str, Shared]:
+    reports = Report.objects.filter(project=project, id__in=things_of(chosen))
     return {
         str(report_id): Shared(name, {"report": frozenset({report_id})})
         for report_id, name in reports.values_list("id", "name")

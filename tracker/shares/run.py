@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from tracker.errors import NotFound
 from tracker.models import Project, Run
-from tracker.shares.kind import Chosen, Kind, Shared, as_id
+from tracker.shares.kind import Chosen, Kind, Shared, as_id, things_of
 
 
 def choose(project: Project, of: str) -> Chosen:
@@ -19,8 +19,8 @@ def choose(project: Project, of: str) -> Chosen:
     return Chosen(str(run.id))
 
 
-def read(project: Project, things: Collection[str]) -> dict[str, Shared]:
-    runs = Run.objects.not_in_trash().filter(project=project, id__in=things)
+def read(project: Project, chosen: Collection[Chosen]) -> dict[str, Shared]:
+    runs = Run.objects.not_in_trash().filter(project=project, id__in=things_of(chosen))
     return {
         str(run_id): Shared(name, {"run": frozenset({run_id})})
         for run_id, name in runs.values_list("id", "name")

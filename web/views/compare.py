@@ -18,12 +18,13 @@ from tracker.queries.comparison import (
     find_runs,
 )
 from tracker.queries.namespaces import MONITORING, namespace
+from tracker.queries.run import may_go_on
 from web.cells import SERIES, make_cell
-from web.compare_state import SHARED_TABS, TABS
+from web.compare_state import CompareState
 from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 from web.snippets import two_runs
-from web.views.compare_frame import read_comparison
+from web.views.compare_frame import Comparison, open_tabs, read_comparison
 from web.views.compare_tabs import TAB_CONTEXTS
 
 # More runs stand beside what is drawn of them, in a list that scrolls.
@@ -37,21 +38,18 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     state = comparison.state
     if "change" in request.GET:
         return redirect(f"{request.path}?{state.changed(request.GET['change'])}")
+    if request.htmx:
+        return render(request, "compare/_states.html", _states(comparison))
     is_enough = len(comparison.everyone) > 1
-    tabs = TABS
-    if request.actor.grant is not None:
-        tabs = {name: TABS[name] for name in SHARED_TABS}
     context = {
-        "project": comparison.project,
+        **_states(comparison),
         "tab": "compare",
         "state": state,
-        "everyone": comparison.everyone,
         "runs": comparison.shown,
         "missing": comparison.missing,
         "at_most": RUNS_AT_MOST,
         "is_live": comparison.is_live,
         "is_enough": is_enough,
-        "is_many": len(comparison.everyone) > LISTED_ABOVE,
         "state_fields": state.parameters,
         "may_edit": may_edit(request.actor, comparison.project),
         "address_all_shown": state.having(hidden=()),
@@ -60,13 +58,28 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         ),
         "tabs": [
             (str(number), label, name == state.tab, state.having(tab=name))
-            for number, (name, label) in enumerate(tabs.items(), start=1)
+            for number, (name, label) in enumerate(
+                open_tabs(request.actor).items(), start=1
+            )
         ],
         "snippet": two_runs(comparison.project.slug),
     }
     if is_enough and comparison.shown:
         context |= TAB_CONTEXTS[state.tab](comparison)
     return render(request, "compare/compare.html", context)
+
+
+def _states(comparison: Comparison) -> dict[str, Any]:
+    """Return what the list says of how the runs are, which it asks for again meanwhile."""
+    state, everyone = comparison.state, comparison.everyone
+    is_going_on = any(may_go_on(each.run) for each in everyone)
+    asked = CompareState(runs=state.runs, slots=state.slots)
+    return {
+        "project": comparison.project,
+        "everyone": everyone,
+        "is_many": len(everyone) > LISTED_ABOVE,
+        "state_address": asked.address if is_going_on else "",
+    }
 
 
 @require_safe

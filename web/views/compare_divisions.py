@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tracker.disclosure import seen_by
 from tracker.queries.compared_values import read_columns
 from web.divided_runs import (
     CHARTS_AT_MOST,
@@ -47,9 +48,13 @@ def divisions_of(comparison: Comparison) -> Divisions:
     state = comparison.state
     chosen = (state.colour, state.dash, state.chart)
     wanted = list(dict.fromkeys(filter(None, chosen)))
-    columns = read_columns(comparison.runs, wanted) if wanted else []
+    seen = seen_by(comparison.actor)
+    columns = read_columns(comparison.runs, wanted, seen) if wanted else []
     found = {
-        column.dimension: divided(column.label, column.values) for column in columns
+        column.dimension: divided(column.label, column.values)
+        for column in columns
+        # "Not set" would be said of what is set, and not shared.
+        if seen is None or column.is_known
     }
     return Divisions(*(found.get(path) for path in chosen))
 

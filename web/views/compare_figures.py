@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any
 
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
+from tracker.disclosure import seen_by
 from tracker.freshness import fresh_answer
 from tracker.queries.compared_hardware import compared_lines
 from tracker.queries.compared_source import chosen_stage, stages_of
@@ -24,7 +23,7 @@ from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 from web.views.chart_options import read_number
 from web.views.compare_divisions import divisions_of, run_looks
-from web.views.compare_frame import read_comparison
+from web.views.compare_frame import Comparison, read_comparison
 from web.views.figures import (
     chosen_group,
     figure_response,
@@ -46,7 +45,7 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
     is_live = comparison.is_live
     path = request.GET.get("path", "")
     state = comparison.state
-    labels = _labels(runs, state.together)
+    labels = _labels(comparison)
     divisions = divisions_of(comparison)
     looks = run_looks(divisions, len(runs))
     part = whole_number(request.GET.get("part", "0"), "part")
@@ -95,12 +94,15 @@ def _buckets(run_count: int) -> int:
     return max(FEWEST_BUCKETS, min(BUCKETS, together))
 
 
-# Any: rows of the runs table.
-def _labels(runs: Sequence[Any], together: str) -> list[str]:
+def _labels(comparison: Comparison) -> list[str]:
     """Return each run's name, or what it shares with those that it is drawn with."""
+    runs, together = comparison.runs, comparison.state.together
     if not together:
         return [run.name for run in runs]
-    [column] = read_columns(runs, [together])
+    seen = seen_by(comparison.actor)
+    [column] = read_columns(runs, [together], seen)
+    if seen is not None and not column.is_known:
+        return [run.name for run in runs]
     without = f"without {together}"
     return [without if value is None else value_text(value) for value in column.values]
 

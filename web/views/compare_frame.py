@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from tracker.access import comparable_project, comparable_runs
-from tracker.actor import Actor
-from tracker.queries.run import may_go_on
-from web.compare_state import SHARED_TABS, CompareState, read_state
+from tracker.actor import Actor, Part
+from tracker.queries.run import may_go_on, silent_for
+from web.compare_state import (
+    SHARED_TABS,
+    TABS,
+    TABS_OF_VALUES,
+    CompareState,
+    read_state,
+)
 from web.figures.traces import RUN_COLOURS, run_round
 from web.session import PageRequest
 
@@ -26,6 +33,10 @@ class ComparedRun:
     @property
     def colour(self) -> str:
         return self.look or str(self.slot % RUN_COLOURS)
+
+    @property
+    def silent_for(self) -> timedelta | None:
+        return silent_for(self.run)
 
     @property
     def round(self) -> int:
@@ -66,13 +77,22 @@ class Comparison:
         return any(may_go_on(run) for run in self.runs)
 
 
+def open_tabs(actor: Actor) -> dict[str, str]:
+    """Return the tabs that the actor sees: which runs have what values is a part."""
+    if actor.grant is None:
+        return TABS
+    values = TABS_OF_VALUES if actor.sees(Part.CONFIG) else ()
+    shared = {*SHARED_TABS, *values}
+    return {name: label for name, label in TABS.items() if name in shared}
+
+
 def read_comparison(request: PageRequest, workspace: str, project: str) -> Comparison:
     found = comparable_project(request.actor, workspace, project)
     state = read_state(request.GET)
     if request.actor.grant is not None:
-        # Strangers are not told of parameters, so nothing is sorted by them.
-        tab = state.tab if state.tab in SHARED_TABS else SHARED_TABS[0]
-        state = replace(state, tab=tab, together="", colour="", dash="", chart="")
+        state = state.as_shared(
+            open_tabs(request.actor), with_values=request.actor.sees(Part.CONFIG)
+        )
     runs = comparable_runs(request.actor, found, list(state.runs))
     ids = [run.id for run in runs]
     # Absent and forbidden look the same here, too.

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.urls import reverse
 
-from tracker.disclosure import seen_diagnoses, seen_ledger
+from tracker.actor import Part
+from tracker.disclosure import seen_by, seen_diagnoses, seen_ledger
 from tracker.queries.between_stages import Span, seconds_between, stage_spans
 from tracker.queries.compared_findings import (
     Became,
@@ -15,6 +16,7 @@ from tracker.queries.compared_findings import (
     count_changes,
 )
 from tracker.queries.compared_source import chosen_stage, source_parts, stages_of
+from tracker.queries.compared_values import dimensions_of
 from tracker.queries.diagnoses import diagnoses_of_runs
 from tracker.queries.ledgers import LedgerView, run_ledger
 from web.compare_state import ALIGNMENTS, AXES, VIEWS, CompareState
@@ -53,10 +55,20 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
     return {
         **listed_charts(comparison),
         **chart_choices(state),
+        "known": _dimensions(comparison),
         "address_without_text": state.having(text=""),
         "hidden_fields": fields_but(comparison, *FIELDS),
         "axes": _choices(state, "axis", AXES),
     }
+
+
+def _dimensions(comparison: Comparison) -> list[str]:
+    """Return what strangers may divide the runs by; members ask as they type."""
+    actor = comparison.actor
+    if actor.grant is None or not actor.sees(Part.CONFIG):
+        return []
+    runs = [run.id for run in comparison.runs]
+    return dimensions_of(runs, seen_by(actor)).names
 
 
 def _table(comparison: Comparison) -> dict[str, Any]:

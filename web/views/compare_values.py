@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from tracker.disclosure import seen_by
 from tracker.queries.compared_values import (
     OTHERS_AT_MOST,
     Column,
@@ -68,9 +70,11 @@ def pictured_runs(comparison: Comparison) -> Pictured:
 
 def parallel_context(comparison: Comparison) -> dict[str, Any]:
     state, pictured = comparison.state, pictured_runs(comparison)
-    known = dimensions_of([run.id for run in pictured.runs])
+    seen = seen_by(comparison.actor)
+    known = dimensions_of([run.id for run in pictured.runs], seen)
     shown = list(state.dimensions or known.suggested)
-    columns = read_columns(pictured.runs, [*shown, *filter(None, [state.colour])])
+    wanted = [*shown, *filter(None, [state.colour])]
+    columns = read_columns(pictured.runs, wanted, seen)
     axes = [_axis(column) for column in columns[: len(shown)]]
     colour = _axis(columns[-1]) if state.colour else None
     brushes = {brush.path: [brush.low, brush.high] for brush in state.brushes}
@@ -96,12 +100,13 @@ def parallel_context(comparison: Comparison) -> dict[str, Any]:
 
 
 def scatter_context(comparison: Comparison) -> dict[str, Any]:
-    pictured = pictured_runs(comparison)
-    known = dimensions_of([run.id for run in pictured.runs])
+    pictured, seen = pictured_runs(comparison), seen_by(comparison.actor)
+    known = dimensions_of([run.id for run in pictured.runs], seen)
     x, y = _chosen_axes(comparison, known)
     state = comparison.state
     dimensions = list(dict.fromkeys(filter(None, [x, y, state.size, state.colour])))
-    columns = read_columns([each.run for each in pictured.chosen], dimensions)
+    runs = [each.run for each in pictured.chosen]
+    columns = read_columns(runs, dimensions, seen)
     return {
         **_values_context(
             comparison, pictured, known, "x", "y", "size", "colour", "log_x", "log_y"
@@ -110,6 +115,7 @@ def scatter_context(comparison: Comparison) -> dict[str, Any]:
         "y": y,
         "dimensions": [column.label for column in columns],
         "figure_query": state.having(x=x, y=y),
+        "runs_at": _runs_at(),
         "address_swapped": state.having(x=y, y=x, log_x=state.log_y, log_y=state.log_x),
         "rows": _value_rows(Pictured(pictured.chosen, []), columns),
     }
@@ -121,13 +127,15 @@ def compare_scatter(request: PageRequest, workspace: str, project: str) -> HttpR
     """Draw a point for each run."""
     comparison = read_comparison(request, workspace, project)
     state, pictured = comparison.state, pictured_runs(comparison)
+    seen = seen_by(comparison.actor)
     if not (state.x and state.y):
-        known = dimensions_of([run.id for run in pictured.runs])
+        known = dimensions_of([run.id for run in pictured.runs], seen)
         x, y = _chosen_axes(comparison, known)
     else:
         x, y = state.x, state.y
     wanted = (x, y, state.size, state.colour)
-    read = read_columns(pictured.runs, list(dict.fromkeys(filter(None, wanted))))
+    dimensions = list(dict.fromkeys(filter(None, wanted)))
+    read = read_columns(pictured.runs, dimensions, seen)
     columns = {column.dimension: column for column in read}
     nothing = Column("", [None] * len(pictured.runs))
     values = [columns.get(dimension, nothing) for dimension in wanted]
@@ -150,6 +158,12 @@ def compare_scatter(request: PageRequest, workspace: str, project: str) -> HttpR
     )
     is_live = any(may_go_on(run) for run in pictured.runs)
     return figure_response(request, figure, is_live=is_live)
+
+
+def _runs_at() -> str:
+    """Return what stands before a run's id in the address of its page."""
+    any_run = UUID(int=0)
+    return reverse("run", args=[any_run]).removesuffix(f"{any_run}/")
 
 
 def _chosen_axes(comparison: Comparison, known: Dimensions) -> tuple[str, str]:

@@ -34,6 +34,7 @@ from tracker.actor import Actor
 from tracker.boards.board import MOST_RUNS, Board, RunSet, board_from
 from tracker.errors import InvalidInput
 from tracker.queries.dashboards import DashboardSummary, dashboard_summaries
+from tracker.queries.saved_views import shared_view
 from web.compare_state import as_id
 from web.example_board import example_board
 from web.session import PageRequest, signed_in
@@ -72,7 +73,7 @@ def board_context(request: PageRequest, dashboard: Any) -> dict[str, Any]:
         "dashboard": dashboard,
         "project": dashboard.project,
         "board": board,
-        "runs_said": _runs_said(request.actor, board),
+        "runs_said": _runs_said(request.actor, dashboard.project, board),
         "may_edit": may_edit(request.actor, dashboard.project),
         "frames": [
             frame_of(widget, widget.run_set or board.run_set, audience)
@@ -92,13 +93,20 @@ def audience_of(request: PageRequest, dashboard: Any) -> Audience:
     return Audience(request.actor, dashboard.project, address, picture)
 
 
-def _runs_said(actor: Actor, board: Board) -> str:
-    """Leave a query out for strangers: it names what was configured."""
+def _runs_said(actor: Actor, project: Any, board: Board) -> str:
+    """Leave a query or a view out for strangers: it names what was configured."""
     frozen = frozen_for(actor)
     if frozen is not None:
         return said_of(RunSet(runs=tuple(frozen.run_ids)))
     if actor.grant is not None:
-        return said_of(replace(board.run_set, query="", order=RunSet().order))
+        order = "" if board.run_set.view else RunSet().order
+        return said_of(replace(board.run_set, view=None, query="", order=order))
+    if board.run_set.view is not None:
+        view = shared_view(project, board.run_set.view)
+        if view is None:
+            return gettext("a view that is gone")
+        said = gettext("the first %(count)s runs of the view “%(view)s”")
+        return said % {"count": board.run_set.first, "view": view.name}
     return said_of(board.run_set)
 
 

@@ -1,23 +1,25 @@
-"""What a runs table shows, as a CSV: the same runs, columns and order."""
+"""What a runs table shows, as a CSV: the same runs, columns and order, or its groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_project
 from tracker.queries.column_keys import of_attribute, paths_of, with_gpu_time
+from tracker.queries.run_groups import RunGroup, RunGroups
 from tracker.queries.runs import RunRow, run_rows, runs_in_order
 from web.csv_answer import Cell, Row, csv_answer
-from web.run_blocks import shown_columns, value_places
+from web.run_blocks import grouped, shown_columns, value_places
 from web.run_cells import cell_value
 from web.session import PageRequest, signed_in
 from web.table_state import TableState, read_table
 
 MOST_RUNS = 500_000
 ROWS_AT_ONCE = 500
+MOST_GROUPS = 10_000
 # What the numbers of a column are, where that is not said by its name.
 UNITS = {
     "duration": "duration (s)",
@@ -29,14 +31,55 @@ UNITS = {
     "finding": "main finding",
     "made_by": "made by",
 }
+# What is told of the numbers that the runs of a group have in a column.
+AGGREGATES = {
+    "count": "runs with",
+    "mean": "mean of",
+    "lowest": "lowest",
+    "highest": "highest",
+    "best": "best",
+}
 
 
 @require_safe
 @signed_in
 def runs_csv(request: PageRequest, workspace: str, project: str) -> HttpResponseBase:
     found = readable_project(request.actor, workspace, project)
-    rows = _rows(found.id, read_table(request.GET))
-    return csv_answer(rows, f"{found.slug}-runs.csv")
+    state = read_table(request.GET)
+    if state.groups:
+        return csv_answer(_groups(found.id, state), f"{found.slug}-groups.csv")
+    return csv_answer(_rows(found.id, state), f"{found.slug}-runs.csv")
+
+
+def _groups(project_id: int, state: TableState) -> Iterator[Row]:
+    """Read the groups, as far as they can be, before anything is answered."""
+    keys, found = grouped(project_id, state, most=MOST_GROUPS)
+    # A column of texts has no numbers, and one whose numbers are neither good nor bad
+    # has no best.
+    numbers = [
+        (place, name, f"{said} {_title(key)}")
+        for place, key in enumerate(keys)
+        for name, said in AGGREGATES.items()
+        if any(_aggregate(group, place, name) is not None for group in found.groups)
+    ]
+    return _group_rows(state.groups, numbers, found)
+
+
+def _group_rows(
+    keys: Sequence[str], numbers: Sequence[tuple[int, str, str]], found: RunGroups
+) -> Iterator[Row]:
+    yield [*map(_title, keys), "runs", *(title for _, _, title in numbers)]
+    for group in found.groups:
+        cells = (_aggregate(group, place, name) for place, name, _ in numbers)
+        yield [*group.values, group.count, *cells]
+    if found.is_cut:
+        yield [f"# These are the {len(found.groups):,} largest groups; there are more."]
+
+
+def _aggregate(group: RunGroup, place: int, name: str) -> float | None:
+    numbers = group.numbers[place]
+    found: float | None = getattr(numbers, name) if numbers.count else None
+    return found
 
 
 def _rows(project_id: int, state: TableState) -> Iterator[Row]:

@@ -137,7 +137,7 @@ def _chosen(project: Any, form: ShareForm) -> tuple[Kind, Chosen, Shared]:
     if kind is None:
         raise NotFound("kind of thing that can be shared")
     chosen = kind.choose(project, form.of)
-    shared = kind.read(project, [chosen.thing]).get(chosen.thing)
+    shared = kind.read(project, [chosen]).get(chosen.thing)
     if shared is None:
         raise NotFound(kind.noun)
     return kind, chosen, shared
@@ -147,9 +147,11 @@ def _shown(project: Any, links: list[ListedLink]) -> list[ShownLink]:
     """Look up what the links lead to, all of a kind at once."""
     found: dict[tuple[str, str], Shared] = {}
     for kind in KINDS.values():
-        things = {link.thing for link in links if link.kind == kind.name}
-        if things:
-            read = kind.read(project, things)
+        chosen = {
+            Chosen(link.thing, link.query) for link in links if link.kind == kind.name
+        }
+        if chosen:
+            read = kind.read(project, chosen)
             found |= {(kind.name, thing): shared for thing, shared in read.items()}
     return [_link(project, link, found.get((link.kind, link.thing))) for link in links]
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 from msgspec import Meta, Struct
 
 from tracker.queries.attributes import AttributeRow
+from tracker.queries.run import silent_for
 from tracker.queries.run_columns import run_seconds
 from web.cells import value_text
 from web.templatetags.format import duration, number
@@ -37,6 +38,7 @@ def body(scene: Scene, settings: Settings) -> Body:
         {
             "run": run,
             "place": place,
+            "silent_for": silent_for(run),
             "duration": duration(run_seconds(run)) if settings.times else "",
             "cells": [
                 _cell(values[run.id].get(path), summary) for _, summary, path in columns

@@ -44,6 +44,7 @@ from tracker.actor import Part
 from tracker.errors import InvalidInput, NotFound, Pinned
 from tracker.models import Project, Role, Run, ShareLink, State
 from tracker.queries.shares import live_count, project_links
+from tracker.short_ids import shortened
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -109,7 +110,8 @@ def test_a_comparison_opens_its_runs(share, project, runs):
 
     assert compared == [runs[0], runs[2]]
     assert "tab=table" in opened.address()
-    assert f"{runs[2].id}%2C{runs[0].id}" in opened.address()
+    asked = f"{shortened(runs[2].id)},{shortened(runs[0].id)}"
+    assert asked in opened.address()
     with pytest.raises(NotFound):
         comparable_project(opened.actor, project.workspace.slug, "another")
 
@@ -119,7 +121,7 @@ def test_a_comparison_loses_what_moves_to_the_trash(share, runs):
 
     move_to_trash(runs[0])
     assert seen(secret) == {"run-1"}
-    assert str(runs[0].id) not in open_link(secret).address()
+    assert shortened(runs[0].id) not in open_link(secret).address()
     move_to_trash(runs[1])
     assert open_link(secret) is None
 

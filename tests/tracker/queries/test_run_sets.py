@@ -11,7 +11,7 @@ from django.utils import timezone
 from tests.builders import make_member, make_project, make_run, write_values
 from tracker.boards.board import RunSet
 from tracker.errors import InvalidInput
-from tracker.models import Run
+from tracker.models import Run, SavedView
 from tracker.queries.run_sets import check_run_set, runs_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -48,6 +48,44 @@ def test_a_query_says_which_and_the_order_which_first(project, runs):
 
     assert names(project, **wanted) == ["run-1", "run-2"]
     assert names(project, **wanted, first=1) == ["run-1"]
+
+
+def view_of(project, state, **said):
+    return SavedView.objects.create(
+        project=project, name="nightly", state=state, **{"is_shared": True, **said}
+    )
+
+
+def test_a_view_says_which_and_in_which_order(project, runs):
+    view = view_of(project, "query=accuracy+%3E+0.6&sort=path:accuracy&column=state")
+
+    assert names(project, view=view.id) == ["run-2", "run-1"]
+    assert names(project, view=view.id, first=1) == ["run-2"]
+    assert runs_in(project, RunSet(view=view.id)).view == "nightly"
+
+    view.state = "q=run-0"
+    view.save()
+    assert names(project, view=view.id) == ["run-0"]
+
+
+def test_a_view_that_is_gone_finds_no_runs_and_says_so(project, runs):
+    eve = make_member("eve")
+    elsewhere = make_project(eve, "elsewhere")
+    gone = (
+        uuid4(),
+        view_of(project, "", is_shared=False, owner=eve.user).id,
+        view_of(elsewhere, "").id,
+    )
+
+    for view_id in gone:
+        shown = runs_in(project, RunSet(view=view_id))
+        assert (shown.runs, shown.is_view_gone) == ((), True)
+
+
+def test_a_view_that_cannot_be_read_says_why(project, runs):
+    view = view_of(project, "query=a+%3E")
+
+    assert "query is not understood" in runs_in(project, RunSet(view=view.id)).problem
 
 
 def test_named_runs_keep_their_order(project, runs):

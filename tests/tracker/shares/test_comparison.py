@@ -9,8 +9,13 @@ import pytest
 
 from tests.builders import make_run
 from tracker.actions.trash import move_to_trash
+from tracker.actor import Part
 from tracker.errors import InvalidInput
-from tracker.shares.comparison import COMPARISON, UNSHARED
+from tracker.models import Run, ShareLink
+from tracker.queries.comparison import RUNS_AT_MOST
+from tracker.shares.comparison import COMPARISON, OF_VALUES, UNSHARED
+from tracker.shares.kind import Chosen
+from tracker.short_ids import read_id
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -20,19 +25,31 @@ def runs(project):
     return [make_run(project, f"run-{number}") for number in range(4)]
 
 
-def asked_of(project, chosen) -> dict[str, str]:
-    shared = COMPARISON.read(project, [chosen.thing])[chosen.thing]
-    address = COMPARISON.address(project, shared, chosen.query)
-    return {name: text for name, [text] in parse_qs(urlsplit(address).query).items()}
+def asked_of(project, chosen, *parts) -> dict[str, list[str]]:
+    shared = COMPARISON.read(project, [chosen])[chosen.thing]
+    query = COMPARISON.kept(chosen.query, frozenset(parts))
+    asked = parse_qs(urlsplit(COMPARISON.address(project, shared, query)).query)
+    ids = map(read_id, asked["runs"][0].split(","))
+    return {**asked, "runs": [str(run_id) for run_id in ids]}
 
 
 def test_it_opens_as_it_was_but_for_what_is_not_shared(project, runs):
-    ids = f"{runs[1].id},{runs[0].id}"
+    ids = [str(runs[1].id), str(runs[0].id)]
     unshared = "&".join(f"{name}=secret" for name in UNSHARED)
+    of_values = "&".join(f"{name}=a%20value" for name in OF_VALUES)
+    told = "dimension=params/lr&dimension=loss"
 
-    chosen = COMPARISON.choose(project, f"tab=hardware&runs={ids}&{unshared}")
+    chosen = COMPARISON.choose(
+        project, f"tab=hardware&runs={','.join(ids)}&{unshared}&{of_values}&{told}"
+    )
 
-    assert asked_of(project, chosen) == {"tab": "hardware", "runs": ids}
+    assert asked_of(project, chosen) == {"tab": ["hardware"], "runs": ids}
+    assert asked_of(project, chosen, Part.CONFIG) == {
+        "tab": ["hardware"],
+        "runs": ids,
+        **{name: ["a value"] for name in OF_VALUES},
+        "dimension": ["a value", "params/lr", "loss"],
+    }
 
 
 def test_the_same_runs_in_another_order_are_the_same_thing(project, runs):
@@ -50,21 +67,47 @@ def test_what_moved_to_the_trash_is_not_named_in_its_address(project, runs):
 
     move_to_trash(runs[1])
 
-    assert asked_of(project, chosen) == {"runs": str(runs[0].id)}
+    assert asked_of(project, chosen) == {"runs": [str(runs[0].id)]}
 
 
 def test_of_many_runs_a_few_are_named(project, runs):
     chosen = COMPARISON.choose(project, f"runs={','.join(str(r.id) for r in runs)}")
 
-    shared = COMPARISON.read(project, [chosen.thing])[chosen.thing]
+    shared = COMPARISON.read(project, [chosen])[chosen.thing]
 
     assert shared.title == "4 runs: run-0, run-1, run-2, …"
 
 
-def test_more_runs_than_a_link_can_hold_are_refused_with_what_to_do(project):
-    ids = ",".join(str(UUID(int=number)) for number in range(21))
+def test_a_link_holds_as_many_runs_as_are_compared(project):
+    made = Run.objects.bulk_create(
+        Run(project=project, name=f"run-{number}") for number in range(RUNS_AT_MOST)
+    )
+    ids = [str(run.id) for run in made]
+    said = "&".join((f"runs={','.join(ids)}", "tab=table", f"text={'x' * 1_000}"))
 
-    with pytest.raises(InvalidInput, match="dashboard"):
+    chosen, turned = (
+        COMPARISON.choose(project, said.replace(*pair))
+        for pair in (("", ""), (f"{ids[0]},{ids[1]}", f"{ids[1]},{ids[0]}"))
+    )
+
+    assert asked_of(project, chosen)["runs"] == ids
+    assert chosen.thing == turned.thing
+    for field in ("thing", "query"):
+        longest = ShareLink._meta.get_field(field).max_length
+        assert len(getattr(chosen, field)) <= longest
+
+
+def test_a_link_that_was_made_with_whole_ids_is_read(project, runs):
+    ids = [str(run.id) for run in runs[:2]]
+    made = Chosen(",".join(sorted(ids)), f"runs={'%2C'.join(ids)}&tab=table")
+
+    assert asked_of(project, made) == {"runs": ids, "tab": ["table"]}
+
+
+def test_more_runs_than_are_compared_are_refused(project):
+    ids = ",".join(str(UUID(int=number)) for number in range(RUNS_AT_MOST + 1))
+
+    with pytest.raises(InvalidInput, match=str(RUNS_AT_MOST)):
         COMPARISON.choose(project, f"runs={ids}")
 
 

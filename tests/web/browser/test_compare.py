@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.web.browser.accessibility import violations
 from tests.web.browser.conftest import address_now
+from tracker.models import Run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -354,6 +357,23 @@ def test_points_and_axes_show_the_run_that_is_meant(visit, ada, project):
         "link", name="sweep-05"
     ).hover()
     expect(page.locator(".parallel__run--lit")).to_have_count(1)
+
+
+def test_the_list_says_that_a_run_has_fallen_silent(visit, ada, project):
+    live, ended = make_run(project, "live"), make_run(project, "ended", "finished")
+    page = visit(address(live, ended, tab="table"), ada)
+    compared = page.get_by_role("list", name="Compared runs")
+    run = compared.get_by_role("listitem").filter(has_text="live")
+    expect(run.locator(".chip").first).to_have_text("running")
+
+    heard = timezone.now() - timedelta(minutes=5)
+    Run.objects.filter(id=live.id).update(last_seen_at=heard)
+
+    expect(run.get_by_title("running, but silent for 5 min")).to_be_visible(
+        timeout=20_000
+    )
+    expect(compared.get_by_role("listitem")).to_have_count(2)
+    assert violations(page) == []
 
 
 def test_lines_are_divided_by_colour_dash_and_chart(visit, ada, project):

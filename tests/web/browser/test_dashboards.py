@@ -12,7 +12,7 @@ from tests.web.browser.accessibility import violations
 from tests.web.browser.conftest import PHONE
 from tracker.actions.dashboards import create_dashboard, remove_widget
 from tracker.boards.board import Board, Place, Widget, board_from
-from tracker.models import Dashboard
+from tracker.models import Dashboard, SavedView
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -335,6 +335,29 @@ def test_a_new_run_joins_by_itself(visit, ada, dashboard, project):
     expect(legend).to_contain_text("another", timeout=20_000)
     expect(legend).to_contain_text("growing", timeout=20_000)
     expect(region(page, "train/loss")).to_contain_text("0.01", timeout=20_000)
+
+
+def test_it_follows_a_view_until_that_is_gone(visit, ada, dashboard, project):
+    view = SavedView.objects.create(
+        project=project, owner=ada.user, name="good", is_shared=True, state="q=decoded"
+    )
+    page = visit(f"/dashboards/{dashboard.id}/", ada)
+    page.get_by_title("Choose other runs").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Those of a view").check()
+    dialog.get_by_label("Of the view").select_option("good")
+    expect(dialog.get_by_label("Query", exact=True)).to_be_hidden()
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_text("the first 10 runs of the view “good”")).to_be_visible()
+    legend = region(page, "Loss").get_by_role("list", name="Runs")
+    expect(legend.get_by_role("listitem")).to_have_text(["decoded"], timeout=SLOW_MS)
+
+    view.delete()
+    page.reload()
+    expect(page.get_by_text("a view that is gone")).to_be_visible()
+    expect(region(page, "Loss")).to_contain_text("deleted, or no longer shared")
 
 
 def test_is_renamed_duplicated_and_deleted(visit, ada, dashboard):

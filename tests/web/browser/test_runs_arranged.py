@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from urllib.parse import parse_qs, urlsplit
 
@@ -372,6 +374,23 @@ def test_no_more_than_six_runs_stay_on_top(open_runs, project):
 
     expect(page.locator(".toast")).to_contain_text("Up to 6 runs")
     expect(page.locator(".runs-grid__row--top")).to_have_count(6)
+
+
+def test_the_csv_of_groups_holds_what_they_show(open_runs, project):
+    for name, optimizer, loss in [("a", "x", 0.1), ("b", "y", 0.3), ("c", "x", 0.5)]:
+        add(project, name, params__optimizer=optimizer, test__loss=loss)
+    page = open_runs("?column=path:test/loss&group=path:params/optimizer")
+    expect(page.get_by_text("2 groups of 3 runs")).to_be_visible()
+
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="CSV").click()
+
+    assert saved.value.suggested_filename == "vision-groups.csv"
+    head, first, _ = list(csv.reader(io.StringIO(saved.value.path().read_text())))
+    assert head[:4] == [
+        *("params/optimizer", "runs", "runs with test/loss", "mean of test/loss")
+    ]
+    assert first == ["x", "2", "2", "0.3", "0.1", "0.5", "0.1"]
 
 
 def test_groups_stand_below_what_is_on_top(open_runs, project):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from tests.builders import make_project, make_run, write_tags, write_values
@@ -251,6 +252,22 @@ def test_new_runs_and_values_appear_without_losing_place_or_choice(open_runs, pr
     expect(page.get_by_text("1 selected")).to_be_visible()
     make_run(project, "brand new")
     expect(page.get_by_text("301 runs")).to_be_visible(timeout=10_000)
+
+
+def test_a_silent_run_is_marked_until_it_is_heard_again(open_runs, project):
+    run = make_run(project, "live")
+    page = open_runs()
+    state = page.get_by_role("row").filter(has_text="live").locator(".chip").first
+    expect(state).to_have_text("running")
+
+    heard = Run.objects.filter(id=run.id)
+    heard.update(last_seen_at=timezone.now() - timedelta(minutes=5))
+    expect(state).to_have_text("silent", timeout=10_000)
+    expect(page.get_by_title("running, but silent for 5 min")).to_be_visible()
+    assert violations(page) == []
+
+    heard.update(last_seen_at=timezone.now() + timedelta(minutes=5))
+    expect(state).to_have_text("running", timeout=10_000)
 
 
 def test_what_has_not_changed_is_not_asked_for_in_full(open_runs, project):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from tests.builders import make_project
+from tests.builders import make_project, write_values
 from tests.web.browser.accessibility import violations
 from tests.web.browser.conftest import PHONE, WIDE, Watch
 from tests.web.sample_run import make_sample_run
@@ -119,6 +120,55 @@ def test_a_comparison_and_a_ladder_are_shared(visit, ada, runs, stranger_page):
         expect(stranger_page.locator('.chart[data-drawn="true"]').first).to_be_visible(
             timeout=20_000
         )
+
+
+def test_a_comparison_is_shared_as_it_is_arranged(visit, ada, runs, stranger_page):
+    for place, run in enumerate(runs):
+        write_values(run, {"params/lr": 0.1 + place, "test/accuracy": 0.8 + place / 10})
+    ids = f"{runs[0].id},{runs[1].id}"
+    compared = f"/w/ada-workspace/vision/compare?runs={ids}&tab=parallel"
+    page = visit(f"{compared}&dimension=params/lr&dimension=test/accuracy", ada)
+    open_dialog(page)
+    page.get_by_label("Configuration and arguments").check()
+    shared = make_in_dialog(page)
+
+    stranger_page.goto(shared, wait_until="networkidle")
+    expect(stranger_page.get_by_text("Shared, view only")).to_be_visible()
+    expect(stranger_page.locator(".parallel__axis")).to_have_count(2)
+    expect(stranger_page.locator(".parallel__run")).to_have_count(2)
+    assert violations(stranger_page) == []
+
+    stranger_page.get_by_role("link", name="Charts", exact=True).click()
+    stranger_page.get_by_label("Colour by").fill("params/lr")
+    stranger_page.get_by_label("Colour by").press("Enter")
+    colours = stranger_page.get_by_role("list", name="Colours")
+    expect(colours.get_by_role("listitem")).to_have_count(2)
+    expect(stranger_page.get_by_label("Colour by")).to_have_value("params/lr")
+
+    stranger_page.get_by_role("link", name="Scatter", exact=True).click()
+    points = stranger_page.locator(".chart .point")
+    expect(points).to_have_count(2, timeout=20_000)
+    box = points.first.bounding_box()
+    stranger_page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(stranger_page).to_have_url(re.compile(f"{shared}runs/"))
+
+
+def test_the_report_of_a_ladder_is_shared(visit, ada, runs, stranger_page):
+    project = runs[0].project
+    ladder = create_ladder(project, "faster", [WantedRung(str(r.id)) for r in runs])
+    page = visit(f"/ladders/{ladder.id}/", ada)
+    open_dialog(page)
+    shared = make_in_dialog(page)
+
+    stranger_page.goto(shared, wait_until="networkidle")
+    stranger_page.get_by_role("link", name="Report", exact=True).click()
+
+    heading = stranger_page.get_by_role("heading", name="faster")
+    expect(heading).to_be_visible()
+    expect(stranger_page.get_by_role("button", name="Print")).to_be_visible()
+    assert violations(stranger_page) == []
+    stranger_page.get_by_role("link", name="The ladder itself").click()
+    expect(stranger_page).to_have_url(re.compile(f"{shared}ladders/"))
 
 
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
+from html import unescape
 from uuid import uuid4
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.builders import make_project, make_run, write_series, write_values
 from tests.ladder_runs import DEMO, make_measured_run
@@ -33,10 +36,10 @@ def visitor(client_of, member):
 def get(visitor, project):
     """Return a function that opens one of the comparison's addresses."""
 
-    def get(*runs, name="compare", **query):
+    def get(*runs, name="compare", headers=None, **query):
         ids = ",".join(str(getattr(run, "id", run)) for run in runs)
         address = reverse(name, args=[project.workspace.slug, project.slug])
-        return visitor.get(address, {"runs": ids, **query})
+        return visitor.get(address, {"runs": ids, **query}, headers=headers)
 
     return get
 
@@ -64,6 +67,29 @@ def test_each_run_has_its_colour_and_a_way_to_remove_it(get, runs):
     assert get(*runs, change="remove.0").headers["Location"] == (
         f"/w/ada-workspace/vision/compare?runs={runs[1].id}&colours=1"
     )
+
+
+def test_a_silent_run_is_marked_and_the_list_asks_again(get, project):
+    silent, ended = make_run(project, "silent"), make_run(project, "ended", "finished")
+    heard = timezone.now() - timedelta(minutes=5)
+    Run.objects.filter(project=project).update(last_seen_at=heard)
+
+    page = text(get(silent, ended, tab="table", colours="4.2"))
+    (asked,) = re.findall(r'id="compare-states" hx-get="([^"]+)"', page)
+    again = text(get(silent, ended, colours="4.2", headers={"hx-request": "true"}))
+
+    assert page.count("running, but silent for 5 min") == 2  # as a hint, and as a text
+    assert unescape(asked).endswith(f"?runs={silent.id},{ended.id}&colours=4.2")
+    assert len(again) < 2_000
+    for slot, said in ((4, "silent for 5 min"), (2, "chip--finished")):
+        state = again.split(f'id="state-{slot}" hx-swap-oob')[1].split("state-")[0]
+        assert said in state
+
+
+def test_when_all_have_ended_the_list_asks_no_more(get, runs):
+    Run.objects.update(ended_at=timezone.now() - timedelta(hours=1))
+
+    assert "hx-get" not in text(get(*runs, headers={"hx-request": "true"}))
 
 
 def test_a_run_of_many_is_told_from_that_with_the_same_colour(get, project):

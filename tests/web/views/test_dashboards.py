@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.builders import (
     SECOND,
@@ -20,7 +22,7 @@ from tests.builders import (
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.trash import move_many_to_trash
 from tracker.boards.board import Board, Place, RunSet, Widget, board_from
-from tracker.models import Dashboard, Role
+from tracker.models import Dashboard, Role, Run, SavedView
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -185,6 +187,20 @@ def test_a_table_has_a_row_for_each_run(visitor, dashboard):
 
     assert shown.count('scope="row"') == 2
     assert "0.2" in shown
+
+
+def test_a_table_marks_a_silent_run(visitor, dashboard, project):
+    make_run(project, "live")
+    run = make_run(project, "quiet")
+    heard = timezone.now() - timedelta(minutes=5)
+    Run.objects.exclude(name="live").update(last_seen_at=heard)
+
+    shown = body(visitor, dashboard, TABLE)
+
+    assert shown.count("running, but silent for 5 min") == 2  # a hint, and a text
+    row = shown.split(f'href="/runs/{run.id}/"')[1].split("</tr>")[0]
+    assert "chip--warning" in row
+    assert "hx-get" in shown
 
 
 def test_a_text_is_markdown(visitor, dashboard):
@@ -400,6 +416,11 @@ REFUSED = {
     "a count": ({"runs_of": "query", "first": "0"}, "How many must be a whole number"),
     "no runs": ({"runs_of": "list"}, "must be 1 to 100 runs"),
     "a run": ({"runs_of": "list", "run": "nobody"}, "is no run of this project"),
+    "no view": ({"runs_of": "view"}, "must be a shared view of this project"),
+    "a view": (
+        {"runs_of": "view", "view": str(uuid4())},
+        "must be a shared view of this project",
+    ),
     "a place": ({"x": "13"}, "First column must be from 1 to 12"),
     "many digits": ({"x": "9" * 5_000}, "First column must be from 1 to 12"),
     "a version": ({"version": "x"}, "version must be a whole number"),
@@ -415,6 +436,54 @@ def test_a_refused_form_says_why_beside_what_was_typed(visitor, dashboard, field
     assert why in response.content.decode()
     assert response["HX-Retarget"] == "#dialog-refusal"
     assert Dashboard.objects.get().version == 1
+
+
+def test_a_dashboard_follows_a_shared_view(visitor, dashboard, project, member):
+    address = reverse("dashboard-runs", args=[dashboard.id])
+    assert "There is no shared view yet" in visitor.get(address).content.decode()
+    kept = {"project": project, "owner": member.user}
+    SavedView.objects.create(name="mine alone", **kept)
+    view = SavedView.objects.create(name="good", is_shared=True, state="q=slow", **kept)
+
+    form = visitor.get(address).content.decode()
+    assert f'<option value="{view.id}">good</option>' in form
+    assert "mine alone" not in form
+    post(
+        visitor,
+        "dashboard-runs",
+        dashboard.id,
+        runs_of="view",
+        view=view.id,
+        first_of_view="4",
+    )
+
+    assert board_of(dashboard).run_set == RunSet(view=view.id, first=4)
+    page = visitor.get(reverse("dashboard", args=[dashboard.id])).content.decode()
+    assert "the first 4 runs of the view “good”" in page
+    form = visitor.get(address).content.decode()
+    assert f'<option value="{view.id}" selected>good</option>' in form
+    assert body(visitor, dashboard, TABLE).count('scope="row"') == 1
+
+    view.state = "q=nothing"
+    view.save()
+    assert "The view “good” has no runs now" in body(visitor, dashboard, TABLE)
+    view.state = "q=fast"
+    view.save()
+    assert ">fast</a>" in body(visitor, dashboard, TABLE)
+
+
+def test_a_view_that_is_gone_is_said_wherever_it_was_meant(
+    visitor, dashboard, project, member
+):
+    view = SavedView.objects.create(project=project, name="good", is_shared=True)
+    post(visitor, "dashboard-runs", dashboard.id, runs_of="view", view=view.id)
+    view.delete()
+
+    page = visitor.get(reverse("dashboard", args=[dashboard.id])).content.decode()
+    assert "a view that is gone" in page
+    assert "deleted, or no longer shared" in body(visitor, dashboard, TABLE)
+    form = visitor.get(reverse("dashboard-runs", args=[dashboard.id]))
+    assert "The view that was chosen is gone" in form.content.decode()
 
 
 def test_the_dashboards_runs_can_be_changed(visitor, dashboard):

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from html import unescape
 from http import HTTPStatus
 from urllib.parse import parse_qs
 from uuid import UUID
 
 import pytest
+from django.utils import timezone
 
 from tests.builders import (
     make_member,
@@ -18,6 +20,7 @@ from tests.builders import (
     write_values,
 )
 from tests.web.sample_run import settle
+from tracker.models import Run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -48,6 +51,30 @@ def test_the_page_comes_with_its_first_rows(signed_in, address, project):
 
     assert block["rows"] == rows(signed_in, address)
     assert block["rows"][0]["name"] == "baseline"
+
+
+def test_a_run_says_since_when_it_is_silent(signed_in, address, project):
+    heard = timezone.now() - timedelta(minutes=5)
+    for name, state in [("silent", "running"), ("ended", "finished"), ("live", None)]:
+        run = make_run(project, name, state or "running")
+        if state:
+            Run.objects.filter(id=run.id).update(last_seen_at=heard)
+
+    found = {row["name"]: row["silent"] for row in rows(signed_in, address)}
+
+    milliseconds = round(heard.timestamp() * 1_000)
+    assert found == {"silent": milliseconds, "ended": None, "live": None}
+
+
+def test_what_is_answered_of_a_silent_run_stays_the_same(signed_in, address, project):
+    run = make_run(project, "silent")
+    heard = timezone.now() - timedelta(minutes=5)
+    Run.objects.filter(id=run.id).update(last_seen_at=heard)
+
+    first, second = (signed_in.get(f"{address}runs.json") for _ in range(2))
+
+    assert first.json()["rows"][0]["silent"] is not None
+    assert first["ETag"] == second["ETag"]
 
 
 def test_runs_on_top_come_with_every_block_whatever_is_asked_for(

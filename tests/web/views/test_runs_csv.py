@@ -84,6 +84,70 @@ def test_is_longer_than_what_is_read_at_once(download, project, monkeypatch):
     assert [row[0] for row in rows] == [f"r{number}" for number in range(5)]
 
 
+def test_of_a_grouped_table_the_groups_are_told(download, project):
+    for number, (name, loss) in enumerate([("a", 1.0), ("b", 3.0), ("c", math.nan)]):
+        run = make_run(project, name)
+        values = {"params/lr": 0.1 if number < 2 else 0.2, "params/note": "text"}
+        write_values(run, {**values, "train/loss": loss, "size": number})
+    make_run(project, "without")
+
+    head, *rows = download(
+        group="path:params/lr",
+        column=["state", "path:train/loss", "path:params/note", "path:size"],
+    )
+
+    assert head == [
+        *("params/lr", "runs", "runs with train/loss", "mean of train/loss"),
+        *("lowest train/loss", "highest train/loss", "best train/loss"),
+        *("runs with size", "mean of size", "lowest size", "highest size"),
+    ]
+    assert rows == [
+        ["0.1", "2", "2", "2.0", "1.0", "3.0", "1.0", "2", "0.5", "0.0", "1.0"],
+        ["0.2", "1", "", "", "", "", "", "1", "2.0", "2.0", "2.0"],
+        ["", "1", *[""] * 9],
+    ]
+
+
+def test_groups_are_those_of_the_runs_that_are_found(download, project):
+    for name in ("a", "b"):
+        write_values(make_run(project, name), {"params/lr": name})
+
+    _, *rows = download(group=["path:params/lr", "state"], q="b")
+
+    assert rows == [["b", "running", "1"]]
+
+
+@pytest.mark.parametrize("text", DANGEROUS, ids=repr)
+def test_no_value_of_a_group_is_a_formula(download, project, text):
+    write_values(make_run(project), {f"@{text.strip()}": text})
+
+    head, row = download(group=f"path:@{text.strip()}")
+
+    assert head[0] == f"'@{text.strip()}"
+    assert row[0] == f"'{text}"
+
+
+def test_of_very_many_groups_it_is_said_that_some_are_missing(
+    download, project, monkeypatch
+):
+    monkeypatch.setattr("web.views.runs_csv.MOST_GROUPS", 2)
+    for name in ("a", "b", "c"):
+        write_values(make_run(project, name), {"params/lr": name})
+
+    _, *rows = download(group="path:params/lr", column="state")
+
+    assert len(rows) == 3
+    assert rows[-1] == ["# These are the 2 largest groups; there are more."]
+
+
+def test_what_cannot_be_grouped_by_is_refused(member, client_of, project):
+    address = f"/w/{project.workspace.slug}/{project.slug}/runs.csv"
+
+    answer = client_of(member).get(address, {"group": "duration"})
+
+    assert answer.status_code == HTTPStatus.BAD_REQUEST
+
+
 def test_a_mistake_in_the_query_is_refused(member, client_of, project):
     address = f"/w/{project.workspace.slug}/{project.slug}/runs.csv"
 

@@ -36,6 +36,13 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 KINDS = ["run", "comparison", "ladder"]
 COMPARE = "w/ada-workspace/vision/compare"
+HOST = "monitoring/train/facts/host"
+# What an address can ask of values: some of each part.
+DIVIDED = f"colour={HOST}&dash=monitoring/train/git/remote&chart=params/optimizer"
+LAID_OUT = (
+    f"dimension={HOST}&dimension=params/optimizer&dimension=note&dimension=count-of-theirs"
+    f"&colour={HOST}&x=params/optimizer&y={HOST}&size=monitoring/train/source/text"
+)
 
 
 @pytest.fixture
@@ -62,6 +69,7 @@ def open_page(base, client=None):
     [
         *[("run", frozenset({part})) for part in Part],
         *[(kind, frozenset()) for kind in KINDS],
+        ("comparison", frozenset({Part.CONFIG})),
         ("ladder", ALL_PARTS),
     ],
     # Of sets in one order: processes that share the tests must agree on their names.
@@ -91,7 +99,12 @@ def test_whatever_a_page_leads_to_answers_and_tells_no_more_than_was_ticked(
         f"{COMPARE}?runs={runs}&tab=scatter&among=1&x=params/optimizer",
         f"{COMPARE}?runs={runs}&tab=findings",
         f"{COMPARE}?runs={runs}&together=params/optimizer",
+        f"{COMPARE}?runs={runs}&{DIVIDED}",
+        f"{COMPARE}?runs={runs}&tab=parallel&{LAID_OUT}",
+        f"{COMPARE}?runs={runs}&tab=scatter&{LAID_OUT}",
+        f"{COMPARE}/scatter?runs={runs}&among=1&{LAID_OUT}",
         f"{COMPARE}/figure?runs={runs}&path=train/loss&together=params/optimizer",
+        f"{COMPARE}/figure?runs={runs}&path=train/loss&together={HOST}",
     ):
         texts[asked] = Client().get(base + asked).content.decode()
     told = {mark: where(mark, texts) for part in parts for mark in MARKS[part]}

@@ -40,7 +40,7 @@ from tracker.actions.trash import move_to_trash, restore
 from tracker.actor import Part
 from tracker.boards.board import Board, Place, RunSet, Widget
 from tracker.errors import InvalidInput
-from tracker.models import Dashboard, ShareLink
+from tracker.models import Dashboard, SavedView, ShareLink
 from tracker.series.compaction import compact_run
 from web.frozen_pages import frozen_dashboard, frozen_report
 from web.report_text import readable_blocks
@@ -311,6 +311,30 @@ def test_a_frozen_dashboard_stays_as_it_was(share, dashboard, member):
     assert "as of" in get(base)
     assert "2 runs" in get(base)
     assert "slow" in table_of(base, dashboard)
+
+
+def test_of_a_view_its_runs_are_shown_and_not_its_name(share, dashboard, project):
+    view = SavedView.objects.create(
+        project=project, name="name-of-view", is_shared=True, state="q=slow"
+    )
+    set_run_set(dashboard, RunSet(view=view.id), version=1, user_id=None)
+    dashboard.refresh_from_db()
+    live = share("dashboard", dashboard)
+    frozen = share("dashboard", dashboard, frozen=frozen_dashboard(dashboard))
+    view.state = "q=fast"
+    view.save()
+
+    for base, shown, hidden in ((live, "fast", "slow"), (frozen, "slow", "fast")):
+        table = table_of(base, dashboard)
+        assert shown in table
+        assert hidden not in table
+        assert "name-of-view" not in get(base) + table
+
+    view.delete()
+    gone = table_of(live, dashboard)
+    assert "The runs cannot be found" in gone
+    assert "view" not in gone.replace("view only", "")
+    assert "slow" in table_of(frozen, dashboard)
 
 
 def test_a_report_is_its_newest_version_and_a_frozen_one_stays(share, report, member):

@@ -239,8 +239,10 @@ export class GridView {
       drawn.place = undefined
     } else if (row?.state === "running") {
       // Time passes even when nothing is logged.
-      const i = this.columns.findIndex((column) => column.key === "duration")
-      if (i >= 0) this.columns[i].fill(drawn.cells[i], null, row, now)
+      for (const [i, column] of this.columns.entries()) {
+        const passes = column.key === "duration" || (column.key === "state" && row.silent !== null)
+        if (passes) column.fill(drawn.cells[i], row.values[column.place], row, now, column)
+      }
     }
     this.#colour(drawn, row)
   }

@@ -73,7 +73,7 @@ export function columnsFor(found, rows, { widths, pinned, isCompared }) {
 
 // Beside charts there is room for a name, and for how the run is.
 export function listColumns() {
-  const fill = (cell, _, row) => fillState(cell, row.state)
+  const fill = (cell, _, row, now) => fillState(cell, row.state, row, now)
   return [{ ...OF_RUN.state, key: "state", kind: "run", place: 0, isFixed: true, fill }]
 }
 
@@ -112,8 +112,18 @@ function attributeColumn(key, place, rows) {
   }
 }
 
-function fillState(cell, value) {
-  cell.replaceChildren(chip(value, `chip--${value}`))
+// There is room for one sign; of a silent run the silence is news, and that it runs is in a hint.
+function fillState(cell, value, row, now) {
+  if (row.silent === null) {
+    cell.title = ""
+    return cell.replaceChildren(chip(value, `chip--${value}`))
+  }
+  const time = duration(Math.max(0, Math.round((now - row.silent) / 1_000)))
+  const sign = chip(gettext("silent"), "chip--warning")
+  sign.firstChild.setAttribute("aria-hidden", "true")
+  sign.prepend(icon("triangle-alert"))
+  cell.title = gettext("running, but silent for %(time)s: the agent says every few seconds that it lives", { time })
+  cell.replaceChildren(sign, hidden(cell.title))
 }
 
 function fillMoment(cell, value) {

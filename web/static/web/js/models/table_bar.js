@@ -24,7 +24,7 @@ export class TableBar {
     this.part("body").hidden = rows.matching === 0
     this.element.classList.toggle("runs--grouped", Boolean(groups))
     this.part("show").value = state.shownOfGroups
-    this.part("csv").href = `${this.addresses.csvUrl}?${state.question}`
+    this.part("csv").href = `${this.addresses.csvUrl}?${groups ? state.groupedQuestion : state.question}`
     for (const button of this.part("heights").children) {
       button.setAttribute("aria-pressed", String(Number(button.value) === state.rowHeight))
     }

@@ -90,6 +90,11 @@ export class TableState {
     return written(ASKED.map((name) => [name, this.all(name)]))
   }
 
+  // The same, put together as the table has it.
+  get groupedQuestion() {
+    return written([...ASKED, "group"].map((name) => [name, this.all(name)]))
+  }
+
   // Whether charts stand beside a list of the runs.
   get isCharts() {
     return this.get("as") === "charts"
