@@ -34,8 +34,9 @@ class Measured:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call":
-            world = report.nodeid.removesuffix("]").rpartition("-")[2]
-            self.worlds[world] = dict(report.user_properties)
+            parts = report.nodeid.rpartition("[")[2].removesuffix("]").split("-")
+            for world in set(parts) & TITLES.keys():
+                self.worlds[world] = dict(report.user_properties)
 
 
 def main() -> int:
