@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import math
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -35,6 +36,10 @@ TRACES = frozenset(
     }
 )
 MOST_TRACES = 500
+# What begins a tag, of all but those that shape a text.
+OTHER_TAG = re.compile(
+    r"<(?!/?(?:b|i|u|s|em|strong|sub|sup|br|span|extra)(?![\w%{-]))", re.IGNORECASE
+)
 LOWEST_HEIGHT, GREATEST_HEIGHT = 160, 1_200
 
 
@@ -97,7 +102,7 @@ def as_text(head: bytes, *, is_whole: bool) -> str | None:
 def figure(content: bytes) -> tuple[dict[str, Any], str]:
     """Return what Plotly may draw, and what there is to say about it."""
     try:
-        found = json.loads(content, parse_constant=lambda _: None)
+        found = _without_links(json.loads(content, parse_constant=lambda _: None))
     except (ValueError, RecursionError):
         return {}, gettext("This is not valid JSON.")
     if not isinstance(found, dict) or not isinstance(found.get("data"), list):
@@ -120,6 +125,21 @@ def figure(content: bytes) -> tuple[dict[str, Any], str]:
     said = gettext("Only the first %(count)s traces are drawn.")
     note = said % {"count": MOST_TRACES} if is_part else ""
     return {"data": traces[:MOST_TRACES], "layout": layout}, note
+
+
+# Any: JSON of anybody.
+def _without_links(value: Any) -> Any:
+    """Have Plotly show every tag that does not only shape a text, letter for letter.
+
+    It would make a link of an `a`, also of one that a template puts together from parts.
+    """
+    if isinstance(value, str):
+        return OTHER_TAG.sub("&lt;", value)
+    if isinstance(value, list):
+        return [_without_links(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _without_links(each) for key, each in value.items()}
+    return value
 
 
 def _height(height: object) -> float:

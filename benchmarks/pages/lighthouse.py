@@ -1,12 +1,14 @@
 """Prints what Lighthouse says of every page, by its own scores.
 
-    python -m benchmarks.pages.lighthouse --write      # to docs/benchmarks/lighthouse.md
-    python -m benchmarks.pages.lighthouse --only run,runs --form mobile
+    python -m benchmarks.pages.lighthouse --write                  # docs/benchmarks/lighthouse.md
+    python -m benchmarks.pages.lighthouse --form mobile --write    # lighthouse-mobile.md
+    python -m benchmarks.pages.lighthouse --only run,runs --samples 1
 
 Lighthouse comes from npm, pinned, and needs Node 18 or newer. Pages are those of the
 routes with much on them, in a server of one process on this machine. What a score is made
 of is Lighthouse's: performance is that of a desktop, or, with `--form mobile`, of a phone
-with a slow processor behind a slow network, which it simulates.
+with a slow processor behind a slow network, which it simulates. One audit differs from
+the next, so that each number is the median of several.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from statistics import median_low
+from typing import Any, TypeVar
 
 from playwright.sync_api import BrowserContext, sync_playwright
 
@@ -42,7 +45,10 @@ from tests.web.every_page import NOTHING, make_full, pages  # noqa: E402
 from tracker.models import Member  # noqa: E402
 
 VERSION = "12.8.2"
-PAGE = Path(__file__).resolve().parents[2] / "docs/benchmarks/lighthouse.md"
+PAGES = Path(__file__).resolve().parents[2] / "docs/benchmarks"
+# Each form has figures of its own, and so a page.
+FORMS = {"desktop": PAGES / "lighthouse.md", "mobile": PAGES / "lighthouse-mobile.md"}
+SAMPLES = 3
 SECONDS_FOR_A_PAGE = 180
 CATEGORIES = ("performance", "accessibility", "best-practices")
 # What each is called, and how it is written.
@@ -53,6 +59,8 @@ TIMINGS = {
     "cumulative-layout-shift": ("shift", "{:.2f}"),
     "total-byte-weight": ("bytes", "{:,.0f}"),
 }
+# A score or a timing.
+Number = TypeVar("Number", int, float)
 # Not ours: the description of the API is drawn by Swagger's page.
 NOT_OURS = "api"
 # Pages for whoever has not signed in, by how their names begin.
@@ -74,9 +82,12 @@ class Audit:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="names of pages, with commas")
-    parser.add_argument("--form", choices=("desktop", "mobile"), default="desktop")
-    parser.add_argument("--write", action="store_true", help=f"to {PAGE.name}, too")
+    parser.add_argument("--form", choices=FORMS, default="desktop")
+    parser.add_argument("--samples", type=int, default=SAMPLES, help="of each page")
+    parser.add_argument("--write", action="store_true", help="to docs/benchmarks, too")
     arguments = parser.parse_args()
+    if arguments.samples < 1:
+        parser.error("a page is audited once at least")
 
     npx = shutil.which("npx")
     if npx is None:
@@ -100,13 +111,17 @@ def main() -> None:
             context.clear_cookies()
             if not name.startswith(FOR_STRANGERS):
                 context.add_cookies([{"name": cookie, "value": secret, "url": url}])
-            report = lighthouse(f"{url}{address}", port, form=arguments.form, npx=npx)
-            audits.append(read_report(name, report))
+            samples = [
+                lighthouse(f"{url}{address}", port, form=arguments.form, npx=npx)
+                for _ in range(arguments.samples)
+            ]
+            audits.append(median_of([read_report(name, each) for each in samples]))
             print(row(audits[-1]), flush=True)
-    text = "\n".join(described(audits, arguments.form)) + "\n"
+    lines = described(audits, form=arguments.form, samples=arguments.samples)
+    text = "\n".join(lines) + "\n"
     print(f"\n{text}")
     if arguments.write:
-        PAGE.write_text(text, encoding="utf-8")
+        FORMS[arguments.form].write_text(text, encoding="utf-8")
 
 
 def signed_in(member: Member) -> Client:
@@ -182,6 +197,26 @@ def read_report(page: str, report: Mapping[str, Any]) -> Audit:
     )
 
 
+def median_of(samples: Sequence[Audit]) -> Audit:
+    """Return the median of each number, and whatever fell short in any of the samples."""
+    first = samples[0]
+    return Audit(
+        first.page,
+        {name: middle(each.scores[name] for each in samples) for name in first.scores},
+        {
+            name: middle(each.timings[name] for each in samples)
+            for name in first.timings
+        },
+        tuple(sorted({audit for each in samples for audit in each.short})),
+    )
+
+
+def middle(numbers: Iterable[Number | None]) -> Number | None:
+    """Return the median of what could be told, the lower one of two; None of nothing."""
+    known = [number for number in numbers if number is not None]
+    return median_low(known) if known else None
+
+
 def percent(score: float | None) -> int | None:
     return None if score is None else round(100 * score)
 
@@ -201,16 +236,20 @@ def shown(value: float | None, how: str) -> str:
     return "–" if value is None else how.format(value)
 
 
-def described(audits: Sequence[Audit], form: str) -> Iterator[str]:
+def described(audits: Sequence[Audit], *, form: str, samples: int) -> Iterator[str]:
     """Yield the lines of the page about all audits."""
     heads = ["page", *(name.replace("-", " ") for name in CATEGORIES)]
     heads += [*(name for name, _ in TIMINGS.values()), "short of"]
-    yield "# What Lighthouse says of the pages"
+    where, asked = (" on a phone", " --form mobile") if form == "mobile" else ("", "")
+    yield f"# What Lighthouse says of the pages{where}"
     yield ""
-    yield "Written by `python -m benchmarks.pages.lighthouse --write`, never by hand."
+    command = f"python -m benchmarks.pages.lighthouse{asked} --write"
+    yield f"Written by `{command}`, never by hand."
     now = datetime.now(UTC)
     yield f"{now.day} {now:%B %Y}, {os.cpu_count()} cores, Lighthouse {VERSION}, {form}."
     yield "Scores go to 100; timings are of its simulation, in milliseconds."
+    if samples > 1:
+        yield f"Each number is the median of {samples} audits."
     yield ""
     yield f"| {' | '.join(heads)} |"
     yield f"| --- |{' --: |' * (len(heads) - 2)} --- |"

@@ -66,19 +66,23 @@ from web.report_passages import passages_of
 RULE = "data-wait-dominates"
 CHART = Widget(id="c0c0c0c0", kind="chart", settings={"metrics": ["train/loss"]})
 WRITTEN_CHART = "```seamark\nwidget: chart\nmetrics: train/loss\n```\n"
+ATTRIBUTE, FILE = "params/optimizer", "notes"
 PICTURE = to_png(bytes(12), width=2, height=2, channels=3)
-# Of one route several pages, by what its address asks for.
+# Of one route several pages, by what its address asks for; `kept` knows what of.
 VARIANTS: Mapping[str, tuple[str, ...]] = {
     "compare": (
         "",
         "?runs={runs}",
         *(f"?runs={{runs}}&tab={tab}" for tab in TABS if tab != "charts"),
     ),
-    "runs": ("", "?as=charts"),
+    "runs": ("", "?as=charts", "?group=path:params/optimizer", "?view={view}"),
+    "run-attributes": ("", "?path={attribute}"),
+    "run-files": ("", "?view=gallery", "?path={file}"),
+    "share": ("?kind=run&of={shared_run}",),
     "dashboards": ("", "?new"),
     "ladders": ("", "?new", "?runs={runs}"),
     "reports": ("", "?new"),
-    "report": ("", "?comments=paper"),
+    "report": ("", "?comments=paper", "?version=1"),
     "gpu-hours": ("?days=all", "?days=7"),
     "rule-settings": (f"?open={RULE}",),
     "shared-page": ("", "charts"),
@@ -88,7 +92,6 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
 REFUSING = {
     "sign-in",
     "shared",
-    "share",
     "runs-groups",
     "run-file-preview",
     "run-file-picture",
@@ -172,6 +175,17 @@ class Things:
             **make_share(self.run, self.member, self.name),
         }
 
+    def kept(self) -> dict[str, object]:
+        """Return what stands for the names in variants; of an empty project, nothing."""
+        if not self.compared:
+            return {}
+        return {
+            "runs": ",".join(str(run.id) for run in self.compared),
+            "shared_run": self.run.id,
+            "attribute": ATTRIBUTE,
+            "file": FILE,
+        }
+
 
 def addresses(known: Mapping[str, object]) -> dict[str, str]:
     """Return the address of everything there is, by the name of its route."""
@@ -187,13 +201,15 @@ def addresses(known: Mapping[str, object]) -> dict[str, str]:
 
 def pages(things: Things, client: Client) -> dict[str, str]:
     """Return the addresses of whole pages: what is not a part, a picture or numbers."""
-    runs = ",".join(str(run.id) for run in things.compared)
+    known = things.known()
+    kept = {"view": known["view_id"], **things.kept()}
     found, refusing = {}, set()
-    for name, address in addresses(things.known()).items():
+    for name, address in addresses(known).items():
         for variant in VARIANTS.get(name, ("",)):
-            if "{runs}" in variant and not runs:
-                continue  # with none, all of them are the page without
-            asked = address + variant.format(runs=runs)
+            try:
+                asked = address + variant.format(**kept)
+            except KeyError:
+                continue  # a project without any has no such page
             response = client.get(asked)
             response.close()
             if response.status_code == HTTPStatus.OK:
@@ -241,7 +257,7 @@ def make_full(member: Member) -> Things:
         run,
         [records_message("logs/stdout", ["a line", "\x1b[31mred\x1b[0m " + "x" * 500])],
     )
-    _add_file(run, "notes", b"one\ntwo\n" * 50, "notes.txt", "text/plain")
+    _add_file(run, FILE, b"one\ntwo\n" * 50, "notes.txt", "text/plain")
     _add_file(run, "samples/one", PICTURE, "one.png", "image/png")
     _raise_alert(failed)
     compared = tuple(make_measured_run(project, job) for job in DEMO)
@@ -314,6 +330,8 @@ def make_report(project: Project, member: Member, name: str) -> dict[str, object
         add_answer(thread, "It is:\n\n    so", **by)
     settled = add_comment(report, "Settled.", **by)
     resolve_thread(settled, user_id=member.user_id)
+    later = f"{text}\n\nWritten later."
+    save_version(report, name, later, user_id=member.user_id, based_on=1)
     return {"report_id": report.id, "comment_id": settled.id}
 
 

@@ -90,6 +90,34 @@ def test_what_is_no_figure_is_said(content):
     assert note
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<b>loss</b><br>of <SUB>1</SUB>", "<b>loss</b><br>of <SUB>1</SUB>"),
+        ("%{y}<extra></extra>", "%{y}<extra></extra>"),
+        ("a < b", "a &lt; b"),
+        (
+            "<a href='https://evil.test'>x</a>",
+            "&lt;a href='https://evil.test'>x&lt;/a>",
+        ),
+        ("<A\nhref='//evil.test'>x", "&lt;A\nhref='//evil.test'>x"),
+        ("<%{text} href='//evil.test'>", "&lt;%{text} href='//evil.test'>"),
+        ("%{text}<", "%{text}&lt;"),
+        ("<script>", "&lt;script>"),
+    ],
+)
+def test_no_text_of_a_figure_is_a_link(text, shown):
+    content = {
+        "data": [{"type": "bar", "name": text, "x": [text]}],
+        "layout": {"title": {"text": text}},
+    }
+
+    drawn, _ = figure(json.dumps(content).encode())
+
+    assert drawn["data"] == [{"type": "bar", "name": shown, "x": [shown]}]
+    assert drawn["layout"]["title"] == {"text": shown}
+
+
 def test_a_figure_is_known_by_its_type_or_its_name():
     assert is_figure("x", "application/vnd.plotly.v1+json")
     assert is_figure("X.Plotly.JSON", "")

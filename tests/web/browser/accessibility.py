@@ -9,6 +9,8 @@ ALL = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 # What a theme decides, and what the width does; the rest is the same in all of them.
 OF_COLOUR = ["color-contrast", "link-in-text-block"]
 OF_WIDTH = ["color-contrast", "scrollable-region-focusable", "target-size"]
+# What each line begins with: of which theme, or which width, it is.
+ASKED = LIGHT, DARK, PHONE = "light", "dark", "of this width"
 ASK = """async ({ theme, options }) => {
   if (theme) document.documentElement.dataset.theme = theme
   const { violations } = await axe.run(options)
@@ -22,7 +24,7 @@ def violations(page: Page) -> list[str]:
 
     It leaves the page in the dark.
     """
-    return _ask(page, ALL, "light") + _ask(page, OF_COLOUR, "dark")
+    return _ask(page, ALL, LIGHT) + _ask(page, OF_COLOUR, DARK)
 
 
 def violations_of_width(page: Page) -> list[str]:
@@ -36,4 +38,4 @@ def _ask(page: Page, only: list[str], theme: str = "") -> list[str]:
     # Otherwise it also tells of every element that is as it should be.
     options = {"runOnly": only, "resultTypes": ["violations"]}
     found: list[str] = page.evaluate(ASK, {"theme": theme, "options": options})
-    return [f"{theme or 'of this width'}: {each}" for each in found]
+    return [f"{theme or PHONE}: {each}" for each in found]

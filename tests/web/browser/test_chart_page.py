@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from tests.builders import make_project, make_run, points_message, write
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE, address_now
+from tests.web.browser.conftest import PHONE, address_now, sign_in
 from tests.web.browser.test_run_page import (
     DRAWN,
     HOSTILE,
@@ -98,6 +98,25 @@ def test_the_first_figures_come_once_asked_for_by_the_pages_head(charts, page, r
         link.removeprefix("/runs/")
     ]
     assert len(loaded) == 1
+
+
+def test_charts_drawn_before_their_menu_has_come_get_their_buttons(
+    page, watch, live_server, ada, run
+):
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/chart_menu.js", hold)
+    sign_in(page.context, live_server.url, ada)
+    page.goto(f"{live_server.url}/runs/{run.id}/charts")
+    expect(page.locator(DRAWN)).to_have_count(4, timeout=POLLS_MS)
+    assert page.get_by_role("button", name="More").count() == 0
+
+    held[0].continue_()
+
+    expect(page.get_by_role("button", name="More")).to_have_count(4)
 
 
 def test_figures_that_did_not_come_are_asked_for_again(visit, ada, page, run, watch):

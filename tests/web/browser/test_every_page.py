@@ -13,7 +13,7 @@ from pprint import pformat
 import pytest
 from playwright.sync_api import Page
 
-from tests.web.browser.accessibility import violations, violations_of_width
+from tests.web.browser.accessibility import ASKED, violations, violations_of_width
 from tests.web.browser.conftest import PHONE, WIDE
 from tests.web.browser.weights import SCRIPT, STYLE, weigh
 from tests.web.every_page import ALIKE, NOTHING, Things, make_empty, make_full, pages
@@ -43,6 +43,7 @@ CHARTED = {
     "dashboard",
     "report",
     "report?comments=paper",
+    "report?version=1",
     "report-edit",
     "shared-page",
     "shared-pagecharts",
@@ -81,31 +82,36 @@ def things(request, ada, settings, tmp_path) -> Things:
     return WORLDS[request.param](ada)
 
 
+@pytest.fixture(autouse=True)
+def _counts_violations(page: Page) -> None:
+    page.add_init_script(COUNT_VIOLATIONS)
+
+
 def test_every_page_is_for_everybody_safe_light_and_fits(
-    visit, page, client_of, things, watch
+    visit, client_of, things, watch, record_property
 ):
     """Axe, headings, focus, content security policy, weight and width, in one visit."""
-    page.add_init_script(COUNT_VIOLATIONS)
-    found, weighed = {}, []
+    found = {}
     is_full = bool(things.compared)
     for name, address in pages(things, client_of(things.member)).items():
         if name in ALIKE and not is_full:
             continue
-        page.context.clear_cookies()
-        visit(address, None if name in FOR_STRANGERS else things.member)
+        watch.context.clear_cookies()
+        page = visit(address, None if name in FOR_STRANGERS else things.member)
         objections = unsafe(page)
         if name != NOT_OURS:
             objections += violations(page) + headings(page)
             objections += page.evaluate(WALK) + sideways(page)
-            weighed.append((name, *heaviness(page, name)))
-            objections += too_heavy(*weighed[-1])
+            weight = heaviness(page, name)
+            objections += too_heavy(*weight)
+            # For whoever prints it: benchmarks.pages.weights.
+            record_property(name, [*weight, *count_by_theme(objections)])
         if name in NOTHING:
             watch.allow("status of 40")
         if objections:
             found[name] = objections
     watch.faults = [fault for fault in watch.faults if PRELOADED not in fault]
 
-    print_table(weighed)
     # That no request leaves the host and nothing is logged, the watch asserts.
     assert not found, pformat(found, width=200)
 
@@ -145,17 +151,16 @@ def heaviness(page: Page, name: str) -> tuple[int, int, int]:
     return weights[SCRIPT], weights[STYLE], limit
 
 
-def too_heavy(name: str, script: int, style: int, limit: int) -> list[str]:
+def too_heavy(script: int, style: int, limit: int) -> list[str]:
     total = script + style
     return [f"weighs {total} bytes of {limit}"] if total >= limit else []
 
 
-def print_table(rows: Iterable[tuple[str, int, int, int]]) -> None:
-    lines = [f"{'page':40} {'script':>8} {'style':>8} {'both':>8} {'limit':>8}  kB"]
-    for name, *sizes, limit in rows:
-        numbers = (size / 1000 for size in (*sizes, sum(sizes), limit))
-        lines.append(f"{name[:40]:40}" + "".join(f" {each:8.1f}" for each in numbers))
-    print("", *lines, sep="\n")  # noqa: T201 - for whoever runs it with -s
+def count_by_theme(objections: Iterable[str]) -> list[int]:
+    """Return how often axe objects in the light, in the dark, and on a phone."""
+    return [
+        sum(each.startswith(f"{theme}: ") for each in objections) for theme in ASKED
+    ]
 
 
 # Nobody's order of focus is turned round, and what has it shows it.

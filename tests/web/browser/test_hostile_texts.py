@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
+from itertools import cycle
+from urllib.parse import quote
 
 import pytest
 from django.utils import timezone
@@ -12,6 +15,7 @@ from tests.builders import (
     Process,
     make_project,
     make_run,
+    points_message,
     records_message,
     set_message,
     write,
@@ -22,12 +26,24 @@ from tests.builders import (
 from tests.tracker.api.v1.test_files import file_message
 from tests.web.every_page import ALIKE, Things, addresses, pages
 from tests.web.payloads import PAYLOADS, SHARED_KEYS, packed
+from tests.web.views.test_run_source import CAPTURED
 from tracker.actions.access import make_token
+from tracker.actions.descriptions import describe
 from tracker.actions.files import receive
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.trash import move_to_trash
 from tracker.actor import Scope
-from tracker.models import Alert, Run, Spool, State
+from tracker.models import (
+    Alert,
+    Member,
+    Project,
+    Run,
+    Spool,
+    State,
+    User,
+    Workspace,
+)
+from web.source_cards import MACHINE
 
 pytestmark = [
     pytest.mark.browser,
@@ -35,62 +51,85 @@ pytestmark = [
     pytest.mark.timeout(1200),
 ]
 
-ALL = " ".join(PAYLOADS)
-RUN_PAGES = ("", "charts", "hardware", "attributes", "logs", "files", "source")
+# What hides a text that follows it hides none before it.
+ORDERS = {"in order": PAYLOADS, "reversed": PAYLOADS[::-1]}
+COMMON_STAGE = PAYLOADS[0]
+# As long as each kind of name may be.
+RUN, PROJECT, USER, STAGE = 255, 200, 150, 100
+# Message, script, diff, untracked files, arguments, packages with their versions.
+LEAST_PLACES = 6
 UNTOUCHED = """() => {
   const shared = {}
+  const leads = ["href", "xlink:href", "action", "formaction", "hx-get", "hx-post", "data-figure-url"]
+  const isOurs = (address) => {
+    const { protocol, host } = new URL(address, location)
+    return host === location.host && /^https?:$/.test(protocol)
+  }
+  // Charts hold pictures of their own, which lead nowhere; what they fetch, the watch hears.
+  const all = [...document.querySelectorAll("*:not(svg.main-svg image)")]
   return [
     window.hacked && "a script ran",
-    document.querySelector("main script:not([type='application/json']), main iframe, main base, main meta, main object, main embed, main style") && "an element came in",
-    [...document.querySelectorAll("main a[href], main [action], main use, main image")].some((each) => {
-      const { protocol, host } = new URL(each.getAttribute("href") ?? each.getAttribute("action"), location)
-      return host !== location.host || !/^https?:$/.test(protocol)
-    }) && "a link leads astray",
-    document.querySelector("main [onerror], main [onload], main [onfocus], main [onclick], main [hx-on\\\\:load]") && "a handler came in",
+    [...document.scripts].some(({ type, src }) => type !== "application/json" && !(src && isOurs(src))) && "a script came in",
+    document.querySelector("iframe, base, object, embed, body style, body meta, body link") && "an element came in",
+    all.some((each) => leads.some((lead) => each.hasAttribute(lead) && !isOurs(each.getAttribute(lead)))) && "a link leads astray",
+    all.some((each) => each.getAttributeNames().some((name) => /^(on|hx-on)/.test(name))) && "a handler came in",
     (Object.keys(Object.prototype).length || shared.polluted !== undefined) && "all objects have changed",
   ].filter(Boolean)
 }"""
 
 
 @pytest.fixture
-def hostile(ada, settings, tmp_path):
+def texts(request) -> list[str]:
+    return getattr(request, "param", PAYLOADS)
+
+
+@pytest.fixture
+def hostile(ada, settings, tmp_path, texts):
     """A project in which every text that somebody may choose is a payload."""
     settings.DATA_FOLDER = tmp_path
-    ada.workspace.name = packed(PAYLOADS, 200)[0]
-    ada.workspace.save()
     project = make_project(ada)
-    project.name = packed(PAYLOADS, 200)[1]
-    project.save()
-    for name in packed(PAYLOADS, 200):
+    rename(project, ada, packed(texts, USER)[0])
+    for name in packed(texts, PROJECT):
         make_token(ada, name, Scope.READ)
 
-    runs = [_hostile_run(project, name) for name in packed(PAYLOADS, 255)]
-    move_to_trash(make_run(project, f"trashed {PAYLOADS[0]}", State.FINISHED))
+    runs = [_hostile_run(project, name, texts) for name in packed(texts, RUN)]
+    move_to_trash(make_run(project, f"trashed {texts[0]}", State.FINISHED))
     rungs = [
-        WantedRung(str(run.id), note) for run, note in zip(runs, PAYLOADS, strict=False)
+        WantedRung(str(run.id), note) for run, note in zip(runs, texts, strict=False)
     ]
-    return project, runs, create_ladder(project, "rungs", rungs)
+    create_ladder(project, "rungs", rungs)
+    return project, runs, texts
 
 
-def _hostile_run(project, name: str) -> Run:
-    process = Process(project, name, stage=name[:100])
-    process.opening = {**process.opening, "host": name}
-    process.open()
-    stage = process.opening["stage"]
-    prefix = f"monitoring/{stage}/facts"
-    process.send(
-        [
-            set_message(f"{prefix}/gpu/0/name", name),
-            set_message(f"{prefix}/framework", name),
-            set_message("source/git/remote", name),
-            set_message("source/git/message", name),
-            set_message("source/git/branch", name),
-            set_message("source/script", name),
-            set_message("params/note", name),
-        ]
-    )
-    process.send([{"t": "close", "state": "failed", "failure": name, "time": 0}])
+def rename(project: Project, member: Member, name: str) -> None:
+    """Give everything that stands around a page one name: project, workspace, person."""
+    Project.objects.filter(id=project.id).update(name=name)
+    Workspace.objects.filter(id=project.workspace_id).update(name=name)
+    User.objects.filter(id=member.user_id).update(username=name)
+
+
+def _hostile_run(project: Project, name: str, texts: list[str]) -> Run:
+    # The second has other runs' stage of that name to be compared with.
+    for stage in (name[:STAGE], COMMON_STAGE):
+        process = Process(project, name, stage=stage)
+        process.opening = {**process.opening, "host": name}
+        process.open()
+        captured = _captured(name, texts)
+        receipt = process.send(
+            [
+                *(
+                    set_message(f"monitoring/{stage}/{path}", value)
+                    for path, value in captured.items()
+                ),
+                points_message(f"monitoring/{stage}/gpu/0/utilization_percent", [1, 2]),
+                points_message(f"monitoring/{stage}/job/cpu_cores", [1.0, 2.0]),
+                set_message("params/note", name),
+            ]
+        )
+        assert not receipt.refused, receipt.refused
+        process.send([{"t": "close", "state": "failed", "failure": name, "time": 0}])
     run = process.run
+    describe(run, "\n\n".join([name, *texts]))
     Run.objects.filter(id=run.id).update(started_at=timezone.now())
     Spool.objects.filter(run=run).update(failure=name)
     Alert.objects.create(
@@ -106,19 +145,56 @@ def _hostile_run(project, name: str) -> Run:
     return run
 
 
+def _captured(name: str, texts: list[str]) -> dict[str, object]:
+    """Return what the agent captures, with payloads wherever a text may stand."""
+    lines = "\n".join([name, *texts])
+    options = [f"--{place}={text}" for place, text in enumerate(texts)]
+    whole = {
+        path: name if isinstance(value, str) else value
+        for path, value in CAPTURED.items()
+    }
+    return whole | {
+        "git/message": f"{name}\n\n{lines}",
+        "git/untracked": texts,
+        "git/untracked_count": len(texts),
+        "git/diff": _diff(name, texts),
+        "source/text": lines,
+        "source/arguments": shlex.join(["python", f"{name}.py", *options, *texts]),
+        "packages/list": "\n".join(f"{text}=={text}" for text in (name, *texts)),
+        f"packages/loaded/{name}": name,
+        f"environment/{name}": name,
+        f"signals/{name}": CAPTURED["signals/SIGTERM"],
+        **{f"facts/{fact}": name for fact, _ in MACHINE},
+        "facts/framework": name,
+        "facts/gpu_count": 2,
+        "facts/gpu/0/name": name,
+        "facts/gpu/1/name": name[::-1],
+    }
+
+
+def _diff(name: str, texts: list[str]) -> str:
+    added = "".join(f"+{text}\n" for text in texts)
+    return (
+        f"diff --git a/{name} b/{name}\n--- a/{name}\n+++ b/{name}\n"
+        f"@@ -1 +1,{len(texts)} @@ {name}\n-{name}\n{added}"
+    )
+
+
 @pytest.fixture
 def told_everything(hostile):
-    """One run that holds all payloads in whatever is not a name."""
-    run = hostile[1][0]
+    """One run that holds all payloads in whatever is not a name, and in its stages."""
+    _, (run, *_), texts = hostile
+    for stage in packed(texts, STAGE):
+        write(run, [], stage=stage)
     write_values(run, {f"params/{key}": "polluted" for key in SHARED_KEYS})
     write_values(run, {f"{key}/polluted": "polluted" for key in SHARED_KEYS})
-    write_values(run, {f"notes/{text}"[:1000]: text for text in PAYLOADS})
-    for text in PAYLOADS[:8] + SHARED_KEYS:
+    write_values(run, {f"notes/{text}"[:1000]: text for text in texts})
+    for text in texts[:8] + SHARED_KEYS:
         write_series(run, text, [2.0, 1.0])
-    write_tags(run, *PAYLOADS)
-    write(run, [records_message("logs/stdout", PAYLOADS)])
-    write(run, [records_message("samples/text", PAYLOADS)])
-    for place, text in enumerate(packed(PAYLOADS, 200)):
+    write_tags(run, *texts)
+    write(run, [records_message("logs/stdout", texts)])
+    write(run, [records_message("samples/text", texts)])
+    for place, text in enumerate(packed(texts, PROJECT)):
         _add_file(run, f"{text}/{place}", text.encode(), text[:100])
     return run
 
@@ -130,12 +206,13 @@ def _add_file(run: Run, path: str, content: bytes, name: str) -> None:
     receive(workspace, message["digest"], size=len(content), offset=0, pieces=[content])
 
 
+@pytest.mark.parametrize("texts", ORDERS.values(), ids=ORDERS, indirect=True)
 def test_no_text_that_is_logged_does_anything_on_any_page(
     visit, ada, hostile, told_everything, client_of
 ):
-    project, runs, _ = hostile
+    project, runs, texts = hostile
     visited = set()
-    for name in packed(PAYLOADS, 200):
+    for name in packed(texts, PROJECT):
         things = Things(ada, project, told_everything, tuple(runs[:3]), name)
         found = addresses(things.known())
         visited |= {found[page] for page in ("dashboard", "report", "ladder")}
@@ -146,17 +223,34 @@ def test_no_text_that_is_logged_does_anything_on_any_page(
             visited.add(address)
     # Of the others, the pages that show more of a run than its name.
     for run in runs[1:]:
-        visited |= {f"/runs/{run.id}/", f"/runs/{run.id}/source"}
+        source = f"/runs/{run.id}/source?stage={quote(COMMON_STAGE)}"
+        visited |= {f"/runs/{run.id}/", f"{source}&against={runs[0].id}"}
     page = visit("/", ada)
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
 
     found = {}
+    names = cycle(packed(texts, USER))
     for address in sorted(visited):
+        # Each stands around some of the pages.
+        rename(project, ada, next(names))
         page = visit(address, ada)
         if objections := page.evaluate(UNTOUCHED):
             found[address] = objections
 
     assert found == {}
+
+
+def test_what_the_agent_captured_is_among_what_is_shown(visit, ada, hostile):
+    """Were it written elsewhere, the pages would be looked at without it."""
+    _, runs, _ = hostile
+    source = f"/runs/{runs[0].id}/source?stage={quote(COMMON_STAGE)}"
+    page = visit(f"{source}&against={runs[1].id}", ada)
+    for title in ("Arguments", "Packages", "Environment", "Machine", "Code"):
+        expect(page.locator("main")).to_contain_text(title)
+    shown = page.locator("main").evaluate("main => main.textContent")
+
+    missing = [text for text in PAYLOADS if shown.count(text) < LEAST_PLACES]
+    assert missing == []
 
 
 def test_what_is_pointed_at_and_searched_for_does_nothing_either(

@@ -12,11 +12,15 @@ export function menu(page, { choose, shelf, write }) {
   const full = fullScreen(page)
   let current = null
 
-  page.list.addEventListener("chart-drawn", ({ target }) => {
-    if (!target.querySelector(".chart__tools")) addTools(page, shelf, target)
-    target.querySelector('[data-do="full"]').setAttribute("aria-pressed", full.isShown(target))
-    reflect(page, target)
-  })
+  function equip(chart) {
+    if (!chart.querySelector(".chart__tools")) addTools(page, shelf, chart)
+    chart.querySelector('[data-do="full"]').setAttribute("aria-pressed", full.isShown(chart))
+    reflect(page, chart)
+  }
+
+  page.list.addEventListener("chart-drawn", ({ target }) => equip(target))
+  // With Plotly at hand, some are drawn before this module has come.
+  page.list.querySelectorAll('.chart[data-drawn="true"]').forEach(equip)
 
   const actions = {
     pin(chart, button) {
