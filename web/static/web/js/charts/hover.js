@@ -5,11 +5,16 @@
 import { duration, number } from "../models/format.js"
 import { nearest, readings } from "../models/nearest.js"
 import { gettext } from "../texts.js"
+import { dashesOf } from "./dashes.js"
+import { pointAtLine } from "./lit_runs.js"
 
 // A box of more lines would be higher than the chart.
 const MOST_ROWS = 12
 const GAP_PIXELS = 14
 const KEYS = { ArrowLeft: -1, ArrowRight: 1 }
+const SVG = "http://www.w3.org/2000/svg"
+const STROKE_PIXELS = 24
+const DOT_PIXELS = 2
 const MOMENT = new Intl.DateTimeFormat("en-GB", {
   day: "numeric", month: "short", year: "numeric",
   hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: "UTC",
@@ -29,7 +34,8 @@ export class Hover {
     this.layer.hidden = true
     this.cursor = part("chart__cursor")
     this.box = part("chart__box")
-    this.layer.append(this.cursor, this.box)
+    this.value = part("chart__echo")
+    this.layer.append(this.cursor, this.value, this.box)
     chart.element.append(this.layer)
 
     this.plot.tabIndex = 0
@@ -62,12 +68,17 @@ export class Hover {
   // The figure is another one, or it has grown.
   refresh() {
     const { figure } = this.chart
-    this.lines = figure.lines.map((line) => {
+    this.lines = figure.lines.filter(({ trace }) => this.isVisible(trace)).map((line) => {
       const { x, y } = figure.data[line.trace]
       const smooth = line.smooth === undefined ? null : figure.data[line.smooth].y
       return { ...line, x, y, smooth }
     })
     shown.add(this)
+  }
+
+  // Lines can be clicked away in a legend.
+  isVisible(trace) {
+    return (this.plot._fullData?.[trace]?.visible ?? true) === true
   }
 
   moved(event) {
@@ -102,16 +113,21 @@ export class Hover {
     this.place = line.x[index]
     this.line = line
     this.index = index
-    this.showCursor(this.place)
+    // All are measured before any is changed: else each change would be laid out by itself.
+    const echoes = [...shown].filter((other) => other !== this && other.isRelated(this))
+    const frames = [this, ...echoes].map((each) => each.frameAt(this.place))
+    this.showCursor(frames[0])
     this.showBox(found, top)
-    for (const other of shown) if (other !== this) other.echo(this)
+    pointAtLine(this.plot, line.trace)
+    echoes.forEach((other, number) => other.echo(this, frames[number + 1]))
   }
 
   stepped(event) {
     const by = KEYS[event.key]
     if (!by || !this.lines.length) return
     event.preventDefault()
-    const { x, y } = this.lines[0]
+    const line = (this.index >= 0 && this.lines.find(({ trace }) => trace === this.line.trace)) || this.lines[0]
+    const { x, y } = line
     const last = x.length - 1
     this.index = this.index < 0 ? last : Math.max(0, Math.min(last, this.index + by * (event.shiftKey ? 10 : 1)))
     this.readAt(x[this.index], this.axes.yaxis.c2p(y[this.index]))
@@ -133,23 +149,34 @@ export class Hover {
   left() {
     this.pointer = null
     this.index = -1
+    pointAtLine(this.plot, null)
     for (const hover of shown) hover.hide()
   }
 
-  // Another chart of the same list and axis is read: show the same place here.
-  echo(other) {
-    const list = this.chart.element.closest("[data-chart-query]")
-    const isNear = this.chart.isNear && this.chart.isDrawn
-    const isSameAxis = this.chart.figure.axis === other.chart.figure.axis
-    if (!isNear || !isSameAxis || list !== other.chart.element.closest("[data-chart-query]")) return
-    const { xaxis } = this.axes
-    const left = xaxis?.c2p(other.place)
-    if (!(left >= 0 && left <= xaxis._length)) return this.hide()
+  // Whether the same place on both means the same.
+  isRelated(other) {
+    if (!this.chart.isNear || !this.chart.isDrawn) return false
+    if (this.chart.figure.axis !== other.chart.figure.axis || this.chart.figure.over !== other.chart.figure.over) return false
+    return this.chart.element.closest("[data-chart-query]") === other.chart.element.closest("[data-chart-query]")
+  }
+
+  // Another chart is read: show the same place here, and the same line there.
+  echo(other, frame) {
+    if (!(frame?.left >= 0 && frame.left <= frame.width)) return this.hide()
     this.box.hidden = true
-    this.showCursor(other.place)
-    const [line] = this.lines
+    this.showCursor(frame)
+    const line = this.lines.length > 1 ? this.like(other.line) : this.lines[0]
     const value = line?.y[nearest(line.x, other.place, this.isSorted)]
-    if (this.reading) this.reading.textContent = this.lines.length > 1 ? "" : number(value)
+    const said = Number.isFinite(value) ? number(value) : ""
+    this.value.hidden = Boolean(this.reading) || !said
+    if (this.reading) this.reading.textContent = said
+    else this.value.textContent = said
+  }
+
+  // The line that is called and looks so; none, if there are several.
+  like({ name, colour, dash }) {
+    const alike = this.lines.filter((line) => line.name === name && line.colour === colour && line.dash === dash)
+    return alike.length === 1 ? alike[0] : undefined
   }
 
   forget() {
@@ -162,14 +189,20 @@ export class Hover {
     if (this.reading) this.reading.textContent = ""
   }
 
-  showCursor(place) {
+  // Where a place is, in pixels of the plot and of the chart around it.
+  frameAt(place) {
     const { xaxis, yaxis, _size: size } = this.axes
+    if (!xaxis) return null
     const { offsetLeft, offsetTop } = this.plot
-    Object.assign(this.cursor.style, {
-      left: `${offsetLeft + size.l + xaxis.c2p(place)}px`,
-      top: `${offsetTop + size.t}px`,
-      height: `${yaxis._length}px`,
-    })
+    const left = xaxis.c2p(place)
+    return { left, width: xaxis._length, height: yaxis._length, x: offsetLeft + size.l + left, y: offsetTop + size.t }
+  }
+
+  showCursor({ left, width, height, x, y }) {
+    Object.assign(this.cursor.style, { left: `${x}px`, top: `${y}px`, height: `${height}px` })
+    Object.assign(this.value.style, { left: `${x}px`, top: `${y}px` })
+    this.value.classList.toggle("chart__echo--before", left > width / 2)
+    this.value.hidden = true
     this.layer.hidden = false
   }
 
@@ -193,11 +226,9 @@ export class Hover {
 
   row({ line, index, value }, isNearest) {
     const row = part(isNearest ? "chart__row chart__row--nearest" : "chart__row")
-    const swatch = part("swatch")
-    swatch.style.setProperty("--swatch", `var(--run-${line.position % 10})`)
     const name = document.createElement("bdi")
     name.textContent = this.lines.length > 1 ? line.name : ""
-    row.append(swatch, name, part("chart__value", number(value)))
+    row.append(stroke(line), name, part("chart__value", number(value)))
     if (line.low) row.append(part("muted", gettext("%(low)s to %(high)s", { low: number(line.low[index]), high: number(line.high[index]) })))
     const x = line.x[index]
     if (x !== this.place) row.append(part("muted", gettext("at %(place)s", { place: this.described(x) })))
@@ -219,4 +250,19 @@ function part(className, text = "") {
   element.className = className
   element.textContent = text
   return element
+}
+
+// A piece of the line as it is drawn.
+function stroke({ colour, dash }) {
+  const image = document.createElementNS(SVG, "svg")
+  image.setAttribute("class", "chart__stroke")
+  image.setAttribute("viewBox", `0 0 ${STROKE_PIXELS} 4`)
+  image.setAttribute("aria-hidden", "true")
+  const path = document.createElementNS(SVG, "path")
+  path.setAttribute("d", `M0 2H${STROKE_PIXELS}`)
+  path.setAttribute("stroke", colour)
+  const dashes = dashesOf(dash, DOT_PIXELS)
+  if (dashes) path.setAttribute("stroke-dasharray", dashes)
+  image.append(path)
+  return image
 }

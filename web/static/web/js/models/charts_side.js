@@ -21,6 +21,11 @@ export class ChartsSide {
     this.eyes = new ShownRuns(search, { most, wished: (id) => selection.place(id) })
     selection.wished = (id) => (this.isOn && this.eyes.isShown(id) ? this.eyes.slot(id) : -1)
     this.charts = new ChartsBesideRuns(this.part("charts"), {
+      zoom: () => state.zoom,
+      onZoom: (zoom) => {
+        state.zoom = zoom
+        onChange()
+      },
       onOption: (name, value) => {
         state.set(name, value)
         this.ask()
