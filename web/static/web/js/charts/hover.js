@@ -10,7 +10,13 @@ import { pointAtLine } from "./lit_runs.js"
 
 // A box of more lines would be higher than the chart.
 const MOST_ROWS = 12
+const FEWEST_ROWS = 2
+const ROW_PIXELS = 17
+// Of the box, besides its rows: its edge, the place and how many more there are.
+const BOX_PIXELS = 50
 const GAP_PIXELS = 14
+// From the end of a line, still taken as on it.
+const END_PIXELS = 16
 const KEYS = { ArrowLeft: -1, ArrowRight: 1 }
 const SVG = "http://www.w3.org/2000/svg"
 const STROKE_PIXELS = 24
@@ -65,6 +71,11 @@ export class Hover {
     return this.chart.figure.axis !== "series"
   }
 
+  // The only line of a run's own chart is called as the chart is.
+  get hasNames() {
+    return this.chart.figure.lines.length > 1 || !this.chart.hasTools
+  }
+
   // The figure is another one, or it has grown.
   refresh() {
     const { figure } = this.chart
@@ -101,12 +112,14 @@ export class Hover {
 
   // Read at a place, nearest first to a height, and have all other charts read there.
   readAt(place, top) {
-    const { yaxis } = this.axes
+    const { xaxis, yaxis } = this.axes
+    const left = xaxis.c2p(place)
     const found = readings(this.lines, {
       place,
       pixel: top,
       toPixel: (value) => yaxis.c2p(value),
       isSorted: this.isSorted,
+      isFar: (x) => Math.abs(xaxis.c2p(x) - left) > END_PIXELS,
     })
     if (!found.length) return this.left()
     const { line, index } = found[0]
@@ -206,10 +219,17 @@ export class Hover {
     this.layer.hidden = false
   }
 
+  // A widget shows nothing beyond its frame.
+  get heightOfBox() {
+    return this.chart.element.matches(".chart--fill") ? this.chart.element.clientHeight : Infinity
+  }
+
   showBox(found, top) {
     const several = found.length > 1
-    const rows = found.slice(0, MOST_ROWS).map((reading, place) => this.row(reading, several && place === 0))
-    if (found.length > MOST_ROWS) rows.push(part("chart__more", gettext("and %(count)s more", { count: found.length - MOST_ROWS })))
+    const height = this.heightOfBox
+    const most = Math.max(FEWEST_ROWS, Math.min(MOST_ROWS, Math.floor((height - BOX_PIXELS) / ROW_PIXELS)))
+    const rows = found.slice(0, most).map((reading, place) => this.row(reading, several && place === 0))
+    if (found.length > most) rows.push(part("chart__more", gettext("and %(count)s more", { count: found.length - most })))
     this.box.replaceChildren(part("chart__place", this.described(this.place)), ...rows)
     this.box.hidden = false
 
@@ -218,16 +238,18 @@ export class Hover {
     const left = offsetLeft + size.l + xaxis.c2p(this.place)
     const isLeft = left + GAP_PIXELS + this.box.offsetWidth > offsetLeft + clientWidth
     const beside = isLeft ? left - GAP_PIXELS - this.box.offsetWidth : left + GAP_PIXELS
+    const { offsetHeight } = this.box
+    const down = offsetTop + size.t + Math.max(0, Math.min(top - offsetHeight / 2, this.axes.yaxis._length - offsetHeight))
     Object.assign(this.box.style, {
       left: `${Math.max(0, beside)}px`,
-      top: `${offsetTop + size.t + Math.max(0, Math.min(top - this.box.offsetHeight / 2, this.axes.yaxis._length - this.box.offsetHeight))}px`,
+      top: `${Math.max(0, Math.min(down, height - offsetHeight))}px`,
     })
   }
 
   row({ line, index, value }, isNearest) {
     const row = part(isNearest ? "chart__row chart__row--nearest" : "chart__row")
     const name = document.createElement("bdi")
-    name.textContent = this.lines.length > 1 ? line.name : ""
+    name.textContent = this.hasNames ? line.name : ""
     row.append(stroke(line), name, part("chart__value", number(value)))
     if (line.low) row.append(part("muted", gettext("%(low)s to %(high)s", { low: number(line.low[index]), high: number(line.high[index]) })))
     const x = line.x[index]
