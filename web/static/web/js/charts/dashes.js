@@ -1,5 +1,8 @@
 // How lines are dashed, as Plotly 4.1.1 does it.
 
+const SVG = "http://www.w3.org/2000/svg"
+const STROKE_PIXELS = 24
+const DOT_PIXELS = 2
 const DASHES = {
   dash: [3, 3],
   dot: [1, 1],
@@ -12,4 +15,19 @@ const DASHES = {
 // a dot.
 export function dashesOf(dash, unit) {
   return DASHES[dash]?.map((length) => length * unit) ?? null
+}
+
+// A piece of a line, to stand beside its name.
+export function strokeOf({ colour, dash }) {
+  const image = document.createElementNS(SVG, "svg")
+  image.setAttribute("class", "chart__stroke")
+  image.setAttribute("viewBox", `0 0 ${STROKE_PIXELS} 4`)
+  image.setAttribute("aria-hidden", "true")
+  const path = document.createElementNS(SVG, "path")
+  path.setAttribute("d", `M0 2H${STROKE_PIXELS}`)
+  path.setAttribute("stroke", colour)
+  const dashes = dashesOf(dash, DOT_PIXELS)
+  if (dashes) path.setAttribute("stroke-dasharray", dashes)
+  image.append(path)
+  return image
 }

@@ -3,9 +3,9 @@
 // would list lines in their own order, and know of no other chart.
 
 import { duration, number } from "../models/format.js"
-import { nearest, readings } from "../models/nearest.js"
+import { isBeyond, nearest, readings } from "../models/nearest.js"
 import { gettext } from "../texts.js"
-import { dashesOf } from "./dashes.js"
+import { strokeOf } from "./dashes.js"
 import { pointAtLine } from "./lit_runs.js"
 
 // A box of more lines would be higher than the chart.
@@ -18,9 +18,6 @@ const GAP_PIXELS = 14
 // From the end of a line, still taken as on it.
 const END_PIXELS = 16
 const KEYS = { ArrowLeft: -1, ArrowRight: 1 }
-const SVG = "http://www.w3.org/2000/svg"
-const STROKE_PIXELS = 24
-const DOT_PIXELS = 2
 const MOMENT = new Intl.DateTimeFormat("en-GB", {
   day: "numeric", month: "short", year: "numeric",
   hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: "UTC",
@@ -112,14 +109,13 @@ export class Hover {
 
   // Read at a place, nearest first to a height, and have all other charts read there.
   readAt(place, top) {
-    const { xaxis, yaxis } = this.axes
-    const left = xaxis.c2p(place)
+    const { yaxis } = this.axes
     const found = readings(this.lines, {
       place,
       pixel: top,
       toPixel: (value) => yaxis.c2p(value),
       isSorted: this.isSorted,
-      isFar: (x) => Math.abs(xaxis.c2p(x) - left) > END_PIXELS,
+      isFar: (x) => this.isFar(x, place),
     })
     if (!found.length) return this.left()
     const { line, index } = found[0]
@@ -179,11 +175,23 @@ export class Hover {
     this.box.hidden = true
     this.showCursor(frame)
     const line = this.lines.length > 1 ? this.like(other.line) : this.lines[0]
-    const value = line?.y[nearest(line.x, other.place, this.isSorted)]
+    const value = line ? this.valueAt(line, other.place) : NaN
     const said = Number.isFinite(value) ? number(value) : ""
     this.value.hidden = Boolean(this.reading) || !said
     if (this.reading) this.reading.textContent = said
     else this.value.textContent = said
+  }
+
+  isFar(x, place) {
+    const { xaxis } = this.axes
+    return Math.abs(xaxis.c2p(x) - xaxis.c2p(place)) > END_PIXELS
+  }
+
+  // NaN where the line has ended long before, or not begun.
+  valueAt({ x, y }, place) {
+    const index = nearest(x, place, this.isSorted)
+    if (index < 0 || (this.isSorted && isBeyond(x, place) && this.isFar(x[index], place))) return NaN
+    return y[index]
   }
 
   // The line that is called and looks so; none, if there are several.
@@ -250,7 +258,7 @@ export class Hover {
     const row = part(isNearest ? "chart__row chart__row--nearest" : "chart__row")
     const name = document.createElement("bdi")
     name.textContent = this.hasNames ? line.name : ""
-    row.append(stroke(line), name, part("chart__value", number(value)))
+    row.append(strokeOf(line), name, part("chart__value", number(value)))
     if (line.low) row.append(part("muted", gettext("%(low)s to %(high)s", { low: number(line.low[index]), high: number(line.high[index]) })))
     const x = line.x[index]
     if (x !== this.place) row.append(part("muted", gettext("at %(place)s", { place: this.described(x) })))
@@ -272,19 +280,4 @@ function part(className, text = "") {
   element.className = className
   element.textContent = text
   return element
-}
-
-// A piece of the line as it is drawn.
-function stroke({ colour, dash }) {
-  const image = document.createElementNS(SVG, "svg")
-  image.setAttribute("class", "chart__stroke")
-  image.setAttribute("viewBox", `0 0 ${STROKE_PIXELS} 4`)
-  image.setAttribute("aria-hidden", "true")
-  const path = document.createElementNS(SVG, "path")
-  path.setAttribute("d", `M0 2H${STROKE_PIXELS}`)
-  path.setAttribute("stroke", colour)
-  const dashes = dashesOf(dash, DOT_PIXELS)
-  if (dashes) path.setAttribute("stroke-dasharray", dashes)
-  image.append(path)
-  return image
 }

@@ -40,6 +40,7 @@ export function readings(lines, { place, pixel, toPixel, isSorted, isFar = () =>
   return (near.length ? near : found).sort((one, other) => one.distance - other.distance)
 }
 
-function isBeyond(x, place) {
+// Whether a place is before the first or after the last of sorted places.
+export function isBeyond(x, place) {
   return place < x[0] || place > x[x.length - 1]
 }
