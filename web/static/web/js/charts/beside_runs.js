@@ -9,7 +9,6 @@ import { gettext } from "../texts.js"
 const TYPING_MS = 250
 // Runs that go on may have begun another series meanwhile.
 const LOOK_AGAIN_MS = 15_000
-const WHOLE = { low: null, high: null }
 
 export class ChartsBesideRuns {
   #asked = null
@@ -46,9 +45,6 @@ export class ChartsBesideRuns {
       const button = target.closest("button[name=axis]")
       if (!button) return
       for (const each of button.parentElement.children) each.setAttribute("aria-pressed", String(each === button))
-      // The same numbers mean another range on another axis.
-      this.onZoom(WHOLE)
-      this.#unzoom.hidden = true
       onOption("axis", button === button.parentElement.firstElementChild ? "" : button.value)
     })
     this.element.addEventListener("click", ({ target }) => {
@@ -63,7 +59,7 @@ export class ChartsBesideRuns {
   }
 
   #listenToZoom() {
-    this.#unzoom.hidden = this.zoom().low === null
+    this.#reflectZoom()
     this.#unzoom.addEventListener("click", () => this.#zoomTo(null))
     this.element.addEventListener("chart-zoom", (event) => {
       event.preventDefault()
@@ -73,12 +69,16 @@ export class ChartsBesideRuns {
 
   // The list of charts stays as it is.
   #zoomTo(range) {
-    this.onZoom(range ?? WHOLE)
-    this.#unzoom.hidden = !range
+    this.onZoom(range)
+    this.#reflectZoom()
     const sections = this.#sections
     if (!sections) return
     sections.dataset.chartQuery = withParameters(sections.dataset.chartQuery, this.zoom())
     for (const chart of sections.querySelectorAll(".chart")) chart.dispatchEvent(new CustomEvent("chart-refresh"))
+  }
+
+  #reflectZoom() {
+    this.#unzoom.hidden = this.zoom().low === null
   }
 
   get #unzoom() {
@@ -121,6 +121,7 @@ export class ChartsBesideRuns {
   #take(fresh) {
     const now = this.#sections
     fresh.dataset.chartQuery = withParameters(fresh.dataset.chartQuery, this.zoom())
+    this.#reflectZoom()
     setText(this.element.querySelector('[data-part="chart-count"]'), fresh.dataset.said)
     for (const section of fresh.querySelectorAll(".charts__section")) {
       section.open = this.#folds.get(section.dataset.key) ?? section.open

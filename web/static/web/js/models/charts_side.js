@@ -23,11 +23,13 @@ export class ChartsSide {
     this.charts = new ChartsBesideRuns(this.part("charts"), {
       zoom: () => state.zoom,
       onZoom: (zoom) => {
-        state.zoom = zoom
+        state.zoomTo(zoom)
         onChange()
       },
       onOption: (name, value) => {
         state.set(name, value)
+        // The same numbers mean another range on another axis.
+        if (name === "axis") state.zoomTo(null)
         this.ask()
         onChange()
       },

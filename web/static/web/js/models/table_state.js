@@ -111,9 +111,8 @@ export class TableState {
     return low < high ? { low, high } : { low: null, high: null }
   }
 
-  set zoom({ low, high }) {
-    this.set("low", low === null ? "" : String(low))
-    this.set("high", high === null ? "" : String(high))
+  zoomTo(range) {
+    for (const name of ZOOM) this.set(name, range ? String(range[name]) : "")
   }
 
   // What a view would keep.
