@@ -82,6 +82,8 @@ class CompareState:
     axis: str = "step"
     smoothing: float = 0.0
     log: bool = False
+    low: float | None = None  # the part of the axis that charts are zoomed to
+    high: float | None = None
     together: str = ""  # runs with the same value of this are one line
     dash: str = ""  # and those have the same dash
     chart: str = ""  # and those share a chart
@@ -203,6 +205,8 @@ class CompareState:
             ("axis", _unless(self.axis, usual.axis)),
             ("smoothing", f"{self.smoothing:g}" if self.smoothing else ""),
             ("log", "1" if self.log else ""),
+            ("low", "" if self.low is None else repr(self.low)),
+            ("high", "" if self.high is None else repr(self.high)),
             ("together", self.together),
             ("dash", self.dash),
             ("chart", self.chart),
@@ -249,6 +253,7 @@ def read_state(query: QueryDict) -> CompareState:
         wanted = query.get(name, "")
         return wanted if wanted in choices else usual
 
+    low, high = _read_zoom(query)
     dimensions = dict.fromkeys(
         path[:TEXT_LENGTH]
         for path in map(str.strip, query.getlist("dimension"))
@@ -265,6 +270,8 @@ def read_state(query: QueryDict) -> CompareState:
         axis=choice("axis", AXES, "step"),
         smoothing=_read_smoothing(query.get("smoothing", "")),
         log=query.get("log") == "1",
+        low=low,
+        high=high,
         together=text("together"),
         dash=text("dash"),
         chart=text("chart"),
@@ -323,6 +330,16 @@ def _read_slots(text: str) -> tuple[int, ...]:
 def _read_smoothing(text: str) -> float:
     allowed = {f"{weight:g}": weight for weight in SMOOTHINGS}
     return allowed.get(text, 0.0)
+
+
+def _read_zoom(query: QueryDict) -> tuple[float | None, float | None]:
+    try:
+        low, high = float(query.get("low", "")), float(query.get("high", ""))
+    except ValueError:
+        return None, None
+    if math.isfinite(low) and math.isfinite(high) and low < high:
+        return low, high
+    return None, None
 
 
 def _read_brushes(texts: Iterable[str]) -> Iterator[Brush]:

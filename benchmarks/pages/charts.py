@@ -14,7 +14,7 @@ import argparse
 import time
 
 import numpy as np
-from playwright.sync_api import BrowserContext, CDPSession, Page, ViewportSize
+from playwright.sync_api import BrowserContext, Page, ViewportSize
 
 from benchmarks.pages.installation import (
     chromium,
@@ -23,6 +23,7 @@ from benchmarks.pages.installation import (
     server,
     signed_in,
 )
+from benchmarks.pages.ticks import TICK_SECONDS, measured, watch_processor
 
 prepare()
 
@@ -43,8 +44,6 @@ from tracker.models import Project  # noqa: E402
 POINTS = 20_000
 LIVE_POINTS = 600
 STEPS_AT_ONCE = 2_000
-# What a page does by itself every five seconds.
-TICK_SECONDS = 5.0
 LONGEST_SECONDS = 120.0
 WIDTH, HEIGHT = 1440, 900
 # The first time nothing is cached; code is kept by the third.
@@ -191,9 +190,7 @@ def updates(
     page.goto(address)
     wait_for(page, "() => window.allDrawn !== undefined")
     page.wait_for_timeout(2 * TICK_SECONDS * 1_000)
-    client = context.new_cdp_session(page)
-    # Of its own processor time: other work on the machine hardly changes that.
-    client.send("Performance.enable", {"timeDomain": "threadTicks"})
+    client = watch_processor(page)
 
     idle = measured(page, client, options.ticks // 2 or 1)
     page.evaluate("() => { window.held.length = 0 }")
@@ -220,18 +217,6 @@ def updates(
         flush=True,
     )
     context.close()
-
-
-def measured(page: Page, client: CDPSession, ticks: int) -> float:
-    """Return what the main thread did in so many ticks, in milliseconds for each."""
-    before = task_seconds(client)
-    page.wait_for_timeout(ticks * TICK_SECONDS * 1_000)
-    return (task_seconds(client) - before) * 1_000 / ticks
-
-
-def task_seconds(client: CDPSession) -> float:
-    answer = client.send("Performance.getMetrics")
-    return next(m["value"] for m in answer["metrics"] if m["name"] == "TaskDuration")
 
 
 def wait_for(page: Page, question: str) -> None:

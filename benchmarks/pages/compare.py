@@ -2,12 +2,14 @@
 
     python -m benchmarks.pages.compare
     python -m benchmarks.pages.compare --runs 100 --charts 20 --points 2000
+    python -m benchmarks.pages.compare --tabs --live 5 --ticks 12
 
 SQLite in a temporary folder, or the empty PostgreSQL database that SEAMARK_DATABASE_URL
 names. The runs are logged through the real ingest and compacted. The browser's cache is
 cold at the first visit and warm at the others; every visit is a new page. "All drawn" is
 when the last chart, row or line is on the page, counted from the start of the
-navigation; "busy" is what the page's main thread worked. Prints a table; asserts nothing.
+navigation; "busy" is what the page's main thread worked. Then some of the runs go on, and
+their charts are looked at while they do. Prints tables; asserts nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +18,16 @@ import argparse
 import time
 
 import numpy as np
-from playwright.sync_api import BrowserContext, ViewportSize
+from numpy.typing import NDArray
+from playwright.sync_api import BrowserContext, Page, ViewportSize
 
 from benchmarks.pages.installation import chromium, prepare, server, signed_in
+from benchmarks.pages.ticks import (
+    TICK_SECONDS,
+    measured,
+    task_seconds,
+    watch_processor,
+)
 
 prepare()
 
@@ -31,7 +40,7 @@ from tests.builders import (  # noqa: E402
     set_message,
 )
 from tests.web.sample_run import settle  # noqa: E402
-from tracker.models import Project, Run  # noqa: E402
+from tracker.models import Project  # noqa: E402
 
 # Of each tab: what is on the page once all is drawn, and how many of it.
 TABS = {
@@ -60,6 +69,13 @@ window.drawn = new Promise((tell, fail) => {
   document.addEventListener("DOMContentLoaded", look)
 })
 """
+# The last step of the longest line of each chart: the least of all charts.
+SHOWN = """() => Math.min(...[...document.querySelectorAll(".chart[data-drawn] .chart__plot")].map((plot) => {
+  const ends = [...plot.querySelectorAll(".js-line")].map((line) => Number(line.getAttribute("d").split(/[ML]/).at(-1).split(",")[0]))
+  return plot._fullLayout.xaxis.p2c(Math.max(...ends))
+}))"""
+NEW_STEPS = 3
+MOVES = 50
 
 
 def main() -> None:
@@ -69,6 +85,8 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=2_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tabs", nargs="*", default=list(TABS), choices=TABS)
+    parser.add_argument("--live", type=int, default=3, help="runs that go on")
+    parser.add_argument("--ticks", type=int, default=6)
     arguments = parser.parse_args()
 
     print(
@@ -77,10 +95,13 @@ def main() -> None:
     )
     member = make_member()
     project = make_project(member)
-    runs = [
+    processes = [
         fill(project, number, arguments.charts, arguments.points)
         for number in range(arguments.runs)
     ]
+    runs = [process.run for process in processes]
+    for process in processes[arguments.live :]:
+        process.send([close_message(time=int(time.time() * 1e6))])
     counts = {
         "charts": arguments.charts,
         "params": PARAMS,
@@ -96,25 +117,25 @@ def main() -> None:
         for tab in arguments.tabs:
             selector, what = TABS[tab]
             # What the runs are measured by otherwise is no chart of theirs.
-            only = "&text=train/" if tab == "charts" else ""
+            only = "&text=train/metric" if tab == "charts" else ""
             context = signed_in(browser, url, member.user, VIEWPORT)
             context.add_init_script(WATCH % repr([selector, counts[what]]))
             measure(context, tab, f"{url}{path}{only}&tab={tab}", arguments.rounds)
             context.close()
+        if arguments.live:
+            selector, what = TABS["charts"]
+            context = signed_in(browser, url, member.user, VIEWPORT)
+            context.add_init_script(WATCH % repr([selector, counts[what]]))
+            address = f"{url}{path}&text=train/metric"
+            updates(context, address, processes[: arguments.live], arguments)
+            context.close()
 
 
-def fill(project: Project, number: int, charts: int, points: int) -> Run:
+def fill(project: Project, number: int, charts: int, points: int) -> Process:
     random = np.random.default_rng(number)
     process = Process(project, f"run-{number:02}")
     process.open()
-    steps = np.arange(points)
-    curves = [
-        points_message(
-            f"train/metric_{chart:02}",
-            np.exp(-steps / (200 + 20 * number)) + random.normal(0, 0.02, points),
-        )
-        for chart in range(charts)
-    ]
+    curves = curves_of(number, charts, np.arange(points))
     readings = [
         points_message(f"monitoring/train/{path}", random.random(600))
         for path in READINGS
@@ -126,9 +147,23 @@ def fill(project: Project, number: int, charts: int, points: int) -> Run:
     for messages in (values, curves, readings):
         refused = process.send(messages).refused
         assert not refused, refused
-    process.send([close_message(time=int(time.time() * 1e6))])
     settle(process.run)
-    return process.run
+    return process
+
+
+def curves_of(
+    number: int, charts: int, steps: NDArray[np.int64]
+) -> list[dict[str, object]]:
+    random = np.random.default_rng([number, int(steps[0])])
+    falling = np.exp(-steps / (200 + 20 * number))
+    return [
+        points_message(
+            f"train/metric_{chart:02}",
+            falling + random.normal(0, 0.02, len(steps)),
+            steps=steps,
+        )
+        for chart in range(charts)
+    ]
 
 
 def measure(context: BrowserContext, tab: str, address: str, rounds: int) -> None:
@@ -148,6 +183,57 @@ def measure(context: BrowserContext, tab: str, address: str, rounds: int) -> Non
     walls, works = zip(*again, strict=True)
     cells = (first, np.median(walls), max(walls), np.median(works))
     print("|", " | ".join([tab, *(f"{cell:,.0f}" for cell in cells)]), "|", flush=True)
+
+
+def updates(
+    context: BrowserContext,
+    address: str,
+    live: list[Process],
+    options: argparse.Namespace,
+) -> None:
+    """Log a few points before each tick, and measure all that the main thread does."""
+    page = context.new_page()
+    page.goto(address)
+    page.evaluate("window.drawn")
+    page.wait_for_timeout(2 * TICK_SECONDS * 1_000)
+    client = watch_processor(page)
+    idle = measured(page, client, options.ticks // 2 or 1)
+    spent = []
+    last = options.points
+    for _ in range(options.ticks):
+        steps = np.arange(last, last + NEW_STEPS)
+        for number, process in enumerate(live):
+            process.send(curves_of(number, options.charts, steps))
+        last += NEW_STEPS
+        spent.append(measured(page, client, 1))
+    shown = page.evaluate(SHOWN)
+    print(
+        "\n| runs, of those live | charts | main thread, ms per tick: mean | median | most | of a tick without news | of a move of the pointer |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    cells = [f"{options.runs}, {len(live)}", f"{options.charts}"]
+    cells += [
+        f"{value:.1f}" for value in (np.mean(spent), np.median(spent), max(spent), idle)
+    ]
+    before = task_seconds(client)
+    pass_over(page)
+    cells.append(f"{(task_seconds(client) - before) * 1_000 / MOVES:.1f}")
+    print("| " + " | ".join(cells) + " |")
+    print(
+        f"\nThe last step logged is {last - 1}; the least that a chart shows is {shown:.0f}.",
+        flush=True,
+    )
+    page.close()
+
+
+def pass_over(page: Page) -> None:
+    """Read the first chart from its left to its right."""
+    area = page.locator(".nsewdrag").first.bounding_box()
+    assert area is not None
+    for move in range(MOVES):
+        across = area["x"] + area["width"] * (move + 0.5) / MOVES
+        page.mouse.move(across, area["y"] + area["height"] / 2)
+        page.wait_for_timeout(50)
 
 
 if __name__ == "__main__":

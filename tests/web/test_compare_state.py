@@ -27,6 +27,8 @@ def test_reads_back_what_it_writes():
         hidden=(3,),
         smoothing=0.6,
         log=True,
+        low=-0.1,
+        high=1e300,
         left=B,
         right=A,
         view="split",
@@ -158,3 +160,12 @@ def test_adding_a_run_twice_adds_it_once():
 
     assert read_state(QueryDict(state.along_with(C))).runs == (A, B, C)
     assert read_state(QueryDict(state.along_with(A))).runs == (A, B)
+
+
+@pytest.mark.parametrize(
+    "ends", ["low=1", "high=1", "low=2&high=1", "low=nan&high=1", "low=x&high=inf"]
+)
+def test_a_zoom_that_cannot_be_meant_is_none(ends):
+    state = read_state(QueryDict(ends))
+
+    assert (state.low, state.high) == (None, None)

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from web.figures.layout import STEP, X_TITLES
+from web.figures.layout import STEP
 from web.figures.series import Line, NamedLine, series_figure
 from web.figures.text import shortened
-from web.figures.texts import gettext
-from web.figures.traces import RUN_COLOURS, Figure, Trace, run_dash
+from web.figures.traces import RUN_COLOURS, Figure, run_dash
 
 # The first is the usual line.
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-# A box with a row for each of more lines is higher than the chart.
-MOST_HOVERED_TOGETHER = 8
 NAME_LENGTH = 44
-# More runs than any chart has; positions of a metric's lines begin at a multiple of it.
-APART = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +47,14 @@ def board_figure(
         NamedLine(
             each.line,
             _name(each, metric_count, run_count),
-            each.metric if by_metric else each.metric * APART + each.run,
+            each.metric if by_metric else each.run,
+            dash="" if by_metric else _dash(each),
         )
         for each in lines
     ]
-    figure = series_figure(
-        named, axis=axis, log=log, smoothing=smoothing, low=low, high=high, legend=True
+    return series_figure(
+        named, axis=axis, log=log, smoothing=smoothing, low=low, high=high
     )
-    figure["layout"]["showlegend"] = False
-    for trace in figure["data"]:
-        place = int(trace.pop("legendgroup"))
-        _dash(trace, place, by_metric=by_metric)
-        if len(lines) > MOST_HOVERED_TOGETHER and "hovertemplate" in trace:
-            trace["hovertemplate"] += f"<br>{gettext(X_TITLES[axis])} %{{x}}"
-    if len(lines) > MOST_HOVERED_TOGETHER:
-        figure["layout"] |= {"hovermode": "closest", "hoverdistance": -1}
-    return figure
 
 
 def _name(each: BoardLine, metric_count: int, run_count: int) -> str:
@@ -78,11 +65,7 @@ def _name(each: BoardLine, metric_count: int, run_count: int) -> str:
     return path if run_count == 1 else f"{run} · {path}"
 
 
-def _dash(trace: Trace, place: int, *, by_metric: bool) -> None:
-    metric, run = divmod(place, APART)
-    dash = DASHES[metric % len(DASHES)]
-    if metric == 0:
-        dash = run_dash(run)  # of runs that share a colour
-    # Bands are filled outlines.
-    if not by_metric and "fill" not in trace:
-        trace["line"] = {**trace["line"], "dash": dash}
+def _dash(each: BoardLine) -> str:
+    if each.metric == 0:
+        return run_dash(each.run)  # of runs that share a colour
+    return DASHES[each.metric % len(DASHES)]

@@ -1,8 +1,4 @@
-"""A chart of one run: lines of one or more series, with what people wrote at them.
-
-The page itself says what is under the pointer, so Plotly is told to be silent there:
-the figure's `lines` name the traces that can be read, and their lowest and highest.
-"""
+"""A chart of one run: lines of one or more series, with what people wrote at them."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from web.figures.layout import RELATIVE, STEP, TIME, x_axis
 from web.figures.series import NamedLine, series_figure
 from web.figures.text import literal
 from web.figures.texts import gettext, ngettext
-from web.figures.traces import Figure, Shape, Trace, compact
+from web.figures.traces import Figure, Shape
 
 # What `axis` says when the places are the values of another series.
 SERIES = "series"
@@ -71,7 +67,6 @@ def chart_figure(
         high=look.high,
     )
     layout = figure["layout"]
-    layout["hovermode"] = False
     layout["xaxis"] = x_axis(
         look.axis, low=look.low, high=look.high, log=look.log_x, over=look.over
     )
@@ -82,37 +77,12 @@ def chart_figure(
             layout["yaxis"]["range"] = [found.low, found.high]
             figure["notes"].append(found.note)
     figure["notes"] += _notes(lines, look, outside)
-    figure["lines"] = _readable(lines, figure["data"])
-    figure |= {"axis": look.axis, "over": look.over}
+    figure["over"] = look.over
     shown = [mark for mark in marks if _is_shown(mark, look)]
     figure["marks"] = [{**mark.described, "x": mark.x} for mark in shown]
     layout["shapes"] = [_line_of(mark) for mark in shown]
     layout["annotations"] = _texts(shown, look)
     return figure
-
-
-def _readable(lines: Sequence[NamedLine], traces: Sequence[Trace]) -> list[Trace]:
-    """Name the trace of each line, and of its smooth one, with what it summarises."""
-    readable: list[Trace] = []
-    for index, trace in enumerate(traces):
-        if "hovertemplate" in trace:
-            del trace["hovertemplate"]
-            trace.pop("customdata", None)
-            named = lines[len(readable)]
-            read: Trace = {
-                "name": named.name,
-                "path": named.line.path,
-                "position": named.position,
-                "trace": index,
-            }
-            if not named.line.exact:
-                read["low"] = compact(named.line.minimum)
-                read["high"] = compact(named.line.maximum)
-            readable.append(read)
-        elif "fill" not in trace:
-            # A smooth line comes right after its own.
-            readable[-1]["smooth"] = index
-    return readable
 
 
 def _notes(lines: Sequence[NamedLine], look: Look, outside: Sequence[int]) -> list[str]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from web.figures.layout import STEP, X_TITLES
+from web.figures.layout import STEP
 from web.figures.series import Line, NamedLine, series_figure
-from web.figures.texts import gettext
 from web.figures.traces import Figure, Floats, run_dash
 
-# A box with a row for each of more lines is higher than the chart, and cut off.
-MOST_HOVERED_TOGETHER = 8
 # Bands of more runs lie over each other and hide the lines; hover still tells them. They
 # would also double what the browser has to draw.
 MOST_WITH_BANDS = 5
@@ -31,36 +29,24 @@ def overlay_figure(
     high: float | None = None,
     legend: bool = False,
 ) -> Figure:
-    """Draw a line for each run; the page's list is its legend, hover has the names.
+    """Draw a line for each run; the page's list is its legend.
 
     Lines that are not runs want a legend of their own.
     """
-    # By its place among the lines each trace is found again.
-    keyed = [replace(line, key=str(place)) for place, line in enumerate(lines)]
     figure = series_figure(
-        keyed,
+        [replace(line, dash=_dash(line)) for line in lines],
         axis=axis,
         log=log,
         smoothing=smoothing,
         low=low,
         high=high,
-        legend=True,
+        legend=legend,
+        has_bands=len(lines) <= MOST_WITH_BANDS,
     )
-    figure["layout"]["showlegend"] = legend
-    if len(lines) > MOST_WITH_BANDS:
-        figure["data"] = [
-            trace for trace in figure["data"] if trace.get("fill") != "toself"
-        ]
-    slots = []
-    for trace in figure["data"]:
-        # Without groups, the rows of the hover box stand closer.
-        line = lines[int(trace.pop("legendgroup"))]
-        if "fill" not in trace:
-            trace["line"] = {**trace["line"], "dash": _dash(line)}
-        slots.append(line.slots or (line.position,))
-    figure["slots"] = slots
-    if len(lines) > MOST_HOVERED_TOGETHER:
-        _hover_nearest(figure, axis)
+    # Of each line the last of its traces.
+    ends = [max(read["trace"], read.get("smooth", 0)) for read in figure["lines"]]
+    owners = [lines[bisect_left(ends, place)] for place in range(len(figure["data"]))]
+    figure["slots"] = [line.slots or (line.position,) for line in owners]
     return figure
 
 
@@ -92,11 +78,3 @@ def _dash(line: NamedLine) -> str:
         return line.dash
     # Where a colour is a value's and not a run's, lines of that value look alike.
     return "solid" if line.colour else run_dash(line.position)
-
-
-def _hover_nearest(figure: Figure, axis: str) -> None:
-    """Name the one run that is nearest to the pointer, however far that is."""
-    figure["layout"] |= {"hovermode": "closest", "hoverdistance": -1}
-    for trace in figure["data"]:
-        if "hovertemplate" in trace:
-            trace["hovertemplate"] += f"<br>{gettext(X_TITLES[axis])} %{{x}}"

@@ -1,4 +1,9 @@
-"""Lines of one or more series over steps or time."""
+"""Lines of one or more series over steps or time.
+
+The page itself says what is under the pointer, so Plotly is told to be silent there:
+the figure's `lines` name the traces that can be read, how they look, and their lowest
+and highest.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from numpy.typing import NDArray
 from web.figures.layout import STEP, framed, x_axis, y_axis
 from web.figures.smoothing import smoothed
 from web.figures.text import literal
-from web.figures.texts import gettext, gettext_noop, ngettext
+from web.figures.texts import gettext, ngettext
 from web.figures.traces import (
     Figure,
     Trace,
@@ -25,11 +30,14 @@ from web.figures.traces import (
 
 Floats = NDArray[np.float64]
 
-EXACT_HOVER = "%{y:.5~g}"
-BUCKET_HOVER = gettext_noop(
-    "%{y:.5~g} (%{customdata[0]:.4~g} to %{customdata[1]:.4~g})"
-)
-LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
+LEGEND = {
+    "orientation": "h",
+    # By group, Plotly would keep lines further apart.
+    "traceorder": "normal",
+    "y": 1.02,
+    "yanchor": "bottom",
+    "x": 0,
+}
 
 
 class Line(Protocol):
@@ -60,9 +68,8 @@ class NamedLine:
     name: str
     position: int = 0
     slots: tuple[int, ...] = ()
-    key: str = ""  # what tells its traces from those of others; "": its position
     colour: str = ""  # if not that of its position
-    dash: str = ""
+    dash: str = ""  # if not solid
 
 
 def series_figure(
@@ -74,26 +81,36 @@ def series_figure(
     low: float | None = None,
     high: float | None = None,
     legend: bool = False,
+    has_bands: bool = True,
 ) -> Figure:
     """Draw each line: its band where points were summarised, then itself.
 
     With smoothing the line itself stays, paler, below the smooth one.
     """
     traces: list[Trace] = []
-    for named in lines:
-        traces += _traces(named, log=log, smoothing=smoothing, legend=legend)
+    readable: list[Trace] = []
+    for place, named in enumerate(lines):
+        drawn = _traces(named, log=log, smoothing=smoothing, has_bands=has_bands)
+        readable.append(_readable(named, drawn, first=len(traces)))
+        # Who clicks on a line in the legend means its band, too.
+        group = {"legendgroup": str(place)} if legend else {}
+        traces += [trace | group for trace in drawn]
+    xaxis = {**x_axis(axis, low=low, high=high), "showspikes": False}
     yaxis = y_axis(log=log)
     if not log:
         yaxis |= _flat_range(lines)
     return {
         "data": traces,
         "layout": framed(
-            x_axis(axis, low=low, high=high),
+            xaxis,
             yaxis,
+            hovermode=False,
             showlegend=legend,
             legend=dict(LEGEND),
         ),
         "notes": _notes(lines, log=log),
+        "lines": readable,
+        "axis": str(axis),
     }
 
 
@@ -110,47 +127,68 @@ def _flat_range(lines: Sequence[NamedLine]) -> dict[str, list[float]]:
 
 
 def _traces(
-    named: NamedLine, *, log: bool, smoothing: float, legend: bool
+    named: NamedLine, *, log: bool, smoothing: float, has_bands: bool
 ) -> list[Trace]:
-    line, colour = named.line, named.colour or run_colour(named.position)
-    group = named.key or str(named.position)
+    line, colour = named.line, _colour(named)
     drawn: list[Trace] = []
-    if not line.exact:
+    if has_bands and not line.exact:
         low, high = line.minimum, line.maximum
         if log:
             low, high = _positive(low, high)
-        drawn.append(
-            band_trace(
-                line.x,
-                low,
-                high,
-                colour=colour,
-                rows={"legendgroup": group},
-            )
-        )
+        drawn.append(band_trace(line.x, low, high, colour=colour))
     mean = np.where(line.maximum > 0, line.mean, np.nan) if log else line.mean
-    raw = line_trace(line.x, mean, name=literal(named.name), colour=colour)
-    raw["legendgroup"] = group
-    raw["hovertemplate"] = EXACT_HOVER
-    if not line.exact:
-        raw["hovertemplate"] = gettext(BUCKET_HOVER)
-        raw["customdata"] = compact(np.column_stack([line.minimum, line.maximum]))
-    if not legend:
-        raw["hovertemplate"] += "<extra></extra>"
+    raw = line_trace(
+        line.x,
+        mean,
+        name=literal(named.name),
+        colour=colour,
+        dash=named.dash or "solid",
+    )
     drawn.append(raw)
     if smoothing > 0:
         drawn.append(_smooth(raw, line, colour=colour, weight=smoothing))
     return drawn
 
 
+def _colour(named: NamedLine) -> str:
+    return named.colour or run_colour(named.position)
+
+
+def _readable(named: NamedLine, drawn: Sequence[Trace], *, first: int) -> Trace:
+    """Name the trace of a line, and of its smooth one, with what it summarises.
+
+    Its name is plain text here, which pages show as such.
+    """
+    places = [
+        first + number for number, trace in enumerate(drawn) if "fill" not in trace
+    ]
+    read: Trace = {
+        "name": named.name,
+        "path": named.line.path,
+        "colour": _colour(named),
+        "dash": named.dash or "solid",
+        "trace": places[0],
+    }
+    if not named.line.exact:
+        read["low"] = compact(named.line.minimum)
+        read["high"] = compact(named.line.maximum)
+    if len(places) > 1:
+        read["smooth"] = places[1]
+    return read
+
+
 def _smooth(raw: Trace, line: Line, *, colour: str, weight: float) -> Trace:
     smooth = line_trace(
-        line.x, smoothed(line.mean, weight), name=raw["name"], colour=colour, width=2
+        line.x,
+        smoothed(line.mean, weight),
+        name=raw["name"],
+        colour=colour,
+        width=2,
+        dash=raw["line"]["dash"],
     )
     smooth["mode"] = "lines"
     smooth["hoverinfo"] = "skip"
     smooth["showlegend"] = False
-    smooth["legendgroup"] = raw["legendgroup"]
     raw["line"] = {**raw["line"], "color": faint(colour, 45), "width": 1}
     raw["marker"] = {**raw["marker"], "color": faint(colour, 45)}
     return smooth

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.urls import reverse
@@ -58,7 +58,8 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
         "known": _dimensions(comparison),
         "address_without_text": state.having(text=""),
         "hidden_fields": fields_but(comparison, *FIELDS),
-        "axes": _choices(state, "axis", AXES),
+        # The same numbers mean another range on another axis.
+        "axes": _choices(replace(state, low=None, high=None), "axis", AXES),
     }
 
 

@@ -53,6 +53,8 @@ def _shared_query(state: CompareState) -> str:
         "axis": state.axis,
         "smoothing": f"{state.smoothing:g}" if state.smoothing else "",
         "log": "1" if state.log else "",
+        "low": "" if state.low is None else repr(state.low),
+        "high": "" if state.high is None else repr(state.high),
         "together": state.together,
         "colour": state.colour,
         "dash": state.dash,

@@ -77,7 +77,7 @@ def test_every_series_is_drawn_with_a_line_for_each_run(visit, ada, project):
     chart = page.get_by_role("group", name="Chart of train/loss")
     expect(chart.locator("path.js-line")).to_have_count(2)
     chart.hover()
-    expect(chart.locator(".hoverlayer")).to_contain_text("<b>bold</b>")
+    expect(page.locator(".chart__box")).to_contain_text("<b>bold</b>")
 
 
 def test_a_zoom_asks_for_finer_points_until_it_is_reset(visit, ada, runs):

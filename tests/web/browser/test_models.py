@@ -277,3 +277,23 @@ def test_what_an_address_cannot_mean_is_left_out(run):
     search = "on=__proto__,<b>,1&off=constructor&shades=NaN.-1.99&eyes=x"
 
     assert eyes(run, search=search) == ["a0 b1 c2", "", True]
+
+
+def test_lines_that_ended_long_before_a_place_are_not_read_there(run):
+    found = run("""async () => {
+      const { readings } = await import("/static/web/js/models/nearest.js")
+      const line = (name, x) => ({ name, x, y: x.map(() => 1) })
+      const lines = [
+        line("goes on", [0, 50, 200]), line("ended", [0, 50]), line("just ended", [0, 95]),
+        line("begins later", [150, 200]), line("nothing", []),
+      ]
+      const read = (some, place) =>
+        readings(some, { place, pixel: 0, toPixel: () => 0, isSorted: true, isFar: (x) => Math.abs(x - place) > 10 })
+          .map(({ line, index }) => [line.name, line.x[index]])
+      return [read(lines, 100), read([lines[1]], 100)]
+    }""")
+
+    # Between its points a line is there, however far these are.
+    assert found[0] == [["goes on", 50], ["just ended", 95]]
+    # Where nothing else is, the end of what there is.
+    assert found[1] == [["ended", 50]]

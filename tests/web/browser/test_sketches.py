@@ -99,7 +99,7 @@ FIGURES = {
     "smooth": figure_of(line(WAVE + FALL), smoothing=0.9),
     "few points": figure_of(line([3, 1, 4, 1, 5, 9, 2, 6])),
     "few and many": figure_of(line([5, -5], x=[0, 900]), line(WAVE, position=1)),
-    "dashes": figure_of(line(WAVE, dash="dash"), line(FALL, dash="dashdot")),
+    "dashes": figure_of(line(WAVE, dash="dash"), line(FALL, dash="longdashdot")),
     "thousands": figure_of(line(WAVE * 40_000, x=STEPS * 1_000)),
     "thousands and little": figure_of(line(5_000 + WAVE, x=STEPS + 2_000)),
     "billions": figure_of(line(3e9 + WAVE * 1e9, x=STEPS * 1e8)),

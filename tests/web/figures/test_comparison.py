@@ -7,12 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from web.figures.comparison import (
-    MOST_HOVERED_TOGETHER,
-    MOST_WITH_BANDS,
-    overlay_figure,
-    with_common_range,
-)
+from web.figures.comparison import MOST_WITH_BANDS, overlay_figure, with_common_range
 from web.figures.series import NamedLine
 
 
@@ -30,7 +25,7 @@ class Line:
     maximum = minimum
 
 
-def test_every_run_has_its_colour_and_its_name_on_hover():
+def test_every_run_has_its_colour_and_its_name():
     figure = overlay_figure([NamedLine(Line(), "a", 0), NamedLine(Line(), "b", 3)])
 
     assert [trace["name"] for trace in figure["data"]] == ["a", "b"]
@@ -38,13 +33,15 @@ def test_every_run_has_its_colour_and_its_name_on_hover():
         "var(--run-0)",
         "var(--run-3)",
     ]
-    assert all("<extra>" not in trace["hovertemplate"] for trace in figure["data"])
+    assert [read["name"] for read in figure["lines"]] == ["a", "b"]
 
 
 def test_bands_of_many_runs_are_left_to_the_hover():
     def drawn(count: int) -> list[str]:
         lines = [NamedLine(Line(exact=False), f"{n}", n) for n in range(count)]
-        return [trace.get("fill", "") for trace in overlay_figure(lines)["data"]]
+        figure = overlay_figure(lines)
+        assert all({"low", "high"} <= read.keys() for read in figure["lines"])
+        return [trace.get("fill", "") for trace in figure["data"]]
 
     assert drawn(MOST_WITH_BANDS).count("toself") == MOST_WITH_BANDS
     assert drawn(MOST_WITH_BANDS + 1) == [""] * (MOST_WITH_BANDS + 1)
@@ -56,18 +53,6 @@ def test_the_legend_is_the_page_s():
     assert figure["layout"]["showlegend"] is False
 
 
-def test_few_runs_are_read_together_and_of_many_the_nearest():
-    lines = [NamedLine(Line(), f"run {n}", n) for n in range(MOST_HOVERED_TOGETHER + 1)]
-
-    few = overlay_figure(lines[:-1])
-    many = overlay_figure(lines)
-
-    assert few["layout"]["hovermode"] == "x unified"
-    assert "%{x}" not in few["data"][0]["hovertemplate"]
-    assert many["layout"]["hovermode"] == "closest"
-    assert many["data"][0]["hovertemplate"].endswith("<br>step %{x}")
-
-
 def test_a_colour_used_again_is_dashed_in_another_way():
     places = (1, 11, 21, 31, 41)
     figure = overlay_figure([NamedLine(Line(), str(place), place) for place in places])
@@ -76,6 +61,7 @@ def test_a_colour_used_again_is_dashed_in_another_way():
     assert {line["color"] for line in lines} == {"var(--run-1)"}
     # From the fifth on, names tell them apart.
     dashes = [line["dash"] for line in lines]
+    assert dashes == [read["dash"] for read in figure["lines"]]
     assert dashes == ["solid", "dash", "dot", "dashdot", "solid"]
 
 

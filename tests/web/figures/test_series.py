@@ -22,10 +22,60 @@ def test_plotly_knows_every_word_of_it(axis, line, log):
 
 
 def test_a_spike_is_in_what_is_drawn():
-    band, line = figure_of(SPIKED)["data"]
+    figure = figure_of(SPIKED)
 
+    band, _ = figure["data"]
+    (read,) = figure["lines"]
     assert numbers(band["y"]).max() == 900
-    assert numbers(line["customdata"])[1].tolist() == pytest.approx([0.8, 900])
+    assert numbers(read["low"])[1] == pytest.approx(0.8)
+    assert numbers(read["high"])[1] == 900
+
+
+def test_a_line_without_its_band_still_says_what_it_summarises():
+    figure = figure_of(SPIKED, has_bands=False)
+
+    (line,), (read,) = figure["data"], figure["lines"]
+    assert "fill" not in line
+    assert numbers(read["high"])[1] == 900
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.6])
+def test_says_of_each_line_how_it_looks_and_which_traces_are_its(smoothing):
+    lines = [
+        NamedLine(SPIKED, "a", 3, dash="dot"),
+        NamedLine(PLAIN, "b", 14, colour="var(--run-5)"),
+    ]
+    figure = series_figure(lines, smoothing=smoothing)
+
+    traces = figure["data"]
+    looks = [(read["name"], read["colour"], read["dash"]) for read in figure["lines"]]
+    assert looks == [("a", "var(--run-3)", "dot"), ("b", "var(--run-5)", "solid")]
+    for read, line in zip(figure["lines"], (SPIKED, PLAIN), strict=True):
+        assert numbers(traces[read["trace"]]["y"]) == pytest.approx(line.mean)
+        own = [traces[read[name]] for name in ("trace", "smooth") if name in read]
+        assert [trace["line"]["dash"] for trace in own] == [read["dash"]] * len(own)
+        assert len(own) == 1 + (smoothing > 0)
+
+
+def test_the_page_reads_it_and_plotly_is_silent():
+    figure = figure_of(SPIKED, axis="time")
+
+    assert figure["axis"] == "time"
+    assert figure["layout"]["hovermode"] is False
+    assert figure["layout"]["xaxis"]["showspikes"] is False
+    assert not any("hovertemplate" in trace for trace in figure["data"])
+
+
+def test_in_a_legend_a_line_and_its_band_are_one():
+    lines = [NamedLine(SPIKED, "a", 0), NamedLine(SPIKED, "b", 0)]
+
+    def groups(**look):
+        return [
+            trace.get("legendgroup") for trace in series_figure(lines, **look)["data"]
+        ]
+
+    assert groups(legend=True) == ["0", "0", "1", "1"]
+    assert groups() == [None] * 4
 
 
 def test_exact_points_have_no_band():
@@ -135,12 +185,13 @@ def test_a_level_line_is_shown_close_up(values, shown):
     assert axis.get("range") == (None if shown is None else pytest.approx(shown))
 
 
-def test_names_are_never_part_of_a_template():
-    figure = figure_of(PLAIN, name="<a href='https://evil.test'>%{y}</a>")
+def test_names_are_text_to_plotly_and_as_they_are_to_the_page():
+    name = "<a href='https://evil.test'>%{y}</a>"
+    figure = figure_of(PLAIN, name=name)
 
-    (line,) = figure["data"]
+    (line,), (read,) = figure["data"], figure["lines"]
     assert line["name"].startswith("&lt;a")
-    assert "evil" not in line["hovertemplate"]
+    assert read["name"] == name
 
 
 def test_runs_keep_the_colour_of_their_position():

@@ -16,6 +16,7 @@ from tests.ladder_runs import DEMO, make_measured_run
 from tests.web.sample_run import make_sample_run
 from tracker.models import Attribute, Role, Run
 from tracker.series.compaction import compact_run
+from web.compare_state import TABS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -573,6 +574,22 @@ def test_smoothing_and_logarithm_are_part_of_the_address(get, runs):
     assert "smoothing=0.6&amp;log=1" in page
     assert figure["layout"]["yaxis"]["type"] == "log"
     assert len(figure["data"]) == 2
+
+
+def test_a_zoom_is_part_of_the_address_until_the_axis_is_another(get, runs):
+    write_series(runs[0], "train/loss", [2.0, 1.0])
+
+    page = text(get(*runs, low="0.5", high="2"))
+    (asked,) = re.findall('data-chart-query="([^"]*)"', page)
+    assert "low=0.5&amp;high=2.0" in asked
+    assert re.search('data-part="unzoom">', page)
+    ways = re.findall('<a data-keeps-zoom href="([^"]*)"', page)
+    assert len(ways) >= len(TABS)
+    assert all("low=0.5" in way for way in ways)
+    axes = re.findall('<a href="([^"]*axis=(?:relative|time)[^"]*)"', page)
+    assert len(axes) == 2
+    assert not any("low=" in way for way in axes)
+    assert 'data-part="unzoom" hidden>' in text(get(*runs))
 
 
 def test_compares_what_two_runs_were_made_from(get, runs):

@@ -5,7 +5,6 @@ const BEHAVIOURS = {
   "away": () => import("./behaviours/away.js"),
   "chart": () => import("./charts/chart.js"),
   "chart-list": () => import("./charts/chart_list.js"),
-  "unzoom": () => import("./charts/unzoom.js"),
   "board": () => import("./behaviours/board.js"),
   "comment-form": () => import("./behaviours/comment_form.js"),
   "comments": () => import("./behaviours/comments.js"),

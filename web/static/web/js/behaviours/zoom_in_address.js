@@ -1,19 +1,33 @@
 // Keeps how far a page's charts are zoomed in its address, so that a link shows the same;
 // its button shows all again.
-import { keepInAddress, withChanges } from "../models/address.js"
+//
+// What all charts ask for is in the data-chart-query of the element, or of one within it.
+// Links and forms with data-keeps-zoom, wherever on the page, lead to the same zoom.
+import { keepInAddress, withChanges, withParameters } from "../models/address.js"
 
-export default function zoomInAddress(list) {
-  const button = list.querySelector('[data-part="unzoom"]')
+const WHOLE = { low: null, high: null }
+
+export default function zoomInAddress(element) {
+  const button = element.querySelector('[data-part="unzoom"]')
+  const list = element.matches("[data-chart-query]") ? element : element.querySelector("[data-chart-query]")
+  let zoomed = null
 
   function zoom(range) {
-    const ends = { low: range?.low ?? null, high: range?.high ?? null }
-    keepInAddress(ends)
-    list.dataset.chartQuery = range ? new URLSearchParams(range) : ""
+    zoomed = range ?? WHOLE
+    keepInAddress(zoomed)
+    list.dataset.chartQuery = withParameters(list.dataset.chartQuery, zoomed)
     button.hidden = !range
-    // Another group of readings is looked at for the same time.
-    for (const link of list.querySelectorAll("a[data-keeps-zoom]")) link.href = withChanges(link.href, ends)
+    lead()
     for (const chart of list.querySelectorAll('[data-behaviour="chart"]')) {
       chart.dispatchEvent(new CustomEvent("chart-refresh"))
+    }
+  }
+
+  function lead() {
+    if (!zoomed) return
+    for (const way of document.querySelectorAll("[data-keeps-zoom]")) {
+      if (way instanceof HTMLFormElement) setFields(way, zoomed)
+      else way.href = withChanges(way.href, zoomed)
     }
   }
 
@@ -22,4 +36,16 @@ export default function zoomInAddress(list) {
     zoom(event.detail)
   })
   button.addEventListener("click", () => zoom(null))
+  // What comes later was written for the zoom that the page began with.
+  document.addEventListener("htmx:after:swap", lead)
+}
+
+function setFields(form, values) {
+  for (const [name, value] of Object.entries(values)) {
+    form.elements[name]?.remove()
+    if (value === null) continue
+    const field = document.createElement("input")
+    Object.assign(field, { type: "hidden", name, value })
+    form.append(field)
+  }
 }

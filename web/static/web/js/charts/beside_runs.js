@@ -1,6 +1,7 @@
 // The charts beside the list of runs. The server says which there are; those that are
 // drawn already stay where they are, and only ask for other lines.
 import { connect } from "../connecting.js"
+import { withParameters } from "../models/address.js"
 import { setText } from "../models/elements.js"
 import { refusal } from "./refusal.js"
 import { gettext } from "../texts.js"
@@ -15,12 +16,16 @@ export class ChartsBesideRuns {
   #folds = new Map()
 
   // `onOption` hears what is asked of all charts, by its name; `onShown` how many runs;
-  // `onLine` the slot of the run whose line is under the pointer, or null.
-  constructor(element, { onOption, onShown, onLine }) {
+  // `onLine` the slot of the run whose line is under the pointer, or null. `zoom` says how
+  // far all charts are zoomed, `onZoom` hears that it is another part of their axis.
+  constructor(element, { onOption, onShown, onLine, zoom, onZoom }) {
     this.element = element
     this.form = element.querySelector("form")
     this.onShown = onShown
+    this.zoom = zoom
+    this.onZoom = onZoom
     this.#listen(onOption)
+    this.#listenToZoom()
     element.addEventListener("run-pointed", ({ detail }) => onLine(detail))
   }
 
@@ -51,6 +56,33 @@ export class ChartsBesideRuns {
       onOption("text", "")
       text.focus()
     })
+  }
+
+  #listenToZoom() {
+    this.#reflectZoom()
+    this.#unzoom.addEventListener("click", () => this.#zoomTo(null))
+    this.element.addEventListener("chart-zoom", (event) => {
+      event.preventDefault()
+      this.#zoomTo(event.detail)
+    })
+  }
+
+  // The list of charts stays as it is.
+  #zoomTo(range) {
+    this.onZoom(range)
+    this.#reflectZoom()
+    const sections = this.#sections
+    if (!sections) return
+    sections.dataset.chartQuery = withParameters(sections.dataset.chartQuery, this.zoom())
+    for (const chart of sections.querySelectorAll(".chart")) chart.dispatchEvent(new CustomEvent("chart-refresh"))
+  }
+
+  #reflectZoom() {
+    this.#unzoom.hidden = this.zoom().low === null
+  }
+
+  get #unzoom() {
+    return this.form.querySelector('[data-part="unzoom"]')
   }
 
   get #sections() {
@@ -88,6 +120,8 @@ export class ChartsBesideRuns {
 
   #take(fresh) {
     const now = this.#sections
+    fresh.dataset.chartQuery = withParameters(fresh.dataset.chartQuery, this.zoom())
+    this.#reflectZoom()
     setText(this.element.querySelector('[data-part="chart-count"]'), fresh.dataset.said)
     for (const section of fresh.querySelectorAll(".charts__section")) {
       section.open = this.#folds.get(section.dataset.key) ?? section.open

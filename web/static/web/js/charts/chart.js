@@ -10,7 +10,7 @@
 // An ancestor's data-chart-query is added to the address. The chart tells its ancestors
 // of a zoom by "chart-zoom"; who prevents its default takes the zoom over. "chart-drawn"
 // and "chart-asked" (detail: the error, or null) bubble, too.
-// "chart-refresh", sent to the element, fetches again; "chart-unzoom" undoes its zoom.
+// "chart-refresh", sent to the element, fetches again.
 
 import { onThemeChange, themed } from "./colours.js"
 import { drawSoon, seen, turn, unwatch, watch } from "./draw_queue.js"
@@ -59,7 +59,6 @@ class Chart {
     this.notes = appended(element, "chart__notes")
     this.notes.hidden = true
     element.addEventListener("chart-refresh", () => this.refresh())
-    element.addEventListener("chart-unzoom", () => this.unzoom())
     element.addEventListener("pointerenter", () => this.settle())
     new ResizeObserver((entries) => this.resized(entries.at(-1).contentRect)).observe(this.plot)
   }
@@ -72,6 +71,11 @@ class Chart {
 
   get batchUrl() {
     return this.element.closest("[data-batch-url]")?.dataset.batchUrl
+  }
+
+  // Its page has buttons and a menu on each chart, which do more than Plotly's own.
+  get hasTools() {
+    return this.element.closest('[data-behaviour="chart-list"]') !== null
   }
 
   get isLive() {
@@ -164,12 +168,14 @@ class Chart {
     if (this.isLive) withRoom(layout, this.figure)
     // A chart says what went wrong in place of its drawing; the drawing comes back.
     this.element.classList.remove("chart--failed")
-    await plotly.react(this.plot, data, layout, { ...CONFIG, displayModeBar: !this.figure.lines && "hover" })
+    await plotly.react(this.plot, data, layout, { ...CONFIG, displayModeBar: !this.hasTools && "hover" })
     this.wipe()
     this.isAhead = false
     if (!this.isDrawn) {
       this.isDrawn = true
       this.plot.on("plotly_relayout", (change) => this.zoomed(change))
+      // A line has been clicked away in the legend, or back.
+      this.plot.on("plotly_restyle", () => this.hover?.refresh())
     }
     if (this.figure.lines) {
       this.hover ??= new Hover(this)
@@ -243,12 +249,6 @@ class Chart {
     if (!this.tell("chart-zoom", zoom)) return
     this.zoom = zoom
     drawSoon(this.element)
-  }
-
-  unzoom() {
-    if (!this.zoom) return
-    this.zoom = null
-    this.refresh()
   }
 
   forget() {

@@ -61,12 +61,16 @@ export function cutBundle(buffer) {
 // The very same array where nothing is new, so that Plotly sees that nothing is.
 function joined(held, sent, first, last) {
   if (first + last === 0) return sent
-  if (sent.length === 0 && held.length === first + last) return held
+  if (held.length === first + sent.length + last && isPartOf(held, sent, first)) return held
   const whole = new sent.constructor(first + sent.length + last)
   whole.set(held.subarray(0, first))
   whole.set(sent, first)
   whole.set(held.subarray(held.length - last), first + sent.length)
   return whole
+}
+
+function isPartOf(held, sent, first) {
+  return sent.every((value, index) => Object.is(value, held[first + index]))
 }
 
 function rowsOf(array, width) {

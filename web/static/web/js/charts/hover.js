@@ -3,12 +3,20 @@
 // would list lines in their own order, and know of no other chart.
 
 import { duration, number } from "../models/format.js"
-import { nearest, readings } from "../models/nearest.js"
+import { isBeyond, nearest, readings } from "../models/nearest.js"
 import { gettext } from "../texts.js"
+import { strokeOf } from "./dashes.js"
+import { pointAtLine } from "./lit_runs.js"
 
 // A box of more lines would be higher than the chart.
 const MOST_ROWS = 12
+const FEWEST_ROWS = 2
+const ROW_PIXELS = 17
+// Of the box, besides its rows: its edge, the place and how many more there are.
+const BOX_PIXELS = 50
 const GAP_PIXELS = 14
+// From the end of a line, still taken as on it.
+const END_PIXELS = 16
 const KEYS = { ArrowLeft: -1, ArrowRight: 1 }
 const MOMENT = new Intl.DateTimeFormat("en-GB", {
   day: "numeric", month: "short", year: "numeric",
@@ -29,7 +37,8 @@ export class Hover {
     this.layer.hidden = true
     this.cursor = part("chart__cursor")
     this.box = part("chart__box")
-    this.layer.append(this.cursor, this.box)
+    this.value = part("chart__echo")
+    this.layer.append(this.cursor, this.value, this.box)
     chart.element.append(this.layer)
 
     this.plot.tabIndex = 0
@@ -59,15 +68,25 @@ export class Hover {
     return this.chart.figure.axis !== "series"
   }
 
+  // The only line of a run's own chart is called as the chart is.
+  get hasNames() {
+    return this.chart.figure.lines.length > 1 || !this.chart.hasTools
+  }
+
   // The figure is another one, or it has grown.
   refresh() {
     const { figure } = this.chart
-    this.lines = figure.lines.map((line) => {
+    this.lines = figure.lines.filter(({ trace }) => this.isVisible(trace)).map((line) => {
       const { x, y } = figure.data[line.trace]
       const smooth = line.smooth === undefined ? null : figure.data[line.smooth].y
       return { ...line, x, y, smooth }
     })
     shown.add(this)
+  }
+
+  // Lines can be clicked away in a legend.
+  isVisible(trace) {
+    return (this.plot._fullData?.[trace]?.visible ?? true) === true
   }
 
   moved(event) {
@@ -96,22 +115,28 @@ export class Hover {
       pixel: top,
       toPixel: (value) => yaxis.c2p(value),
       isSorted: this.isSorted,
+      isFar: (x) => this.isFar(x, place),
     })
     if (!found.length) return this.left()
     const { line, index } = found[0]
     this.place = line.x[index]
     this.line = line
     this.index = index
-    this.showCursor(this.place)
+    // All are measured before any is changed: else each change would be laid out by itself.
+    const echoes = [...shown].filter((other) => other !== this && other.isRelated(this))
+    const frames = [this, ...echoes].map((each) => each.frameAt(this.place))
+    this.showCursor(frames[0])
     this.showBox(found, top)
-    for (const other of shown) if (other !== this) other.echo(this)
+    pointAtLine(this.plot, line.trace)
+    echoes.forEach((other, number) => other.echo(this, frames[number + 1]))
   }
 
   stepped(event) {
     const by = KEYS[event.key]
     if (!by || !this.lines.length) return
     event.preventDefault()
-    const { x, y } = this.lines[0]
+    const line = (this.index >= 0 && this.lines.find(({ trace }) => trace === this.line.trace)) || this.lines[0]
+    const { x, y } = line
     const last = x.length - 1
     this.index = this.index < 0 ? last : Math.max(0, Math.min(last, this.index + by * (event.shiftKey ? 10 : 1)))
     this.readAt(x[this.index], this.axes.yaxis.c2p(y[this.index]))
@@ -133,23 +158,46 @@ export class Hover {
   left() {
     this.pointer = null
     this.index = -1
+    pointAtLine(this.plot, null)
     for (const hover of shown) hover.hide()
   }
 
-  // Another chart of the same list and axis is read: show the same place here.
-  echo(other) {
-    const list = this.chart.element.closest("[data-chart-query]")
-    const isNear = this.chart.isNear && this.chart.isDrawn
-    const isSameAxis = this.chart.figure.axis === other.chart.figure.axis
-    if (!isNear || !isSameAxis || list !== other.chart.element.closest("[data-chart-query]")) return
-    const { xaxis } = this.axes
-    const left = xaxis?.c2p(other.place)
-    if (!(left >= 0 && left <= xaxis._length)) return this.hide()
+  // Whether the same place on both means the same.
+  isRelated(other) {
+    if (!this.chart.isNear || !this.chart.isDrawn) return false
+    if (this.chart.figure.axis !== other.chart.figure.axis || this.chart.figure.over !== other.chart.figure.over) return false
+    return this.chart.element.closest("[data-chart-query]") === other.chart.element.closest("[data-chart-query]")
+  }
+
+  // Another chart is read: show the same place here, and the same line there.
+  echo(other, frame) {
+    if (!(frame?.left >= 0 && frame.left <= frame.width)) return this.hide()
     this.box.hidden = true
-    this.showCursor(other.place)
-    const [line] = this.lines
-    const value = line?.y[nearest(line.x, other.place, this.isSorted)]
-    if (this.reading) this.reading.textContent = this.lines.length > 1 ? "" : number(value)
+    this.showCursor(frame)
+    const line = this.lines.length > 1 ? this.like(other.line) : this.lines[0]
+    const value = line ? this.valueAt(line, other.place) : NaN
+    const said = Number.isFinite(value) ? number(value) : ""
+    this.value.hidden = Boolean(this.reading) || !said
+    if (this.reading) this.reading.textContent = said
+    else this.value.textContent = said
+  }
+
+  isFar(x, place) {
+    const { xaxis } = this.axes
+    return Math.abs(xaxis.c2p(x) - xaxis.c2p(place)) > END_PIXELS
+  }
+
+  // NaN where the line has ended long before, or not begun.
+  valueAt({ x, y }, place) {
+    const index = nearest(x, place, this.isSorted)
+    if (index < 0 || (this.isSorted && isBeyond(x, place) && this.isFar(x[index], place))) return NaN
+    return y[index]
+  }
+
+  // The line that is called and looks so; none, if there are several.
+  like({ name, colour, dash }) {
+    const alike = this.lines.filter((line) => line.name === name && line.colour === colour && line.dash === dash)
+    return alike.length === 1 ? alike[0] : undefined
   }
 
   forget() {
@@ -162,21 +210,34 @@ export class Hover {
     if (this.reading) this.reading.textContent = ""
   }
 
-  showCursor(place) {
+  // Where a place is, in pixels of the plot and of the chart around it.
+  frameAt(place) {
     const { xaxis, yaxis, _size: size } = this.axes
+    if (!xaxis) return null
     const { offsetLeft, offsetTop } = this.plot
-    Object.assign(this.cursor.style, {
-      left: `${offsetLeft + size.l + xaxis.c2p(place)}px`,
-      top: `${offsetTop + size.t}px`,
-      height: `${yaxis._length}px`,
-    })
+    const left = xaxis.c2p(place)
+    return { left, width: xaxis._length, height: yaxis._length, x: offsetLeft + size.l + left, y: offsetTop + size.t }
+  }
+
+  showCursor({ left, width, height, x, y }) {
+    Object.assign(this.cursor.style, { left: `${x}px`, top: `${y}px`, height: `${height}px` })
+    Object.assign(this.value.style, { left: `${x}px`, top: `${y}px` })
+    this.value.classList.toggle("chart__echo--before", left > width / 2)
+    this.value.hidden = true
     this.layer.hidden = false
+  }
+
+  // A widget shows nothing beyond its frame.
+  get heightOfBox() {
+    return this.chart.element.matches(".chart--fill") ? this.chart.element.clientHeight : Infinity
   }
 
   showBox(found, top) {
     const several = found.length > 1
-    const rows = found.slice(0, MOST_ROWS).map((reading, place) => this.row(reading, several && place === 0))
-    if (found.length > MOST_ROWS) rows.push(part("chart__more", gettext("and %(count)s more", { count: found.length - MOST_ROWS })))
+    const height = this.heightOfBox
+    const most = Math.max(FEWEST_ROWS, Math.min(MOST_ROWS, Math.floor((height - BOX_PIXELS) / ROW_PIXELS)))
+    const rows = found.slice(0, most).map((reading, place) => this.row(reading, several && place === 0))
+    if (found.length > most) rows.push(part("chart__more", gettext("and %(count)s more", { count: found.length - most })))
     this.box.replaceChildren(part("chart__place", this.described(this.place)), ...rows)
     this.box.hidden = false
 
@@ -185,19 +246,19 @@ export class Hover {
     const left = offsetLeft + size.l + xaxis.c2p(this.place)
     const isLeft = left + GAP_PIXELS + this.box.offsetWidth > offsetLeft + clientWidth
     const beside = isLeft ? left - GAP_PIXELS - this.box.offsetWidth : left + GAP_PIXELS
+    const { offsetHeight } = this.box
+    const down = offsetTop + size.t + Math.max(0, Math.min(top - offsetHeight / 2, this.axes.yaxis._length - offsetHeight))
     Object.assign(this.box.style, {
       left: `${Math.max(0, beside)}px`,
-      top: `${offsetTop + size.t + Math.max(0, Math.min(top - this.box.offsetHeight / 2, this.axes.yaxis._length - this.box.offsetHeight))}px`,
+      top: `${Math.max(0, Math.min(down, height - offsetHeight))}px`,
     })
   }
 
   row({ line, index, value }, isNearest) {
     const row = part(isNearest ? "chart__row chart__row--nearest" : "chart__row")
-    const swatch = part("swatch")
-    swatch.style.setProperty("--swatch", `var(--run-${line.position % 10})`)
     const name = document.createElement("bdi")
-    name.textContent = this.lines.length > 1 ? line.name : ""
-    row.append(swatch, name, part("chart__value", number(value)))
+    name.textContent = this.hasNames ? line.name : ""
+    row.append(strokeOf(line), name, part("chart__value", number(value)))
     if (line.low) row.append(part("muted", gettext("%(low)s to %(high)s", { low: number(line.low[index]), high: number(line.high[index]) })))
     const x = line.x[index]
     if (x !== this.place) row.append(part("muted", gettext("at %(place)s", { place: this.described(x) })))

@@ -6,7 +6,12 @@
 //
 // This leans on how Plotly 4.1.1 draws: g.trace and path.point with their data beside them.
 
+// Of fewer lines, one box names all at a time, and none has to fade.
+const MOST_TOGETHER = 8
+
 let lit = null
+// The run whose line is nearest to the pointer, by the chart it is in.
+const pointed = new WeakMap()
 
 // The charts that are drawn and know their runs.
 const plots = new Map()
@@ -23,11 +28,23 @@ export function pointAt(element, slot) {
   element.dispatchEvent(new CustomEvent("run-pointed", { bubbles: true, detail: slot }))
 }
 
+// The trace of the line that is nearest to the pointer; null: there is none.
+export function pointAtLine(plot, trace) {
+  const figure = plots.get(plot)
+  if (!figure?.slots) return
+  const slot = figure.slots[trace]?.[0] ?? null
+  if (slot === (pointed.get(plot) ?? null)) return
+  pointed.set(plot, slot)
+  if (figure.lines.length > MOST_TOGETHER) show(plot, figure, slot ?? lit)
+  pointAt(plot, slot)
+}
+
 // To be called whenever a figure has been drawn.
 export function knowRuns(plot, figure) {
   if (!figure.slots && !figure.point_slots) return
   if (!plots.has(plot)) listen(plot)
   plots.set(plot, figure)
+  pointed.delete(plot)
   show(plot, figure, lit)
 }
 

@@ -42,12 +42,17 @@ export function grow(plot, figure) {
 
   let outcome = GROWN
   figure.data.forEach((trace, index) => {
-    if (outcome === IMPOSSIBLE) return
+    if (outcome === IMPOSSIBLE || isKnown(trace, plot.data[index])) return
     const { d, isBeyond } = outline(trace, xaxis, yaxis)
     if (!put(traces.get(index), trace, d)) outcome = IMPOSSIBLE
     else if (isBeyond) outcome = LEFT
   })
   return outcome
+}
+
+// Most lines of a comparison are of runs that have ended.
+function isKnown({ x, y }, drawn) {
+  return drawn.x === x && drawn.y === y
 }
 
 // The path of a line, or of each polygon of a band, with what is not finite as gaps.

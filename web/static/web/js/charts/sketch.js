@@ -5,6 +5,7 @@
 // texts put at points, legends, logarithmic heights.
 
 import { rangeOf, scaleOf, ticksOf } from "../models/plain_axes.js"
+import { dashesOf } from "./dashes.js"
 import { outline, withRoom } from "./live_lines.js"
 
 const SVG = "http://www.w3.org/2000/svg"
@@ -23,9 +24,8 @@ const MOST_PAD = 12
 const ROOM_OF_TITLE = 13.7
 const MOST_ROUNDS = 3
 const KINDS = new Set(["linear", "log", "date"])
-// As Plotly dashes lines, in widths of the line.
-const DASHES = { dash: [3, 3], dot: [1, 1], dashdot: [3, 1, 1, 1] }
-const NARROWEST_DASH = 3
+// Dots are as long as their line is wide, but no shorter than this.
+const SHORTEST_DOT = 3
 
 let count = 0
 let pen = null
@@ -115,8 +115,8 @@ function drawn(trace, { x, y }) {
   const parts = []
   if (trace.fill) parts.push(made("path", { d, fill: trace.fillcolor }))
   const line = made("path", { d: trace.fill ? d.replaceAll("Z", "") : d, fill: "none", stroke: color, "stroke-width": width })
-  const widths = DASHES[dash]
-  if (widths) line.setAttribute("stroke-dasharray", widths.map((each) => each * Math.max(width, NARROWEST_DASH)))
+  const dashes = dashesOf(dash, Math.max(width, SHORTEST_DOT))
+  if (dashes) line.setAttribute("stroke-dasharray", dashes)
   parts.push(line)
   if (trace.mode.includes("markers")) parts.push(...points(trace, x, y))
   return parts

@@ -7,8 +7,18 @@ export function keepInAddress(changes) {
 
 export function withChanges(href, changes) {
   const address = new URL(href)
-  for (const [name, value] of Object.entries(changes)) {
-    value === null || value === "" ? address.searchParams.delete(name) : address.searchParams.set(name, value)
-  }
+  change(address.searchParams, changes)
   return address.href
+}
+
+export function withParameters(query, changes) {
+  const parameters = new URLSearchParams(query)
+  change(parameters, changes)
+  return String(parameters)
+}
+
+function change(parameters, changes) {
+  for (const [name, value] of Object.entries(changes)) {
+    value === null || value === "" ? parameters.delete(name) : parameters.set(name, value)
+  }
 }

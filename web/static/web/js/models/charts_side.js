@@ -21,8 +21,15 @@ export class ChartsSide {
     this.eyes = new ShownRuns(search, { most, wished: (id) => selection.place(id) })
     selection.wished = (id) => (this.isOn && this.eyes.isShown(id) ? this.eyes.slot(id) : -1)
     this.charts = new ChartsBesideRuns(this.part("charts"), {
+      zoom: () => state.zoom,
+      onZoom: (zoom) => {
+        state.zoomTo(zoom)
+        onChange()
+      },
       onOption: (name, value) => {
         state.set(name, value)
+        // The same numbers mean another range on another axis.
+        if (name === "axis") state.zoomTo(null)
         this.ask()
         onChange()
       },

@@ -26,8 +26,9 @@ function nearestOfAll(x, place) {
 }
 
 // What each line is at its point nearest to a place, sorted by the way from `pixel` to
-// where that is drawn. Lines that have a gap there are left out.
-export function readings(lines, { place, pixel, toPixel, isSorted }) {
+// where that is drawn. Lines that have a gap there are left out, and those that ended far
+// before the place or begin far behind it, unless all do.
+export function readings(lines, { place, pixel, toPixel, isSorted, isFar = () => false }) {
   const found = []
   for (const line of lines) {
     const index = nearest(line.x, place, isSorted)
@@ -35,5 +36,11 @@ export function readings(lines, { place, pixel, toPixel, isSorted }) {
     if (index < 0 || !Number.isFinite(value)) continue
     found.push({ line, index, value, distance: Math.abs(toPixel(value) - pixel) })
   }
-  return found.sort((one, other) => one.distance - other.distance)
+  const near = found.filter(({ line: { x }, index }) => !(isSorted && isBeyond(x, place) && isFar(x[index])))
+  return (near.length ? near : found).sort((one, other) => one.distance - other.distance)
+}
+
+// Whether a place is before the first or after the last of sorted places.
+export function isBeyond(x, place) {
+  return place < x[0] || place > x[x.length - 1]
 }

@@ -6,8 +6,9 @@ const PARTS = ["q", "state", "tag", "query", "sort", "column", "pin", "width", "
 export const FILTERS = ["q", "state", "tag", "query"]
 const ASKED = [...FILTERS, "sort", "column", "top"]
 const ASKED_OF_CHARTS = [...FILTERS, "top", ...CHART_OPTIONS]
+const ZOOM = ["low", "high"]
 // What belongs to a link, and not to a view; runs that are picked are added by others.
-const ASIDE = ["open"]
+const ASIDE = ["open", ...ZOOM]
 export const MOST_ON_TOP = 6
 const HEIGHTS = ["22", "28", "32"]
 const USUAL_HEIGHT = "28"
@@ -106,7 +107,17 @@ export class TableState {
   }
 
   get chartOptions() {
-    return written(CHART_OPTIONS.map((name) => [name, this.all(name)]))
+    return written([...CHART_OPTIONS, ...ZOOM].map((name) => [name, this.all(name)]))
+  }
+
+  // The part of their axis that charts show; both ends are null if that is all of it.
+  get zoom() {
+    const [low, high] = ZOOM.map((name) => Number.parseFloat(this.get(name)))
+    return low < high ? { low, high } : { low: null, high: null }
+  }
+
+  zoomTo(range) {
+    for (const name of ZOOM) this.set(name, range ? String(range[name]) : "")
   }
 
   // What a view would keep.
