@@ -10,6 +10,7 @@ from tests.tracker.api.v1.test_files import add
 from tests.web.browser.conftest import sign_in
 from tests.web.browser.test_run_page import wait_until
 from tracker.actions.dashboards import create_dashboard
+from tracker.boards.board import Board
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -50,15 +51,15 @@ class Held:
 
     def come(self) -> None:
         wait_until(self.page, lambda: bool(self.routes))
-        self.page.unroute(self.address)
         for route in self.routes:
             route.continue_()
+        self.page.unroute(self.address)
 
     def fail(self) -> None:
         wait_until(self.page, lambda: bool(self.routes))
-        self.page.unroute(self.address)
         for route in self.routes:
             route.abort()
+        self.page.unroute(self.address)
 
 
 def test_the_table_of_a_comparison(open_at_once, page, runs):
@@ -105,6 +106,7 @@ def test_the_preview_of_a_file_and_what_was_there_if_it_does_not_come(
     expect(preview.get_by_text("No file chosen")).to_be_visible()
     expect(preview.locator(".skeleton")).to_have_count(0)
     watch.allow("ERR_FAILED")
+    watch.allow("Failed to fetch")
 
     held = Held(page, "**/files/preview?*")
     page.get_by_role("link", name="notes").click()
@@ -144,8 +146,8 @@ def test_a_dialog_opens_before_what_it_holds(visit, ada, runs):
     expect(dialog.locator(".skeleton")).to_have_count(0)
 
 
-def test_a_dialog_that_was_closed_while_it_loaded_stays_closed(visit, ada, runs):
-    board = create_dashboard(runs[0].project, "nightly", user_id=ada.user_id)
+def test_a_dialog_that_was_closed_while_it_loaded_stays_closed(visit, ada, runs, watch):
+    board = create_dashboard(runs[0].project, "nightly", Board(), user_id=ada.user_id)
     page = visit(f"/dashboards/{board.id}/", ada)
     held = Held(page, "**/widgets/new*")
 
@@ -156,6 +158,7 @@ def test_a_dialog_that_was_closed_while_it_loaded_stays_closed(visit, ada, runs)
     expect(dialog).to_be_hidden()
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
     assert held.routes
+    watch.allow("AbortError")
 
     # It was given up; asked for again, it comes.
     page.unroute("**/widgets/new*")
