@@ -110,7 +110,11 @@ def test_what_is_drawn_for_paper_can_be_given_up(visit, ada, dark, report):
     expect(page.locator(DRAWN).nth(0)).to_be_visible()
     page.evaluate(NOTE)
     held: list[Route] = []
-    page.route(re.compile("/figure"), lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile("/figure"), hold)
 
     page.get_by_role("button", name="Print", exact=True).click()
     page.get_by_role("button", name="Cancel").click()

@@ -47,7 +47,10 @@ class Held:
 
     def __init__(self, page: Page, address: str) -> None:
         self.page, self.address, self.routes = page, address, list[Route]()
-        page.route(address, lambda route: self.routes.append(route))
+        page.route(address, self.hold)
+
+    def hold(self, route: Route) -> None:
+        self.routes.append(route)
 
     def come(self) -> None:
         wait_until(self.page, lambda: bool(self.routes))

@@ -286,7 +286,7 @@ def test_a_finding_leads_to_the_run_that_has_it_and_to_its_rule(get, project):
 
     assert f'href="/runs/{run.id}/#too-few-loader-workers"' in page
     assert f'href="/runs/{other.id}/#too-few-loader-workers"' not in page
-    assert 'href="/rules/too-few-loader-workers' in page
+    assert 'href="/docs/rules/too-few-loader-workers"' in page
 
 
 def test_a_finding_that_is_still_there_is_told_with_its_measure(get, project):
