@@ -30,7 +30,9 @@ def json_cell(row: RunRow, key: str, place: int | None) -> Any:
     """
     if key == "finding":
         finding = row.main_finding
-        return finding and {"severity": finding.severity, "title": finding.title}
+        if finding is None:
+            return {"verdict": row.verdict}
+        return {"severity": finding.severity, "title": finding.title}
     return json_value(cell_value(row, key, place))
 
 

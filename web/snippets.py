@@ -21,6 +21,12 @@ for workers in (0, 4):
         ...
     run.finish()"""
 
+CAPTURE = """\
+# on the machine that trains: export SEAMARK_URL={url}
+import agent
+
+run = agent.init("my-run", project={project}, stage="train", capture=True)"""
+
 LADDER = """\
 curl {url}/api/v1/projects/{workspace}/{project}/ladders \\
   -H "Authorization: Bearer $SEAMARK_TOKEN" -H "Content-Type: application/json" \\
@@ -51,6 +57,10 @@ def start_elsewhere(url: str, token: str) -> str:
 
 def two_runs(project: str) -> str:
     return TWO_RUNS.format(project=json.dumps(project))
+
+
+def capture(url: str, project: str) -> str:
+    return CAPTURE.format(url=url, project=json.dumps(project))
 
 
 def ladder(url: str, workspace: str, project: str) -> str:

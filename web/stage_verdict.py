@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from tracker.diagnosis.uses import shares
 from tracker.queries.diagnoses import StageDiagnosis
 from tracker.queries.ledgers import LABELS, wasted_uses
+from tracker.queries.run_verdicts import is_enough
 from web.unanswered_rules import UnansweredGroup, by_what_would_answer
 
-# With fewer answers than this part of those that apply, nobody knows that all is well.
-ENOUGH_ANSWERS = 0.4
 # A loss of this part of a stage's time is worth a word.
 NOTABLE_LOSS = 0.10
 MOST_REASONS = 2
@@ -40,7 +39,7 @@ class StageVerdict:
     @property
     def is_well(self) -> bool:
         """Whether so many answered that silence means something."""
-        return self.answered > ENOUGH_ANSWERS * self.asked
+        return is_enough(self.answered, self.asked)
 
 
 def verdict_of(diagnosis: StageDiagnosis) -> StageVerdict:

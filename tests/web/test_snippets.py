@@ -3,7 +3,13 @@ from __future__ import annotations
 import ast
 import json
 
-from web.snippets import agent_file, environment, first_run, start_elsewhere
+from web.snippets import (
+    agent_file,
+    capture,
+    environment,
+    first_run,
+    start_elsewhere,
+)
 
 
 def test_the_first_run_is_python_for_the_project_at_hand():
@@ -29,6 +35,18 @@ def test_a_projects_name_cannot_end_the_line():
     assert [node.name for node in ast.walk(tree) if isinstance(node, ast.alias)] == [
         "agent"
     ]
+
+
+def test_what_captures_the_source_is_for_the_project_at_hand():
+    text = capture("http://host", 'vi"sion')
+
+    strings = [
+        node.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Constant)
+    ]
+    assert 'vi"sion' in strings
+    assert "http://host" in text
 
 
 def test_a_shell_elsewhere_is_given_the_address_and_the_token():

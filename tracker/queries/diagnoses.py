@@ -362,7 +362,7 @@ def _unanswered(
     lacking = {
         rule: lacks
         for rule, lacks in unanswered.items()
-        if not lacks or not NOT_APPLICABLE.issuperset(lacks)
+        if not is_about_another_stage(lacks)
     }
     rules = [
         UnansweredRule(name, TITLES.get(name, name), [_lack(lack) for lack in lacks])
@@ -374,6 +374,11 @@ def _unanswered(
         if name not in lacking
     ]
     return rules, elsewhere
+
+
+def is_about_another_stage(lacks: Collection[str]) -> bool:
+    """Say whether a rule that lacks this does not apply to the stage at all."""
+    return bool(lacks) and NOT_APPLICABLE.issuperset(lacks)
 
 
 def _lack(name: str) -> Lack:

@@ -28,6 +28,7 @@ from tracker.models import Alert, Attribute, Finding, Kind, Project, Run, Stage,
 from tracker.queries.diagnoses import MainFinding, main_findings
 from tracker.queries.namespaces import MONITORING, STEP_SECONDS, monitoring_path
 from tracker.queries.run import silent_for
+from tracker.queries.run_verdicts import Verdict, verdicts
 
 LIVE_SHOWN = 20
 RECENT_SHOWN = 10
@@ -65,6 +66,7 @@ class RecentRun:
     last_known: datetime
     took: timedelta | None
     main_finding: MainFinding | None
+    verdict: Verdict | None  # None: the main finding says it
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,8 @@ def recent_runs(actor: Actor) -> list[RecentRun]:
         runs = runs.filter(created_at__gte=since)
     newest = list(runs.order_by("-created_at", "id")[:RECENT_SHOWN])
     findings = main_findings([run.id for run in newest])
-    return [_recent(run, findings.get(run.id)) for run in newest]
+    without = verdicts([run.id for run in newest if run.id not in findings])
+    return [_recent(run, findings.get(run.id), without.get(run.id)) for run in newest]
 
 
 def open_alerts(actor: Actor, *, now: datetime) -> OpenAlerts:
@@ -179,7 +182,9 @@ def open_alerts(actor: Actor, *, now: datetime) -> OpenAlerts:
     return OpenAlerts(found[:ALERTS_SHOWN], has_more=len(found) > ALERTS_SHOWN)
 
 
-def _recent(run: Run, finding: MainFinding | None) -> RecentRun:
+def _recent(
+    run: Run, finding: MainFinding | None, verdict: Verdict | None
+) -> RecentRun:
     last_known = run.ended_at or run.last_seen_at
     took = max(last_known - run.started_at, timedelta(0)) if run.started_at else None
     return RecentRun(
@@ -190,6 +195,7 @@ def _recent(run: Run, finding: MainFinding | None) -> RecentRun:
         last_known=last_known,
         took=took,
         main_finding=finding,
+        verdict=verdict,
     )
 
 

@@ -28,6 +28,7 @@ from tracker.queries.run_cursor import cursor_at, place_of
 from tracker.queries.run_filter import TAGS_PATH, Found, RunFilter
 from tracker.queries.run_order import RunOrder
 from tracker.queries.run_places import Stretch, places_of_page
+from tracker.queries.run_verdicts import Verdict, verdicts
 
 # Columns are chosen by what the newest runs logged: looking at all would cost as many
 # rows as the project has attributes.
@@ -58,6 +59,7 @@ class RunRow:
     stages: list[tuple[str, str]]  # name and state, in order of their start
     tags: list[str]
     main_finding: MainFinding | None
+    verdict: Verdict | None  # None: the main finding says it
     gpu_percent: float | None
     cpu_percent: float | None
     gpu_time: GpuTime
@@ -227,6 +229,7 @@ def _rows(run_ids: list[UUID], paths: list[str], *, gpu_time: bool) -> list[RunR
     stages = _stages(run_ids)
     values, now = attribute_values(run_ids, [*paths, TAGS_PATH]), timezone.now()
     findings = main_findings(run_ids)
+    without = verdicts([run_id for run_id in run_ids if run_id not in findings])
     return [
         RunRow(
             id=run.id,
@@ -240,6 +243,7 @@ def _rows(run_ids: list[UUID], paths: list[str], *, gpu_time: bool) -> list[RunR
             stages=stages.get(run.id, []),
             tags=_texts(values[run.id].get(TAGS_PATH)),
             main_finding=findings.get(run.id),
+            verdict=without.get(run.id),
             gpu_percent=means.get(run.id, NOTHING_MEASURED).gpu_percent,
             cpu_percent=means.get(run.id, NOTHING_MEASURED).cpu_percent,
             gpu_time=held.get(run.id, NOT_MEASURED),

@@ -23,7 +23,7 @@ from web.cells import SERIES, make_cell
 from web.compare_state import CompareState
 from web.numbers import whole_number
 from web.session import PageRequest, signed_in
-from web.snippets import two_runs
+from web.snippets import capture, two_runs
 from web.views.compare_frame import Comparison, open_tabs, read_comparison
 from web.views.compare_tabs import TAB_CONTEXTS
 
@@ -63,6 +63,9 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
             )
         ],
         "snippet": two_runs(comparison.project.slug),
+        "capture_snippet": capture(
+            request.build_absolute_uri("/").rstrip("/"), comparison.project.slug
+        ),
     }
     if is_enough and comparison.shown:
         context |= TAB_CONTEXTS[state.tab](comparison)

@@ -191,6 +191,10 @@ def _findings(comparison: Comparison) -> dict[str, Any]:
         )
     return {
         "findings": findings,
+        "rows": [
+            (row, list(zip(comparison.runs, row.cells, strict=True)))
+            for row in findings
+        ],
         "verdicts": verdicts,
         "has_ledgers": any(verdict.ledger for verdict in verdicts),
         "is_diagnosed": any(diagnoses),

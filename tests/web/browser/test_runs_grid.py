@@ -302,7 +302,11 @@ def test_the_unknown_is_a_dash_and_not_zero(open_runs, project):
     cells = page.locator(".runs-grid__row[data-position] [role=gridcell]")
 
     texts = [text.strip() for text in cells.all_inner_texts()]
-    assert texts == ["bare", "finished", "–", "–", "", "", "", "–", "–"]
+    said = "not diagnosed"
+    assert texts == ["bare", "finished", "–", "–", "", "", said, "–", "–"]
+    expect(cells.filter(has_text=said)).to_have_attribute(
+        "title", re.compile("No rule was asked yet")
+    )
 
 
 def test_a_phone_shows_names_and_scrolls_sideways(open_runs, project):

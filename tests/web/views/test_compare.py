@@ -302,7 +302,18 @@ def test_shows_diagnoses_side_by_side(get, project):
 
     assert "Too few processes load the data" in page
     assert "<strong>gone</strong>" in page
-    assert "Where the time went" in page
+    # Ledgers stand beside each other above what was found.
+    assert page.index("Where the time went") < page.index("Too few processes load")
+
+
+def test_a_finding_leads_to_the_run_that_has_it_and_to_its_rule(get, project):
+    run, other = [make_measured_run(project, job) for job in (DEMO[0], DEMO[2])]
+
+    page = text(get(run, other, tab="findings"))
+
+    assert f'href="/runs/{run.id}/#too-few-loader-workers"' in page
+    assert f'href="/runs/{other.id}/#too-few-loader-workers"' not in page
+    assert 'href="/docs/rules/too-few-loader-workers"' in page
 
 
 def test_a_finding_that_is_still_there_is_told_with_its_measure(get, project):
@@ -619,7 +630,11 @@ def test_sources_of_strangers_are_shown_letter_for_letter(get, runs, view):
 
 
 def test_says_how_to_capture_when_nothing_was(get, runs):
-    assert "Nothing was captured" in text(get(*runs, tab="source"))
+    page = text(get(*runs, tab="source"))
+
+    assert "Nothing was captured" in page
+    assert "SEAMARK_URL=http://testserver" in page
+    assert "project=&quot;vision&quot;" in page
 
 
 def test_parallel_coordinates_take_what_differs_and_what_says_most(get, runs):

@@ -2,6 +2,7 @@
 
 import { connect } from "./connecting.js"
 import { sayRefusals } from "./refusals.js"
+import { showSkeletons } from "./skeletons.js"
 
 // Nobody looks at a hidden page, so it asks the server for nothing. The event is
 // stopped on its way down to the element that htmx made it for.
@@ -15,6 +16,7 @@ document.addEventListener(
 document.addEventListener("htmx:after:process", (event) => connect(event.target))
 
 sayRefusals()
+showSkeletons()
 
 // Whoever drives the page, such as its tests, reads here that it answers clicks and keys.
 connect(document).then(() => {

@@ -52,6 +52,8 @@ class ComparisonTable {
     url.searchParams.set("offset", this.offset)
     const response = await fetch(url, { headers: { Accept: "application/json" } }).catch(() => null)
     this.part("more").disabled = false
+    this.part("waiting").hidden = true
+    this.part("scroll").setAttribute("aria-busy", "false")
     if (!response?.ok) return this.fail()
 
     const { rows, paths, next_offset } = await response.json()

@@ -22,6 +22,8 @@ export default function filledDialog(dialog) {
   // Toasts within the dialog are no reason to move the focus.
   const isContent = ({ classList }) => !classList?.contains("toasts")
   new MutationObserver((changes) => {
+    // What it was opened for did not come.
+    if (!content.childElementCount) return dialog.close()
     if (changes.some(({ addedNodes }) => [...addedNodes].some(isContent))) open()
   }).observe(content, { childList: true })
   open()

@@ -6,6 +6,7 @@ import { icon, made } from "../models/elements.js"
 import { mark } from "../models/options.js"
 import { GROUPS, grouped, matching, readRecent, recentPlaces, remembered } from "../models/places.js"
 import { IS_MAC } from "../platform.js"
+import { skeleton } from "../skeletons.js"
 import { toast } from "../toasts.js"
 import { gettext, ngettext } from "../texts.js"
 
@@ -112,7 +113,7 @@ class Palette {
     this.drawnFor = this.input.value
 
     const elements = groups.map(([kind, places]) => this.group(kind, places))
-    if (this.isWaiting && this.input.value) elements.push(skeleton())
+    if (this.isWaiting && this.input.value) elements.push(skeleton(3))
     this.list.replaceChildren(...elements)
     this.list.setAttribute("aria-busy", String(this.isWaiting))
     const isEmpty = !this.options.length && !this.isWaiting
@@ -236,9 +237,3 @@ function said(count) {
   return ngettext("%(count)s result", "%(count)s results", count)
 }
 
-function skeleton() {
-  const element = made("div", "palette__skeleton")
-  element.ariaHidden = "true"
-  element.append(made("span", "skeleton"), made("span", "skeleton"), made("span", "skeleton"))
-  return element
-}

@@ -1,4 +1,5 @@
 // Steps through the themes and remembers the choice. Charts listen for "themechange".
+import { watchPrinting } from "../paper.js"
 import { gettext } from "../texts.js"
 
 const ORDER = ["auto", "light", "dark"]
@@ -11,23 +12,13 @@ export default function theme(button) {
     const position = ORDER.indexOf(document.documentElement.dataset.theme)
     const next = ORDER[(position + 1) % ORDER.length]
     localStorage.setItem("theme", next)
-    show(next)
+    document.documentElement.dataset.theme = next
+    announce()
     label(button)
   })
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", announce)
-
-  // Paper is light; charts have to be drawn for it.
-  let chosen
-  addEventListener("beforeprint", () => {
-    chosen = document.documentElement.dataset.theme
-    show("light")
-  })
-  addEventListener("afterprint", () => show(chosen))
-}
-
-function show(theme) {
-  document.documentElement.dataset.theme = theme
-  announce()
+  // Paper is light, whatever the theme.
+  watchPrinting()
 }
 
 function label(button) {

@@ -98,18 +98,26 @@ export class ChartsBesideRuns {
     this.#askedAt = Date.now()
     this.request?.abort()
     this.request = new AbortController()
+    if (!this.#sections) this.#wait(true)
     try {
       const response = await fetch(`${this.element.dataset.url}?${query}`, { signal: this.request.signal })
       if (!response.ok) throw await refusal(response)
       const page = new DOMParser().parseFromString(await response.text(), "text/html")
+      this.#wait(false)
       this.#take(document.adoptNode(page.querySelector('[data-part="sections"]')))
       this.#say("")
     } catch (error) {
       if (error.name === "AbortError") return // something else is asked for meanwhile
+      this.#wait(false)
       if (error.isRefusal) return this.#say(gettext("The charts could not be loaded: %(why)s", { why: error.message }))
       this.#asked = null
       this.#say(gettext("The server does not answer. What you see may be old; the page keeps trying."))
     }
+  }
+
+  #wait(isWaiting) {
+    this.element.querySelector('[data-part="charts-waiting"]').hidden = !isWaiting
+    this.element.setAttribute("aria-busy", String(isWaiting))
   }
 
   #say(text) {

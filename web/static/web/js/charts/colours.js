@@ -86,7 +86,11 @@ export function themed({ data, layout }) {
 
 export function onThemeChange(redraw) {
   document.addEventListener("themechange", () => {
-    known = new Map()
+    forgetColours()
     redraw()
   })
+}
+
+export function forgetColours() {
+  known = new Map()
 }

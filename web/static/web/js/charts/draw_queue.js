@@ -9,9 +9,11 @@ const FAR = "2500px 0px"
 const LONGEST_PAINT_MS = 200
 
 const charts = new WeakMap()
+const watched = new Set()
 const waiting = new Set()
 const turns = []
 let busy = 0
+let isHeld = false
 let painting = null
 
 const near = new IntersectionObserver(
@@ -28,13 +30,14 @@ const near = new IntersectionObserver(
 const far = new IntersectionObserver(
   (entries) => {
     for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) charts.get(target).forget()
+      if (!isIntersecting && !isHeld) charts.get(target).forget()
     }
   },
   { rootMargin: FAR },
 )
 
 function next() {
+  if (isHeld) return
   for (const element of [...waiting]) {
     const chart = charts.get(element)
     if (!chart.isBatched && busy >= AT_ONCE) continue
@@ -85,6 +88,7 @@ export function seen() {
 
 export function watch(element, chart) {
   charts.set(element, chart)
+  watched.add(element)
   near.observe(element)
   far.observe(element)
 }
@@ -93,11 +97,31 @@ export function unwatch(element) {
   near.unobserve(element)
   far.unobserve(element)
   waiting.delete(element)
+  watched.delete(element)
 }
 
 export function drawSoon(element) {
   waiting.add(element)
   next()
+}
+
+// While charts are printed they stay, and none is drawn because of where it stands then.
+export function hold() {
+  isHeld = true
+}
+
+export function release() {
+  isHeld = false
+  for (const element of watched) {
+    for (const observer of [near, far]) {
+      observer.unobserve(element)
+      observer.observe(element)
+    }
+  }
+}
+
+export function all() {
+  return [...watched].map((element) => charts.get(element))
 }
 
 export function chartOf(element) {

@@ -15,6 +15,12 @@ const STARTED_IN_ANOTHER_YEAR = new Intl.DateTimeFormat("en-GB", {
   year: "numeric",
 })
 const SEVERITY_ICONS = { notice: "info", warning: "triangle-alert", critical: "circle-alert" }
+// Of runs without a main finding, as the server's Verdict has it.
+const VERDICTS = {
+  well: [gettext("no fault seen"), gettext("Enough rules could answer, and none of them sees a fault")],
+  unknown: [gettext("too little known"), gettext("Most rules lack what they need to answer; the run's page says what")],
+  "not diagnosed": [gettext("not diagnosed"), gettext("No rule was asked yet: that is done while a run is live, and when a stage ends")],
+}
 export const NARROWEST = 48
 const NARROWEST_BY_ITSELF = 84
 const WIDEST_BY_ITSELF = 190
@@ -171,14 +177,25 @@ function fitting(tags, width) {
 }
 
 function fillFinding(cell, finding) {
-  if (finding === null) return fillText(cell, "")
-  const { severity, title } = finding
+  if (!finding) return fillText(cell, "")
+  const { severity, title, verdict } = finding
+  if (verdict) return fillVerdict(cell, verdict)
   const text = document.createElement("span")
   text.className = "clip"
   text.textContent = title
   const sign = icon(Object.hasOwn(SEVERITY_ICONS, severity) ? SEVERITY_ICONS[severity] : "info")
   sign.classList.add(`runs-grid__severity--${severity}`)
   cell.replaceChildren(sign, hidden(`${severity}: `), text)
+  cell.title = title
+}
+
+function fillVerdict(cell, verdict) {
+  const [text, title] = VERDICTS[verdict]
+  const said = document.createElement("span")
+  said.className = "muted"
+  said.textContent = text
+  const sign = verdict === "well" ? [icon("circle-check")] : []
+  cell.replaceChildren(...sign, said)
   cell.title = title
 }
 
