@@ -155,7 +155,9 @@ class Charts:
     def draw(self, wanted: Sequence[Wanted]) -> list[Figure]:
         paths = list(dict.fromkeys(path for each in wanted for path in each.paths))
         found = read_chart_lines(
-            self.run, paths, self.options.across, buckets=MOST_BUCKETS
+            [(self.run, path) for path in paths],
+            self.options.across,
+            buckets=MOST_BUCKETS,
         )
         places = {path: place for place, path in enumerate(paths)}
         figures = []
@@ -218,12 +220,10 @@ class Charts:
     def _place_of(self, annotation: AnnotationRow | Note, lines: ChartLines) -> float:
         """Return where on the axis a text belongs; NaN if nowhere."""
         if self.options.over:
-            is_known = len(lines.steps) and (
-                lines.steps[0] <= annotation.step <= lines.steps[-1]
-            )
-            if not is_known:
+            steps, places = lines.over[self.run.id].x, lines.over[self.run.id].mean
+            if not len(steps) or not steps[0] <= annotation.step <= steps[-1]:
                 return math.nan
-            return float(np.interp(annotation.step, lines.steps, lines.places))
+            return float(np.interp(annotation.step, steps, places))
         if self.options.axis == Axis.TIME:
             return milliseconds(annotation.time)
         if self.options.axis == Axis.RELATIVE:

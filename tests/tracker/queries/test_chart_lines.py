@@ -19,7 +19,8 @@ def run(member):
 
 
 def read(run, *paths, buckets=500, **across):
-    return read_chart_lines(run, paths, Across(**across), buckets=buckets)
+    wanted = [(run, path) for path in paths]
+    return read_chart_lines(wanted, Across(**across), buckets=buckets)
 
 
 def test_over_steps_it_is_what_the_series_are(run):
@@ -40,7 +41,8 @@ def test_over_another_series_steps_become_its_values(run):
     assert found.lines[0].x.tolist() == [1, 1.5, 2]
     assert found.lines[0].mean.tolist() == [5, 4, 3]
     assert found.outside == [1]
-    assert (found.steps.tolist(), found.places.tolist()) == ([0, 100], [1, 2])
+    other = found.over[run.id]
+    assert (other.x.tolist(), other.mean.tolist()) == ([0, 100], [1, 2])
 
 
 def test_over_a_series_that_is_not_there_nothing_has_a_place(run):
@@ -49,6 +51,7 @@ def test_over_a_series_that_is_not_there_nothing_has_a_place(run):
     found = read(run, LOSS, over="no/such")
 
     assert (len(found.lines[0].x), found.outside) == (0, [2])
+    assert found.lacking == {run.id}
 
 
 def test_a_zoom_over_another_series_gets_the_points_themselves(run):
@@ -65,6 +68,44 @@ def test_a_zoom_over_another_series_gets_the_points_themselves(run):
     assert 100 <= len(fine.lines[0].x) < 200
     assert fine.lines[0].x[0] <= 3.0
     assert fine.lines[0].x[-1] >= 3.1
+
+
+def test_runs_that_count_differently_are_each_read_where_the_axis_shows(member):
+    project, count = make_project(member), 20_000
+    fast, slow, without = runs = [make_run(project, name) for name in "abc"]
+    for run in runs:
+        write_series(run, LOSS, np.arange(float(count)))
+    write_series(fast, EPOCH, np.arange(float(count)) / 1_000)
+    write_series(slow, EPOCH, np.arange(float(count)) / 4_000)
+    for run in runs:
+        compact_run(run.id)
+    wanted = [(run, LOSS) for run in runs]
+
+    whole = read_chart_lines(wanted, Across(over=EPOCH), buckets=500)
+    part = read_chart_lines(wanted, Across(over=EPOCH, low=3, high=3.1), buckets=500)
+
+    assert [line.run_id for line in part.lines] == [run.id for run in runs]
+    assert whole.lacking == part.lacking == {without.id}
+    assert [len(line.x) for line in part.lines][2] == 0
+    for line, first in zip(part.lines[:2], (3_000, 12_000), strict=True):
+        assert line.exact
+        assert abs(line.mean[0] - first) <= 50
+        assert line.x[0] <= 3.0
+        assert line.x[-1] >= 3.1
+
+
+def test_runs_that_count_alike_are_read_together(member, django_assert_max_num_queries):
+    project = make_project(member)
+    runs = [make_run(project, str(number)) for number in range(12)]
+    for run in runs:
+        write_series(run, LOSS, [3.0, 2.0, 1.0])
+        write_series(run, EPOCH, [1.0, 2.0, 3.0])
+    across = Across(over=EPOCH, low=1.5, high=2.5)
+
+    with django_assert_max_num_queries(30):
+        found = read_chart_lines([(run, LOSS) for run in runs], across, buckets=500)
+
+    assert {tuple(line.mean) for line in found.lines} == {(3.0, 2.0, 1.0)}
 
 
 def test_a_logarithmic_axis_is_finer_where_it_is_wider(run):
