@@ -67,22 +67,43 @@ def chart_figure(
         high=look.high,
     )
     layout = figure["layout"]
-    layout["xaxis"] = x_axis(
-        look.axis, low=look.low, high=look.high, log=look.log_x, over=look.over
-    )
-    layout["xaxis"]["showspikes"] = False
-    if look.clips:
-        found = clipping([named.line for named in lines], log=look.log)
-        if found is not None:
-            layout["yaxis"]["range"] = [found.low, found.high]
-            figure["notes"].append(found.note)
-    figure["notes"] += _notes(lines, look, outside)
-    figure["over"] = look.over
+    give_axes(figure, lines, look, outside=outside)
     shown = [mark for mark in marks if _is_shown(mark, look)]
     figure["marks"] = [{**mark.described, "x": mark.x} for mark in shown]
     layout["shapes"] = [_line_of(mark) for mark in shown]
     layout["annotations"] = _texts(shown, look)
     return figure
+
+
+def give_axes(
+    figure: Figure,
+    lines: Sequence[NamedLine],
+    look: Look,
+    *,
+    outside: Sequence[int] = (),
+    compared: Sequence[NamedLine] = (),
+) -> None:
+    """Give a figure of lines the axes that the reader wants, and say what they leave out.
+
+    `compared` are the lines of all charts that shall be as high as this one.
+    """
+    layout = figure["layout"]
+    spikes = layout["xaxis"]["showspikes"]
+    layout["xaxis"] = x_axis(
+        look.axis, low=look.low, high=look.high, log=look.log_x, over=look.over
+    )
+    layout["xaxis"]["showspikes"] = spikes
+    if look.clips:
+        found = clipping(
+            [named.line for named in lines],
+            log=look.log,
+            compared=[named.line for named in compared],
+        )
+        if found is not None:
+            layout["yaxis"]["range"] = [found.low, found.high]
+            figure["notes"] += filter(None, [found.note])
+    figure["notes"] += _notes(lines, look, outside)
+    figure |= {"axis": look.axis, "over": look.over}
 
 
 def _notes(lines: Sequence[NamedLine], look: Look, outside: Sequence[int]) -> list[str]:
@@ -150,4 +171,13 @@ def _texts(marks: Sequence[Mark], look: Look) -> list[Shape]:
     ]
 
 
-__all__ = ["RELATIVE", "SERIES", "STEP", "TIME", "Look", "Mark", "chart_figure"]
+__all__ = [
+    "RELATIVE",
+    "SERIES",
+    "STEP",
+    "TIME",
+    "Look",
+    "Mark",
+    "chart_figure",
+    "give_axes",
+]

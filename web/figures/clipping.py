@@ -38,6 +38,9 @@ class Clipping:
 
     @property
     def note(self) -> str:
+        """Say what is left out; "" if all of that is in charts beside this one."""
+        if not self.count:
+            return ""
         said = (
             gettext(
                 "Clipped: %(count)s of %(total)s points lie beyond the axis;"
@@ -57,12 +60,15 @@ class Clipping:
         }
 
 
-def clipping(lines: Sequence[Line], *, log: bool = False) -> Clipping | None:
-    """Find the part of the axis that holds all but outliers; None if there are none."""
-    means, lows, highs = (
-        _scaled([getattr(line, name) for line in lines], log=log)
-        for name in ("mean", "minimum", "maximum")
-    )
+def clipping(
+    lines: Sequence[Line], *, log: bool = False, compared: Sequence[Line] = ()
+) -> Clipping | None:
+    """Find the part of the axis that holds all but outliers; None if there are none.
+
+    `compared` are the lines of all charts that are as high as this one, its own, too.
+    """
+    every = compared or lines
+    means, lows, highs = _columns(every, log=log)
     finite = means[np.isfinite(means)]
     if len(finite) < FEWEST:
         return None
@@ -72,21 +78,28 @@ def clipping(lines: Sequence[Line], *, log: bool = False) -> Clipping | None:
     if not math.isfinite(room):
         return None
     low, high = low - room, high + room
-    beyond = (lows < low) | (highs > high)
-    if not beyond.any():
+    if not ((lows < low) | (highs > high)).any():
         return None
     least, most = float(np.nanmin(lows)), float(np.nanmax(highs))
-    # An end that nothing lies beyond stays where the lines end.
-    low, high = max(low, least - room), min(high, most + room)
+    _, own_lows, own_highs = _columns(lines, log=log)
     return Clipping(
-        low=low,
-        high=high,
-        count=int(beyond.sum()),
-        total=len(means),
+        # An end that nothing lies beyond stays where the lines end.
+        low=max(low, least - room),
+        high=min(high, most + room),
+        count=int(((own_lows < low) | (own_highs > high)).sum()),
+        total=len(own_lows),
         least=10**least if log else least,
         most=10**most if log else most,
         is_exact=all(line.exact for line in lines),
     )
+
+
+def _columns(lines: Sequence[Line], *, log: bool) -> tuple[Floats, Floats, Floats]:
+    means, lows, highs = (
+        _scaled([getattr(line, name) for line in lines], log=log)
+        for name in ("mean", "minimum", "maximum")
+    )
+    return means, lows, highs
 
 
 def _scaled(columns: Sequence[Floats], *, log: bool) -> Floats:

@@ -10,11 +10,14 @@ import numpy as np
 
 from web.figures.layout import STEP
 from web.figures.series import Line, NamedLine, series_figure
+from web.figures.texts import gettext, ngettext
 from web.figures.traces import Figure, Floats, run_dash
 
 # Bands of more runs lie over each other and hide the lines; hover still tells them. They
 # would also double what the browser has to draw.
 MOST_WITH_BANDS = 5
+# Of runs that are left out; what is told of them stands below every chart.
+MOST_NAMED = 6
 # Of the height, free above and below lines.
 MARGIN = 0.05
 
@@ -67,6 +70,20 @@ def with_common_range(
     if np.isfinite([low - room, high + room]).all():
         axis["range"] = [low - room, high + room]
     return figure
+
+
+def lacking_note(names: Sequence[str], path: str) -> str:
+    """Say which runs are left out for want of the series that an axis shows."""
+    said = ngettext(
+        "Not drawn, as it has no points of %(path)s: %(names)s.",
+        "Not drawn, as they have no points of %(path)s: %(names)s.",
+        len(names),
+    )
+    named = ", ".join(names[:MOST_NAMED])
+    if len(names) > MOST_NAMED:
+        both = {"names": named, "count": len(names) - MOST_NAMED}
+        named = gettext("%(names)s and %(count)s more") % both
+    return said % {"path": path, "names": named}
 
 
 def _drawn(line: Line) -> tuple[Floats, ...]:

@@ -62,3 +62,15 @@ def test_a_logarithmic_axis_is_clipped_in_powers_of_ten():
 
     assert found.high == pytest.approx(0, abs=0.5)
     assert found.most == pytest.approx(1e9)
+
+
+def test_charts_that_are_compared_are_as_high_and_count_their_own():
+    wild, calm = DrawnLine([*CALM, 900.0]), DrawnLine(CALM)
+
+    of_wild = clipping([wild], compared=[wild, calm])
+    of_calm = clipping([calm], compared=[wild, calm])
+
+    assert (of_wild.low, of_wild.high) == (of_calm.low, of_calm.high)
+    assert (of_wild.count, of_calm.count) == (1, 0)
+    assert of_wild.note.startswith("Clipped: 1 of 201 points")
+    assert of_calm.note == ""

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from web.figures.comparison import MOST_WITH_BANDS, overlay_figure, with_common_range
+from web.figures.chart import Look, give_axes
+from web.figures.comparison import (
+    MOST_NAMED,
+    MOST_WITH_BANDS,
+    lacking_note,
+    overlay_figure,
+    with_common_range,
+)
 from web.figures.series import NamedLine
 
 
@@ -104,3 +111,34 @@ def test_each_trace_says_of_which_runs_it_is():
     lines = [NamedLine(Line(exact=False), "a", 3), NamedLine(Line(), "b", 0, (0, 5))]
 
     assert overlay_figure(lines, smoothing=0.6)["slots"] == [(3,)] * 3 + [(0, 5)] * 2
+
+
+def test_an_overlay_has_the_axes_that_its_reader_wants():
+    calm = [*np.sin(np.arange(200) / 9), 900.0]
+    lines = [
+        NamedLine(Line(x=np.arange(201.0), mean=np.array(calm)), f"run {n}", n)
+        for n in range(9)
+    ]
+    look = Look("series", over="<b>epoch</b>", log_x=True, clips=True)
+    figure = overlay_figure(lines, axis=look.axis)
+
+    give_axes(figure, lines, look, outside=[2, 1])
+
+    layout = figure["layout"]
+    assert layout["xaxis"]["type"] == "log"
+    assert layout["xaxis"]["title"]["text"] == "&lt;b&gt;epoch&lt;/b&gt;"
+    assert layout["yaxis"]["range"][1] < 2
+    assert [note.split(":")[0].split(" lie ")[0] for note in figure["notes"]] == [
+        "Clipped",
+        "3 points",
+        "What lies at 0 or before has no place on a logarithmic axis.",
+    ]
+    assert (figure["axis"], figure["over"]) == ("series", "<b>epoch</b>")
+
+
+def test_runs_without_the_axis_are_named_and_of_many_counted():
+    assert lacking_note(["a"], "epoch") == (
+        "Not drawn, as it has no points of epoch: a."
+    )
+    many = [f"run {number}" for number in range(MOST_NAMED + 3)]
+    assert lacking_note(many, "%(x)s").endswith("run 4, run 5 and 3 more.")
