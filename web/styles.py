@@ -53,6 +53,7 @@ JOINED: dict[str, Sequence[str]] = {
         "components/ledger.css",
         "components/metrics.css",
         "components/tree.css",
+        "components/chart-tools.css",
         "components/charts.css",
     ),
 }

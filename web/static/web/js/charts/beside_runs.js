@@ -40,12 +40,17 @@ export class ChartsBesideRuns {
     this.form.addEventListener("change", ({ target }) => {
       const value = target.type === "checkbox" ? (target.checked ? target.value : "") : target.value.trim()
       if (target !== text) onOption(target.name, value === "0" ? "" : value)
+      this.#reflect()
     })
     this.form.addEventListener("click", ({ target }) => {
       const button = target.closest("button[name=axis]")
       if (!button) return
-      for (const each of button.parentElement.children) each.setAttribute("aria-pressed", String(each === button))
-      onOption("axis", button === button.parentElement.firstElementChild ? "" : button.value)
+      const { axis, over } = this.#axes
+      over.value = button.dataset.over ?? ""
+      if (!over.value) axis.dataset.axis = button.value
+      this.#reflect()
+      onOption("over", over.value)
+      if (!over.value) onOption("axis", button === axis.firstElementChild ? "" : button.value)
     })
     this.element.addEventListener("click", ({ target }) => {
       const summary = target.closest(".charts__section > summary")
@@ -83,6 +88,28 @@ export class ChartsBesideRuns {
 
   get #unzoom() {
     return this.form.querySelector('[data-part="unzoom"]')
+  }
+
+  get #axes() {
+    return { axis: this.form.querySelector('[data-part="axes"]'), over: this.form.elements.over }
+  }
+
+  // Which axis it is: of a series, if one is named.
+  #reflect() {
+    const { axis, over } = this.#axes
+    const series = over.value.trim()
+    for (const each of axis.children) {
+      const isThis = series ? each.dataset.over === series : each.value === axis.dataset.axis
+      each.setAttribute("aria-pressed", String(isThis))
+    }
+  }
+
+  // Only of some runs one of the series counts epochs.
+  #offerEpoch(path) {
+    const button = this.form.querySelector('[data-part="epoch"]')
+    button.hidden = !path
+    button.title = button.dataset.over = path
+    this.#reflect()
   }
 
   get #sections() {
@@ -127,10 +154,17 @@ export class ChartsBesideRuns {
   }
 
   #take(fresh) {
+    const { said, mistake, epoch } = fresh.dataset
+    const mistaken = this.element.querySelector('[data-part="mistake"]')
+    setText(mistaken, mistake && gettext("This is no regular expression: %(why)s.", { why: mistake }))
+    mistaken.hidden = !mistake
+    this.#offerEpoch(epoch)
     const now = this.#sections
+    // While somebody types an expression, most of the time it is none.
+    if (mistake && now) return
     fresh.dataset.chartQuery = withParameters(fresh.dataset.chartQuery, this.zoom())
     this.#reflectZoom()
-    setText(this.element.querySelector('[data-part="chart-count"]'), fresh.dataset.said)
+    setText(this.element.querySelector('[data-part="chart-count"]'), said)
     for (const section of fresh.querySelectorAll(".charts__section")) {
       section.open = this.#folds.get(section.dataset.key) ?? section.open
     }
@@ -149,6 +183,7 @@ export class ChartsBesideRuns {
       })
     }
     connect(this.element)
+    this.element.dispatchEvent(new CustomEvent("charts-listed"))
     this.onShown(Number(fresh.dataset.runs))
   }
 

@@ -122,7 +122,6 @@ function bar(page, choose) {
 
   let waiting
   page.part("smoothing").addEventListener("input", ({ target }) => {
-    target.nextElementSibling.value = Number(target.value).toFixed(2)
     clearTimeout(waiting)
     waiting = setTimeout(() => page.redraw({ smoothing: +target.value ? target.value : null }), WAIT_MS)
   })

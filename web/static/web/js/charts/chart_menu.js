@@ -1,27 +1,11 @@
-// What can be done with one chart: its buttons, added once it is drawn, and its menu.
+// What can be done with one chart of a run, besides what can be done with any.
 
-import { walk } from "../models/menu.js"
+import { tools } from "./chart_tools.js"
 import { chartOf } from "./draw_queue.js"
-import { placeBeside } from "./floating.js"
-import { fullScreen } from "./full_screen.js"
-import { savePicture } from "./picture.js"
 import { gettext } from "../texts.js"
 
 export function menu(page, { choose, shelf, write }) {
   const panel = page.part("menu")
-  const full = fullScreen(page)
-  let current = null
-
-  function equip(chart) {
-    if (!chart.querySelector(".chart__tools")) addTools(page, shelf, chart)
-    chart.querySelector('[data-do="full"]').setAttribute("aria-pressed", full.isShown(chart))
-    reflect(page, chart)
-  }
-
-  page.list.addEventListener("chart-drawn", ({ target }) => equip(target))
-  // With Plotly at hand, some are drawn before this module has come.
-  page.list.querySelectorAll('.chart[data-drawn="true"]').forEach(equip)
-
   const actions = {
     pin(chart, button) {
       full.close()
@@ -30,15 +14,7 @@ export function menu(page, { choose, shelf, write }) {
       reflect(page, chart)
       button.focus()
     },
-    full: (chart) => full.toggle(chart),
     annotations: (chart, button) => write.list(chart, chartOf(chart).figure.marks, button),
-    menu(chart, button) {
-      current = chart
-      fill(page, panel, chart)
-      panel.showPopover()
-      placeBeside(panel, button)
-      panel.querySelector("[data-do]:not([hidden])").focus()
-    },
     log: (chart) => shelf.setLog(chart, chart.dataset.own !== "log"),
     split(chart) {
       full.close()
@@ -46,8 +22,6 @@ export function menu(page, { choose, shelf, write }) {
     },
     "usual-size": (chart) => shelf.usualSize(chart),
     annotate: (chart) => write.add(chart, chartOf(chart).hover?.lastMarked() ?? {}),
-    png: (chart) => savePicture(chartOf(chart), "png"),
-    svg: (chart) => savePicture(chartOf(chart), "svg"),
     async join(chart) {
       await join(chart ? JSON.parse(chart.dataset.chart) : [])
     },
@@ -65,28 +39,16 @@ export function menu(page, { choose, shelf, write }) {
   }
 
   page.part("join").addEventListener("click", () => join([]))
-  page.list.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-do]")
-    const chart = event.target.closest('[data-behaviour="chart"]')
-    if (!button || !chart || !actions[button.dataset.do]) return
-    actions[button.dataset.do](chart, button)
+  const full = tools(page, {
+    actions,
+    onAdded(chart) {
+      shelf.addHandle(chart)
+      if (!("map" in chart.dataset)) chart.querySelector(".chart__title").draggable = true
+    },
+    onDrawn: (chart) => reflect(page, chart),
+    onOpened: (chart) => fill(page, panel, chart),
   })
-  panel.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-do]")
-    if (!button) return
-    panel.hidePopover()
-    actions[button.dataset.do]?.(current, button)
-  })
-  panel.addEventListener("keydown", (event) => walk(event, [...panel.querySelectorAll("[data-do]:not([hidden])")]))
   dragging(page, shelf)
-}
-
-function addTools(page, shelf, chart) {
-  const tools = page.part("tools").content.cloneNode(true)
-  chart.querySelector(".chart__title").after(tools)
-  shelf.addHandle(chart)
-  const title = chart.querySelector(".chart__title")
-  if (!("map" in chart.dataset)) title.draggable = true
 }
 
 function reflect(page, chart) {
@@ -106,7 +68,7 @@ function fill(page, panel, chart) {
   const item = (name) => panel.querySelector(`[data-do="${name}"]`)
   const paths = JSON.parse(chart.dataset.chart)
   const isMap = "map" in chart.dataset
-  for (const name of ["log", "join", "annotate", "csv"]) if (item(name)) item(name).hidden = isMap
+  for (const name of ["log", "join", "annotate", "points", "csv"]) if (item(name)) item(name).hidden = isMap
   item("log").setAttribute("aria-checked", chart.dataset.own === "log")
   item("split").hidden = paths.length < 2
   item("usual-size").hidden = !chart.dataset.height

@@ -1,24 +1,32 @@
 // Shows one chart over the whole window. Which one is in the page's address.
 
+import { keyOf, titleOf } from "./named.js"
+
 export function fullScreen(page) {
   let shown = null
   let covered = []
+  let wanted = page.options.get("full")
+  // Whoever takes the chart away must not leave the page covered.
+  const removed = new MutationObserver(() => shown && !shown.isConnected && close())
 
   function open(chart) {
     close()
+    wanted = null
     shown = chart
     chart.classList.add("chart--full")
     chart.setAttribute("role", "dialog")
     chart.setAttribute("aria-modal", "true")
-    chart.setAttribute("aria-label", chart.querySelector(".chart__title").title)
+    chart.setAttribute("aria-label", titleOf(chart))
     reflect(true)
-    page.set({ full: chart.dataset.chart })
+    page.set({ full: keyOf(chart) })
     covered = around(chart)
     for (const each of covered) each.inert = true
+    removed.observe(document.body, { childList: true, subtree: true })
   }
 
   function close() {
     if (!shown) return
+    removed.disconnect()
     for (const each of covered) each.inert = false
     shown.classList.remove("chart--full")
     for (const name of ["role", "aria-modal", "aria-label"]) shown.removeAttribute(name)
@@ -38,15 +46,20 @@ export function fullScreen(page) {
     if (event.key === "Escape" && shown && !document.querySelector(":popover-open, dialog[open]")) close()
   })
 
-  const wanted = page.options.get("full")
-  const first = wanted && [...page.charts()].find((chart) => chart.dataset.chart === wanted)
-  if (first) {
-    first.closest("details").open = true
-    open(first)
-    first.tabIndex = -1
-    first.focus()
+  // Opens what the address names; on some pages it comes after the page.
+  function look() {
+    const chart = wanted && [...page.charts()].find((each) => keyOf(each) === wanted)
+    if (!chart) return
+    const section = chart.closest("details")
+    if (section) section.open = true
+    open(chart)
+    chart.tabIndex = -1
+    chart.focus()
   }
+
+  look()
   return {
+    look,
     toggle: (chart) => (shown === chart ? close() : open(chart)),
     isShown: (chart) => shown === chart,
     // Before a chart is moved or taken away.

@@ -1,36 +1,87 @@
-// Saves a chart as a picture, with the names that the page shows around it.
+// A chart as a picture, saved or copied, with the names that the page shows around it.
 
+import { copied } from "../clipboard.js"
+import { linesOf } from "../models/figure_lines.js"
+import { literal } from "../models/plotly_text.js"
 import { themed } from "./colours.js"
+import { fileNameOf, titleOf } from "./named.js"
 import { loadPlotly } from "./plotly.js"
 
 const LEAST_WIDTH = 900
 const LEAST_HEIGHT = 480
 const TOP_PIXELS = 44
+// Of the legend, which stands below: so many names in a row, and how high that is.
+const NAMES_IN_ROW = 3
+const ROW_PIXELS = 20
+const LEGEND = { orientation: "h", x: 0, xanchor: "left", y: -0.14, yanchor: "top" }
 
 export async function savePicture(chart, format) {
   const plotly = await loadPlotly()
-  const { data, layout } = themed(chart.figure)
-  const names = chart.figure.lines?.map(({ trace }) => chart.figure.data[trace].name) ?? []
-  const several = names.length > 1
-  chart.figure.lines?.forEach(({ trace }) => (data[trace].showlegend = several))
-  const picture = {
-    ...layout,
-    showlegend: several,
-    title: { text: several ? "" : (names[0] ?? ""), font: { size: 15 }, x: 0.02, y: 0.97 },
-    margin: { ...layout.margin, t: TOP_PIXELS, r: 24 },
-  }
-  await plotly.downloadImage(
-    { data, layout: picture },
-    {
-      format,
-      filename: fileName(chart.element.querySelector(".chart__title").title),
-      width: Math.max(LEAST_WIDTH, chart.plot.clientWidth),
-      height: Math.max(LEAST_HEIGHT, chart.plot.clientHeight),
-      scale: format === "png" ? 2 : 1,
-    },
-  )
+  const options = { ...sizeOf(chart, format), filename: fileNameOf(chart.element) }
+  await plotly.downloadImage(pictured(chart), options)
 }
 
-function fileName(title) {
-  return title.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 100) || "chart"
+// Browsers copy pictures only where nobody can have changed the page on its way.
+export const canCopyPictures = () => Boolean(navigator.clipboard?.write && window.ClipboardItem)
+
+// Resolves to whether the browser lets the page do it.
+export async function copyPicture(chart) {
+  try {
+    // A promise, as a browser forgets that somebody has asked while a picture is made.
+    const picture = drawn(chart, "png").then(bytesOf)
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": picture })])
+    return true
+  } catch (error) {
+    if (error instanceof DOMException) return false
+    throw error
+  }
+}
+
+export async function copySvg(chart) {
+  const [, svg] = /^data:image\/svg\+xml[^,]*,(.*)$/s.exec(await drawn(chart, "svg"))
+  return copied(decodeURIComponent(svg))
+}
+
+async function drawn(chart, format) {
+  const plotly = await loadPlotly()
+  return plotly.toImage(pictured(chart), sizeOf(chart, format))
+}
+
+function sizeOf({ figure, plot }, format) {
+  const rows = Math.ceil(linesOf(figure).length / NAMES_IN_ROW)
+  return {
+    format,
+    width: Math.max(LEAST_WIDTH, plot.clientWidth),
+    height: Math.max(LEAST_HEIGHT, plot.clientHeight) + rows * ROW_PIXELS,
+    scale: format === "png" ? 2 : 1,
+  }
+}
+
+function pictured(chart) {
+  const { data, layout } = themed(chart.figure)
+  const lines = linesOf(chart.figure)
+  const title = titleOf(chart.element)
+  // A title says already of which lines it is, where it is their names.
+  const isNamed = lines.map(({ name }) => name).join(", ") === title
+  const hasLegend = lines.length > 1 || !isNamed
+  for (const { trace, seen } of lines) {
+    data[trace].showlegend = false
+    data[seen].showlegend = hasLegend
+  }
+  const head = isNamed && hasLegend ? "" : literal(title)
+  return {
+    data,
+    layout: {
+      ...layout,
+      showlegend: hasLegend,
+      legend: { ...layout.legend, ...LEGEND },
+      title: { text: head, font: { size: 15 }, x: 0.02, y: 0.97, yanchor: "top" },
+      margin: { ...layout.margin, t: TOP_PIXELS, r: 24 },
+    },
+  }
+}
+
+function bytesOf(dataAddress) {
+  const text = atob(dataAddress.slice(dataAddress.indexOf(",") + 1))
+  return new Blob([Uint8Array.from(text, (sign) => sign.charCodeAt(0))], { type: "image/png" })
 }

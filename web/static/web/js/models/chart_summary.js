@@ -1,11 +1,11 @@
 // What a chart shows, in words, for whoever does not see it: each line with its last value
 // and its range, each bar with its length. A function of Plotly's traces.
 import { number } from "./format.js"
+import { plain } from "./plotly_text.js"
 import { gettext, ngettext } from "../texts.js"
 
 const MOST_TRACES = 20
 const MOST_BARS = 40
-const ENTITIES = { "&lt;": "<", "&gt;": ">", "&amp;": "&" }
 
 export function summaryOf(data, layout = {}) {
   const shown = data.filter((trace) => trace.hoverinfo !== "skip" && trace.visible !== false)
@@ -68,9 +68,4 @@ function where(place, isDate) {
 
 function axisName({ xaxis = "x" }) {
   return `xaxis${xaxis.slice(1)}`
-}
-
-// Names were escaped for Plotly, which reads every text as HTML.
-function plain(text) {
-  return text.replace(/&(?:lt|gt|amp);/g, (entity) => ENTITIES[entity])
 }

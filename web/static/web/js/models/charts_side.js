@@ -29,7 +29,7 @@ export class ChartsSide {
       onOption: (name, value) => {
         state.set(name, value)
         // The same numbers mean another range on another axis.
-        if (name === "axis") state.zoomTo(null)
+        if (name === "axis" || name === "over") state.zoomTo(null)
         this.ask()
         onChange()
       },

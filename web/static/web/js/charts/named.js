@@ -1,0 +1,13 @@
+// What a chart is called, and what tells it from the others of its page.
+
+export function titleOf(chart) {
+  return chart.dataset.title ?? chart.querySelector(".chart__title")?.title ?? ""
+}
+
+export function keyOf(chart) {
+  return chart.dataset.chart ?? chart.dataset.key ?? chart.id
+}
+
+export function fileNameOf(chart) {
+  return titleOf(chart).replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 100) || "chart"
+}

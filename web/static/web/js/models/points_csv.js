@@ -1,0 +1,51 @@
+// The points that a chart shows as CSV, a row for each point of each line; no text of it is
+// a formula, as web/csv_answer.py has it.
+
+const FORMULA = /^[=+\-@\t\r\n]/
+const QUOTED = /[",\r\n]/
+const FLOAT32_DIGITS = 7
+
+// `places` is what the column of the horizontal axis is called.
+export function pointsCsv(lines, { places, isTime }) {
+  const hasSmooth = lines.some(({ smooth }) => smooth)
+  const hasEnds = lines.some(({ low }) => low)
+  const rows = [["line", places, "value", hasSmooth && "smooth", hasEnds && "lowest", hasEnds && "highest"]]
+  for (const { name, x, y, smooth, low, high } of lines) {
+    for (let index = 0; index < x.length; index += 1) {
+      rows.push([
+        name,
+        isTime ? moment(x[index]) : at(x, index),
+        at(y, index),
+        hasSmooth && at(smooth, index),
+        // What is a point by itself is its own lowest and highest.
+        hasEnds && at(low ?? y, index),
+        hasEnds && at(high ?? y, index),
+      ])
+    }
+  }
+  return rows.map((row) => `${row.filter((each) => each !== false).map(cell).join(",")}\r\n`).join("")
+}
+
+function moment(milliseconds) {
+  return Number.isFinite(milliseconds) ? new Date(milliseconds).toISOString() : ""
+}
+
+// A number with the digits that it came with.
+function at(values, index) {
+  const value = values?.[index]
+  if (value === undefined || value === null) return ""
+  if (!(values instanceof Float32Array) || !Number.isFinite(value)) return Number(value)
+  return Number(value.toPrecision(FLOAT32_DIGITS))
+}
+
+function cell(value) {
+  if (typeof value === "number") return said(value)
+  const text = FORMULA.test(value) ? `'${value}` : value
+  return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+// As Python writes them, and all that reads its tables.
+function said(number) {
+  if (Number.isNaN(number)) return "nan"
+  return Number.isFinite(number) ? String(number) : number > 0 ? "inf" : "-inf"
+}
