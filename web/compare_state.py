@@ -38,7 +38,7 @@ ALIGNMENTS = {
     "step": gettext_lazy("By step"),
 }
 VIEWS = {"unified": gettext_lazy("Unified"), "split": gettext_lazy("Side by side")}
-SMOOTHINGS = (0.0, 0.3, 0.6, 0.8, 0.9, 0.97)
+MOST_SMOOTHING = 0.99
 
 # What names parameters and other values of runs.
 OF_VALUES = (
@@ -80,8 +80,11 @@ class CompareState:
     reference: UUID | None = None
     tab: str = "charts"
     axis: str = "step"
+    over: str = ""  # the series whose values are the places on the axis, if any
     smoothing: float = 0.0
     log: bool = False
+    logx: bool = False  # of charts; `log_x` is the scatter's
+    clip: bool = False
     low: float | None = None  # the part of the axis that charts are zoomed to
     high: float | None = None
     together: str = ""  # runs with the same value of this are one line
@@ -89,6 +92,7 @@ class CompareState:
     chart: str = ""  # and those share a chart
     everything: bool = False  # rows that do not differ, too
     text: str = ""  # part of the paths to show
+    regex: bool = False  # an expression that they match
     left: UUID | None = None  # the two runs whose source is compared
     right: UUID | None = None
     view: str = "unified"
@@ -203,8 +207,11 @@ class CompareState:
             ("reference", str(self.reference or "")),
             ("tab", _unless(self.tab, usual.tab)),
             ("axis", _unless(self.axis, usual.axis)),
+            ("over", self.over),
             ("smoothing", f"{self.smoothing:g}" if self.smoothing else ""),
             ("log", "1" if self.log else ""),
+            ("logx", "1" if self.logx else ""),
+            ("clip", "1" if self.clip else ""),
             ("low", "" if self.low is None else repr(self.low)),
             ("high", "" if self.high is None else repr(self.high)),
             ("together", self.together),
@@ -212,6 +219,7 @@ class CompareState:
             ("chart", self.chart),
             ("rows", "all" if self.everything else ""),
             ("text", self.text),
+            ("regex", "1" if self.regex else ""),
             ("left", str(self.left or "")),
             ("right", str(self.right or "")),
             ("view", _unless(self.view, usual.view)),
@@ -254,6 +262,7 @@ def read_state(query: QueryDict) -> CompareState:
         return wanted if wanted in choices else usual
 
     low, high = _read_zoom(query)
+    over = text("over")
     dimensions = dict.fromkeys(
         path[:TEXT_LENGTH]
         for path in map(str.strip, query.getlist("dimension"))
@@ -267,9 +276,13 @@ def read_state(query: QueryDict) -> CompareState:
         ),
         reference=run("reference"),
         tab=choice("tab", TABS, "charts"),
-        axis=choice("axis", AXES, "step"),
+        # Whoever names a series need not say that it is one.
+        axis="step" if over else choice("axis", AXES, "step"),
+        over=over,
         smoothing=_read_smoothing(query.get("smoothing", "")),
         log=query.get("log") == "1",
+        logx=query.get("logx") == "1",
+        clip=query.get("clip") == "1",
         low=low,
         high=high,
         together=text("together"),
@@ -277,6 +290,7 @@ def read_state(query: QueryDict) -> CompareState:
         chart=text("chart"),
         everything=query.get("rows") == "all",
         text=text("text"),
+        regex=query.get("regex") == "1",
         left=run("left"),
         right=run("right"),
         view=choice("view", VIEWS, "unified"),
@@ -328,8 +342,11 @@ def _read_slots(text: str) -> tuple[int, ...]:
 
 
 def _read_smoothing(text: str) -> float:
-    allowed = {f"{weight:g}": weight for weight in SMOOTHINGS}
-    return allowed.get(text, 0.0)
+    try:
+        weight = round(float(text), 2)
+    except ValueError:
+        return 0.0
+    return weight if 0 <= weight <= MOST_SMOOTHING else 0.0
 
 
 def _read_zoom(query: QueryDict) -> tuple[float | None, float | None]:

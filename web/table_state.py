@@ -23,6 +23,7 @@ PARTS = (
     *("group", "show", "rows", "top"),
     # Whether charts stand beside a list of the runs, and how those are drawn.
     *("as", "text", "together", "smoothing", "log", "axis"),
+    *("regex", "over", "logx", "clip"),
 )
 CHARTS = "charts"
 MOST_COLUMNS = 50

@@ -25,8 +25,11 @@ def test_reads_back_what_it_writes():
         text="a&b=%",
         slots=(3, 0),
         hidden=(3,),
-        smoothing=0.6,
+        smoothing=0.37,
         log=True,
+        logx=True,
+        clip=True,
+        regex=True,
         low=-0.1,
         high=1e300,
         left=B,
@@ -69,6 +72,35 @@ def test_what_is_no_id_is_named_and_otherwise_harmless():
 @pytest.mark.parametrize("query", ["tab=__proto__", "axis=sideways", "reference=x", ""])
 def test_what_cannot_be_meant_is_the_usual(query):
     assert read_state(QueryDict(query)) == CompareState()
+
+
+def test_an_axis_of_a_series_goes_before_any_other():
+    assert read_state(QueryDict("axis=time&over=train/epoch")) == CompareState(
+        over="train/epoch"
+    )
+    # As the charts of a run have it in their address.
+    state = read_state(QueryDict("axis=series&over=a%26b&logx=1&clip=1"))
+    assert (state.axis, state.over, state.logx, state.clip) == (
+        *("step", "a&b", True, True),
+    )
+    assert read_state(QueryDict(state.address)) == state
+    assert read_state(QueryDict("axis=series")) == CompareState()
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "nan", "inf", "-0.1", "1", "1e400", "0.5.5", "٣x", "0" * 5_000 + "x"]
+)
+def test_a_smoothing_that_cannot_be_is_none(text):
+    assert read_state(QueryDict(f"smoothing={text}")).smoothing == 0.0
+
+
+def test_any_smoothing_to_two_digits_is_meant():
+    assert read_state(QueryDict("smoothing=0.123456")).smoothing == 0.12
+    assert CompareState(smoothing=0.07).address == "smoothing=0.07"
+
+
+def test_no_more_of_a_path_is_kept_than_one_can_have():
+    assert len(read_state(QueryDict(f"over={'x' * 9_000}")).over) == 2_048
 
 
 def test_a_reference_must_be_among_the_runs():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
@@ -19,12 +19,12 @@ from tracker.queries.compared_source import chosen_stage, source_parts, stages_o
 from tracker.queries.compared_values import dimensions_of
 from tracker.queries.diagnoses import diagnoses_of_runs
 from tracker.queries.ledgers import LedgerView, run_ledger
-from web.compare_state import ALIGNMENTS, AXES, VIEWS, CompareState
+from web.compare_state import ALIGNMENTS, VIEWS, CompareState
 from web.figures.hardware_kinds import GROUPS
 from web.text_diff import TextDiff, compare_texts
 from web.views.compare_frame import ComparedRun, Comparison
 from web.views.compare_values import fields_but, parallel_context, scatter_context
-from web.views.compared_charts import FIELDS, chart_choices, listed_charts
+from web.views.compared_charts import FIELDS, axis_choices, listed_charts
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,12 @@ class RunVerdict:
 
 def _charts(comparison: Comparison) -> dict[str, Any]:
     state = comparison.state
-    return {
-        **listed_charts(comparison),
-        **chart_choices(state),
+    charts = listed_charts(comparison)
+    return charts | {
         "known": _dimensions(comparison),
-        "address_without_text": state.having(text=""),
+        "address_without_text": state.having(text="", regex=False),
         "hidden_fields": fields_but(comparison, *FIELDS),
-        # The same numbers mean another range on another axis.
-        "axes": _choices(replace(state, low=None, high=None), "axis", AXES),
+        "axes": axis_choices(state, charts["epoch"]),
     }
 
 

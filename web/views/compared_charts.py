@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
+from django.utils.translation import gettext
+
 from tracker.queries.comparison import overlaid_paths
-from web.chart_sections import chart_sections
-from web.compare_state import SMOOTHINGS, CompareState
+from web.chart_sections import chart_sections, epoch_path
+from web.compare_state import AXES, CompareState
+from web.path_search import find_paths
 from web.views.compare_divisions import divisions_context
 from web.views.compare_frame import Comparison
 
 # Beyond this many charts on a page nobody reads them all; the filter finds the rest.
 CHARTS_AT_MOST = 200
 # What a form above the charts asks for by itself.
-FIELDS = ("text", "smoothing", "log", "together", "colour", "dash", "chart")
+FIELDS = (
+    *("text", "regex", "over", "smoothing", "log", "logx", "clip"),
+    *("together", "colour", "dash", "chart"),
+)
 
 
 def listed_charts(comparison: Comparison) -> dict[str, Any]:
@@ -24,26 +31,36 @@ def listed_charts(comparison: Comparison) -> dict[str, Any]:
     """
     state = comparison.state
     run_ids = [run.id for run in comparison.runs]
-    text = state.text.casefold()
-    paths = [path for path in overlaid_paths(run_ids) if text in path.casefold()]
+    every = overlaid_paths(run_ids)
+    found = find_paths(every, state.text, is_regex=state.regex)
     divided = divisions_context(comparison, most_charts=CHARTS_AT_MOST)
     most = divided["charts_at_most"]
     return divided | {
-        "sections": chart_sections(paths[:most], opens_all=bool(state.text)),
-        "chart_count": len(paths),
+        "sections": chart_sections(found.paths[:most], opens_all=bool(state.text)),
+        "chart_count": len(found.paths),
+        "mistake": found.mistake,
+        "epoch": epoch_path(every),
         "chart_query": _shared_query(state.of_only(run_ids)),
         "is_live": comparison.is_live,
     }
 
 
-def chart_choices(state: CompareState) -> dict[str, Any]:
-    """Return what the form above the charts offers."""
-    return {
-        "state": state,
-        "smoothings": [
-            (f"{weight:g}", weight == state.smoothing) for weight in SMOOTHINGS
-        ],
-    }
+def axis_choices(state: CompareState, epoch: str) -> list[tuple[str, bool, str]]:
+    """Return the axes as links; one of epochs where a series counts them."""
+    # The same numbers mean another range on another axis.
+    whole = replace(state, low=None, high=None)
+    choices = [
+        (
+            str(label),
+            not state.over and name == state.axis,
+            whole.having(axis=name, over=""),
+        )
+        for name, label in AXES.items()
+    ]
+    if epoch:
+        by_epoch = whole.having(axis="step", over=epoch)
+        choices.append((gettext("Epoch"), state.over == epoch, by_epoch))
+    return choices
 
 
 def _shared_query(state: CompareState) -> str:
@@ -51,8 +68,11 @@ def _shared_query(state: CompareState) -> str:
         "runs": ",".join(map(str, state.runs)),
         "colours": ".".join(map(str, state.slots)),
         "axis": state.axis,
+        "over": state.over,
         "smoothing": f"{state.smoothing:g}" if state.smoothing else "",
         "log": "1" if state.log else "",
+        "logx": "1" if state.logx else "",
+        "clip": "1" if state.clip else "",
         "low": "" if state.low is None else repr(state.low),
         "high": "" if state.high is None else repr(state.high),
         "together": state.together,

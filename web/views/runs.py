@@ -23,7 +23,6 @@ from web.run_blocks import asked_block, asked_groups
 from web.session import PageRequest, signed_in
 from web.snippets import first_run
 from web.table_state import CHARTS, says_nothing, with_view
-from web.views.compared_charts import chart_choices
 
 STATES = ("running", "finished", "failed", "crashed", "preempted")
 
@@ -60,7 +59,7 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "is_charts": asked.get("as") == CHARTS,
         "runs_at_most": RUNS_AT_MOST,
         "axes": AXES.items(),
-        **chart_choices(read_state(asked)),
+        "state": read_state(asked),
         "paths_url": reverse("api-v1:read_attribute_paths", args=[workspace, project]),
     }
     return render(request, "runs/runs.html", context)

@@ -330,6 +330,9 @@ class RunsGrid {
     const address = new URL(location)
     const search = this.state.address
     for (const [name, value] of [...this.side.address, ...this.selection.address]) search.append(name, value)
+    // Which chart fills the window is nothing of the table's.
+    const full = address.searchParams.get("full")
+    if (full && this.state.isCharts) search.append("full", full)
     address.search = search
     history.replaceState(history.state, "", address)
   }
