@@ -12,6 +12,7 @@ from django.http import QueryDict
 
 from tracker.queries.comparison import RUNS_AT_MOST
 from tracker.short_ids import read_id
+from web.figures.smoothing import MOST_SMOOTHING
 from web.texts import gettext_lazy
 
 TABS = {
@@ -38,7 +39,6 @@ ALIGNMENTS = {
     "step": gettext_lazy("By step"),
 }
 VIEWS = {"unified": gettext_lazy("Unified"), "split": gettext_lazy("Side by side")}
-MOST_SMOOTHING = 0.99
 
 # What names parameters and other values of runs.
 OF_VALUES = (

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+MOST_SMOOTHING = 0.99
+
 
 def smoothed(values: Floats, weight: float) -> Floats:
     """Return the exponential mean, unbiased at its start; gaps stay gaps.

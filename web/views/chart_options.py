@@ -12,8 +12,8 @@ from tracker.errors import InvalidInput
 from tracker.queries.chart_lines import Across
 from tracker.queries.series import Axis
 from web.figures.chart import SERIES, Look
+from web.figures.smoothing import MOST_SMOOTHING
 
-MOST_SMOOTHING = 0.99
 AXES = (*Axis, SERIES)
 
 

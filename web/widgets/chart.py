@@ -11,9 +11,10 @@ from msgspec import Meta, Struct
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.series import Axis, read_lines
 from web.figures.board import BoardLine, board_figure, colour_of
+from web.figures.smoothing import MOST_SMOOTHING
 from web.figures.traces import RUN_COLOURS, run_round
 from web.texts import gettext_lazy
-from web.views.chart_options import MOST_SMOOTHING, ChartOptions
+from web.views.chart_options import ChartOptions
 from web.widget_kind import WITHHELD, Body, Field, FigureView, Kind, Scene
 
 MOST_METRICS = 6
