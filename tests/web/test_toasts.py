@@ -69,7 +69,7 @@ def test_it_says_what_became_of_a_view(owner, member, run):
         f"The view {name} shows the table as it is now."
     ]
     owner.post(reverse("view-delete", args=[view.id]))
-    assert "is deleted; no run is." in read(owner)
+    assert f"{name} is in the trash; runs stay where they are." in read(owner)
 
 
 def test_nobody_else_is_told(owner, client_of, stranger, run):

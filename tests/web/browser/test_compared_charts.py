@@ -122,7 +122,7 @@ def test_lines_of_runs_are_read_together_on_all_charts(visit, ada, project, wher
 
     # The same place on the other chart, and what the same line is there.
     place = chart.locator(f"{BOX} .chart__place").text_content() or ""
-    said = other.locator(".chart__echo")
+    said = other.locator(".chart__reading")
     expect(other.locator(".chart__cursor")).to_be_visible()
     expect(said).to_have_text(f"{1 + np.sin(float(place.split()[-1]) / 50) / 10:.4g}")
     # Its line as it is drawn.
@@ -202,7 +202,7 @@ def test_a_zoom_is_one_for_all_compared_charts_and_in_the_address(visit, ada, pr
     page.reload()
     wait_for_charts(page, 2)
     assert zoomed(page) == [shown]
-    page.get_by_label("Smoothing").select_option("0.6")
+    page.get_by_label("Smoothing").fill("0.6")
     page.wait_for_url("**smoothing=0.6**")
     assert f"low={shown[0]:g}"[:6] in address_now(page)
     drag(page, chart_of(page, "val/loss"), 0.1, 0.9)

@@ -20,6 +20,7 @@ import "./for_paper.js"
 import { Hover } from "./hover.js"
 import { forgetRuns, knowRuns } from "./lit_runs.js"
 import { GROWN, LEFT, grow, withRoom } from "./live_lines.js"
+import { titleOf } from "./named.js"
 import { CONFIG, expectPlotly, loadPlotly } from "./plotly.js"
 import { describe } from "./summary.js"
 import { refusal } from "./refusal.js"
@@ -74,8 +75,14 @@ class Chart {
     return this.element.closest("[data-batch-url]")?.dataset.batchUrl
   }
 
-  // Its page has buttons and a menu on each chart, which do more than Plotly's own.
+  // Its page puts buttons and a menu on it, which do more than Plotly's own.
   get hasTools() {
+    const page = '[data-behaviour="chart-list"], [data-behaviour~="chart-page"]'
+    return this.element.closest(page) !== null && titleOf(this.element) !== ""
+  }
+
+  // The only line of a run's chart is what the title says.
+  get isOfOneRun() {
     return this.element.closest('[data-behaviour="chart-list"]') !== null
   }
 

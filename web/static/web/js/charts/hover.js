@@ -70,7 +70,7 @@ export class Hover {
 
   // The only line of a run's own chart is called as the chart is.
   get hasNames() {
-    return this.chart.figure.lines.length > 1 || !this.chart.hasTools
+    return this.chart.figure.lines.length > 1 || !this.chart.isOfOneRun
   }
 
   // The figure is another one, or it has grown.
