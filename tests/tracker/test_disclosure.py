@@ -20,6 +20,7 @@ from tracker.queries.key_values import KeyMetric, KeyValues
 from tracker.queries.ladders import LadderView
 from tracker.queries.ledgers import LedgerPart, LedgerView
 from tracker.queries.neighbours import Neighbour, Neighbours
+from tracker.queries.notes import Note
 from tracker.queries.run import ProcessRow, RunOverview, StageRow
 from tracker.queries.rungs import RungView
 
@@ -247,3 +248,11 @@ def test_who_wrote_at_a_chart_is_for_members():
     assert disclosure.seen_annotations(Actor(7), {"loss": [written]})["loss"] == [
         written
     ]
+
+
+def test_what_the_script_noted_is_seen_with_the_logs():
+    note = Note("notes/train", 1.0, NOW, "password is hunter2")
+
+    assert disclosure.seen_notes(stranger(), [note]) == []
+    assert disclosure.seen_notes(stranger(Part.LOGS), [note]) == [note]
+    assert disclosure.seen_notes(Actor(7), [note]) == [note]

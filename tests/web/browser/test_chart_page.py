@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.builders import make_project, make_run, points_message, write
+from tests.builders import (
+    make_project,
+    make_run,
+    points_message,
+    records_message,
+    write,
+)
 from tests.web.browser.accessibility import violations
 from tests.web.browser.conftest import PHONE, address_now, sign_in
 from tests.web.browser.test_run_page import (
@@ -457,6 +463,26 @@ def test_a_text_is_put_at_a_step_changed_and_deleted(charts):
     page.locator(".toast").get_by_role("button", name="Undo").click()
     expect(sign).to_contain_text("1")
     expect(chart.locator(".annotation-text")).to_have_text("learning rate halved")
+
+
+def test_what_the_script_noted_stands_on_every_chart_and_is_nobodys_to_change(
+    charts, run
+):
+    note = f"rate halved {HOSTILE[0]}"
+    write(run, [records_message("notes/train", [note], steps=[250])])
+    page = charts()
+
+    for path in ("train/loss", "val/loss"):
+        chart = page.locator(f".chart[data-path='{path}']")
+        expect(chart).to_have_attribute("data-drawn", "true", timeout=POLLS_MS)
+        chart.hover()
+        chart.get_by_role("button", name="Annotations").click()
+        written = page.get_by_role("dialog", name="Annotations")
+        expect(written).to_contain_text(note)
+        expect(written).to_contain_text("step 250 · the script")
+        expect(written.get_by_role("button")).to_have_count(0)
+        page.keyboard.press("Escape")
+        expect(written).to_be_hidden()
 
 
 @pytest.mark.parametrize(("item", "begins"), [("PNG", b"\x89PNG"), ("SVG", b"<svg")])
