@@ -29,6 +29,7 @@ from tracker.errors import (
     OutOfOrder,
     Pinned,
     TooLarge,
+    TooSlow,
     TrackerError,
     Unavailable,
     UnsupportedMedia,
@@ -54,6 +55,7 @@ MEANINGS: dict[type[TrackerError], str] = {
     OutOfOrder: "Frames before these are missing; go on from the number expected.",
     Pinned: "The run is pinned; unpin it first.",
     TooLarge: "The body is beyond a limit.",
+    TooSlow: "The body did not come in the time that it may take; send less at a time.",
     Unavailable: "The server or its database is busy or away; try again later.",
     UnsupportedMedia: "The body's type or encoding is not one of those described.",
 }
@@ -64,7 +66,7 @@ BY_SECURITY: dict[str, Refusals] = {
     "WriterAuth": (NotAuthenticated, NotAllowed),
 }
 WITH_PATH_PARAMETERS: Refusals = (NotFound,)
-WITH_BODY: Refusals = (TooLarge,)
+WITH_BODY: Refusals = (TooLarge, TooSlow)
 OF_BATCHES: Refusals = (
     Busy,
     FrameDiffers,
