@@ -41,11 +41,12 @@ GAP = "\0"
 # What the pages put one after the other.
 PARTS = re.compile(f"{GAP}|; |: ")
 LEAST_SPACES = 2
-# Words of the tracker's that the pages begin with a capital, and beginnings of secrets.
+# Words of the tracker's that the pages begin with a capital, and beginnings of secrets
+# and of digests.
 ALSO_DATA = re.compile(
     r"Running|Finished|Failed|Crashed|Preempted|sm[a-z]_\S+|[\d.]+× (faster|slower).*"
     r"|[<>]? ?[\d.]+ (cores|processes)|([a-z ]+ [\d.]+( %)?(, )?)+"
-    r"|\w+ =.*|fals|string set|\w+ → \w+|\w+\.\w+, \d+ B|.*n{20,}…?",
+    r"|\w+ =.*|fals|string set|\w+ → \w+|\w+\.\w+, \d+ B|.*n{20,}…?|[0-9a-f]{12}…",
     re.DOTALL,
 )
 EDGES = " ·,;:.?()×–→%“”\u2068\u2069\"'"
