@@ -24,7 +24,7 @@ from tests.builders import (
     write_values,
 )
 from tests.tracker.api.v1.test_files import file_message
-from tests.web.every_page import ALIKE, Things, addresses, pages
+from tests.web.every_page import ALIKE, FILE, Things, addresses, pages
 from tests.web.payloads import PAYLOADS, SHARED_KEYS, packed
 from tests.web.views.test_run_source import CAPTURED
 from tracker.actions.access import make_token
@@ -196,6 +196,9 @@ def told_everything(hostile):
     write(run, [records_message("samples/text", texts)])
     for place, text in enumerate(packed(texts, PROJECT)):
         _add_file(run, f"{text}/{place}", text.encode(), text[:100])
+    # The one whose page is among those that are visited.
+    name, *_ = packed(texts, PROJECT)
+    _add_file(run, FILE, "\n".join(texts).encode(), name[:100])
     return run
 
 
