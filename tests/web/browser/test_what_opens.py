@@ -80,11 +80,6 @@ def changed_view(page: Page) -> None:
     button("Update")(page)
 
 
-def chosen_view(page: Page) -> None:
-    panel("views")(page)
-    button("Delete")(page)
-
-
 def discard(page: Page) -> None:
     page.get_by_label("Title", exact=True).fill("Another title")
     expect(page.get_by_text("Draft saved")).to_be_visible()
@@ -101,7 +96,6 @@ DIALOGS: Mapping[str, tuple[str, Steps]] = {
     "choose": ("run-charts", in_chart_menu("Join with other series…")),
     "discard-draft": ("report-edit", discard),
     "update-view": ("runs?view={view}", changed_view),
-    "delete-view": ("runs?view={view}", chosen_view),
 }
 OTHERS: Mapping[str, tuple[str, Steps]] = {
     "widget in a report": ("report-edit", insert_widget),

@@ -182,6 +182,8 @@ export class ChartsBesideRuns {
         })
       })
     }
+    // A table loads nothing that only charts need.
+    this.element.dataset.behaviour = "chart-page"
     connect(this.element)
     this.element.dispatchEvent(new CustomEvent("charts-listed"))
     this.onShown(Number(fresh.dataset.runs))
