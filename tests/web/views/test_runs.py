@@ -256,7 +256,7 @@ def test_a_blocks_cost_does_not_grow(
     for number in range(40):
         write_tags(make_run(project, f"run {number}"), "x")
 
-    with django_assert_max_num_queries(19):
+    with django_assert_max_num_queries(20):
         signed_in.get(f"{address}runs.json", {"q": "run", "tag": "x", "sort": "-gpu"})
 
 
