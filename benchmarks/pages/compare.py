@@ -69,7 +69,7 @@ window.drawn = new Promise((tell, fail) => {
     if (document.querySelectorAll(selector).length >= count) tell(performance.now())
   }
   new MutationObserver(look).observe(document, {
-    subtree: true, childList: true, attributeFilter: ["data-drawn"],
+    subtree: true, childList: true, attributeFilter: ["data-drawn", "data-sketched"],
   })
   document.addEventListener("DOMContentLoaded", look)
 })
