@@ -21,6 +21,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from tests.chromium import find_chromium
 from tests.debian import install
 from tests.services import PostgreSQL
@@ -47,6 +49,9 @@ COVERAGE = "--coverage"
 TRACED = ("--cov", "--cov-append", "--cov-report=")
 # How many of the slowest tests are named.
 SLOWEST = 30
+# What fails beside others may have lacked time on a busy machine: so few are run again,
+# alone. Those that then pass are named, for they are slow, or right by luck.
+MOST_RUN_AGAIN = 20
 NOT_TRACED = f"not measured: test {COVERAGE}"
 FRAMEWORKS = "--frameworks"
 # Several hundred megabytes, and gigabytes where PyTorch brings CUDA along.
@@ -69,11 +74,16 @@ class Outcome:
     skipped: int
     passed_all: bool
     seconds: float
+    passed_alone: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         ran = self.count - self.skipped
         result = f"{ran} tests, {self.failed} failed, {self.skipped} skipped"
-        return f"{self.database:<12} {result}, {self.seconds:.0f} s"
+        lines = [f"{self.database:<12} {result}, {self.seconds:.0f} s"]
+        if self.passed_alone:
+            lines.append("  failed beside other tests, and passed when run alone:")
+            lines += [f"    {name}" for name in self.passed_alone]
+        return "\n".join(lines)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -198,28 +208,52 @@ def run_pytest(
     print(f"\nTests on {database}", flush=True)
     report = folder / f"{database}.xml"
     start = time.monotonic()
+    command = [
+        *(sys.executable, "-m", "pytest", "-q", "-m", marks),
+        *("-o", f"cache_dir={folder / database}"),
+        *(TRACED if is_traced else ()),
+    ]
     exit_code = subprocess.call(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-m", marks),
+            *command,
             *("-n", str(PROCESSES), "--dist", "worksteal", f"--junit-xml={report}"),
-            *(f"--durations={SLOWEST}", *(TRACED if is_traced else ())),
+            f"--durations={SLOWEST}",
         ],
         env=environment,
     )
-    seconds = time.monotonic() - start
     if not report.exists():
-        return Outcome(database, 0, 0, 0, passed_all=False, seconds=seconds)
+        return Outcome(
+            database, 0, 0, 0, passed_all=False, seconds=time.monotonic() - start
+        )
 
     suite = ElementTree.parse(report).getroot().find("testsuite")
     assert suite is not None
+    failed = failed_tests(suite)
+    passed_alone: tuple[str, ...] = ()
+    if exit_code == pytest.ExitCode.TESTS_FAILED and (len(failed) <= MOST_RUN_AGAIN):
+        print(f"\nThose that failed on {database}, alone", flush=True)
+        exit_code = subprocess.call([*command, "--last-failed"], env=environment)
+        passed_alone = () if exit_code else failed
     return Outcome(
         database,
         count=int(suite.attrib["tests"]),
-        failed=int(suite.attrib["failures"]) + int(suite.attrib["errors"]),
+        failed=0 if passed_alone else len(failed),
         skipped=int(suite.attrib["skipped"]),
         passed_all=exit_code == 0,
-        seconds=seconds,
+        seconds=time.monotonic() - start,
+        passed_alone=passed_alone,
     )
+
+
+def failed_tests(suite: ElementTree.Element) -> tuple[str, ...]:
+    """Return the names of tests that failed, or whose fixtures did, in order."""
+    names = (
+        f"{case.attrib['classname']}.{case.attrib['name']}"
+        for case in suite.iter("testcase")
+        if case.find("failure") is not None or case.find("error") is not None
+    )
+    # One whose fixture failed too is there twice.
+    return tuple(dict.fromkeys(names))
 
 
 def measured_coverage(environment: dict[str, str]) -> str:

@@ -14,6 +14,7 @@ django = get_wsgi_application()
 
 from tracker.api.batches import Batches  # noqa: E402 - Django is ready first
 from tracker.arrival import Lingering  # noqa: E402
+from tracker.vanished_clients import NoticingVanished  # noqa: E402
 
 # Reads all routes and with them nearly all of the program, before anybody waits for it.
 reverse("livez")
@@ -22,4 +23,4 @@ reverse("livez")
 gc.collect()
 gc.freeze()
 
-application = Lingering(Batches(django))
+application = NoticingVanished(Lingering(Batches(django)))
