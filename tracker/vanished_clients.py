@@ -6,10 +6,9 @@ if it is asked to look whether the other side is still there; granian does not a
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Iterable
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -48,28 +47,22 @@ def look_after_connections() -> None:
     Connections that are accepted later have what the listening socket has.
     """
     # Few systems have no such folder; there, nobody is asked.
-    files = list(OPEN_FILES.iterdir()) if OPEN_FILES.is_dir() else []
-    for file in files:
-        # Files of all kinds are there, and that of the listing is closed by now.
-        with suppress(OSError), closing(_socket(int(file.name))) as known:
-            is_tcp = known.type == socket.SOCK_STREAM and known.family in (
-                socket.AF_INET,
-                socket.AF_INET6,
-            )
-            if is_tcp:
+    names = [file.name for file in OPEN_FILES.iterdir()] if OPEN_FILES.is_dir() else []
+    for number in map(int, names):
+        # Most are no sockets, and that of the listing is closed by now.
+        with suppress(OSError):
+            known = socket.socket(fileno=number)
+            try:
                 _look_after(known)
-
-
-def _socket(file: int) -> socket.socket:
-    copy = os.dup(file)
-    try:
-        return socket.socket(fileno=copy)
-    except OSError:
-        os.close(copy)
-        raise
+            finally:
+                # Never closed, nor a copy: that of a file would undo SQLite's locks.
+                known.detach()
 
 
 def _look_after(connection: socket.socket) -> None:
+    is_internet = connection.family in (socket.AF_INET, socket.AF_INET6)
+    if not is_internet or connection.type != socket.SOCK_STREAM:
+        return
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (
         ("TCP_KEEPIDLE", IDLE_SECONDS),

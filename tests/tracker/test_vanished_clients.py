@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import socket
+import subprocess
+import sys
 from contextlib import ExitStack
 
 import pytest
@@ -48,6 +51,33 @@ def test_what_is_not_a_connection_is_left_alone(kept, tmp_path):
     look_after_connections()
 
     assert not any(is_looked_after(end) for end in pair)
+
+
+HOLD = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sys.exit("locked")
+"""
+
+
+def test_locks_of_files_outlive_it(tmp_path):
+    path = tmp_path / "database"
+    path.write_bytes(b"x")
+    with path.open("r+b") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+
+        look_after_connections()
+
+        other = subprocess.run(
+            [sys.executable, "-c", HOLD, path],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert other.stderr == "locked\n"
 
 
 def test_a_server_looks_once_and_answers_as_ever(kept):
