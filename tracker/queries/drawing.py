@@ -6,14 +6,25 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import compress
 from uuid import UUID
 
 import numpy as np
 
 from tracker.models import Run
 from tracker.series.downsample import Buckets, select
-from tracker.series.lines import Axis, Choice, Drawn, Window, choose, draw, draw_table
-from tracker.series.points import Integers, Points
+from tracker.series.lines import (
+    Axis,
+    Choice,
+    Drawn,
+    PointsRead,
+    Window,
+    choose,
+    draw,
+    draw_points,
+    draw_table,
+)
+from tracker.series.points import Integers, Points, concatenate
 from tracker.series.rewinds import Replaced, gone, touched, without
 from tracker.series.store import Summaries, read_chunks, read_overviews
 from tracker.series.table import Table
@@ -58,7 +69,7 @@ class Source:
     def chosen(self, mask_name: str) -> list[int]:
         """Return the ids of the chunks to read in one of the choice's ways."""
         mask = getattr(self.choice, mask_name)
-        return [self.chunks.ids[index] for index in np.flatnonzero(mask)]
+        return list(compress(self.chunks.ids, mask.tolist()))
 
 
 def start_of(run: Run, *times: Integers) -> int:
@@ -131,7 +142,8 @@ def _draw_some(
     points = read_chunks(
         run_ids, [i for source in every for i in source.chosen("by_points")]
     )
-    drawn = {}
+    drawn: dict[int, Drawn] = {}
+    alone: dict[int, PointsRead] = {}
     for series_id, source in sources.items():
         buckets = [overviews[i] for i in source.chosen("by_overview") if i in overviews]
         if source.choice.by_row.any():
@@ -141,10 +153,11 @@ def _draw_some(
             for i in source.chosen("by_points")
             if i in points
         ]
-        drawn[series_id] = draw(
-            source.window,
-            source.choice.bucket_width,
-            buckets,
-            [*parts, source.tail],
-        )
-    return drawn
+        if len(source.tail):
+            parts.append(source.tail)
+        window, width = source.window, source.choice.bucket_width
+        if buckets:
+            drawn[series_id] = draw(window, width, buckets, parts)
+        else:
+            alone[series_id] = PointsRead(window, width, concatenate(parts))
+    return drawn | dict(zip(alone, draw_points([*alone.values()]), strict=True))

@@ -8,7 +8,7 @@ takes the coarsest that is no wider than one of its own buckets.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -97,6 +97,15 @@ class Drawn:
     count: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PointsRead:
+    """What was read of a series of which no buckets are needed."""
+
+    window: Window
+    bucket_width: float
+    points: Points
+
+
 # Of a series that does not exist.
 _NONE = np.empty(0)
 NOTHING = Drawn(_NONE, _NONE, _NONE, _NONE, exact=True, count=0)
@@ -133,8 +142,12 @@ def choose(window: Window, chunks: Buckets, tail: Points) -> Choice:
     if not total:
         return Choice(nothing, nothing, inside, 0.0)
 
-    low = max(window.low, np.r_[lows[inside], tail_x].min())
-    high = min(window.high, np.r_[highs[inside], tail_x].max())
+    low = max(
+        window.low, min(part.min() for part in (lows[inside], tail_x) if len(part))
+    )
+    high = min(
+        window.high, max(part.max() for part in (highs[inside], tail_x) if len(part))
+    )
     bucket_width = window.bucket_width(low, high)
     if total <= max(DECODED_POINTS, EXACT_POINTS * window.buckets):
         return Choice(nothing, nothing, inside, bucket_width)
@@ -156,10 +169,10 @@ def draw(
     parts: Sequence[Points],
 ) -> Drawn:
     """Draw what was read: buckets of any fineness, and points."""
-    points = window.clip(concatenate(parts))
     if not buckets:
-        return _draw_rows(window, bucket_width, _table_of_one(points))[0]
+        return draw_points([PointsRead(window, bucket_width, concatenate(parts))])[0]
 
+    points = window.clip(concatenate(parts))
     pieces = downsample.concatenate([*buckets, summarise(points, size=1)])
     lows, highs = window.ends(pieces)
     merged = merge(pieces, position=lows / 2 + highs / 2, width=bucket_width)
@@ -173,6 +186,45 @@ def draw(
         exact=False,
         count=int(merged.count.sum()),
     )
+
+
+def draw_points(series: Sequence[PointsRead]) -> list[Drawn]:
+    """Draw series that lie at the same places at once, as those of like runs do."""
+    clipped = [each.window.clip(each.points) for each in series]
+    places = [
+        each.window.x(points.steps, points.times)
+        for each, points in zip(series, clipped, strict=True)
+    ]
+    drawn = [NOTHING] * len(series)
+    for group in _alike(series, places):
+        first, x = series[group[0]], places[group[0]]
+        if len(x) <= EXACT_POINTS * first.window.buckets:
+            table = _table_of_one(clipped[group[0]])
+            lines = _draw_exactly(first.window, table)
+        else:
+            values = [clipped[number].values for number in group]
+            lines = _draw_buckets(x, values, first.bucket_width)
+        for number, line in zip(group, lines, strict=True):
+            drawn[number] = line
+    return drawn
+
+
+def _alike(series: Sequence[PointsRead], places: Sequence[Floats]) -> list[list[int]]:
+    """Return the numbers of series that lie at the same places; of exact ones, alone."""
+    groups: list[list[int]] = []
+    # Each is compared with the last group that resembles it, not with all that do.
+    resembling: dict[Hashable, list[int]] = {}
+    for number, (each, x) in enumerate(zip(series, places, strict=True)):
+        if len(x) <= EXACT_POINTS * each.window.buckets:
+            groups.append([number])
+            continue
+        likeness = each.window, each.bucket_width, len(x), x[0].item(), x[-1].item()
+        group = resembling.get(likeness)
+        if group is None or not np.array_equal(places[group[0]], x):
+            group = resembling[likeness] = []
+            groups.append(group)
+        group.append(number)
+    return groups
 
 
 def draw_table(window: Window, table: Table) -> list[Drawn]:
@@ -195,21 +247,27 @@ def steady_width(width: float) -> float:
 def _draw_rows(window: Window, bucket_width: float, table: Table) -> list[Drawn]:
     if table.tick_count <= EXACT_POINTS * window.buckets:
         return _draw_exactly(window, table)
-    return _draw_buckets(window, bucket_width, table)
+    return _draw_buckets(
+        window.x(table.steps, table.times), list(table.values), bucket_width
+    )
 
 
-def _draw_buckets(window: Window, bucket_width: float, table: Table) -> list[Drawn]:
+def _draw_buckets(
+    x: Floats, rows: Sequence[Floats], bucket_width: float
+) -> list[Drawn]:
     """Draw what follows from each point as a bucket of its own, but much faster."""
-    x, values = window.x(table.steps, table.times), table.values
     order, starts = stretches(x, bucket_width)
     if order is not None:
-        x, values = x[order], values[:, order]
+        x = x[order]
     lows, highs = np.minimum.reduceat(x, starts), np.maximum.reduceat(x, starts)
     middles = np.maximum.accumulate(lows / 2 + highs / 2)
     lines: list[Drawn] = []
     rows_at_once = max(1, VALUES_AT_ONCE // len(x))
-    for first in range(0, len(values), rows_at_once):
-        found = summarise_rows(values[first : first + rows_at_once], starts)
+    for first in range(0, len(rows), rows_at_once):
+        values = np.array(rows[first : first + rows_at_once])
+        if order is not None:
+            values = values[:, order]
+        found = summarise_rows(values, starts)
         minimum, maximum = found["minimum"], found["maximum"]
         mean = mean_of(found["total"], found["finite_count"], minimum, maximum)
         lines += [

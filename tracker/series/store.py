@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeVar
 from uuid import UUID
@@ -52,7 +53,7 @@ SELECT_ENTRY_IDS = SELECT_ENTRIES.replace("id, data", "id")
 SELECT_SUMMARIES = (
     f"SELECT series_id, id, {', '.join(field.name for field in fields(Buckets))}"
     " FROM tracker_serieschunk WHERE run_id IN ({runs}) AND series_id = ANY(%s)"
-    " ORDER BY first_step, id"
+    " ORDER BY series_id, first_step, id"
 )
 
 Item = TypeVar("Item")
@@ -153,20 +154,24 @@ def read_summaries(
     run_ids: Collection[UUID], series_ids: Collection[int]
 ) -> dict[int, Summaries]:
     """Return the summaries of all chunks of each series that has any."""
-    rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    for row in every_row(SELECT_SUMMARIES, [many(series_ids)], run_ids=run_ids):
-        rows[row[0]].append(row[1:])
-    return {series_id: _summaries(found) for series_id, found in rows.items()}
-
-
-def _summaries(rows: Sequence[tuple[Any, ...]]) -> Summaries:
-    ids, *columns = zip(*rows, strict=True)
+    rows = every_row(SELECT_SUMMARIES, [many(series_ids)], run_ids=run_ids)
+    if not rows:
+        return {}
+    # The columns of all at once: a chart of many series has few chunks of each.
+    of_series, ids, *columns = zip(*rows, strict=True)
     # None, for no value but NaN, becomes NaN again.
     arrays: dict[str, Any] = {
         field.name: np.array(column, codec.dtype_of(field.name))
         for field, column in zip(fields(Buckets), columns, strict=True)
     }
-    return Summaries(list(ids), Buckets(**arrays))
+    found: dict[int, Summaries] = {}
+    start = 0
+    for series_id, group in groupby(of_series):
+        part = slice(start, start + sum(1 for _ in group))
+        buckets = Buckets(**{name: array[part] for name, array in arrays.items()})
+        found[series_id] = Summaries(list(ids[part]), buckets)
+        start = part.stop
+    return found
 
 
 def read_chunks(run_ids: Collection[UUID], ids: Collection[int]) -> dict[int, Points]:

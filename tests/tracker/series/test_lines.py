@@ -174,10 +174,39 @@ def test_points_alone_are_drawn_as_their_summaries_would_be(some, buckets):
     whole = window(buckets=buckets)
     width = choose(whole, Buckets.empty(), some).bucket_width
 
-    found = lines._draw_buckets(whole, width, lines._table_of_one(some))[0]
+    found = lines._draw_buckets(some.steps, [some.values], width)[0]
     expected = draw(whole, width, [summarise(some, size=1)], [])
 
     for name in ("x", "mean", "minimum", "maximum"):
         left, right = getattr(found, name), getattr(expected, name)
         assert np.array_equal(left, right, equal_nan=True), name
     assert found.count == expected.count
+
+
+def test_series_at_the_same_places_are_drawn_as_each_would_be_alone():
+    steps = np.arange(3_000.0)
+    others = np.sort(np.random.default_rng(0).uniform(0, 3_000, 3_000))
+    others[[0, -1]] = steps[[0, -1]]
+    noisy = [noise(3_000, seed=seed) for seed in range(5)]
+    noisy[1][7:2_000] = np.nan
+    noisy[2][5] = np.inf
+    series = [
+        lines.PointsRead(window(buckets=buckets), width, points(values, steps=places))
+        for values, places, buckets, width in zip(
+            noisy * 3,
+            [steps, others, steps] * 5,
+            [500] * 10 + [2_000] * 5,
+            [6.0] * 7 + [7.0] * 8,
+            strict=True,
+        )
+    ]
+
+    together = lines.draw_points(series)
+
+    for read, found in zip(series, together, strict=True):
+        alone = draw(read.window, read.bucket_width, [], [read.points])
+        for name in ("x", "mean", "minimum", "maximum"):
+            left, right = getattr(found, name), getattr(alone, name)
+            assert np.array_equal(left, right, equal_nan=True), name
+        assert (found.exact, found.count) == (alone.exact, alone.count)
+    assert together[2].x is together[3].x

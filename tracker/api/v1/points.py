@@ -10,7 +10,7 @@ from uuid import UUID
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router, Schema
 
-from tracker.access import readable_project, runs_of
+from tracker.access import readable_runs
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.lines import BINARY, binary_lines, json_lines, table_of_lines
 from tracker.api.params import Buckets, High, Low, Name
@@ -21,7 +21,6 @@ from tracker.api.tables import (
     download,
     written_points,
 )
-from tracker.errors import NotFound
 from tracker.freshness import fresh_answer, is_held, marked, not_modified
 from tracker.queries.all_points import read_all_points
 from tracker.queries.series import Axis, every_series, read_lines
@@ -147,7 +146,7 @@ def read_many_series(
     An answer has at most 10,000 buckets and 1,000 series. `next`, and a Link header,
     lead on to the others.
     """
-    runs = _runs(request, workspace, project, run_ids)
+    runs = readable_runs(request.auth, workspace, project, list(dict.fromkeys(run_ids)))
     version = version_of(runs, VERSION, _question(request))
     page = min(MOST_SERIES, MOST_BUCKETS // buckets)
 
@@ -194,7 +193,7 @@ def read_every_point(
 
     Of steps that a job logged again after it was started again, the latest attempt's.
     """
-    runs = _runs(request, workspace, project, run_ids)
+    runs = readable_runs(request.auth, workspace, project, list(dict.fromkeys(run_ids)))
     version = version_of(runs, VERSION, _question(request))
     if is_held(request, version):
         return not_modified(version)
@@ -214,18 +213,6 @@ def _wanted(
     if not paths:
         return every_series(runs, page)
     return [(run, path) for path, run in product(dict.fromkeys(paths), runs)][page]
-
-
-# Any: likewise.
-def _runs(
-    request: ApiRequest, workspace: str, project: str, run_ids: Sequence[UUID]
-) -> list[Any]:
-    found = readable_project(request.auth, workspace, project)
-    wanted = list(dict.fromkeys(run_ids))
-    runs = runs_of(found, wanted)
-    if len(runs) < len(wanted):
-        raise NotFound("run")
-    return runs
 
 
 def _question(request: ApiRequest) -> list[tuple[str, list[str]]]:
