@@ -1,0 +1,1 @@
+"""Where each byte on disk goes."""

@@ -1,0 +1,65 @@
+"""The table of where bytes go (pure)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from benchmarks.peers.workload import KINDS, least_bytes_of_a_time
+
+ROWS, TOAST, INDEXES = "rows", "TOAST", "indexes"
+POSTGRES_KINDS = (ROWS, TOAST, "index of TOAST", INDEXES, "maps")
+# What grows with points, and what does with series.
+STORE = {"tracker_serieschunk": "chunks", "tracker_seriesticks": "ticks"}
+SERIES = "tracker_attribute"
+JOURNAL = "tracker_journalentry"
+
+PAYLOAD = ("values", "buckets of values", "steps", "times", "buckets of ticks")
+HEADS = "heads of rows and of TOAST's parts, gaps in pages"
+ROWS_OF_SERIES = "rows of series, with indexes"
+# What is no cost of points: the next run takes its place.
+OTHERS = ("the journal, which is empty", "all other tables, with their statistics")
+
+# Of a table, by its name, and one of its parts.
+Sizes = Counter[tuple[str, str]]
+
+
+def parts_of(payload: Mapping[str, int], grown: Sizes) -> Counter[str]:
+    """Say what a run took: its numbers, as told, and the rest of what has grown."""
+    parts = Counter(payload)
+    # The numbers are in the pages of rows and of TOAST.
+    parts[HEADS] = -parts.total()
+    for (table_name, part), size in sorted(grown.items()):
+        parts[_named(table_name, part)] += size
+    return parts
+
+
+def _named(table_name: str, part: str) -> str:
+    if table_name in STORE:
+        in_pages = part in (ROWS, TOAST)
+        return HEADS if in_pages else f"{STORE[table_name]}: {part}"
+    if table_name == SERIES:
+        return ROWS_OF_SERIES
+    return OTHERS[0 if table_name == JOURNAL else 1]
+
+
+def table(found: Sequence[Counter[str]], metrics: int, steps: int) -> Iterator[str]:
+    """Yield what a point takes of each kind, by part."""
+    points = metrics * steps
+    title = f"bytes a point, of {steps:,} steps of {metrics:,} metrics"
+    yield "| " + " | ".join([title, *KINDS]) + " |"
+    yield "|---" * (1 + len(KINDS)) + "|"
+    names = dict.fromkeys(name for parts in found for name in parts)
+    kept = [name for name in names if name not in OTHERS]
+    for name in kept:
+        yield _row(name, [parts[name] / points for parts in found])
+    totals = [sum(parts[name] for name in kept) / points for parts in found]
+    yield _row("**all of these**", totals)
+    shared = [least_bytes_of_a_time(kind) / metrics for kind in KINDS]
+    yield _row("the entropy of the times alone", shared)
+    for name in OTHERS:
+        yield _row(f"besides: {name}", [parts[name] / points for parts in found])
+
+
+def _row(name: str, cells: Sequence[float]) -> str:
+    return "| " + " | ".join([name, *(f"{cell:.3f}" for cell in cells)]) + " |"
