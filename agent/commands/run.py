@@ -73,7 +73,12 @@ def perform(chosen: argparse.Namespace) -> int:
     ):
         environment = environment_of_program(settings, output)
         try:
-            process = subprocess.Popen(program, env=environment, **output.streams)
+            process = subprocess.Popen(
+                program,
+                env=environment,
+                stdout=output.streams.get("stdout"),
+                stderr=output.streams.get("stderr"),
+            )
         except OSError as error:
             message = f"{program[0]}: {error.strerror}"
             raise Refusal("not_executable", message, _NOT_EXECUTABLE) from error

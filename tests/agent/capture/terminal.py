@@ -47,7 +47,8 @@ class Terminal:
 
     def __init__(self, rows: int = 24, columns: int = 80) -> None:
         self.main, self.other = os.openpty()
-        self.shown = b""
+        self._ends = [self.main, self.other]
+        self.shown = bytearray()
         self.shell: subprocess.Popen[bytes] | None = None
         self.resize(rows, columns)
         self.modes = termios.tcgetattr(self.other)
@@ -77,17 +78,23 @@ class Terminal:
     def wait_for(self, words: bytes, seconds: float = 60.0) -> bytes:
         """Return all that was shown when the words are among it."""
         deadline = time.monotonic() + seconds
-        while words not in self.shown:
+        looked = 0
+        while self.shown.find(words, looked) < 0:
             assert time.monotonic() < deadline, self.shown
+            looked = max(0, len(self.shown) - len(words))
             if select.select([self.main], [], [], 0.05)[0]:
                 self.shown += os.read(self.main, 65_536)
-        return self.shown
+        return bytes(self.shown)
+
+    def hang_up(self) -> None:
+        """Take the terminal away, as a connection that breaks does."""
+        ends, self._ends = self._ends, []
+        for end in ends:
+            os.close(end)
 
     def close(self) -> None:
         if self.shell is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.shell.pid, 9)
             self.shell.wait()
-        for end in (self.main, self.other):
-            with contextlib.suppress(OSError):
-                os.close(end)
+        self.hang_up()

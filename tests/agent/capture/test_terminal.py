@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import termios
@@ -234,8 +233,7 @@ def test_a_program_that_outlives_its_terminal_is_stored_to_the_end(
         f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{HALVES}"
     )
     begun(terminal)
-    os.close(terminal.other)
-    os.close(terminal.main)
+    terminal.hang_up()
     (tmp_path / "go").touch()
 
     wait_until(lambda: states(tracker), 60)
