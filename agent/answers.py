@@ -61,7 +61,7 @@ _MEANINGS: dict[int, Meaning] = {
 
 def judge(reply: Reply, *, now: float) -> Answer:
     """Return what a reply means; `now` is seconds since 1970, for dates in it."""
-    content = _content(reply.body)
+    content = content_of(reply.body)
     if reply.status == HTTPStatus.OK:
         return _stored(content)
     text = f"{reply.status} {_error_text(content)}".strip()
@@ -121,7 +121,8 @@ def _stored(content: dict[str, Any]) -> Answer:
 
 
 # Any: JSON from a server that is not trusted.
-def _content(body: bytes) -> dict[str, Any]:
+def content_of(body: bytes) -> dict[str, Any]:
+    """Return the object that a body holds; an empty one of whatever else it is."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):

@@ -1,12 +1,13 @@
 """Where a loader's dataset says that its files lie, so that their file system is told.
 
-Only what objects hold is looked at: no code of theirs runs, and no disk is asked.
+Only what objects and their classes hold is looked at: no code of theirs runs, and no disk
+is asked.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from inspect import getattr_static
 from pathlib import Path, PurePath
 
 # What datasets of torchvision, torchaudio, timm and many scripts call it.
@@ -21,28 +22,19 @@ def find_data_folder(loader: object) -> Path | None:
     """Return the folder or file that the loader's data come from, where one is named."""
     inner: object = loader
     for _ in range(_MOST_WRAPPERS):
-        held = _held(inner)
         if inner is not loader:
             # Of the loader itself, such names would mean anything.
             for name in _NAMES:
-                folder = _as_folder(held.get(name))
+                folder = _as_folder(getattr_static(inner, name, None))
                 if folder is not None:
                     return folder
-        found = (held[name] for name in _WRAPPED if held.get(name) is not None)
-        inner = next(found, None)
+        wrapped = (getattr_static(inner, name, None) for name in _WRAPPED)
+        inner = next((each for each in wrapped if each is not None), None)
         if type(inner) in (list, tuple):
             inner = next(iter(inner), None)  # type: ignore[call-overload]
         if inner is None:
             return None
     return None
-
-
-def _held(value: object) -> Mapping[str, object]:
-    try:
-        held = vars(value)
-    except Exception:  # noqa: BLE001 - foreign code
-        return {}
-    return held if isinstance(held, dict) else {}
 
 
 def _as_folder(value: object) -> Path | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from agent.answers import Reply, retry_after
+from agent.answers import Reply, content_of, retry_after
 from agent.blobs import Blob, Blobs
 from agent.delivery import HOLD_SECONDS, Outcome, longer_wait
 from agent.errors import NoAnswer
@@ -100,7 +99,7 @@ class Uploads:
     def _obey(  # noqa: PLR0911 - one for each answer
         self, reply: Reply, current: _Current
     ) -> Outcome:
-        content = _content(reply.body)
+        content = content_of(reply.body)
         if reply.status == HTTPStatus.OK:
             return self._progressed(content, current)
         if reply.status == HTTPStatus.CONFLICT:
@@ -202,14 +201,6 @@ class Uploads:
         if why and wait > 1:
             self._notices.warn("files wait", why)
         return Outcome(wait_seconds=wait, is_answered=False)
-
-
-def _content(body: bytes) -> dict[str, object]:
-    try:
-        content = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _error(content: dict[str, object]) -> dict[str, object]:

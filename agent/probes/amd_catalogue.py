@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent.probes.gpu_catalogue import ENERGY, PCIE_HEALTH, USERS, shares_of_users
 from agent.probes.reading import COUNTED, SAMPLED, Fact, Reading, Scope
 
 _SOURCE = "amdsmi"
@@ -17,29 +18,11 @@ _ROWS = (
     ("pcie_width", "lanes", "at the moment", 5),
     ("pcie_generation", "", "at the moment", 5),
     ("pcie_bytes_per_second", "B/s", "both ways together, at the moment", 5),
-    ("pcie_replays", "", "packets sent again since the agent began", 5),
-    (
-        "pcie_recoveries",
-        "",
-        "times that the link had to recover since the agent began",
-        5,
-    ),
-    ("pcie_naks", "", "packets refused, sent and received, since the agent began", 5),
+    *((path, "", text, 5) for path, text in PCIE_HEALTH.items()),
     ("ecc_corrected", "", "as the card counts", 5),
     ("ecc_uncorrected", "", "as the card counts", 5),
-    ("processes", "", "that compute on it", 5),
-    (
-        "job_processes",
-        "",
-        "the job's; absent while the driver's numbers are not ours",
-        5,
-    ),
-    ("job_memory_bytes", "B", "", 5),
-    ("other_processes", "", "all but the job's; likewise", 5),
-    ("other_memory_bytes", "B", "", 5),
-    ("job_sm_percent", "% of time", "sum over the job's processes", 5),
-    ("other_sm_percent", "% of time", "sum over all others", 5),
 )
+_USERS = (*USERS, *shares_of_users("sm"))
 _REASONS = {
     "power": "by the power limit",
     "thermal": "for the temperature of the package",
@@ -48,8 +31,7 @@ _REASONS = {
     "memory_thermal": "for the temperature of its memory",
 }
 _COUNTED = (
-    ("energy_joules", "J", "since the agent began"),
-    ("power_mean_watts", "W", "energy over time"),
+    *ENERGY,
     *(
         (f"limited/{name}_share", "0–1", f"of time with lower clocks {why}")
         for name, why in _REASONS.items()
@@ -62,6 +44,10 @@ READINGS = (
             f"gpu/<i>/{path}", unit, Scope.GPU, _SOURCE, SAMPLED, text, float(seconds)
         )
         for path, unit, text, seconds in _ROWS
+    ),
+    *(
+        Reading(f"gpu/<i>/{path}", unit, Scope.GPU_JOB, _SOURCE, SAMPLED, text, 5.0)
+        for path, unit, text in _USERS
     ),
     *(
         Reading(f"gpu/<i>/{path}", unit, Scope.GPU, _SOURCE, COUNTED, text, 5.0)

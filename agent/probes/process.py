@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from agent.probes.descendants import children_of_thread, descendants
 from agent.probes.probe import ALLOWANCE, Job, Probe, ProbeUnavailable, Sample
+from agent.probes.process_catalogue import READINGS
 from agent.probes.processes import (
     WAITING_FOR_DISK,
     ProcessGone,
@@ -22,9 +23,9 @@ from agent.probes.processes import (
     read_traffic,
 )
 from agent.probes.rates import Rate, Rates, known, share
-from agent.probes.reading import COUNTED, SAMPLED, Reading, Scope
+from agent.probes.reading import Reading
 from agent.probes.summary import mean
-from agent.probes.workers import READINGS, Workers
+from agent.probes.workers import Workers
 
 # Finding grandchildren and the children of other threads takes a look at every
 # thread; children of the main thread are seen at every sample.
@@ -32,100 +33,6 @@ _RESCAN_SECONDS = 5.0
 _FILES_SECONDS = 10.0
 # A helper of multiprocessing that loads nothing.
 _RESOURCE_TRACKER = "multiprocessing.resource_tracker"
-_STAT, _IO, _SCHEDULER = "/proc/<pid>/stat", "/proc/<pid>/io", "/proc/<pid>/schedstat"
-
-_OF_TREE = (
-    ("cpu_cores", "cores", _STAT, COUNTED, "CPU seconds per second, workers included"),
-    (
-        "memory_bytes",
-        "B",
-        _STAT,
-        SAMPLED,
-        "resident memory; what is shared counts twice",
-    ),
-    (
-        "read_bytes_per_second",
-        "B/s",
-        _IO,
-        COUNTED,
-        "from storage, not from the page cache",
-    ),
-    ("write_bytes_per_second", "B/s", _IO, COUNTED, "to storage"),
-    (
-        "requested_bytes_per_second",
-        "B/s",
-        _IO,
-        COUNTED,
-        "read by system calls, from the page cache and from sockets too",
-    ),
-    ("major_faults_per_second", "1/s", _STAT, COUNTED, "pages read from a disk"),
-    ("threads", "", _STAT, SAMPLED, "of all processes"),
-    ("workers", "", _STAT, SAMPLED, "living descendants but Python's resource tracker"),
-    ("worker_cpu_cores", "cores", _STAT, COUNTED, "mean over the workers"),
-    ("worker_cpu_cores_min", "cores", _STAT, COUNTED, "the worker with the least"),
-    ("worker_cpu_cores_max", "cores", _STAT, COUNTED, "the worker with the most"),
-    ("worker_read_bytes_per_second", "B/s", _IO, COUNTED, "mean over the workers"),
-    (
-        "worker_read_bytes_per_second_max",
-        "B/s",
-        _IO,
-        COUNTED,
-        "the worker with the most",
-    ),
-    (
-        "worker_core_wait_share",
-        "0–1",
-        _SCHEDULER,
-        COUNTED,
-        "of time that a worker's main thread waited for a core, mean",
-    ),
-    (
-        "worker_memory_bytes_max",
-        "B",
-        _STAT,
-        SAMPLED,
-        "resident memory of the worker with the most",
-    ),
-    (
-        "worker_disk_wait_share",
-        "0–1",
-        _STAT,
-        COUNTED,
-        "of time that a worker waited for storage, mean; where the kernel counts that",
-    ),
-    (
-        "workers_blocked",
-        "",
-        _STAT,
-        SAMPLED,
-        "workers in state D, so waiting for storage, at the moment",
-    ),
-)
-_OF_PROCESS = (
-    ("main_cpu_cores", "cores", _STAT, COUNTED, "the logging process alone"),
-    (
-        "main_thread_cpu_cores",
-        "cores",
-        _SCHEDULER,
-        COUNTED,
-        "its main thread alone: near 1, one core is the limit",
-    ),
-    (
-        "main_thread_core_wait_share",
-        "0–1",
-        _SCHEDULER,
-        COUNTED,
-        "of time that its main thread could have run and had no core",
-    ),
-    (
-        "main_disk_wait_share",
-        "0–1",
-        _STAT,
-        COUNTED,
-        "of time that the logging process waited for storage; likewise",
-    ),
-    ("open_files", "", "/proc/<pid>/fd", SAMPLED, "file descriptors in use"),
-)
 
 
 class _Followed:
@@ -175,14 +82,7 @@ class ProcessProbe(Probe):
     """Reads the process tree, and summarises its workers."""
 
     name = "process"
-    readings: ClassVar[tuple[Reading, ...]] = (
-        *(
-            Reading(f"job/{name}", unit, scope, source, quality, meaning)
-            for scope, rows in ((Scope.JOB, _OF_TREE), (Scope.PROCESS, _OF_PROCESS))
-            for name, unit, source, quality, meaning in rows
-        ),
-        *READINGS,
-    )
+    readings: ClassVar[tuple[Reading, ...]] = READINGS
 
     def __init__(self, pid: int | None = None) -> None:
         self._main = _Followed(pid or os.getpid())

@@ -11,45 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from agent.probes.process_catalogue import SECONDS_OF_WORKERS
 from agent.probes.processes import ProcessState, Traffic, read_proportional
 from agent.probes.rates import Rates, known, share
-from agent.probes.reading import COUNTED, SAMPLED, Reading, Scope
 
 MOST_WORKERS = 16
-_SECONDS = 10.0
 # The kernel looks at every page of a process for it, and the process may have to wait.
 _BETWEEN_LOOKS_SECONDS = 5.0
 _SHARE_OF_LOOKS, _LONGEST_LOOK_SECONDS = 0.0002, 0.02
 _STATES = {"R": "running_share", "S": "sleeping_share", "D": "blocked_share"}
-
-_STAT, _IO, _ROLLUP = "/proc/<pid>/stat", "/proc/<pid>/io", "/proc/<pid>/smaps_rollup"
-READINGS = tuple(
-    Reading(f"job/worker/<n>/{name}", unit, Scope.JOB, source, quality, text, _SECONDS)
-    for name, unit, source, quality, text in (
-        ("cpu_cores", "cores", _STAT, COUNTED, "of the worker alone"),
-        ("memory_bytes", "B", _STAT, SAMPLED, "resident"),
-        (
-            "proportional_bytes",
-            "B",
-            _ROLLUP,
-            SAMPLED,
-            "what is shared divided by who shares it; one worker at a time, and not of"
-            " workers so large that looking takes long",
-        ),
-        ("read_bytes_per_second", "B/s", _IO, COUNTED, "from storage"),
-        ("major_faults_per_second", "1/s", _STAT, COUNTED, "pages read from a disk"),
-        ("running_share", "0–1", _STAT, SAMPLED, "of looks: it ran, or could have"),
-        ("sleeping_share", "0–1", _STAT, SAMPLED, "of looks: it waited for its turn"),
-        ("blocked_share", "0–1", _STAT, SAMPLED, "of looks: it waited for storage"),
-        (
-            "disk_wait_share",
-            "0–1",
-            _STAT,
-            COUNTED,
-            "of time that it waited for storage; where the kernel counts that",
-        ),
-    )
-)
 
 
 class Worker(Protocol):
@@ -124,7 +94,7 @@ class Workers:
         # Half a second of tolerance: ticks are never exactly on time.
         if now < self._not_before - 0.5:
             return readings
-        self._not_before = now + _SECONDS
+        self._not_before = now + SECONDS_OF_WORKERS
         for number, slot in self._slots.items():
             found = slot.readings(now, is_disk_wait_known=is_disk_wait_known)
             readings |= _named(number, found)

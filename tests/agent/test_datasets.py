@@ -10,6 +10,14 @@ class Holds:
         self.__dict__.update(held)
 
 
+class OfClass:
+    data_path = "/of/the/class"
+
+
+class Slotted:
+    __slots__ = ("root",)
+
+
 class Raises:
     @property
     def __dict__(self):
@@ -30,8 +38,9 @@ class Raises:
             Holds(dataset=Holds(datasets=[Holds(path="/one"), Holds(path="/two")])),
             "/one",
         ),
+        (Holds(dataset=OfClass()), "/of/the/class"),
     ],
-    ids=["root", "a path", "a subset", "several"],
+    ids=["root", "a path", "a subset", "several", "a class"],
 )
 def test_a_dataset_says_where_its_files_lie(loader, folder):
     assert find_data_folder(loader) == Path(folder)
@@ -52,6 +61,7 @@ def test_a_relative_folder_is_below_the_working_directory():
         Holds(dataset=Holds(root="a\0b")),
         Holds(dataset=Holds(root="x" * 5_000)),
         Holds(dataset=Raises()),
+        Holds(dataset=Slotted()),
         Holds(dataset=Holds(datasets=[])),
         None,
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent.probes.gpu_catalogue import ENERGY, PCIE_HEALTH, USERS, shares_of_users
 from agent.probes.nvidia import fields, gpm, window
 from agent.probes.reading import COARSE, COUNTED, SAMPLED, Reading, Scope
 
@@ -78,10 +79,8 @@ _BYTES = {
     "c2c_receive": "from the processor beside it",
 }
 _HEALTH = (
-    ("pcie_replays", "packets sent again since the agent began"),
+    *PCIE_HEALTH.items(),
     ("pcie_errors", "since the agent began"),
-    ("pcie_recoveries", "times that the link had to recover since the agent began"),
-    ("pcie_naks", "packets refused, sent and received, since the agent began"),
     ("pcie_bad_tlps", "damaged packets of transactions since the agent began"),
     ("pcie_bad_dllps", "damaged packets of the link itself since the agent began"),
     ("pcie_receiver_errors", "since the agent began"),
@@ -104,24 +103,11 @@ _HEALTH = (
     ("retired_pages_pending", "1: a reset of the GPU will give up some"),
 )
 _USERS = (
-    ("processes", "", "that compute on it"),
-    ("job_processes", "", "the job's; absent while the driver's numbers are not ours"),
-    ("job_memory_bytes", "B", ""),
-    ("other_processes", "", "all but the job's; likewise"),
-    ("other_memory_bytes", "B", ""),
-    *(
-        (f"{owner}_{part}_percent", "% of time", f"{meaning}{of}")
-        for part, of in (
-            ("sm", ""),
-            ("memory_utilization", ": the memory's controller"),
-            ("encoder", ""),
-            ("decoder", ""),
-        )
-        for owner, meaning in (
-            ("job", "sum over the job's processes"),
-            ("other", "sum over all others"),
-        )
-    ),
+    *USERS,
+    *shares_of_users("sm"),
+    *shares_of_users("memory_utilization", ": the memory's controller"),
+    *shares_of_users("encoder"),
+    *shares_of_users("decoder"),
 )
 _GPM_MEANINGS = {
     "graphics_active_percent": "% of time|anything ran",
@@ -161,9 +147,9 @@ def _of_gpu() -> list[Reading]:
 def _counted() -> list[Reading]:
     gpu = Scope.GPU
     rows = [
-        Reading("power_mean_watts", "W", gpu, COUNTERS, COUNTED, "energy over time", 5),
-        Reading(
-            "energy_joules", "J", gpu, COUNTERS, COUNTED, "since the agent began", 5
+        *(
+            Reading(path, unit, gpu, COUNTERS, COUNTED, text, 5)
+            for path, unit, text in ENERGY
         ),
         Reading("memory_temperature_celsius", "°C", gpu, COUNTERS, SAMPLED, "", 5),
         Reading(

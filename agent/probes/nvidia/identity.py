@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,27 @@ _MILLIWATTS = 1000.0
 _AFFINITY_WORDS, _WORD_BITS = 64, 64  # 4,096 CPUs
 _NODE_WORDS = 16  # 1,024 nodes of memory
 _DEVICES = Path("/sys/bus/pci/devices")
+_COUNTS = {
+    "cores": "nvmlDeviceGetNumGpuCores",
+    "memory_bus_bits": "nvmlDeviceGetMemoryBusWidth",
+    "pcie_generation_max": "nvmlDeviceGetMaxPcieLinkGeneration",
+    "pcie_generation_of_card": "nvmlDeviceGetGpuMaxPcieLinkGeneration",
+    "pcie_width_max": "nvmlDeviceGetMaxPcieLinkWidth",
+}
+_WATTS = {
+    "power_limit_watts": "nvmlDeviceGetEnforcedPowerLimit",
+    "power_limit_default_watts": "nvmlDeviceGetPowerManagementDefaultLimit",
+}
+_THRESHOLDS = {
+    "temperature_slowdown_celsius": "SLOWDOWN",
+    "temperature_shutdown_celsius": "SHUTDOWN",
+    "temperature_max_celsius": "GPU_MAX",
+    "memory_temperature_max_celsius": "MEM_MAX",
+}
+_CLOCKS = {
+    "sm_clock_max_mhz": "NVML_CLOCK_SM",
+    "memory_clock_max_mhz": "NVML_CLOCK_MEM",
+}
 # Since Ada, cards tell how far they are from a limit, no more where it is.
 _MARGINS = {
     "temperature_slowdown_margin_celsius": "TEMPERATURE_SLOWDOWN_TLIMIT",
@@ -126,23 +148,6 @@ def identity(library: Any, gpu: Any, devices: Path = _DEVICES) -> dict[str, Valu
 def _readers(
     library: Any, gpu: Any, devices: Path
 ) -> dict[str, Callable[[], Value | None]]:
-    def watts(name: str) -> Callable[[], Value]:
-        return lambda: float(getattr(library, name)(gpu) / _MILLIWATTS)
-
-    def threshold(name: str) -> Callable[[], Value]:
-        kind = f"NVML_TEMPERATURE_THRESHOLD_{name}"
-        return lambda: float(
-            library.nvmlDeviceGetTemperatureThreshold(gpu, getattr(library, kind))
-        )
-
-    def number(name: str) -> Callable[[], Value]:
-        return lambda: int(getattr(library, name)(gpu))
-
-    def clock(name: str) -> Callable[[], Value]:
-        return lambda: float(
-            library.nvmlDeviceGetMaxClockInfo(gpu, getattr(library, name))
-        )
-
     return {
         "name": lambda: as_text(library.nvmlDeviceGetName(gpu)),
         "uuid": lambda: as_text(library.nvmlDeviceGetUUID(gpu)),
@@ -158,23 +163,10 @@ def _readers(
         "compute_capability": lambda: "{}.{}".format(
             *library.nvmlDeviceGetCudaComputeCapability(gpu)
         ),
-        "cores": number("nvmlDeviceGetNumGpuCores"),
         "memory_total_bytes": lambda: int(memory_info(library, gpu).total),
-        "memory_bus_bits": number("nvmlDeviceGetMemoryBusWidth"),
-        "power_limit_watts": watts("nvmlDeviceGetEnforcedPowerLimit"),
-        "power_limit_default_watts": watts("nvmlDeviceGetPowerManagementDefaultLimit"),
         "power_limit_min_watts": lambda: _bounds(library, gpu)[0],
         "power_limit_max_watts": lambda: _bounds(library, gpu)[1],
         "power_limit_requested_watts": lambda: requested_limit(library, gpu),
-        "temperature_slowdown_celsius": threshold("SLOWDOWN"),
-        "temperature_shutdown_celsius": threshold("SHUTDOWN"),
-        "temperature_max_celsius": threshold("GPU_MAX"),
-        "memory_temperature_max_celsius": threshold("MEM_MAX"),
-        "sm_clock_max_mhz": clock("NVML_CLOCK_SM"),
-        "memory_clock_max_mhz": clock("NVML_CLOCK_MEM"),
-        "pcie_generation_max": number("nvmlDeviceGetMaxPcieLinkGeneration"),
-        "pcie_generation_of_card": number("nvmlDeviceGetGpuMaxPcieLinkGeneration"),
-        "pcie_width_max": number("nvmlDeviceGetMaxPcieLinkWidth"),
         "nvlinks": lambda: links_up(library, gpu),
         "numa_node": lambda: _node(_bus(library, gpu), devices),
         "near_cpus": lambda: _listed(
@@ -187,7 +179,35 @@ def _readers(
         ),
         "is_ecc_on": lambda: bool(library.nvmlDeviceGetEccMode(gpu)[0]),
         "is_mig_on": lambda: bool(library.nvmlDeviceGetMigMode(gpu)[0]),
+        **_numbers(library, gpu),
     }
+
+
+def _numbers(library: Any, gpu: Any) -> dict[str, Callable[[], Value]]:
+    """Return what takes no more than a call with the name of a function or a kind."""
+
+    def count(function: str) -> int:
+        return int(getattr(library, function)(gpu))
+
+    def watts(function: str) -> float:
+        return float(getattr(library, function)(gpu) / _MILLIWATTS)
+
+    def threshold(kind: str) -> float:
+        wanted = getattr(library, f"NVML_TEMPERATURE_THRESHOLD_{kind}")
+        return float(library.nvmlDeviceGetTemperatureThreshold(gpu, wanted))
+
+    def clock(kind: str) -> float:
+        return float(library.nvmlDeviceGetMaxClockInfo(gpu, getattr(library, kind)))
+
+    readers: dict[str, Callable[[], Value]] = {}
+    for read, names in (
+        (count, _COUNTS),
+        (watts, _WATTS),
+        (threshold, _THRESHOLDS),
+        (clock, _CLOCKS),
+    ):
+        readers |= {name: partial(read, asked) for name, asked in names.items()}
+    return readers
 
 
 def _bus(library: Any, gpu: Any) -> str:

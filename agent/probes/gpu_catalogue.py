@@ -1,0 +1,30 @@
+"""What the GPUs of every maker supply: the same paths, in the same words."""
+
+from __future__ import annotations
+
+# By path below the GPU's: the unit and what it means.
+USERS = (
+    ("processes", "", "that compute on it"),
+    ("job_processes", "", "the job's; absent while the driver's numbers are not ours"),
+    ("job_memory_bytes", "B", ""),
+    ("other_processes", "", "all but the job's; likewise"),
+    ("other_memory_bytes", "B", ""),
+)
+_OWNERS = {"job": "sum over the job's processes", "other": "sum over all others"}
+PCIE_HEALTH = {
+    "pcie_replays": "packets sent again since the agent began",
+    "pcie_recoveries": "times that the link had to recover since the agent began",
+    "pcie_naks": "packets refused, sent and received, since the agent began",
+}
+ENERGY = (
+    ("energy_joules", "J", "since the agent began"),
+    ("power_mean_watts", "W", "energy over time"),
+)
+
+
+def shares_of_users(part: str, of: str = "") -> list[tuple[str, str, str]]:
+    """Describe how much of a part of the GPU the job and all others use."""
+    return [
+        (f"{owner}_{part}_percent", "% of time", f"{meaning}{of}")
+        for owner, meaning in _OWNERS.items()
+    ]
