@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -45,6 +46,15 @@ OF_VALUES = (
     *("together", "colour", "dash", "chart"),
     *("dimensions", "brushes", "x", "y", "size", "log_x", "log_y"),
 )
+# What an address says by the names that it has here, and how: in words, by a 1, by one of
+# some words, by the id of one of the runs.
+_TEXTS = (
+    *("over", "together", "dash", "chart", "text", "stage", "group"),
+    *("colour", "x", "y", "size", "query"),
+)
+_TICKS = ("log", "logx", "clip", "regex", "log_x", "log_y", "among")
+_CHOICES = {"tab": TABS, "axis": AXES, "view": VIEWS, "align": ALIGNMENTS}
+_OF_RUNS = ("reference", "left", "right")
 
 TEXT_LENGTH = 2_048
 DIMENSIONS_AT_MOST = 12
@@ -249,66 +259,31 @@ def read_state(query: QueryDict) -> CompareState:
     if not len(slots) == len(set(slots)) == len(runs):
         slots = ()
     known = set(slots or range(len(runs)))
-
-    def run(name: str) -> UUID | None:
-        found = as_id(query.get(name, ""))
-        return found if found in runs else None
-
-    def text(name: str) -> str:
-        return query.get(name, "").strip()[:TEXT_LENGTH]
-
-    def choice(name: str, choices: Iterable[str], usual: str) -> str:
-        wanted = query.get(name, "")
-        return wanted if wanted in choices else usual
-
+    hidden = {slot for slot in _read_slots(query.get("hidden", "")) if slot in known}
     low, high = _read_zoom(query)
-    over = text("over")
-    dimensions = dict.fromkeys(
-        path[:TEXT_LENGTH]
-        for path in map(str.strip, query.getlist("dimension"))
-        if path
-    )
+    texts = {name: query.get(name, "").strip()[:TEXT_LENGTH] for name in _TEXTS}
+    read: dict[str, Any] = {
+        **texts,
+        **{name: query.get(name) == "1" for name in _TICKS},
+        **{name: _choice(query, name) for name in _CHOICES},
+        **{name: _among(as_id(query.get(name, "")), runs) for name in _OF_RUNS},
+    }
+    if texts["over"]:
+        # Whoever names a series need not say that it is one.
+        read["axis"] = CompareState().axis
     return CompareState(
         runs=runs,
         slots=_unusual(slots),
-        hidden=tuple(
-            sorted({s for s in _read_slots(query.get("hidden", "")) if s in known})
-        ),
-        reference=run("reference"),
-        tab=choice("tab", TABS, "charts"),
-        # Whoever names a series need not say that it is one.
-        axis="step" if over else choice("axis", AXES, "step"),
-        over=over,
+        hidden=tuple(sorted(hidden)),
         smoothing=_read_smoothing(query.get("smoothing", "")),
-        log=query.get("log") == "1",
-        logx=query.get("logx") == "1",
-        clip=query.get("clip") == "1",
         low=low,
         high=high,
-        together=text("together"),
-        dash=text("dash"),
-        chart=text("chart"),
         everything=query.get("rows") == "all",
-        text=text("text"),
-        regex=query.get("regex") == "1",
-        left=run("left"),
-        right=run("right"),
-        view=choice("view", VIEWS, "unified"),
-        stage=text("stage"),
-        align=choice("align", ALIGNMENTS, "run"),
-        group=text("group"),
-        dimensions=tuple(dimensions)[:DIMENSIONS_AT_MOST],
+        dimensions=_read_dimensions(query.getlist("dimension")),
         brushes=tuple(_read_brushes(query.getlist("brush"))),
-        colour=text("colour"),
-        x=text("x"),
-        y=text("y"),
-        size=text("size"),
-        log_x=query.get("log_x") == "1",
-        log_y=query.get("log_y") == "1",
-        among=query.get("among") == "1",
-        query=text("query"),
         unreadable=tuple(unreadable[:RUNS_AT_MOST]),
         left_out=max(0, len(ids) - RUNS_AT_MOST),
+        **read,
     )
 
 
@@ -339,6 +314,17 @@ def _read_ids(text: str) -> tuple[list[UUID], list[str]]:
 def _read_slots(text: str) -> tuple[int, ...]:
     allowed = {str(slot): slot for slot in range(RUNS_AT_MOST)}
     return tuple(allowed[part] for part in text.split(".") if part in allowed)
+
+
+def _choice(query: QueryDict, name: str) -> str:
+    wanted = query.get(name, "")
+    usual: str = getattr(CompareState(), name)
+    return wanted if wanted in _CHOICES[name] else usual
+
+
+def _read_dimensions(paths: Iterable[str]) -> tuple[str, ...]:
+    named = dict.fromkeys(path.strip()[:TEXT_LENGTH] for path in paths if path.strip())
+    return tuple(named)[:DIMENSIONS_AT_MOST]
 
 
 def _read_smoothing(text: str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -20,7 +20,7 @@ from django.db.models import (
 
 from tracker.actor import Actor
 from tracker.models import Dashboard, Ladder, Project, Report, SavedView
-from tracker.queries.trash import TRASH_DAYS
+from tracker.queries.trash import kept_until
 
 Made = Ladder | Dashboard | Report | SavedView
 # What people make of runs, by the word for it. Any: tables whose rows have a name, belong
@@ -46,7 +46,7 @@ class DeletedThing:
 
     @property
     def deleted_after(self) -> datetime:
-        return self.deleted_at + timedelta(days=TRASH_DAYS)
+        return kept_until(self.deleted_at)
 
 
 @dataclass(frozen=True, slots=True)

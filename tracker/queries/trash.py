@@ -27,7 +27,7 @@ class TrashedRun:
 
     @property
     def deleted_after(self) -> datetime:
-        return self.trashed_at + timedelta(days=TRASH_DAYS)
+        return kept_until(self.trashed_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,11 @@ class TrashPage:
     total: int
     being_deleted: int
     runs: list[TrashedRun]
+
+
+def kept_until(hidden_at: datetime) -> datetime:
+    """Return when what was moved to the trash at a time is deleted for good."""
+    return hidden_at + timedelta(days=TRASH_DAYS)
 
 
 def trash_page(project: Project, *, offset: int, limit: int) -> TrashPage:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracker.series.wire import fits_float32
+
 # JSON about to leave: Plotly's schema types it, and tests hold it against that schema.
 Figure = dict[str, Any]
 Trace = dict[str, Any]
@@ -22,10 +24,6 @@ RUN_COLOURS = 10
 # Of the runs that share a colour, one after the other. More kinds of dashes could not be
 # told apart: what looks alike from then on, hover and the page's list of runs tell.
 RUN_DASHES = ("solid", "dash", "dot", "dashdot")
-# What a float32 can hold, with room for arithmetic.
-LARGEST_FLOAT32, SMALLEST_FLOAT32 = 1e38, 1e-37
-# A float32 has 7 digits; a line that uses only the last of them would be stairs.
-NARROWEST_RANGE = 1e-4
 # Up to here a line also shows its points, so that one between two gaps is seen.
 POINTS_SHOWN = 40
 
@@ -67,24 +65,7 @@ def typed(array: Array) -> dict[str, str]:
 
 def compact(array: Floats) -> dict[str, str]:
     """Encode values to be drawn in half the bytes where no eye can tell."""
-    return typed(array.astype(np.float32) if _fits_float32(array) else array)
-
-
-def _fits_float32(array: Floats) -> bool:
-    finite = array[np.isfinite(array)]
-    if not finite.size:
-        return True
-    size = np.abs(finite[finite != 0])
-    if not size.size:
-        return True
-    # Halves, because the difference of two huge values need not be a number.
-    half_range = float(finite.max() / 2 - finite.min() / 2)
-    is_flat = half_range == 0
-    return bool(
-        size.max() < LARGEST_FLOAT32
-        and size.min() > SMALLEST_FLOAT32
-        and (is_flat or half_range * 2 > NARROWEST_RANGE * size.max())
-    )
+    return typed(array.astype(np.float32) if fits_float32(array) else array)
 
 
 def line_trace(
