@@ -18,7 +18,10 @@ COMMANDS = [
     ("shrink", "Give back the space of what was deleted, on older SQLite files."),
     ("test", "Check the code and run all tests, on SQLite and on PostgreSQL."),
     ("texts", "Gather the texts of the pages, and compile their translations."),
-    ("screenshots", "Take the documentation's pictures of the running demo."),
+    (
+        "screenshots",
+        "Take the documentation's pictures of the running demo, or `--all` pages'.",
+    ),
     ("migrate", "Bring the database up to date."),
     (
         "prepare",
@@ -74,6 +77,11 @@ def run(arguments: list) -> int:  # type: ignore[type-arg] # list[str] is newer
         from tests.__main__ import main as run_tests
 
         return run_tests(arguments[1:])
+
+    if arguments[0] == "screenshots" and len(arguments) > 1:
+        from tests.every_picture import main as take_every_picture
+
+        return take_every_picture(arguments[1:])
 
     if arguments[0] in COMMANDS_WITH_OPTIONS:
         os.environ.update(settings_from(arguments))

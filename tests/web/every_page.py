@@ -237,6 +237,14 @@ def make_empty(member: Member) -> Things:
     return Things(member, empty, bare)
 
 
+def make_one(member: Member) -> Things:
+    """A project of one run, as it is when somebody has just begun."""
+    project = make_project(member)
+    run = make_sample_run(project, has_gpu=True)
+    _add_file(run, FILE, b"one\ntwo\n", "notes.txt", "text/plain")
+    return Things(member, project, run, compared=(run,))
+
+
 def make_full(member: Member) -> Things:
     """A project with runs of every state, findings, alerts, texts, files and a ladder."""
     project = make_project(member)

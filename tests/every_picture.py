@@ -1,0 +1,209 @@
+"""Pictures of every page there is, and an index to look through them.
+
+python3 manage.py screenshots --all FOLDER
+python3 manage.py screenshots --all FOLDER --only run,compare
+
+Pages come from the routes, as those of the tests that look at all of them: in projects of
+no run, of one, and of thousands, in both themes, on a wide screen and on a phone. They are
+shown by a server of their own, from a database that is thrown away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
+
+if TYPE_CHECKING:
+    from tests.web.every_page import Things
+    from tracker.models import User
+
+Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
+SCREENS: Mapping[str, ViewportSize] = {
+    "wide": {"width": 1440, "height": 900},
+    "phone": {"width": 390, "height": 844},
+}
+# A picture shows no more of a page than this; nobody looks at more of a report.
+TALLEST = 4_000
+# Whoever needs no session is shown what strangers see.
+FOR_STRANGERS = ("sign-in", "shared")
+RUNS = 3_000
+# Charts are drawn one after the other, once they are in view.
+DRAWING_MS = 700
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A page of a world, on a screen and in a theme."""
+
+    world: str
+    page: str
+    screen: str
+    theme: str
+
+    @property
+    def file(self) -> str:
+        """Return its path below the folder: no name of a page may lead out of there."""
+        named = re.sub(r"[^a-z0-9]+", "-", self.page.lower()).strip("-") or "page"
+        return f"{self.world}/{named}-{self.screen}-{self.theme}.png"
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="manage.py screenshots")
+    parser.add_argument(
+        "--all", type=Path, required=True, metavar="FOLDER", help="where they go"
+    )
+    parser.add_argument("--only", default="", help="how names of pages begin")
+    options = parser.parse_args(arguments)
+    only = tuple(filter(None, options.only.split(",")))
+
+    from benchmarks.pages.installation import chromium, prepare, server
+
+    # Not before the arguments are read: it fills a database.
+    prepare()
+    # Whether an address is a page is found out by asking; most are not.
+    logging.disable(logging.WARNING)
+    pictures: list[Picture] = []
+    found = {world: make() for world, make in worlds().items()}
+    with server() as url, chromium() as browser:
+        for world, things in found.items():
+            wanted = addresses_of(things, only)
+            seen = photographed(browser, url, things.member.user, wanted)
+            for page, screen, theme, content in seen:
+                picture = Picture(world, page, screen, theme)
+                path = options.all / picture.file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+                pictures.append(picture)
+                sys.stdout.write(f"{picture.file}\n")
+                sys.stdout.flush()
+    index = options.all / "index.html"
+    index.write_text(index_of(pictures), encoding="utf-8")
+    sys.stdout.write(f"{len(pictures)} pictures: {index}\n")
+    return 0
+
+
+def worlds() -> dict[str, Callable[[], Things]]:
+    """Return who makes each world, by its name: each has a workspace of its own."""
+    # Tables can be imported once Django is set up.
+    from tests.builders import make_member
+    from tests.web.browser.many_runs import add_runs
+    from tests.web.every_page import make_empty, make_full, make_one
+
+    def thousands() -> Things:
+        things = make_full(make_member("cleo"))
+        add_runs(things.project, RUNS)
+        return things
+
+    return {
+        "empty": lambda: make_empty(make_member("ada")),
+        "one": lambda: make_one(make_member("ben")),
+        "thousands": thousands,
+    }
+
+
+def addresses_of(things: Things, only: tuple[str, ...]) -> dict[str, str]:
+    """Return the addresses of pages whose names begin so, by name; all if nothing does."""
+    from django.test import Client
+
+    from tests.web.every_page import pages
+
+    client = Client(HTTP_HOST="127.0.0.1")
+    client.force_login(things.member.user)
+    every = pages(things, client)
+    return {name: each for name, each in every.items() if name.startswith(only or "")}
+
+
+def photographed(
+    browser: Browser, url: str, user: User, addresses: Mapping[str, str]
+) -> Iterator[tuple[str, str, Theme, bytes]]:
+    """Visit each page; yield its name, the screen, the theme and the picture."""
+    from benchmarks.pages.installation import signed_in
+
+    for screen, size in SCREENS.items():
+        member = signed_in(browser, url, user, size)
+        stranger = browser.new_context(
+            viewport=size, locale="en-GB", reduced_motion="reduce"
+        )
+        for page, address in addresses.items():
+            context = stranger if page.startswith(FOR_STRANGERS) else member
+            for theme, content in visited(context, url + address, size):
+                yield page, screen, theme, content
+        member.close()
+        stranger.close()
+
+
+def visited(
+    context: BrowserContext, address: str, size: ViewportSize
+) -> Iterator[tuple[Theme, bytes]]:
+    """Open a page and yield what it looks like in each theme, as far down as it goes."""
+    page = context.new_page()
+    page.goto(address)
+    settle(page)
+    length: Any = page.evaluate("document.documentElement.scrollHeight")
+    height = max(size["height"], min(int(length), TALLEST))
+    page.set_viewport_size({"width": size["width"], "height": height})
+    settle(page)
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme)
+        # Charts take their colours anew.
+        settle(page)
+        yield theme, page.screenshot()
+    page.close()
+
+
+def settle(page: Page) -> None:
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(DRAWING_MS)
+
+
+def index_of(pictures: Sequence[Picture]) -> str:
+    """Return a page that shows all pictures, of each page side by side."""
+    return INDEX.format(count=len(pictures), rows="\n".join(_rows(pictures)))
+
+
+def _rows(pictures: Sequence[Picture]) -> Iterator[str]:
+    ordered = sorted(pictures, key=lambda each: (each.world, each.page))
+    for (world, name), some in groupby(ordered, lambda each: (each.world, each.page)):
+        shown = "".join(map(_shown, some))
+        yield f"<section><h2>{escape(world)}: {escape(name)}</h2>{shown}</section>"
+
+
+def _shown(picture: Picture) -> str:
+    text = escape(f"{picture.screen}, {picture.theme}")
+    return (
+        f'<a href="{picture.file}"><figure><img src="{picture.file}" alt="{text}"'
+        f' loading="lazy"><figcaption>{text}</figcaption></figure></a>'
+    )
+
+
+INDEX = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Every page</title>
+<style>
+body {{ font: 14px/1.4 system-ui, sans-serif; margin: 24px; background: #e7e9ec; color: #15181c }}
+section {{ display: flex; flex-wrap: wrap; gap: 12px; margin-bottom: 28px }}
+h2 {{ flex-basis: 100%; margin: 0; font-size: 15px; overflow-wrap: anywhere }}
+figure {{ margin: 0 }}
+img {{ height: 360px; width: auto; max-width: 100%; object-fit: cover; object-position: top; border: 1px solid #b6bcc4 }}
+</style>
+</head>
+<body>
+<h1>Every page: {count} pictures</h1>
+{rows}
+</body>
+</html>
+"""
