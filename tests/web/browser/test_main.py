@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 from django.db import connections
 from playwright.sync_api import expect
 
+from tests.builders import make_project, make_run
+from tests.web.browser.conftest import sign_in
 from tracker.statements import database
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -73,6 +76,34 @@ def test_a_button_pressed_before_the_page_answers_is_pressed_once_it_does(visit,
 
     # From "auto" one on, and not two.
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
+
+
+def test_what_is_typed_and_chosen_before_the_page_answers_holds_once_it_does(
+    page, watch, live_server, ada
+):
+    project = make_project(ada)
+    for name, state in (("one", "finished"), ("one more", "failed"), ("two", "failed")):
+        make_run(project, name, state)
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/behaviours/runs_grid.js", hold)
+    sign_in(page.context, live_server.url, ada)
+    page.goto(f"{live_server.url}/w/ada-workspace/vision/")
+    page.get_by_label("Filter by name or tag").press_sequentially("one")
+    # As people do: what Playwright chooses by itself is no event of theirs.
+    page.get_by_label("Filter by state").press_sequentially("fai")
+    expect(page.get_by_label("Filter by state")).to_have_value("failed")
+    page.wait_for_function("() => document.readyState === 'complete'")
+
+    held[0].continue_()
+
+    expect(page.locator(".runs-grid__row[data-position]:visible")).to_have_count(1)
+    expect(page.get_by_role("row", name="one more")).to_be_visible()
+    assert page.get_by_label("Filter by name or tag").input_value() == "one"
+    expect(page).to_have_url(re.compile(r"\?q=one&state=failed$"))
 
 
 def slowly(route):

@@ -1,4 +1,4 @@
-// What is pressed before a page answers is held until it does, rather than lost.
+// What is pressed and typed before a page answers is held until it does, rather than lost.
 
 // A form that asks first would delete without a question.
 document.addEventListener("submit", (event) => {
@@ -19,3 +19,19 @@ document.addEventListener("click", (event) => {
   pressed = button
 }, { capture: true })
 document.addEventListener("connected", () => pressed?.click(), { once: true })
+
+// What is typed or chosen would stay in its field, and nothing would follow from it.
+const filled = new Map()
+for (const kind of ["input", "change"]) document.addEventListener(kind, hold, { capture: true })
+
+function hold(event) {
+  // What a behaviour says by itself has come from one that answers.
+  if (!event.isTrusted || "connected" in document.documentElement.dataset) return
+  event.stopImmediatePropagation()
+  filled.set(event.target, (filled.get(event.target) ?? new Set()).add(event.type))
+}
+document.addEventListener("connected", () => {
+  for (const [field, kinds] of filled) {
+    for (const kind of kinds) field.dispatchEvent(new Event(kind, { bubbles: true }))
+  }
+}, { once: true })
