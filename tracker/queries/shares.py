@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from tracker.actor import Part
 from tracker.models import Project, ShareLink
+from tracker.queries.deletions import MADE
 
 MOST_LISTED = 500
 
@@ -58,8 +60,29 @@ def project_links(
 
 
 def live_count(project: Project) -> int:
-    links = ShareLink.objects.filter(project=project)
-    return links.live(timezone.now()).count()
+    links = ShareLink.objects.filter(project=project).live(timezone.now())
+    things = list(links.values_list("kind", "thing"))
+    hidden = things_in_trash(project, things)
+    return sum(thing not in hidden for thing in things)
+
+
+def things_in_trash(
+    project: Project, things: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
+    """Return the names of those that lie in the trash: brought back, their links open.
+
+    Of a run that goes to the trash the links have ended.
+    """
+    wanted: dict[str, set[str]] = {}
+    for kind, thing in things:
+        if kind in MADE:
+            wanted.setdefault(kind, set()).add(thing)
+    found = {}
+    for kind, ids in wanted.items():
+        rows = MADE[kind].with_deleted.filter(project=project, id__in=ids)
+        deleted = rows.filter(deleted_at__isnull=False).values_list("id", "name")
+        found |= {(kind, str(thing_id)): name for thing_id, name in deleted}
+    return found
 
 
 def _listed(

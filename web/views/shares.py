@@ -21,7 +21,12 @@ from tracker.access import editable_project, readable_dashboard, readable_report
 from tracker.actions.shares import make_link, revoke_link
 from tracker.boards.frozen import Frozen
 from tracker.errors import InvalidInput, NotFound
-from tracker.queries.shares import MOST_LISTED, ListedLink, project_links
+from tracker.queries.shares import (
+    MOST_LISTED,
+    ListedLink,
+    project_links,
+    things_in_trash,
+)
 from tracker.shares import KINDS
 from tracker.shares.kind import Chosen, Kind, Shared, as_id
 from web.frozen_pages import frozen_dashboard, frozen_report
@@ -32,7 +37,10 @@ from web.toasts import tell
 
 @dataclass(frozen=True, slots=True)
 class ShownLink:
-    """A link with what it leads to; nothing where that is gone."""
+    """A link with what it leads to; without an address where that is hidden or gone.
+
+    What lies in the trash has its title still.
+    """
 
     link: ListedLink
     title: str
@@ -144,7 +152,7 @@ def _chosen(project: Any, form: ShareForm) -> tuple[Kind, Chosen, Shared]:
 
 
 def _shown(project: Any, links: list[ListedLink]) -> list[ShownLink]:
-    """Look up what the links lead to, all of a kind at once."""
+    """Look up what the links lead to, all of a kind at once; list the live ones first."""
     found: dict[tuple[str, str], Shared] = {}
     for kind in KINDS.values():
         chosen = {
@@ -153,13 +161,25 @@ def _shown(project: Any, links: list[ListedLink]) -> list[ShownLink]:
         if chosen:
             read = kind.read(project, chosen)
             found |= {(kind.name, thing): shared for thing, shared in read.items()}
-    return [_link(project, link, found.get((link.kind, link.thing))) for link in links]
+    hidden = things_in_trash(project, {(link.kind, link.thing) for link in links})
+    shown = [
+        _link(
+            project,
+            link,
+            found.get((link.kind, link.thing)),
+            hidden.get((link.kind, link.thing), ""),
+        )
+        for link in links
+    ]
+    return sorted(shown, key=lambda each: not each.is_live)
 
 
-def _link(project: Any, link: ListedLink, shared: Shared | None) -> ShownLink:
+def _link(
+    project: Any, link: ListedLink, shared: Shared | None, hidden_title: str
+) -> ShownLink:
     parts = tuple(PARTS[part][0] for part in link.parts)
     if shared is None:
-        return ShownLink(link, "", "", parts)
+        return ShownLink(link, hidden_title, "", parts)
     address = KINDS[link.kind].address(project, shared, link.query)
     return ShownLink(link, shared.title, address, parts)
 

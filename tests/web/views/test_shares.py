@@ -12,11 +12,13 @@ from django.utils import timezone
 
 from tests.builders import make_member, make_run
 from tracker.actions.dashboards import create_dashboard
+from tracker.actions.deletions import delete_made, restore_made
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.reports import create_report, save_version
 from tracker.actions.trash import move_to_trash
 from tracker.boards.board import Board
 from tracker.models import Role, ShareLink
+from tracker.queries.shares import live_count
 from tracker.shares import KINDS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -202,8 +204,34 @@ def test_the_list_says_what_is_gone_and_ends_it_where_it_could_come_back(
 
     page = editor.get(address("shares")).content.decode()
 
-    assert "what it led to is gone" in page
+    assert "opens nothing now" in page
+    assert '<span class="muted">deleted</span>' in page
     assert "Revoke for good" in page
+
+
+def test_a_link_to_what_lies_in_the_trash_opens_nothing_and_says_what_would(
+    make, editor, address, runs, member
+):
+    project = runs[0].project
+    kept = create_dashboard(project, "kept", Board(), user_id=member.user_id)
+    gone = create_dashboard(project, "<i>gone", Board(), user_id=member.user_id)
+    make(kind="dashboard", of=str(kept.id), label="the older one")
+    make(kind="dashboard", of=str(gone.id), label="the newer one")
+    assert live_count(project) == 2
+
+    delete_made(gone, user_id=member.user_id)
+    page = editor.get(address("shares")).content.decode()
+
+    assert live_count(project) == 1
+    assert page.index("the older one") < page.index("the newer one")
+    assert "opens nothing now" in page
+    assert "&lt;i&gt;gone" in page
+    assert f'<a href="{address("trash")}">the trash</a>' in page
+    assert page.count("Revoke for good") == 2
+
+    restore_made(gone)
+    assert live_count(project) == 2
+    assert "opens nothing now" not in editor.get(address("shares")).content.decode()
 
 
 def test_an_empty_list_says_what_to_do(editor, address):
