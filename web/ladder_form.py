@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import zip_longest
 from typing import Any
 from uuid import UUID
@@ -15,6 +16,7 @@ from tracker.access import runs_of
 from tracker.actions.ladders import RUNGS_AT_MOST, WantedRung
 from tracker.queries.comparison import find_runs, run_named
 from tracker.queries.ladder_candidates import by_time, runs_with_tag
+from tracker.queries.run import silent_for
 from web.compare_state import as_id, read_ids
 
 SAVE, BY_TIME = "save", "by-time"
@@ -28,6 +30,7 @@ class FormRow:
     run_id: UUID
     run_name: str
     state: str
+    silent_for: timedelta | None  # None: not running, or heard of lately
     note: str
 
 
@@ -105,7 +108,7 @@ def rows_of(project: Any, wanted: Sequence[tuple[UUID, str]]) -> tuple[FormRow, 
     """Name the runs; those that are not there to be read are left out."""
     notes = dict(wanted)
     return tuple(
-        FormRow(run.id, run.name, run.state, notes[run.id])
+        FormRow(run.id, run.name, run.state, silent_for(run), notes[run.id])
         for run in runs_of(project, list(notes))
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.utils import timezone
@@ -17,7 +17,7 @@ from tracker.queries.finding_changes import finding_changes
 from tracker.queries.ladder_runs import MeasuredRun, measure_runs
 from tracker.queries.ledgers import run_ledger
 from tracker.queries.promises import LeftGain, left_gain, outcome_of, prediction_of
-from tracker.queries.run import may_go_on
+from tracker.queries.run import may_go_on, silent_for
 from tracker.queries.rungs import (
     RungView,
     changed_machine,
@@ -30,15 +30,22 @@ from tracker.queries.verdicts import Change, Climb, climb
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryRung:
+    label: str
+    state: str
+    silent_for: timedelta | None  # None: not running, or heard of lately
+
+
+@dataclass(frozen=True, slots=True)
 class LadderSummary:
     id: UUID
     name: str
     created_at: datetime
-    rungs: tuple[tuple[str, str], ...]  # label and state, baseline first
+    rungs: tuple[SummaryRung, ...]  # the baseline first
 
     @property
     def is_live(self) -> bool:
-        return any(state == State.RUNNING for _, state in self.rungs)
+        return any(rung.state == State.RUNNING for rung in self.rungs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,7 @@ class LadderView:
 
 def ladder_summaries(project_id: int) -> list[LadderSummary]:
     """Return a project's ladders, the newest first, in two queries."""
+    now = timezone.now()
     ladders = Ladder.objects.filter(project_id=project_id).order_by("-created_at", "id")
     rungs: dict[UUID, list[Rung]] = {}
     shown = Rung.objects.shown().filter(ladder__project_id=project_id)
@@ -67,7 +75,7 @@ def ladder_summaries(project_id: int) -> list[LadderSummary]:
             ladder.id,
             ladder.name,
             ladder.created_at,
-            tuple(_labelled(rungs.get(ladder.id, []))),
+            tuple(_summed_up(rungs.get(ladder.id, []), now)),
         )
         for ladder in ladders
     ]
@@ -79,10 +87,12 @@ def ladder_of_project(project_id: int, ladder_id: UUID) -> Ladder | None:
     return ladders.select_related("project__workspace").first()
 
 
-def _labelled(rungs: Sequence[Rung]) -> list[tuple[str, str]]:
+def _summed_up(rungs: Sequence[Rung], now: datetime) -> list[SummaryRung]:
     labels = rung_labels([(rung.note, rung.run.name) for rung in rungs])
-    states = [rung.run.state for rung in rungs]
-    return list(zip(labels, states, strict=True))
+    return [
+        SummaryRung(label, rung.run.state, silent_for(rung.run, now=now))
+        for label, rung in zip(labels, rungs, strict=True)
+    ]
 
 
 def ladder_rungs(ladder: Ladder) -> list[Rung]:
@@ -109,7 +119,7 @@ def read_ladder(
         wanted = [rung for rung in wanted if rung.run_id in only]
     measured = measure_runs(wanted, stage=stage, quality=quality, now=now)
     rungs = tuple(
-        _rung(position, measured.runs, measured.stage)
+        _rung(position, measured.runs, measured.stage, now)
         for position in range(len(measured.runs))
     )
     return LadderView(
@@ -130,7 +140,9 @@ def read_ladder(
     )
 
 
-def _rung(position: int, runs: Sequence[MeasuredRun], stage: str | None) -> RungView:
+def _rung(
+    position: int, runs: Sequence[MeasuredRun], stage: str | None, now: datetime
+) -> RungView:
     """Compare a run with the one before it; the baseline has none."""
     here, before = runs[position], runs[position - 1] if position else None
     against_previous = _change(before, here)
@@ -168,6 +180,7 @@ def _rung(position: int, runs: Sequence[MeasuredRun], stage: str | None) -> Rung
             stage_seconds(here.stages, stage),
         ),
         stage_grown=grown_most(_ledger(before, stage), _ledger(here, stage)),
+        silent_for=silent_for(here.run, now=now),
     )
 
 

@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db.models import BooleanField, ExpressionWrapper, Model, Q, QuerySet
+from django.utils import timezone
 
 from tracker.actor import Actor
 from tracker.models import Dashboard, Ladder, Project, Report, Run
+from tracker.queries.run import silent_for
 
 LONGEST_TEXT = 200
 MOST_WORDS = 8
@@ -34,6 +36,7 @@ class RunPlace:
     id: UUID
     name: str
     state: str
+    is_silent: bool  # it runs, and was not heard of for a while
     project_name: str
 
 
@@ -59,9 +62,15 @@ def find_projects(actor: Actor, text: str) -> list[ProjectPlace]:
 def find_runs(actor: Actor, text: str, *, near: int | None) -> list[RunPlace]:
     """Return runs whose name has all words: those of the project `near` first."""
     runs = _with_words(Run.objects.readable_by(actor).not_in_trash(), text)
-    rows = _near_first(runs.select_related("project"), near)
+    rows, now = _near_first(runs.select_related("project"), near), timezone.now()
     return [
-        RunPlace(each.id, each.name, each.state, each.project.name)
+        RunPlace(
+            each.id,
+            each.name,
+            each.state,
+            silent_for(each, now=now) is not None,
+            each.project.name,
+        )
         for each in rows.order_by("-is_near", "-created_at", "id")[:SHOWN]
     ]
 

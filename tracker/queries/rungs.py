@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from tracker.diagnosis.breakdown import StepBreakdown
@@ -74,6 +74,7 @@ class RungView:
     stage_seconds: tuple[float | None, float | None] = (None, None)
     # What took longer there than on the rung before, and by how many seconds.
     stage_grown: tuple[Use, float] | None = None
+    silent_for: timedelta | None = None  # not running, or heard of lately
 
     @property
     def is_unforeseen(self) -> bool:

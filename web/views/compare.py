@@ -18,7 +18,7 @@ from tracker.queries.comparison import (
     find_runs,
 )
 from tracker.queries.namespaces import MONITORING, namespace
-from tracker.queries.run import may_go_on
+from tracker.queries.run import may_go_on, silent_for
 from web.cells import SERIES, make_cell
 from web.compare_state import CompareState
 from web.numbers import whole_number
@@ -116,7 +116,9 @@ def compare_search(request: PageRequest, workspace: str, project: str) -> HttpRe
     found = find_runs(comparison.project.id, text, without=ids)
     context = {
         "project": comparison.project,
-        "found": [(run, comparison.state.along_with(run.id)) for run in found],
+        "found": [
+            (run, silent_for(run), comparison.state.along_with(run.id)) for run in found
+        ],
         "is_full": len(ids) >= RUNS_AT_MOST,
         "at_most": RUNS_AT_MOST,
     }

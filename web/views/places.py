@@ -94,7 +94,8 @@ def _projects(found: list[Any]) -> list[dict[str, str]]:
 
 
 def _run(run: Any) -> dict[str, str]:
-    return _place("run", run.name, f"{run.project_name}, {run.state}", "run", run.id)
+    state = gettext("silent") if run.is_silent else run.state
+    return _place("run", run.name, f"{run.project_name}, {state}", "run", run.id)
 
 
 def _made(place: MadePlace) -> dict[str, str]:

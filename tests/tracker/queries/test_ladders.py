@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from tests.builders import make_member, make_project, make_run, write_values
 from tests.diagnoses import NOW
@@ -212,13 +213,25 @@ def test_a_running_run_has_taken_until_now(project):
     assert shown.rungs[0].stages[0].seconds == 90
 
 
+def test_a_rung_that_was_not_heard_of_for_a_while_is_silent(project):
+    runs = [make_run(project, "ended", "finished"), make_run(project, "runs")]
+    Run.objects.update(last_seen_at=timezone.now() - timedelta(minutes=5))
+    ladder = ladder_of(project, *runs)
+
+    for rungs in (read_ladder(ladder).rungs, ladder_summaries(project.id)[0].rungs):
+        ended, running = (rung.silent_for for rung in rungs)
+        assert ended is None
+        assert running >= timedelta(minutes=5)
+
+
 def test_a_run_in_the_trash_leaves_its_ladder(project):
     runs = [make_run(project, name) for name in ("a", "b")]
     ladder = ladder_of(project, *runs)
     Run.objects.filter(id=runs[0].id).update(trashed_at=NOW)
 
     assert [rung.run_name for rung in read_ladder(ladder).rungs] == ["b"]
-    assert ladder_summaries(project.id)[0].rungs == (("b", "running"),)
+    (rung,) = ladder_summaries(project.id)[0].rungs
+    assert (rung.label, rung.state) == ("b", "running")
 
 
 def test_lists_a_project_s_ladders_the_newest_first(project, django_assert_num_queries):

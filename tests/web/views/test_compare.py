@@ -280,11 +280,14 @@ def test_an_offset_must_be_a_number(get, runs, offset):
 
 def test_finds_runs_to_add(get, runs, project):
     make_run(project, "third")
+    heard = timezone.now() - timedelta(minutes=5)
+    Run.objects.filter(name="third").update(last_seen_at=heard)
 
     found = text(get(runs[0], name="compare-search", q="i"))
 
-    assert "third" in found
-    assert "second" not in found
+    assert ">third<" in found
+    assert "running, but silent for 5 min" in found
+    assert ">second<" not in found
     assert f"runs={runs[0].id}," in found
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.builders import (
     START,
@@ -18,7 +20,7 @@ from tests.builders import (
 from tests.ladder_runs import DEMO, NOTES, Job, make_measured_run
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.prices import set_price
-from tracker.models import Diagnosis, Ladder, Role
+from tracker.models import Diagnosis, Ladder, Role, Run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -80,6 +82,19 @@ def test_lists_ladders_with_their_rungs(visitor, listed, ladder):
 
     assert reverse("ladder", args=[ladder.id]) in page
     assert page.index("first") < page.index("second")
+
+
+@pytest.mark.parametrize("name", ["ladders", "ladder", "ladder-edit"])
+def test_a_silent_rung_is_marked(visitor, project, listed, name):
+    silent, ended = make_run(project, "silent"), make_run(project, "ended", "finished")
+    ladder = ladder_of(project, silent, ended)
+    Run.objects.update(last_seen_at=timezone.now() - timedelta(minutes=5))
+
+    address = listed if name == "ladders" else reverse(name, args=[ladder.id])
+    page = visitor.get(address).content.decode()
+
+    assert page.count("running, but silent for 5 min") == 2  # as a hint, and as a text
+    assert "chip--running" not in page
 
 
 def test_tells_what_each_rung_was_worth(visitor, project):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.builders import make_member, make_project, make_run
 from tracker.actions.dashboards import create_dashboard
@@ -15,7 +17,7 @@ from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.reports import create_report
 from tracker.actions.trash import move_to_trash
 from tracker.boards.board import Board
-from tracker.models import Project, State
+from tracker.models import Project, Run, State
 from tracker.queries.places import SHOWN
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -91,6 +93,16 @@ def test_a_project_of_no_possible_name_is_none(find, client_of, member, text):
     assert labels(find(workspace=text, project=text), "page") == []
     page = client_of(member).get(f"/w/{quote(text)}/{quote(text)}/")
     assert page.status_code == 404
+
+
+def test_a_run_that_was_not_heard_of_for_a_while_is_silent(find, project):
+    for name, state in (("base one", State.RUNNING), ("base two", State.FINISHED)):
+        make_run(project, name, state)
+    Run.objects.update(last_seen_at=timezone.now() - timedelta(minutes=5))
+
+    runs = [place for place in find("base") if place["kind"] == "run"]
+    hints = {run["label"]: run["hint"] for run in runs}
+    assert hints == {"base one": "vision, silent", "base two": "vision, finished"}
 
 
 def test_what_is_hidden_is_not_offered(find, client_of, stranger, project):

@@ -72,7 +72,7 @@ def _summary(ladder: LadderSummary) -> Json:
         "id": ladder.id,
         "name": ladder.name,
         "created_at": ladder.created_at,
-        "rungs": [{"label": label, "state": state} for label, state in ladder.rungs],
+        "rungs": [{"label": each.label, "state": each.state} for each in ladder.rungs],
     }
 
 
