@@ -21,7 +21,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
+from playwright.sync_api import Browser, BrowserContext, ViewportSize
 
 if TYPE_CHECKING:
     from tests.web.every_page import Things
@@ -37,9 +37,10 @@ SCREENS: Mapping[str, ViewportSize] = {
 TALLEST = 4_000
 # Whoever needs no session is shown what strangers see.
 FOR_STRANGERS = ("sign-in", "shared")
+WORLDS = ("empty", "one", "thousands")
 RUNS = 3_000
-# Charts are drawn one after the other, once they are in view.
-DRAWING_MS = 700
+# Charts are drawn one after the other, once they are in view; and coloured anew.
+DRAWING_MS, COLOURING_MS = 700, 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,9 @@ def main(arguments: Sequence[str]) -> int:
         "--all", type=Path, required=True, metavar="FOLDER", help="where they go"
     )
     parser.add_argument("--only", default="", help="how names of pages begin")
+    parser.add_argument(
+        "--worlds", nargs="+", choices=WORLDS, default=WORLDS, help="how much there is"
+    )
     options = parser.parse_args(arguments)
     only = tuple(filter(None, options.only.split(",")))
 
@@ -74,7 +78,8 @@ def main(arguments: Sequence[str]) -> int:
     # Whether an address is a page is found out by asking; most are not.
     logging.disable(logging.WARNING)
     pictures: list[Picture] = []
-    found = {world: make() for world, make in worlds().items()}
+    make = makers()
+    found = {world: make[world]() for world in options.worlds}
     with server() as url, chromium() as browser:
         for world, things in found.items():
             wanted = addresses_of(things, only)
@@ -93,7 +98,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def worlds() -> dict[str, Callable[[], Things]]:
+def makers() -> dict[str, Callable[[], Things]]:
     """Return who makes each world, by its name: each has a workspace of its own."""
     # Tables can be imported once Django is set up.
     from tests.builders import make_member
@@ -149,22 +154,17 @@ def visited(
     """Open a page and yield what it looks like in each theme, as far down as it goes."""
     page = context.new_page()
     page.goto(address)
-    settle(page)
+    page.wait_for_load_state("networkidle")
     length: Any = page.evaluate("document.documentElement.scrollHeight")
     height = max(size["height"], min(int(length), TALLEST))
     page.set_viewport_size({"width": size["width"], "height": height})
-    settle(page)
+    page.wait_for_timeout(DRAWING_MS)
+    page.wait_for_load_state("networkidle")
     for theme in THEMES:
         page.emulate_media(color_scheme=theme)
-        # Charts take their colours anew.
-        settle(page)
+        page.wait_for_timeout(COLOURING_MS)
         yield theme, page.screenshot()
     page.close()
-
-
-def settle(page: Page) -> None:
-    page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(DRAWING_MS)
 
 
 def index_of(pictures: Sequence[Picture]) -> str:
