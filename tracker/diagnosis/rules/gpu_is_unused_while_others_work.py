@@ -68,46 +68,15 @@ def check(
         return None
 
     working = len(readings) - len(unused)
+    most = max(highest[gpu] for gpu in unused)
     return Finding(
         severity=Severity.WARNING,
         summary=(
             f"Nothing ran on {names(unused)}, while the busiest of {len(readings)} GPUs"
             f" was busy {busy:.0f} % of the time."
         ),
-        evidence=(
-            Evidence(
-                "gpu_utilization_percent",
-                f"{ordinal(PERCENTILE)} percentile, of the unused GPU with most",
-                max(highest[gpu] for gpu in unused),
-                "%",
-                UNUSED_PERCENT,
-                Side.BELOW,
-                release=UNUSED_RELEASE_PERCENT,
-            ),
-            Evidence(
-                "gpu_utilization_percent",
-                "median, of the busiest GPU",
-                busy,
-                "%",
-                WORKING_PERCENT,
-                Side.ABOVE,
-            ),
-        ),
-        recommendations=(
-            Recommendation(
-                f"Start a process for each of the {len(readings)} GPUs, and train in"
-                " parallel.",
-                current=f"{working} in use",
-                suggested=f"{len(readings)} in use",
-                code=data_parallel_line(framework, len(readings)),
-            ),
-            Recommendation(
-                "Or ask for as many GPUs as the run uses, so that others get the rest.",
-                current=f"{len(readings)} visible",
-                suggested=f"{working}",
-                code=f"CUDA_VISIBLE_DEVICES={_numbers(highest, unused)}",
-            ),
-        ),
+        evidence=_evidence(most, busy),
+        recommendations=_recommendations(highest, unused, framework),
         disproof=(
             f"Hide {names(unused)} from the run: if it fails or gets slower, they were"
             " in use."
@@ -115,10 +84,50 @@ def check(
         gain=_gain(working, len(readings)),
         comes_after=("data-wait-dominates",),
         quality=min(readings[gpu].quality for gpu in unused),
-        margin=margin_towards(
-            UNUSED_PERCENT - max(highest[gpu] for gpu in unused), 0.0, UNUSED_PERCENT
-        ),
+        margin=margin_towards(UNUSED_PERCENT - most, 0.0, UNUSED_PERCENT),
         corroboration=ALONE,
+    )
+
+
+def _evidence(most: float, busy: float) -> tuple[Evidence, ...]:
+    return (
+        Evidence(
+            "gpu_utilization_percent",
+            f"{ordinal(PERCENTILE)} percentile, of the unused GPU with most",
+            most,
+            "%",
+            UNUSED_PERCENT,
+            Side.BELOW,
+            release=UNUSED_RELEASE_PERCENT,
+        ),
+        Evidence(
+            "gpu_utilization_percent",
+            "median, of the busiest GPU",
+            busy,
+            "%",
+            WORKING_PERCENT,
+            Side.ABOVE,
+        ),
+    )
+
+
+def _recommendations(
+    highest: dict[int, float], unused: list[int], framework: str | None
+) -> tuple[Recommendation, ...]:
+    there, working = len(highest), len(highest) - len(unused)
+    return (
+        Recommendation(
+            f"Start a process for each of the {there} GPUs, and train in parallel.",
+            current=f"{working} in use",
+            suggested=f"{there} in use",
+            code=data_parallel_line(framework, there),
+        ),
+        Recommendation(
+            "Or ask for as many GPUs as the run uses, so that others get the rest.",
+            current=f"{there} visible",
+            suggested=f"{working}",
+            code=f"CUDA_VISIBLE_DEVICES={_numbers(highest, unused)}",
+        ),
     )
 
 

@@ -91,28 +91,7 @@ def check(
             f" {duration(growth.seconds)}, by {small_percent(pace)} a minute.{until}"
             f"{_where(growth, worker_memory_bytes_max, in_worker)}"
         ),
-        evidence=(
-            Evidence(
-                "job_memory_bytes",
-                "growth per minute, share of the first reading",
-                pace,
-                "share",
-                GROWTH_SHARE_PER_MINUTE,
-                Side.ABOVE,
-                release=GROWTH_RELEASE_SHARE_PER_MINUTE,
-            ),
-            Evidence("job_memory_bytes", "growth", growth.total, "B"),
-            *(
-                (Evidence("job_memory_bytes", "time until full", left, "s"),)
-                if left is not None
-                else ()
-            ),
-            *(
-                (Evidence("worker_memory_bytes_max", "growth", in_worker.total, "B"),)
-                if in_worker is not None
-                else ()
-            ),
-        ),
+        evidence=_evidence(growth, pace, left, in_worker),
         recommendations=_recommendations(loader_workers),
         disproof=(
             "Watch it for as long again: if it levels off, a cache has filled and"
@@ -127,6 +106,29 @@ def check(
         ),
         corroboration=_corroboration(growth, cgroup_memory_used_bytes),
     )
+
+
+def _evidence(
+    growth: Growth, pace: float, left: float | None, in_worker: Growth | None
+) -> tuple[Evidence, ...]:
+    job, worker = "job_memory_bytes", "worker_memory_bytes_max"
+    evidence = [
+        Evidence(
+            job,
+            "growth per minute, share of the first reading",
+            pace,
+            "share",
+            GROWTH_SHARE_PER_MINUTE,
+            Side.ABOVE,
+            release=GROWTH_RELEASE_SHARE_PER_MINUTE,
+        ),
+        Evidence(job, "growth", growth.total, "B"),
+    ]
+    if left is not None:
+        evidence.append(Evidence(job, "time until full", left, "s"))
+    if in_worker is not None:
+        evidence.append(Evidence(worker, "growth", in_worker.total, "B"))
+    return tuple(evidence)
 
 
 def _where(growth: Growth, worker: Samples | None, in_worker: Growth | None) -> str:

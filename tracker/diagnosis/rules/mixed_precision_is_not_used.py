@@ -114,6 +114,10 @@ def check(
         # 16 bits without tensor cores are a matter of shapes, not of precision.
         return None
 
+    quality, margin = COARSE, 1.0
+    if is_counted and gpu_tensor_active_percent:
+        quality = gpu_tensor_active_percent.quality
+        margin = margin_below(counters.tensor or 0.0, LOW_TENSOR_PERCENT)
     return Finding(
         title="" if is_counted else "Training computes in 32 bits",
         severity=Severity.WARNING,
@@ -131,16 +135,8 @@ def check(
             "launching-work-limits-the-gpu",
             "gpu-and-cpu-are-both-idle",
         ),
-        quality=(
-            gpu_tensor_active_percent.quality
-            if is_counted and gpu_tensor_active_percent
-            else COARSE
-        ),
-        margin=(
-            margin_below(counters.tensor or 0.0, LOW_TENSOR_PERCENT)
-            if is_counted
-            else 1.0
-        ),
+        quality=quality,
+        margin=margin,
         corroboration=_corroboration(counters, is_counted=is_counted, is_said=is_said),
     )
 
