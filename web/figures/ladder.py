@@ -62,6 +62,7 @@ def step_time_figure(bars: Sequence[Bar], *, unit: str) -> Figure:
                 "type": "linear",
                 "title": {"text": _title(unit), "standoff": 6},
                 "range": [0, longest or 1],
+                "visible": longest > 0,  # of nothing known, numbers would mean nothing
                 "zeroline": False,
                 "fixedrange": True,
             },

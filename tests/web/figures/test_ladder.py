@@ -74,6 +74,14 @@ def test_an_unknown_rung_says_so_and_has_no_bar():
     assert all(trace["text"][1] == "" for trace in figure["data"])
 
 
+def test_where_nothing_is_known_no_axis_pretends_otherwise():
+    unknown = Bar("starting", [], unknown="not enough steady steps to judge")
+
+    for bars, is_visible in (([unknown], False), ([BASELINE, unknown], True)):
+        figure = step_time_figure(bars, unit="step")
+        assert figure["layout"]["xaxis"]["visible"] is is_visible
+
+
 def test_names_are_drawn_letter_for_letter():
     hostile = '<a href="https://evil.test">%{x}</a>'
 

@@ -35,6 +35,11 @@ def test_a_bar_of_no_length_is_still_seen():
     assert numbers(trace["x"])[2] == pytest.approx(10_000 * SHORTEST_SHARE)
 
 
+def test_without_a_bar_there_is_no_axis_whose_dates_would_be_invented():
+    assert not stages_figure([])["layout"]["xaxis"]["visible"]
+    assert stages_figure(BARS)["layout"]["xaxis"]["visible"]
+
+
 def test_a_run_that_took_no_time_at_all_has_its_note_beside_the_bar():
     figure = stages_figure([StageBar("train", "failed", 50.0, 50.0, "failed, 0 ms")])
 
