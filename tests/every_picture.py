@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -101,13 +102,23 @@ def main(arguments: Sequence[str]) -> int:
 def makers() -> dict[str, Callable[[], Things]]:
     """Return who makes each world, by its name: each has a workspace of its own."""
     # Tables can be imported once Django is set up.
+    from django.db.models import F
+
     from tests.builders import make_member
     from tests.web.browser.many_runs import add_runs
     from tests.web.every_page import make_empty, make_full, make_one
+    from tracker.models import Run
 
     def thousands() -> Things:
         things = make_full(make_member("cleo"))
+        # Older than those of which pages have something to show.
+        before = {
+            name: F(name) - timedelta(days=500)
+            for name in ("created_at", "started_at", "ended_at")
+        }
         add_runs(things.project, RUNS)
+        added = Run.objects.filter(project=things.project, name__startswith="run 0")
+        added.update(**before)
         return things
 
     return {
