@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from inspect import getattr_static
 from pathlib import Path, PurePath
+from typing import Any
 
 # What datasets of torchvision, torchaudio, timm and many scripts call it.
 _NAMES = ("root", "root_dir", "data_root", "data_dir", "data_path", "path", "folder")
@@ -20,7 +21,8 @@ _LONGEST = 4_096
 
 def find_data_folder(loader: object) -> Path | None:
     """Return the folder or file that the loader's data come from, where one is named."""
-    inner: object = loader
+    # Any: whatever a stranger's loader wraps.
+    inner: Any = loader
     for _ in range(_MOST_WRAPPERS):
         if inner is not loader:
             # Of the loader itself, such names would mean anything.
@@ -31,7 +33,7 @@ def find_data_folder(loader: object) -> Path | None:
         wrapped = (getattr_static(inner, name, None) for name in _WRAPPED)
         inner = next((each for each in wrapped if each is not None), None)
         if type(inner) in (list, tuple):
-            inner = next(iter(inner), None)  # type: ignore[call-overload]
+            inner = next(iter(inner), None)
         if inner is None:
             return None
     return None

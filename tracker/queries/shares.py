@@ -77,7 +77,7 @@ def things_in_trash(
     for kind, thing in things:
         if kind in MADE:
             wanted.setdefault(kind, set()).add(thing)
-    found = {}
+    found: dict[tuple[str, str], str] = {}
     for kind, ids in wanted.items():
         rows = MADE[kind].with_deleted.filter(project=project, id__in=ids)
         deleted = rows.filter(deleted_at__isnull=False).values_list("id", "name")
