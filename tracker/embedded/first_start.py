@@ -39,7 +39,10 @@ def give_agent_a_token(owner: Member, url: str, path: Path) -> list[str]:
     if is_ours and known.get("url") == url:
         return []
     if known and not is_ours and known.get("url") != url:
-        return [f"{path} points to {known.get('url')} and was left alone."]
+        return [
+            f"{path} points to {known.get('url')} and was left alone: scripts log there."
+            f" `seamark login --url {url}`, with a token of the page Tokens, brings them here."
+        ]
     if not is_ours:
         token = make_token(owner, "agents on this machine", Scope.INGEST)
     write_privately(path, json.dumps({"url": url, "token": token}))

@@ -75,6 +75,7 @@ def test_a_file_for_another_server_is_left_alone_and_said(file, owner):
     (line,) = give_agent_a_token(owner, URL, file)
 
     assert "https://team.example" in line
+    assert f"seamark login --url {URL}" in line
     assert "\n" not in line
     assert file.read_bytes() == before
     assert not Token.objects.exists()
