@@ -25,7 +25,6 @@ from tests.builders import (
 from tests.ladder_runs import Job, make_measured_run
 from tests.tracker.api.v1.test_files import add as add_file
 from tests.web.browser.test_hostile_texts import UNTOUCHED
-from tests.web.browser.test_run_page import CLOUDLESS
 from tests.web.sample_run import settle
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.ladders import WantedRung, create_ladder
@@ -42,6 +41,9 @@ RANGE = """chart => {
   const { xaxis } = chart.querySelector(".js-plotly-plot")._fullLayout
   return xaxis.range.map((end) => xaxis.r2l(end))
 }"""
+CLOUDLESS = """() => [...document.querySelectorAll(".js-plotly-plot")].every(
+  ({ _context: { plotlyServerURL, showSendToCloud, displaylogo } }) =>
+    plotlyServerURL === "" && !showSendToCloud && !displaylogo)"""
 DRAG = "chart => chart.querySelector('.js-plotly-plot')._fullLayout.dragmode"
 
 
@@ -76,6 +78,10 @@ def of_a_comparison(project: Project, _: Member) -> Drawn:
 def scatter(project: Project, _: Member) -> Drawn:
     first, second = two_runs(project)
     return Drawn(SCATTER.format(first.id, second.id, LINK), (LINK, BOLD))
+
+
+def first_page(project: Project, _: Member) -> Drawn:
+    return Drawn(f"/runs/{measured(project, LINK).id}/", (LINK,))
 
 
 def hardware(project: Project, _: Member) -> Drawn:
@@ -149,6 +155,7 @@ KINDS: dict[str, Callable[[Project, Member], Drawn]] = {
     "a run": of_a_run,
     "a comparison": of_a_comparison,
     "scatter": scatter,
+    "first page": first_page,
     "hardware": hardware,
     "ladder": ladder,
     "widgets": widgets,

@@ -34,9 +34,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 DRAWN = ".chart[data-drawn=true]"
 POLLS_MS = 20_000
-CLOUDLESS = """() => [...document.querySelectorAll(".js-plotly-plot")].every(
-  ({ _context: { plotlyServerURL, showSendToCloud, displaylogo } }) =>
-    plotlyServerURL === "" && !showSendToCloud && !displaylogo)"""
 HOSTILE = [
     '<a href="https://evil.test">loss</a>',
     "<script>alert(1)</script>",
@@ -219,23 +216,6 @@ def test_gaps_are_gaps(visit, ada, page, project):
     expect(page.locator(".chart__notes")).to_have_text(
         "25 points are NaN or infinite: gaps in the line."
     )
-
-
-@pytest.mark.parametrize("tab", ["", "charts", "hardware"])
-def test_no_button_leads_to_anybody_elses_cloud(visit, ada, page, project, tab):
-    visit(f"/runs/{make_sample_run(project).id}/{tab}", ada)
-    expect(page.locator(DRAWN).first).to_be_visible()
-    page.locator(DRAWN).first.hover()
-
-    titles = page.locator(".modebar-btn").evaluate_all(
-        "buttons => buttons.map(button => button.dataset.title ?? '')"
-    )
-
-    assert bool(titles) == (tab != "charts")
-    assert not [title for title in titles if "hare" in title or "loud" in title]
-    assert page.locator(".modebar-btn--logo, .modebar a[href^=http]").count() == 0
-    # Nor does any script draw otherwise than with these settings.
-    assert page.evaluate(CLOUDLESS)
 
 
 def test_two_hundred_charts_open_at_once_and_draw_as_they_come_near(
