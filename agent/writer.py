@@ -20,8 +20,7 @@ _INTERVAL_SECONDS = 0.25
 _BURST_SECONDS = 0.02
 # Whatever rows they are and wherever they lead, all of these fit into one payload.
 RING_BYTES_AT_ONCE = PAYLOAD_BYTES // 4
-# More at once takes more memory in a flood; less falls behind it.
-_BYTES_AT_ONCE = 2 * PAYLOAD_BYTES
+_BYTES_AT_ONCE = 8 * PAYLOAD_BYTES
 
 
 class Writer:

@@ -3,7 +3,8 @@
 granian hands a body over by a call that returns when as many bytes have come as it was
 asked for. It has no time limit, and nothing interrupts it. So a thread of its own makes
 that call, and the one that has to answer looks at the clock. What answers before the
-call has returned must linger until it has (`Lingering`).
+call has returned must linger until it has (`Lingering`). Bodies of those who always send
+at once are read without another thread (`tracker/regulars.py`).
 
 A body that is not there at once is slow. Slow ones are waited for in places of their
 own, of which a sender gets a part; so they take nothing from those that are quick.
@@ -13,69 +14,25 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from django.db import connections
 from django.http import HttpRequest
 
+from tracker import patience
 from tracker.errors import TooSlow, Unavailable
+from tracker.patience import Places, Stream, as_it_comes, deserved_seconds
 from tracker.processes import ABANDONED_AT_ONCE
+from tracker.regulars import ReadingHere, Regulars
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-# From then on a body is slow.
-QUICK_SECONDS = 0.25
-# It may take so long, and another second for each so many bytes that have come.
-PATIENCE_SECONDS = 10.0
-SLOWEST_BYTES_A_SECOND = 4 * 1024
-# What is asked for at once: little of those who send slowly, or nobody would see what
-# has come; more and more of the others.
-SMALLEST_PIECE_BYTES, LARGEST_PIECE_BYTES = 16 * 1024, 256 * 1024
-PIECE_SECONDS = 0.05
 # Where a request that was answered too early says what it has to wait for.
 UNFINISHED = "seamark.unfinished_reading"
-
-
-class Stream(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
-class Places:
-    """So many at once, and only a part of them for one sender."""
-
-    def __init__(self, total: int, each: int) -> None:
-        self._total, self._each = total, each
-        self._changed = threading.Condition()
-        self._taken = Counter[Hashable]()
-
-    def take(self, sender: Hashable, wait_seconds: float = 0.0) -> bool:
-        with self._changed:
-            is_free = self._are_free_for(sender) or self._changed.wait_for(
-                lambda: self._are_free_for(sender), wait_seconds
-            )
-            if is_free:
-                self._taken[sender] += 1
-            return is_free
-
-    def give_back(self, sender: Hashable) -> None:
-        with self._changed:
-            self._taken[sender] -= 1
-            if not self._taken[sender]:
-                del self._taken[sender]
-            self._changed.notify_all()
-
-    def are_free_for(self, sender: Hashable) -> bool:
-        with self._changed:
-            return self._are_free_for(sender)
-
-    def _are_free_for(self, sender: Hashable) -> bool:
-        is_within_share = self._taken[sender] < self._each
-        return is_within_share and sum(self._taken.values()) < self._total
 
 
 class Reading:
@@ -110,16 +67,10 @@ class Reading:
             self._under_way.release()
 
     def _read(self) -> None:
-        piece_bytes = SMALLEST_PIECE_BYTES
-        while (left := self._size - len(self._content)) and not self._is_given_up:
-            began = time.monotonic()
-            piece = self._stream.read(min(piece_bytes, left))
-            if not piece:
-                return
+        for piece in as_it_comes(self._stream, self._size):
             self._content += piece
-            is_quick = time.monotonic() - began < PIECE_SECONDS
-            piece_bytes = 2 * piece_bytes if is_quick else SMALLEST_PIECE_BYTES
-            piece_bytes = min(piece_bytes, LARGEST_PIECE_BYTES)
+            if self._is_given_up:
+                return
 
     def wait(self, seconds: float = -1) -> bool:
         """Say whether it is over, at the latest after so long; -1 is for ever."""
@@ -152,6 +103,7 @@ class Arrivals:
     def __init__(self, quick: Places, slow: Places, *, wait_seconds: float) -> None:
         self._quick, self._slow = quick, slow
         self._wait_seconds = wait_seconds
+        self._regulars = Regulars()
 
     def read(
         self,
@@ -159,14 +111,38 @@ class Arrivals:
         size: int,
         sender: Hashable,
         *,
+        regular: Hashable = None,
         aside: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> bytearray:
-        """Return so many bytes of a body, or all there are; `aside` is for slow ones."""
+    ) -> bytes | bytearray:
+        """Return so many bytes of a body, or all there are; `aside` is for slow ones.
+
+        `regular` names whoever sends one body after the other, if somebody does.
+        """
         self._take_quick_place(sender)
+        began, was_quick = time.monotonic(), False
+        try:
+            if self._regulars.know(regular):
+                others = self._slow, _abandoned
+                here = ReadingHere(sender, self._quick, others, aside)
+                body: bytes | bytearray = here.read(request, size)
+            else:
+                body = self._read_apart(request, size, sender, aside)
+            was_quick = time.monotonic() - began < patience.QUICK_SECONDS
+            return body
+        finally:
+            self._regulars.note(regular, was_quick=was_quick)
+
+    def _read_apart(
+        self,
+        request: HttpRequest,
+        size: int,
+        sender: Hashable,
+        aside: Callable[[], AbstractContextManager[None]],
+    ) -> bytearray:
         places = self._quick
         reading = begun(request, size)
         try:
-            if not reading.wait(QUICK_SECONDS):
+            if not reading.wait(patience.QUICK_SECONDS):
                 if not self._slow.take(sender):
                     if _abandoned.take(sender):
                         self._quick.give_back(sender)
@@ -222,11 +198,9 @@ def wait_patiently(
     before: int = 0,
 ) -> None:
     """Wait as long as it deserves, or raise TooSlow; the clock began with the body."""
-    began = time.monotonic() - QUICK_SECONDS if began is None else began
+    began = time.monotonic() - patience.QUICK_SECONDS if began is None else began
     while True:
-        deserved = PATIENCE_SECONDS + (before + reading.received) / (
-            SLOWEST_BYTES_A_SECOND
-        )
+        deserved = deserved_seconds(before + reading.received)
         left = began + deserved - time.monotonic()
         if reading.wait(max(0.0, left)):
             return

@@ -12,8 +12,9 @@ from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 
-from tracker.arrival import Arrivals, Places
+from tracker.arrival import Arrivals
 from tracker.errors import TooLarge, TrackerError
+from tracker.patience import Places
 from tracker.processes import SLOW_FORMS_AT_ONCE
 from web.errors import refusal
 

@@ -222,9 +222,11 @@ class Driver:
         ]
         for logger in loggers:
             logger.wait_until_ready()
+        before = system.server_seconds()
         for logger in loggers:
             logger.go()
         told = [logger.answer() for logger in loggers]
+        after = system.server_seconds()
         expected = metrics * steps * sent
         ended = max(one["ended"] for one in told)
         if system.is_readable:
@@ -238,6 +240,11 @@ class Driver:
             "points": clients * expected,
             "seconds": ended - began,
             "written_seconds": written,
+            "batch_seconds": (
+                None
+                if before is None or after is None
+                else (after - before) / (clients * sent)
+            ),
         }
 
     def _log_alone(

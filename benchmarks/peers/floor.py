@@ -64,6 +64,9 @@ class Floor(System[bytes]):
     def remove(self) -> None:
         self._database.stop()
 
+    def server_seconds(self) -> float | None:
+        return self._server.processor_seconds() if self._server else None
+
     def count(self, run: str, names: Sequence[str]) -> int:  # noqa: ARG002 - all of them
         found = after = 0
         while rows := _decode(self._http.get(f"/{run}?after={after}")):

@@ -242,6 +242,11 @@ def _rate(driver: Driver, outcomes: Sequence[Answer]) -> Rate:
         [outcome["points"] / outcome["seconds"] for outcome in outcomes],
         outcomes[-1]["points"],
         floor=driver.entrant.floor,
+        batch_seconds=[
+            seconds
+            for outcome in outcomes
+            if (seconds := outcome["batch_seconds"]) is not None
+        ],
     )
 
 

@@ -107,6 +107,10 @@ class Seamark(System[bytes]):
     def remove(self) -> None:
         self._database.stop()
 
+    def server_seconds(self) -> float | None:
+        # Of the web server alone: what a worker does is not done for a batch.
+        return self._servers[0].processor_seconds() if self._servers else None
+
     def count(self, run: str, names: Sequence[str]) -> int:  # noqa: ARG002 - all of them
         if run not in self._run_ids:
             self._find_runs()

@@ -64,6 +64,10 @@ class System(ABC, Generic[Prepared]):
     def remove(self) -> None:
         """Stop also what holds the data, which is not needed any more."""
 
+    def server_seconds(self) -> float | None:
+        """Return what the server has taken of the processors, if there is one of ours."""
+        return None
+
     def count(self, run: str, names: Sequence[str]) -> int:
         """Read the run's metrics back; return how many points were there."""
         raise NotImplementedError
@@ -158,12 +162,13 @@ class Server:
         deadline = time.monotonic() + START_SECONDS
         spent = -QUIET_SECONDS
         while time.monotonic() < deadline:
-            before, spent = spent, self._processor_seconds()
+            before, spent = spent, self.processor_seconds()
             if spent - before < QUIET_SHARE * QUIET_SECONDS:
                 return
             time.sleep(QUIET_SECONDS)
 
-    def _processor_seconds(self) -> float:
+    def processor_seconds(self) -> float:
+        """Return what it and all below it have taken of the processors."""
         everyone = [self._process.pid, *descendants(self._process.pid)]
         return sum(map(processor_seconds, everyone))
 

@@ -14,7 +14,8 @@ THOUSAND = 1_000.0
 class Rate:
     """What one system reached in each round, or why it did not.
 
-    `floor` is the label of what it is compared with.
+    `floor` is the label of what it is compared with. `batch_seconds` is what the server
+    took of the processors for a batch, where that is known.
     """
 
     label: str
@@ -22,6 +23,7 @@ class Rate:
     points: int = 0
     error: str = ""
     floor: str = ""
+    batch_seconds: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +68,12 @@ def rates_table(rates: Sequence[Rate], *, ours: str) -> str:
                 usual_ratio(rate.points_per_second, reached.get(rate.floor, ())),
                 usual_ratio(reached.get(ours, ()), rate.points_per_second),
                 f"{rate.points:,}",
+                in_microseconds(rate.batch_seconds),
             ]
         )
     headings = ["system", "thousand points/s", "from, to", "of the floor"]
-    return table([*headings, "Seamark is × as fast", "points"], rows)
+    headings += ["Seamark is × as fast", "points", "server's processor, a batch"]
+    return table(headings, rows)
 
 
 def batches_table(batches: Mapping[str, Sequence[Rate]]) -> str:
@@ -144,6 +148,10 @@ def in_thousands(rate: float) -> str:
 def in_milliseconds(seconds: float) -> str:
     value = seconds * THOUSAND
     return f"{value:,.1f} ms" if value < THOUSAND / 10 else f"{value:,.0f} ms"
+
+
+def in_microseconds(seconds: Sequence[float]) -> str:
+    return f"{1e6 * median(seconds):,.0f} µs" if seconds else "–"
 
 
 def in_bytes(stored: float, *, free: float = 0.0) -> str:

@@ -29,11 +29,19 @@ def test_rates_are_medians_beside_the_floor_and_ours():
 
     # Of the floor: the median of 1/4, 9/20 and 3/4, rounds being compared in pairs.
     assert cells(markdown, "ours") == [
-        *("ours", "1,000", "900 to 3,000", "0.45", "1.00", "10")
+        *("ours", "1,000", "900 to 3,000", "0.45", "1.00", "10", "–")
     ]
     assert cells(markdown, "peer") == [
-        *("peer", "50.0", "50.0 to 50.0", "0.01", "20", "2,000")
+        *("peer", "50.0", "50.0 to 50.0", "0.01", "20", "2,000", "–")
     ]
+
+
+def test_what_a_batch_costs_a_server_is_a_median_of_rounds():
+    markdown = rates(
+        Rate("ours", [1e6, 1e6, 1e6], 10, batch_seconds=[0.0006, 0.0007, 0.0011])
+    )
+
+    assert cells(markdown, "ours")[-1] == "700 µs"
 
 
 def test_each_database_has_a_floor_of_its_own():

@@ -11,9 +11,10 @@ import pytest
 from django.http import UnreadablePostError
 from django.test import RequestFactory
 
-from tracker import arrival
-from tracker.arrival import UNFINISHED, Arrivals, Lingering, Places, Reading
+from tracker import arrival, patience
+from tracker.arrival import UNFINISHED, Arrivals, Lingering, Reading
 from tracker.errors import TooSlow, Unavailable
+from tracker.patience import Places
 
 CONTENT = bytes(range(256)) * 5_000
 
@@ -52,13 +53,13 @@ def arrivals(*, quick=(4, 3), slow=(4, 2)):
 
 @pytest.fixture(autouse=True)
 def little_patience(monkeypatch):
-    monkeypatch.setattr(arrival, "QUICK_SECONDS", 0.01)
-    monkeypatch.setattr(arrival, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(patience, "QUICK_SECONDS", 0.01)
+    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.05)
 
 
 @pytest.fixture
 def much_patience(monkeypatch):
-    monkeypatch.setattr(arrival, "PATIENCE_SECONDS", 60)
+    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 60)
 
 
 @contextmanager
@@ -143,7 +144,7 @@ def test_what_comes_too_slowly_is_given_up(stream):
 
 
 def test_what_comes_slowly_but_fast_enough_is_not(monkeypatch):
-    monkeypatch.setattr(arrival, "SLOWEST_BYTES_A_SECOND", 0.001)
+    monkeypatch.setattr(patience, "SLOWEST_BYTES_A_SECOND", 0.001)
     stream = Dripping(b"0123456789")
     stop = threading.Event()
 

@@ -13,18 +13,20 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+import orjson
 from django.core.handlers.wsgi import WSGIRequest
-from django.db import close_old_connections
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 
 from tracker.api.errors import answered, unspecific
-from tracker.api.v1.ingest import receive_batch
+from tracker.api.v1.ingest import take_batch
+from tracker.statements import database
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 logger = logging.getLogger(__name__)
 
+STORED, JSON = "200 OK", ("Content-Type", "application/json")
 # The address as `urls.py` has it; whatever else is asked of it goes the long way.
 ADDRESS = re.compile(r"/api/v1/ingest/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
@@ -42,24 +44,23 @@ class Batches:
         if address is None or environ["REQUEST_METHOD"] != "POST":
             return self._others(environ, start_response)
         try:
-            response = _answer(WSGIRequest(environ), UUID(address[1]))
+            receipt = take_batch(WSGIRequest(environ), UUID(address[1]))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is answered
+            response = _refusal(error)
+            status = f"{response.status_code} {response.reason_phrase}"
+            headers, content = [*response.items()], response.content
+        else:
+            status, headers, content = STORED, [JSON], orjson.dumps(receipt)
         finally:
-            # Those that broke; Django does the same after each request.
-            close_old_connections()
-        content = response.content
-        start_response(
-            f"{response.status_code} {response.reason_phrase}",
-            [*response.items(), ("Content-Length", str(len(content)))],
-        )
+            # If it broke; Django does the same after each request.
+            database().close_if_unusable_or_obsolete()
+        start_response(status, [*headers, ("Content-Length", str(len(content)))])
         return [content]
 
 
-def _answer(request: HttpRequest, spool_id: UUID) -> HttpResponse:
-    try:
-        return receive_batch(request, spool_id)
-    except Exception as error:
-        response = answered(error)
-        if response is None:
-            logger.exception("a batch could not be stored")
-            response = unspecific(HTTPStatus.INTERNAL_SERVER_ERROR)
-        return response
+def _refusal(error: Exception) -> HttpResponse:
+    response = answered(error)
+    if response is None:
+        logger.error("a batch could not be stored", exc_info=error)
+        response = unspecific(HTTPStatus.INTERNAL_SERVER_ERROR)
+    return response

@@ -11,8 +11,9 @@ from typing import Protocol
 import zstandard
 from django.http import HttpRequest, UnreadablePostError
 
-from tracker.arrival import Arrivals, Places
+from tracker.arrival import Arrivals
 from tracker.errors import LengthRequired, MalformedBatch, TooLarge, UnsupportedMedia
+from tracker.patience import Places
 from tracker.processes import SLOW_BATCHES_AT_ONCE, UPLOADS_AT_ONCE
 
 FILE_READ_BYTES = 256 * 1024
@@ -71,11 +72,13 @@ def read_body(
     sender: Hashable,
     sent_bytes: int,
     unpacked_bytes: int,
+    regular: Hashable = None,
     aside: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> bytes:
     """Return the body as it was before the sender compressed it.
 
-    While it is waited for because it is slow, the caller stands `aside`.
+    `regular` names whoever sends one after the other. While a body is waited for because
+    it is slow, the caller stands `aside`.
     """
     encoding = request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower()
     if encoding not in UNPACK:
@@ -86,12 +89,14 @@ def read_body(
     if not length:
         return b""
     try:
-        body = _batches.read(request, length, sender, aside=aside)
+        body = _batches.read(request, length, sender, regular=regular, aside=aside)
     except (OSError, UnreadablePostError) as error:
         raise MalformedBatch("The body ended before its declared length.") from error
     if len(body) != length:
         raise MalformedBatch("The body is not as long as was declared.")
-    return UNPACK[encoding](bytes(body), unpacked_bytes)
+    return UNPACK[encoding](
+        body if isinstance(body, bytes) else bytes(body), unpacked_bytes
+    )
 
 
 def declared_length(request: HttpRequest) -> int:

@@ -82,7 +82,7 @@ def test_a_fault_of_ours_is_logged_and_answered(post, monkeypatch, caplog):
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(batches, "receive_batch", broken)
+    monkeypatch.setattr(batches, "take_batch", broken)
 
     status, headers, answer = post(address())
 

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracker.api.bodies import read_body
-from tracker.arrival import SMALLEST_PIECE_BYTES
 from tracker.errors import (
     LengthRequired,
     MalformedBatch,
@@ -20,6 +19,7 @@ from tracker.errors import (
     TrackerError,
     UnsupportedMedia,
 )
+from tracker.patience import SMALLEST_PIECE_BYTES
 
 MIB = 1024 * 1024
 SENT, UNPACKED = 16 * MIB, 20 * MIB

@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection, connections, transaction
 
 from tracker.embedded.sqlite.base import DatabaseWrapper
 from tracker.ingest import commits
@@ -134,6 +134,61 @@ def test_a_commit_that_fails_is_an_error_to_all_who_share_it(group, monkeypatch)
 
     assert [type(outcome) for outcome in outcomes] == [OperationalError] * 2
     assert not Workspace.objects.exists()
+
+
+def test_each_who_waits_is_woken_and_the_turn_is_passed_on(group, monkeypatch):
+    monkeypatch.setattr(commits, "MOST_TOGETHER", 2)
+    slugs = [f"w-{number}" for number in range(40)]
+
+    def make_some(of):
+        try:
+            return [group.committed(lambda slug=slug: make(slug)) for slug in of]
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(5) as threads:
+        list(threads.map(make_some, [slugs[first::5] for first in range(5)]))
+
+    assert set(Workspace.objects.values_list("slug", flat=True)) == set(slugs)
+    assert not group._is_somebody_at_work
+
+
+def test_what_is_to_be_done_after_a_commit_is_done_after_it(group):
+    seen = []
+
+    def count():
+        seen.append(Workspace.objects.count())
+
+    def work():
+        with transaction.atomic():  # a savepoint
+            make("one")
+        transaction.on_commit(count)
+        seen.append("at work")
+
+    group.committed(work)
+
+    assert seen == ["at work", 1]
+
+
+@pytest.mark.parametrize("is_given_the_turn", [False, True])
+def test_whoever_is_ended_while_waiting_keeps_nobody_waiting(
+    group, is_given_the_turn, monkeypatch
+):
+    group._is_somebody_at_work = True
+    job = commits._Job(lambda: make("one"))
+    group._waiting.append(job)
+
+    def ended(self):
+        if is_given_the_turn:
+            self.wake()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commits._Job, "wait", ended)
+    with pytest.raises(KeyboardInterrupt):
+        group._wait(job)
+
+    assert not group._waiting
+    assert group._is_somebody_at_work is not is_given_the_turn
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])

@@ -15,7 +15,7 @@ from tracker.api.bodies import read_body
 from tracker.errors import NotAllowed, TrackerError, UnsupportedMedia
 from tracker.ingest.admission import Admission
 from tracker.ingest.limits import LIMITS
-from tracker.ingest.write import store_batch
+from tracker.ingest.write import Receipt, store_batch
 from tracker.queries.backlog import read_backlog
 
 CONTENT_TYPE = "application/vnd.seamark.frames"
@@ -27,6 +27,11 @@ _admission = Admission(lambda: read_backlog().points)
 @csrf_exempt
 @require_POST
 def receive_batch(request: HttpRequest, spool_id: UUID) -> HttpResponse:
+    return json_response(take_batch(request, spool_id))
+
+
+def take_batch(request: HttpRequest, spool_id: UUID) -> Receipt:
+    """Store the batch that a request brings; raise a TrackerError if it cannot be."""
     remembered = remembered_actor(request)
     actor = remembered or actor_of_token(request)
     if not actor.may_ingest:
@@ -42,10 +47,11 @@ def receive_batch(request: HttpRequest, spool_id: UUID) -> HttpResponse:
                 sender=actor.token_id,
                 sent_bytes=LIMITS.body_bytes,
                 unpacked_bytes=LIMITS.unpacked_bytes,
+                regular=spool_id,
                 aside=admitted.aside,
             )
             _admission.note(actor.token_id, len(body))
-            return json_response(store_batch(actor, spool_id, body, confirm=confirm))
+            return store_batch(actor, spool_id, body, confirm=confirm)
         except TrackerError:
             # Whoever may not come in learns that first.
             if confirm is not None:

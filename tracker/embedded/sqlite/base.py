@@ -19,6 +19,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from django.db import Error
 from django.db.backends.sqlite3 import base
 
 from tracker.embedded.sqlite.writer_lock import WriterLock
@@ -160,6 +161,34 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _rollback(self) -> None:
         with self.released_after():
             super()._rollback()  # type: ignore[misc] # not in the stubs
+
+    @contextmanager
+    def plain_transaction(self) -> Iterator[None]:
+        """Do what `atomic()` does outside of any other, in half of its time.
+
+        Inside, `atomic()` makes savepoints as ever.
+        """
+        self.validate_no_atomic_block()
+        self.ensure_connection()
+        self.lock.acquire()
+        with self.released_after(), self.wrap_database_errors:
+            self.connection.execute("BEGIN IMMEDIATE")
+        self.autocommit, self.needs_rollback, self.in_atomic_block = False, False, True
+        try:
+            try:
+                yield
+            finally:
+                self.autocommit, self.in_atomic_block = True, False
+            self._commit()
+        except BaseException:
+            try:
+                self.rollback()
+            except Error:
+                # Whatever state it is in, it is not used again.
+                self.close()
+            raise
+        if self.run_on_commit:
+            self.run_and_clear_commit_hooks()
 
     @contextmanager
     def released_after(self) -> Iterator[None]:
