@@ -73,7 +73,13 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("patient")
 
 
+# After pytest-django, which sorts them by how they use the database.
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Of test processes at once the first is given the first part of all. So one waits for
+    # real processes, most of the time, while the others compute; no two such tests take
+    # each other's time, and what they share is started once.
+    items.sort(key=lambda item: item.get_closest_marker("processes") is None)
     if find_chromium() is None:
         reason = "there is no chromium; install it, or name one in $CHROME"
         for item in items:

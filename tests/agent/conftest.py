@@ -60,7 +60,7 @@ def run_script(
     """Run a training script in a process of its own."""
 
     def run(
-        script: str, *, seconds: float = 30, **variables: str
+        script: str, *, seconds: float = 90, **variables: str
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", script],
@@ -105,7 +105,7 @@ def perform(start):
 
     def run(*arguments, said=None):
         process = start(*arguments, stdin=subprocess.PIPE)
-        output, errors = process.communicate(said, timeout=60)
+        output, errors = process.communicate(said, timeout=90)
         return process.returncode, output, errors
 
     return run
@@ -118,7 +118,8 @@ def authority(tmp_path_factory):
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    """Return once it is so; how long that may take is a watchdog, not a promise."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -301,7 +301,7 @@ def test_a_call_takes_no_longer_than_opening_a_file(tracker, tmp_path):
         run.finish(timeout=0)
 
     # Copying 8 GiB takes longer than this anywhere.
-    assert took < 1
+    assert took < 3
 
 
 def test_a_run_that_is_disabled_or_finished_stores_nothing(tracker, large):
@@ -377,7 +377,7 @@ def test_files_that_are_logged_while_the_run_starts_are_stored(tracker, monkeypa
 
     def slowly(*given):
         starting.set()
-        may_go_on.wait(10)
+        may_go_on.wait(60)
         return open_session(*given)
 
     with init("settings") as other:
@@ -385,7 +385,7 @@ def test_files_that_are_logged_while_the_run_starts_are_stored(tracker, monkeypa
     monkeypatch.setattr(session, "open_session", slowly)
     thread = threading.Thread(target=run.start)
     thread.start()
-    assert starting.wait(10)
+    assert starting.wait(60)
     began = time.monotonic()
     run["early"].upload(b"x")
     took = time.monotonic() - began

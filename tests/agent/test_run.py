@@ -438,18 +438,18 @@ def test_a_run_can_end_while_another_thread_waits_for_a_value(tracker):
 
     def answer():
         asked.set()
-        assert may_answer.wait(10)
+        assert may_answer.wait(60)
         return 1.0
 
     run = init()
     run["a"].append(1.0)
     thread = threading.Thread(target=lambda: run["a"].append(Waiting(answer)))
     thread.start()
-    assert asked.wait(10)
+    assert asked.wait(60)
 
     run.finish()
     may_answer.set()
-    thread.join(10)
+    thread.join(60)
 
     assert tracker.values("a") == [1.0]
 
@@ -531,6 +531,6 @@ def test_threads_that_name_a_series_first_at_once_share_its_steps():
         # It waits for the lock by now, or will: it has looked, or will look again.
         time.sleep(0.05)
         found.append(layouts.of(("a",)))
-    another.join(10)
+    another.join(60)
 
     assert found[0] is found[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -19,6 +20,7 @@ import psutil
 from tests.builders import frames, open_message, points_message
 
 ROOT = Path(__file__).resolve().parents[2]
+DATABASE = "seamark.sqlite3"
 CHILDREN = {
     "web": "tracker.embedded.web:application",
     "worker": "worker",
@@ -27,7 +29,8 @@ CHILDREN = {
 }
 
 
-def eventually(is_so, seconds=30.0):
+def eventually(is_so, seconds=90.0):
+    """Return what is so; how long that may take is a watchdog, not a promise."""
     deadline = time.monotonic() + seconds
     while not (value := is_so()):
         assert time.monotonic() < deadline, "did not happen in time"
@@ -36,10 +39,14 @@ def eventually(is_so, seconds=30.0):
 
 
 class Up:
-    """`manage.py up` in a home of its own."""
+    """`manage.py up` in a home of its own.
 
-    def __init__(self, home, port):
+    With a database that is up to date but empty, the first start need not make it.
+    """
+
+    def __init__(self, home, port, database=None):
         self.home = home
+        self.database = database
         self.port = port
         self.url = f"http://127.0.0.1:{port}"
         self.data = home / "data"
@@ -56,6 +63,9 @@ class Up:
         self.process = None
 
     def start(self):
+        if self.database is not None and not self.data.exists():
+            self.data.mkdir(mode=0o700)
+            shutil.copy(self.database, self.data / DATABASE)
         self.process = subprocess.Popen(
             [sys.executable, "-u", "manage.py", "up"],
             cwd=ROOT,
@@ -71,7 +81,7 @@ class Up:
                 return lines
         raise AssertionError(f"it did not start: {lines}")
 
-    def manage(self, *arguments, seconds=60, **environment):
+    def manage(self, *arguments, seconds=120, **environment):
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
@@ -118,11 +128,11 @@ class Up:
             return json.load(response)["stored"]
 
     def count(self, table):
-        path = f"file:{self.data / 'seamark.sqlite3'}?mode=ro"
+        path = f"file:{self.data / DATABASE}?mode=ro"
         with closing(sqlite3.connect(path, uri=True)) as database:
             return database.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0]
 
     def stop(self, number=signal.SIGINT):
         self.process.send_signal(number)
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=90)
         return self.process.returncode

@@ -195,8 +195,8 @@ class Attacked:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    up = Up(tmp_path_factory.mktemp("home"), free_port())
+def server(tmp_path_factory, empty_database):
+    up = Up(tmp_path_factory.mktemp("home"), free_port(), empty_database)
     attacked = Attacked(up)
     try:
         attacked.start()
@@ -209,8 +209,9 @@ def server(tmp_path_factory):
         assert steps == list(range(len(steps)))
     finally:
         attacked.end()
-        up.process.kill()
-        up.process.communicate()
+        if up.process is not None:
+            up.process.kill()
+            up.process.communicate()
 
 
 @pytest.fixture(autouse=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(1200)]
 
 
-def test_the_demo_climbs_four_rungs_and_ends(up):
-    up.environment["PYTHONWARNINGS"] = "default"
+def test_the_demo_climbs_four_rungs_and_ends(first_up):
+    first_up.environment["PYTHONWARNINGS"] = "default"
 
-    demo = up.manage("demo", "--exit", "--epochs", "2", seconds=360)
+    demo = first_up.manage("demo", "--exit", "--epochs", "1", seconds=1_000)
 
     assert demo.returncode == 0, demo.stderr
     header, *rungs = table(demo.stdout)
@@ -22,9 +22,9 @@ def test_the_demo_climbs_four_rungs_and_ends(up):
         "larger-batch",
     ]
     assert "data" in rungs[0]  # its finding: too few processes load the data, or so
-    assert f"{up.url}/ladders/" in demo.stdout
+    assert f"{first_up.url}/ladders/" in demo.stdout
     assert "Traceback" not in demo.stderr
-    assert up.manage("demo", "--port", "nonsense").returncode != 0
+    assert first_up.manage("demo", "--port", "nonsense").returncode != 0
 
 
 def table(text):

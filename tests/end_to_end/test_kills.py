@@ -51,10 +51,12 @@ class Training:
         )
         self.heard = ""
 
-    def log_for(self, seconds):
+    def log_for(self, seconds, *, steps=150):
+        """Listen to it so long, and until so many more steps have been logged."""
         until = time.monotonic() + seconds
-        while time.monotonic() < until:
+        while steps > 0 or time.monotonic() < until:
             self.heard += self.process.stdout.readline()
+            steps -= 1
 
     def kill(self):
         """Kill it; return the last step of which it said that it was logged."""

@@ -95,16 +95,18 @@ def test_no_secret_is_written_down(up):
     ]
 
 
-def test_only_the_owner_may_read_what_is_written(up):
+def test_only_the_owner_may_read_what_is_written(first_up):
     # Somebody made the folder beforehand, for everybody to look into.
-    up.data.mkdir(mode=0o755)
-    up.start()
-    up.send("first", [1.0])
+    first_up.data.mkdir(mode=0o755)
+    first_up.start()
+    first_up.send("first", [1.0])
 
-    agent_file = up.home / "config/seamark/agent.json"
+    agent_file = first_up.home / "config/seamark/agent.json"
     assert stat.S_IMODE(agent_file.stat().st_mode) == 0o600
     assert stat.S_IMODE(agent_file.parent.stat().st_mode) == 0o700
-    assert [path.name for path in written(up) if not is_private(path, up.data)] == []
+    assert [
+        path.name for path in written(first_up) if not is_private(path, first_up.data)
+    ] == []
 
 
 def is_private(path, folder):
@@ -113,7 +115,7 @@ def is_private(path, folder):
     return any(not stat.S_IMODE(one.stat().st_mode) & 0o077 for one in inside)
 
 
-def test_a_data_folder_that_is_made_is_its_owners(up):
-    up.start()
+def test_a_data_folder_that_is_made_is_its_owners(first_up):
+    first_up.start()
 
-    assert stat.S_IMODE(up.data.stat().st_mode) == 0o700
+    assert stat.S_IMODE(first_up.data.stat().st_mode) == 0o700

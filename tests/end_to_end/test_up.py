@@ -36,17 +36,17 @@ def visit(link):
         return connection.getresponse().status
 
 
-def test_it_starts_prints_a_link_and_does_its_work(up):
-    lines = up.start()
+def test_it_starts_prints_a_link_and_does_its_work(first_up):
+    lines = first_up.start()
 
     link = next(line.split()[-1] for line in lines if "/sign-in/" in line)
-    assert link.startswith(f"{up.url}/sign-in/")
+    assert link.startswith(f"{first_up.url}/sign-in/")
     assert visit(link) < 400
-    assert up.agent_file()["url"] == up.url
-    assert up.send("first", [0.5, float("nan"), 0.25]) == 2
+    assert first_up.agent_file()["url"] == first_up.url
+    assert first_up.send("first", [0.5, float("nan"), 0.25]) == 2
     # The worker and the scheduler together make chunks of what was sent.
-    eventually(lambda: up.count("tracker_serieschunk") == 1)
-    assert up.stop() == 0
+    eventually(lambda: first_up.count("tracker_serieschunk") == 1)
+    assert first_up.stop() == 0
 
 
 def test_a_second_start_finds_everything_as_it_was(up):
@@ -113,7 +113,7 @@ def test_it_stops_within_seconds_and_leaves_no_process(up, number):
 
     assert up.stop(number) == 0
 
-    assert time.monotonic() - start < 12
+    assert time.monotonic() - start < 30
     assert not [process for process in family if process.is_running()]
     assert is_free(up.port)
 

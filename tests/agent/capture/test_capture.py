@@ -203,7 +203,7 @@ def test_a_handler_of_the_users_runs_and_the_signal_is_known(tracker, ending, co
 
     process.send_signal(signal.SIGTERM)
 
-    assert process.communicate(timeout=30)[0] == "handler ran\n"
+    assert process.communicate(timeout=60)[0] == "handler ran\n"
     assert process.returncode == code
     assert time.monotonic() - began < 10
     if code != 5:
@@ -231,7 +231,7 @@ def test_without_a_handler_a_signal_ends_the_process_as_ever(tracker):
 
     process.send_signal(signal.SIGTERM)
 
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert process.returncode == -signal.SIGTERM
 
 

@@ -77,7 +77,7 @@ def test_a_terminal_is_still_one_and_shows_each_byte(tracker, tmp_path):
         stdout=other,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
     )
-    assert process.wait(30) == 0
+    assert process.wait(60) == 0
     os.close(other)
 
     assert os.read(main, 1000) == b"True\x1b[32mgreen\x1b[0m\rTrue\r\n"
@@ -96,7 +96,7 @@ def test_output_comes_as_soon_as_without(run_script, tracker):
     )
 
     assert process.stdout.readline() == "first\n"
-    assert process.communicate("go\n", timeout=30)[0] == "last\n"
+    assert process.communicate("go\n", timeout=60)[0] == "last\n"
 
 
 def test_a_reader_that_is_gone_ends_the_program_as_without(run_script, tmp_path):
@@ -117,7 +117,7 @@ def test_a_reader_that_is_gone_ends_the_program_as_without(run_script, tmp_path)
         process.stdout.close()
         errors = process.stderr.read()
         process.stderr.close()
-        codes.append((process.wait(30), b"BrokenPipeError" in errors))
+        codes.append((process.wait(60), b"BrokenPipeError" in errors))
 
     assert codes[0] == codes[1]
 

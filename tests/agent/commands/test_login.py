@@ -238,7 +238,7 @@ def test_on_a_terminal_it_asks_and_does_not_show_the_token(site, agent_file, tmp
         wait_until(lambda: shows(b"Token"))
         os.write(leader, f"{TOKEN}\n".encode())
         wait_until(lambda: shows(b"knows you as ada"))
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     os.close(leader)
     assert TOKEN.encode() not in seen
     assert json.loads(agent_file.read_text())["token"] == TOKEN

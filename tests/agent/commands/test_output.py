@@ -105,6 +105,6 @@ def on_a_terminal(folder, *, columns, **variables):
                 said += read
         except OSError:
             pass  # so a terminal says that nobody is left
-        process.wait(30)
+        process.wait(60)
     os.close(leader)
     return said

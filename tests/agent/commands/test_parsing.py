@@ -93,7 +93,7 @@ def test_ctrl_c_ends_quietly(start, tracker):
     wait_until(lambda: is_at_rest(following.pid))
     following.send_signal(signal.SIGINT)
 
-    output, errors = following.communicate(timeout=30)
+    output, errors = following.communicate(timeout=60)
 
     assert following.returncode == 130
     assert (output, errors) == ("", "")

@@ -91,7 +91,7 @@ time.sleep(60)
         process.send_signal(number)
 
     assert process.stdout.readline() == "saved\n"
-    assert process.wait(30) == 0
+    assert process.wait(60) == 0
     assert states(tracker) == [("finished", "")]
     # Who presses Ctrl-C is no scheduler.
     was_told = number == signal.SIGTERM
@@ -138,7 +138,7 @@ def test_watching_ends_with_ctrl_c_and_leaves_the_program_alone(tracker, start):
         wait_until(lambda: tracker.of_kind("open"))
         watching.send_signal(signal.SIGINT)
 
-        assert watching.wait(30) == 0
+        assert watching.wait(60) == 0
         assert program.poll() is None
         program.kill()
 

@@ -49,7 +49,7 @@ def test_a_driver_that_blocks_takes_only_its_own_readings_along(
 
     assert len(values("gpu/0/utilization_percent")) == readings
     assert fact(tracker, "facts/probes/host") == "measured"
-    assert took < 5
+    assert took < 30
 
 
 def test_a_gpu_that_is_lost_leaves_the_others_and_is_told(

@@ -192,7 +192,7 @@ def test_a_probe_that_hangs_leaves_the_others(bench, monkeypatch, caplog):
     done = threading.Event()
 
     def hang():
-        done.wait(10)
+        done.wait(60)
         return {"late": 1.0}
 
     hanging = make_probe(hang, name="hanging", may_hang=True)
@@ -209,7 +209,7 @@ def test_a_probe_that_hangs_leaves_the_others(bench, monkeypatch, caplog):
     done.set()
     wait_until(lambda: "m/late" in {p for r in tested.take().rows for p in r.paths})
 
-    assert took < 5
+    assert took < 30
     assert len(taken.values("m/cpu")) >= 3
     assert state == "does not answer"
     assert taken.facts["m/facts/probes/fine"] == "measured"
@@ -219,17 +219,17 @@ def test_a_probe_that_hangs_leaves_the_others(bench, monkeypatch, caplog):
 
 def test_the_end_of_a_run_does_not_wait_for_a_probe_that_hangs(bench):
     done = threading.Event()
-    hanging = make_probe(lambda: {"late": float(done.wait(30))}, may_hang=True)
+    hanging = make_probe(lambda: {"late": float(done.wait(60))}, may_hang=True)
     tested = bench(hanging)
     tested.turn()
     wait_until(lambda: hanging.asked == 1)
 
     began = time.monotonic()
-    tested.sampler.stop(20.0)
+    tested.sampler.stop(60.0)
     took = time.monotonic() - began
     done.set()
 
-    assert took < 10
+    assert took < 30
 
 
 def test_nothing_is_logged_of_a_run_that_has_ended(bench):
@@ -303,13 +303,13 @@ def test_a_driver_that_takes_its_time_keeps_no_process_from_forking(bench):
     @classmethod
     def slow(cls, job):
         waiting.set()
-        assert done.wait(10)
+        assert done.wait(60)
         return cls()
 
     bench(make_probe({}, of=slow, may_hang=True)).turn()
-    assert waiting.wait(10)
+    assert waiting.wait(60)
 
-    is_free = background._importing.acquire(timeout=1)
+    is_free = background._importing.acquire(timeout=10)
 
     assert is_free
     background._importing.release()

@@ -26,7 +26,7 @@ def program(source, name="web"):
     return Program(name, (sys.executable, "-c", source), os.environ)
 
 
-def eventually(is_so, seconds=10):
+def eventually(is_so, seconds=60):
     deadline = time.monotonic() + seconds
     while not (value := is_so()):
         assert time.monotonic() < deadline, "did not happen in time"
@@ -94,18 +94,14 @@ def test_a_child_in_a_loop_is_said_in_one_line_and_tried_ever_less_often(
 
 def test_the_pause_grows_and_is_forgotten_after_steady_work(tmp_path, lines):
     child = Child(program("pass"), log_folder=tmp_path, say=lines.append)
-    pauses = []
-    for _ in range(10):
+    longest = child_module.LONGEST_PAUSE_SECONDS
+    for pause in (0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, longest, longest):
         child._start_again_at = 0
         child.look()
         child.process.wait()
         before = time.monotonic()
         child.look()
-        pauses.append(child._start_again_at - before)
-
-    assert pauses[0] == pytest.approx(0.2, abs=0.05)
-    assert pauses[1] == pytest.approx(0.4, abs=0.05)
-    assert max(pauses) == pytest.approx(child_module.LONGEST_PAUSE_SECONDS, abs=0.1)
+        assert before <= child._start_again_at - pause <= time.monotonic()
     assert len(lines) == 3
 
 

@@ -36,7 +36,7 @@ def all_waiting(group, works):
 
     def first():
         first_is_at_work.set()
-        assert all_wait.wait(10)
+        assert all_wait.wait(60)
 
     def outcome(work):
         try:
@@ -48,7 +48,7 @@ def all_waiting(group, works):
 
     with ThreadPoolExecutor(len(works) + 1) as threads:
         begun = threads.submit(outcome, first)
-        assert first_is_at_work.wait(10)
+        assert first_is_at_work.wait(60)
         waiting = [threads.submit(outcome, work) for work in works]
         while len(group._waiting) < len(works):
             pass

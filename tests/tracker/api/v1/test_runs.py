@@ -217,9 +217,9 @@ def test_many_runs_take_as_many_statements_as_few(reader, project, query):
             answer = reader.get(RUNS, {**query, "limit": 200})
         return len(captured), len(answer.json()["runs"])
 
-    make_some(project, range(10))
+    make_some(project, range(5))
     few = statements()
-    make_some(project, range(10, 60))
+    make_some(project, range(5, 15))
     many = statements()
 
     assert few[1] < many[1]
