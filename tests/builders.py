@@ -152,9 +152,10 @@ def make_run(
 ) -> Run:
     """A run of one stage with one process, in the given state."""
     process = Process(project, name, stage=stage, time=started_at)
-    process.open()
+    closing = _closing(state, failure=failure, time=started_at)
+    process.send([process.opening], *closing)
     run = process.run
-    _settle(run, process, state, failure=failure, time=started_at)
+    _settle(run, process, state, time=started_at)
     return run
 
 
@@ -188,14 +189,16 @@ def write_tags(run: Run, *tags: str, stage: str = "train") -> None:
 def write(
     run: Run, messages: Sequence[Message], *, stage: str = "train", rank: int = 0
 ) -> None:
-    """Send messages from a process of its own; none may be refused."""
+    """Send messages from a process of its own; none may be refused.
+
+    All of it in one batch, as of a short script: each costs as much as a small page.
+    """
     run.refresh_from_db()
-    state = run.state
+    state, time = run.state, _end_of(messages)
     process = Process(run.project, run.name, stage=stage, rank=rank)
-    process.open()
-    receipt = process.send(messages)
+    receipt = process.send([process.opening], messages, *_closing(state, time=time))
     assert not receipt.refused, receipt.refused
-    _settle(run, process, state, time=_end_of(messages))
+    _settle(run, process, state, time=time)
 
 
 class Process:
@@ -237,11 +240,14 @@ class Process:
         return receipt
 
 
-def _settle(
-    run: Run, process: Process, state: str, *, failure: str = "", time: int
-) -> None:
-    if state in (State.FINISHED, State.FAILED, State.PREEMPTED):
-        process.send([close_message(state, failure=failure, time=time)])
+def _closing(state: str, *, failure: str = "", time: int) -> list[list[Message]]:
+    """What a process says last that ends in this state; of some it says nothing."""
+    if state not in (State.FINISHED, State.FAILED, State.PREEMPTED):
+        return []
+    return [[close_message(state, failure=failure, time=time)]]
+
+
+def _settle(run: Run, process: Process, state: str, *, time: int) -> None:
     if state == State.CRASHED:
         Spool.objects.filter(id=process.spool_id).update(
             state=State.CRASHED, ended_at=from_microseconds(time)

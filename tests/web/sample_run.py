@@ -48,6 +48,10 @@ def settle(run: Run) -> None:
 
 def log_steps(process: Process, first: int, count: int) -> None:
     """Log training steps with what the agent measures of them."""
+    process.send(_steps(first, count))
+
+
+def _steps(first: int, count: int) -> list[dict]:
     random = np.random.default_rng(first)
     numbers = np.arange(first, first + count)
     times = TRAIN_START + ((numbers + 1) * STEP_SECONDS * SECOND).astype(np.int64)
@@ -57,36 +61,34 @@ def log_steps(process: Process, first: int, count: int) -> None:
     def points(path: str, values: np.ndarray) -> dict:
         return points_message(path, values, steps=numbers, times=times)
 
-    process.send(
-        [
-            points("train/loss", 0.2 + 2 * curve + random.normal(0, 0.05, count)),
-            points("train/accuracy", 0.95 - 0.8 * curve),
-            points("train/learning_rate", 1e-3 * (0.5 + 0.5 * np.cos(numbers / 80))),
-            points("monitoring/train/step/seconds", seconds),
-            points("monitoring/train/step/data_wait_seconds", WAITING * seconds),
-        ]
-    )
+    return [
+        points("train/loss", 0.2 + 2 * curve + random.normal(0, 0.05, count)),
+        points("train/accuracy", 0.95 - 0.8 * curve),
+        points("train/learning_rate", 1e-3 * (0.5 + 0.5 * np.cos(numbers / 80))),
+        points("monitoring/train/step/seconds", seconds),
+        points("monitoring/train/step/data_wait_seconds", WAITING * seconds),
+    ]
 
 
 def _preprocess(project: Project, name: str) -> None:
     process = Process(project, name, stage="preprocess")
-    process.open()
-    process.send(_readings("preprocess", START, 35, cores=1.9, main=1.9))
-    process.send([set_message("preprocess/images", 5_620)])
-    process.send([close_message(time=START + 35 * SECOND)])
+    process.send(
+        [process.opening],
+        _readings("preprocess", START, 35, cores=1.9, main=1.9),
+        [set_message("preprocess/images", 5_620)],
+        [close_message(time=START + 35 * SECOND)],
+    )
 
 
 def _train(project: Project, name: str, *, has_gpu: bool) -> Process:
     process = Process(project, name, stage="train", time=TRAIN_START)
-    process.open()
-    log_steps(process, 0, STEPS)
     length = int(STEPS * STEP_SECONDS)
-    process.send(_readings("train", TRAIN_START, length, cores=1.0, main=0.98))
-    if has_gpu:
-        process.send(_gpu_readings(length))
-    else:
-        process.send([set_message("monitoring/train/facts/gpu_count", 0)])
+    no_gpu = [set_message("monitoring/train/facts/gpu_count", 0)]
     process.send(
+        [process.opening],
+        _steps(0, STEPS),
+        _readings("train", TRAIN_START, length, cores=1.0, main=0.98),
+        _gpu_readings(length) if has_gpu else no_gpu,
         [
             set_message("monitoring/train/facts/loader_workers", 0),
             set_message("monitoring/train/facts/batch_size", 64),
@@ -96,17 +98,19 @@ def _train(project: Project, name: str, *, has_gpu: bool) -> Process:
             set_message("params/optimizer", "adam"),
             set_message("params/augment", value=True),
             {"t": "tags", "add": ["digits", "baseline"], "remove": []},
-        ]
+        ],
     )
     return process
 
 
 def _infer(project: Project, name: str, start: int) -> None:
     process = Process(project, name, stage="infer", time=start)
-    process.open()
-    process.send(_readings("infer", start, 12, cores=1.2, main=1.1))
-    process.send([points_message("infer/latency_seconds", np.full(40, 0.031))])
-    process.send([close_message(time=start + 12 * SECOND)])
+    process.send(
+        [process.opening],
+        _readings("infer", start, 12, cores=1.2, main=1.1),
+        [points_message("infer/latency_seconds", np.full(40, 0.031))],
+        [close_message(time=start + 12 * SECOND)],
+    )
 
 
 def _readings(

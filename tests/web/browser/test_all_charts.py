@@ -34,7 +34,7 @@ from tracker.models import Member, Project, Run
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 LINK = "<a href='//evil.test'>x</a>"
-BOLD = "<b>y</b>%{y}"
+BOLD = "<b>y</b>%{y}<i>%{customdata}</i>"
 SCATTER = "/w/ada-workspace/vision/compare?runs={0},{1}&tab=scatter&x=params/{2}&y=loss"
 DRAWN = "[data-drawn='true']"
 RANGE = """chart => {

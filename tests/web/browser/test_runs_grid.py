@@ -349,6 +349,7 @@ def test_a_query_finds_runs_and_the_address_keeps_it(open_runs, project):
     assert names(page) == ["a"]
     page.reload(wait_until="networkidle")
 
+    expect(page.get_by_text("1 of 2 runs")).to_be_visible()
     assert names(page) == ["a"]
     expect(page.get_by_label("Query")).to_have_value("test/loss < 0.5")
     page.get_by_role("button", name="Clear").first.click()

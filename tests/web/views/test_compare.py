@@ -11,7 +11,15 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.builders import make_project, make_run, write_series, write_values
+from tests.builders import (
+    make_project,
+    make_run,
+    points_message,
+    set_message,
+    write,
+    write_series,
+    write_values,
+)
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.web.sample_run import make_sample_run
 from tracker.models import Attribute, Role, Run
@@ -386,8 +394,7 @@ def test_as_many_queries_for_many_attributes_as_for_few(
     with django_assert_max_num_queries(20) as before:
         get(*runs, tab=tab)
 
-    for number in range(60):
-        write_series(runs[1], f"train/loss{number}", [1.0])
+    write(runs[1], [points_message(f"train/loss{n}", [1.0]) for n in range(60)])
     compact_run(runs[1].id)
     with django_assert_max_num_queries(len(before)):
         get(*runs, tab=tab)
@@ -410,11 +417,10 @@ def test_as_many_queries_for_many_attributes_as_for_few(
 def test_as_many_queries_for_many_runs_as_for_few(
     asked, get, project, django_assert_max_num_queries
 ):
-    runs = [make_run(project, f"run {number}", "finished") for number in range(9)]
+    runs = [make_run(project, f"run {number}", "finished") for number in range(6)]
+    logged = [points_message(path, [2.0, 1.0]) for path in ("train/loss", *MEASURED)]
     for run in runs:
-        for path in ("train/loss", *MEASURED):
-            write_series(run, path, [2.0, 1.0])
-        write_values(run, {"params/lr": 0.1})
+        write(run, [*logged, set_message("params/lr", 0.1)])
         compact_run(run.id)
     with django_assert_max_num_queries(30) as before:
         get(*runs[:2], **asked)

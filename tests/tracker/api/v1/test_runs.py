@@ -7,6 +7,8 @@ from tests.builders import (
     Process,
     close_message,
     make_run,
+    set_message,
+    write,
     write_series,
     write_tags,
     write_values,
@@ -217,9 +219,9 @@ def test_many_runs_take_as_many_statements_as_few(reader, project, query):
             answer = reader.get(RUNS, {**query, "limit": 200})
         return len(captured), len(answer.json()["runs"])
 
-    make_some(project, range(5))
+    make_some(project, range(10))
     few = statements()
-    make_some(project, range(5, 15))
+    make_some(project, range(10, 20))
     many = statements()
 
     assert few[1] < many[1]
@@ -229,5 +231,5 @@ def test_many_runs_take_as_many_statements_as_few(reader, project, query):
 def make_some(project, numbers):
     for number in numbers:
         run = make_run(project, f"run {number}")
-        write_values(run, {"score": number / 10, "seed": number})
-        write_tags(run, "good")
+        values = [set_message("score", number / 10), set_message("seed", number)]
+        write(run, [*values, {"t": "tags", "add": ["good"], "remove": []}])
