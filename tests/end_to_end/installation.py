@@ -62,10 +62,13 @@ class Up:
         self.environment.pop("SEAMARK_DATABASE_URL", None)
         self.process = None
 
-    def start(self):
+    def bring_database(self):
         if self.database is not None and not self.data.exists():
             self.data.mkdir(mode=0o700)
             shutil.copy(self.database, self.data / DATABASE)
+
+    def start(self):
+        self.bring_database()
         self.process = subprocess.Popen(
             [sys.executable, "-u", "manage.py", "up"],
             cwd=ROOT,

@@ -29,7 +29,7 @@ from tests.builders import frame, frames, open_message, points_message, set_mess
 from tests.end_to_end.installation import ROOT, Up, eventually
 from tests.services import free_port
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
 MIB = 1024 * 1024
 CONTENT_TYPE = "application/vnd.seamark.frames"

@@ -13,7 +13,7 @@ import pytest
 from tests.end_to_end.installation import ROOT, eventually
 from tests.end_to_end.test_kills import Reader
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
 # Until it is told to end.
 LOGGING = """
@@ -106,11 +106,11 @@ def test_a_script_whose_token_is_revoked_goes_on_after_a_login(up, tmp_path, sou
 
 
 def test_the_server_is_started_from_a_named_checkout(tmp_path, up):
-    environment = {**up.environment}
+    up.bring_database()
     server = subprocess.Popen(
         [sys.executable, "-u", "-m", "agent", "up", "--checkout", str(ROOT)],
         cwd=tmp_path,
-        env={**environment, "PYTHONPATH": str(ROOT)},
+        env={**up.environment, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -127,7 +127,7 @@ def test_the_server_is_started_from_a_named_checkout(tmp_path, up):
         assert json.loads(done.stdout)["ok"], done.stdout
     finally:
         server.send_signal(signal.SIGINT)
-        server.communicate(timeout=30)
+        server.communicate(timeout=90)
     assert server.returncode == 0
 
 

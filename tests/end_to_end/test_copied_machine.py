@@ -14,7 +14,7 @@ from tests.builders import frames, points_message
 from tests.end_to_end.installation import ROOT, eventually
 from tests.end_to_end.test_kills import Reader
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
 POINTS = 400
 # Says when it is half way, and goes on once it is told to.

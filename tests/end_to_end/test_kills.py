@@ -13,7 +13,7 @@ import pytest
 
 from tests.end_to_end.installation import ROOT, eventually
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
 # Says when each call had returned.
 TRAINING = """

@@ -15,7 +15,7 @@ import pytest
 
 from tests.end_to_end.installation import ROOT, eventually
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
 HOST = "127.0.0.1"
 CSRF = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')

@@ -11,7 +11,7 @@ import pytest
 from tests.end_to_end.installation import ROOT, eventually
 from tests.end_to_end.test_kills import Reader
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
 POINTS = 500
 EXIT_SECONDS = 5

@@ -14,7 +14,7 @@ import pytest
 from tests.end_to_end.installation import CHILDREN, eventually
 from tests.services import free_port
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
 
 def is_free(port):

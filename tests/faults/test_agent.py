@@ -19,7 +19,7 @@ from benchmarks.agent_faults import (
 )
 from benchmarks.agent_faults.case import Size
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.faults import kills, scripts
 from benchmarks.faults.case import SEED, SQLITE
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
 
 
 def assert_kept(result, *, happened=("stored", "points")):

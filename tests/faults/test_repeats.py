@@ -9,7 +9,7 @@ from benchmarks.faults import repeats
 pytestmark = [
     pytest.mark.database,
     pytest.mark.processes,
-    pytest.mark.timeout(240),
+    pytest.mark.timeout(600),
 ]
 
 

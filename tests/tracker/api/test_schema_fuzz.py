@@ -39,7 +39,7 @@ from tracker.wsgi import application
 pytestmark = [
     pytest.mark.django_db,
     # For whoever looks longer.
-    pytest.mark.timeout(3_600 if "TEST_EXAMPLES" in os.environ else 120),
+    pytest.mark.timeout(3_600 if "TEST_EXAMPLES" in os.environ else 300),
 ]
 
 EXAMPLES = int(os.environ.get("TEST_EXAMPLES", "8"))
