@@ -84,7 +84,7 @@ class Up:
                 return lines
         raise AssertionError(f"it did not start: {lines}")
 
-    def manage(self, *arguments, seconds=120, **environment):
+    def manage(self, *arguments, seconds=300, **environment):
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
