@@ -114,10 +114,33 @@ def comparable_project(actor: Actor, workspace: str, project: str) -> Project:
 
 
 def comparable_runs(actor: Actor, project: Project, run_ids: list[UUID]) -> list[Run]:
-    """Return those of the runs that the actor may compare, in the order asked."""
-    runs = Run.objects.readable_by(actor).not_in_trash().filter(project=project)
-    found = runs.in_bulk(run_ids)
+    """Return those of the runs that the actor may compare, in the order asked.
+
+    They may be of any project of the workspace; each has its own at hand.
+    """
+    runs = Run.objects.readable_by(actor).not_in_trash()
+    runs = runs.filter(project__workspace=project.workspace_id)
+    found = runs.select_related("project").in_bulk(run_ids)
     return [found[run_id] for run_id in run_ids if run_id in found]
+
+
+def projects_beside(actor: Actor, project: Project) -> QuerySet[Project]:
+    """Return the other projects of the workspace that the actor may read, by name."""
+    projects = Project.objects.readable_by(actor).exclude(id=project.id)
+    return projects.filter(workspace=project.workspace_id).order_by("name", "id")
+
+
+def project_beside(actor: Actor, project: Project, slug: str) -> Project:
+    """Return a project of the same workspace, by what addresses call it.
+
+    Strangers see no project; of what a link shows, whoever made it read the project.
+    """
+    if slug == project.slug:
+        return project
+    projects = Project.objects.beside(project.id)
+    if actor.grant is None:
+        projects = projects.readable_by(actor)
+    return _named(projects, project.workspace.slug, slug)
 
 
 def editable_project(actor: Actor, workspace: str, project: str, *, to: str) -> Project:
@@ -330,13 +353,16 @@ def own_membership(actor: Actor, workspace: str) -> Member:
 def readable_runs(
     actor: Actor, workspace: str, project: str, run_ids: list[UUID]
 ) -> list[Run]:
-    """Return runs of a project, in the order asked, with what their points depend on.
+    """Return runs of a project, or of others of its workspace, in the order asked.
 
-    One statement: programs ask for charts of many runs again and again.
+    With what their points depend on, in one statement: programs ask for charts of many
+    runs again and again. Who reads one project of a workspace reads all of them.
     """
     projects = _of_name(Project.objects.readable_by(actor), workspace, project)
     runs = Run.objects.filter(
-        project__in=projects, id__in=run_ids, purging_at=None
+        project__workspace__in=projects.values("workspace"),
+        id__in=run_ids,
+        purging_at=None,
     ).not_in_trash()
     found = {run.id: run for run in runs.only(*SHAPING_FIELDS)}
     if len(found) < len(run_ids):
@@ -350,9 +376,26 @@ def runs_of(
     project: Project, run_ids: list[UUID], *, with_trash: bool = False
 ) -> list[Run]:
     """Return those runs of a readable project that there are, in the order asked."""
-    runs = Run.objects.filter(project=project, purging_at=None)
+    return _those(Run.objects.filter(project=project), run_ids, with_trash)
+
+
+def runs_beside(
+    project: Project, run_ids: list[UUID], *, with_trash: bool = False
+) -> list[Run]:
+    """Return those runs that there are in the workspace of a readable project.
+
+    Whoever reads one project of a workspace reads all of them. Each has its own at hand.
+    """
+    runs = Run.objects.filter(project__workspace=project.workspace_id)
+    return _those(runs.select_related("project"), run_ids, with_trash)
+
+
+def _those(
+    runs: QuerySet[Run], run_ids: list[UUID], with_trash: bool
+) -> list[Run]:
+    runs = runs.filter(purging_at=None)
     if not with_trash:
-        runs = runs.not_in_trash()
+        runs = runs.filter(trashed_at=None)
     found = runs.in_bulk(run_ids)
     return [found[run_id] for run_id in run_ids if run_id in found]
 

@@ -193,13 +193,13 @@ class CompareState:
     def without(self, run_id: UUID) -> str:
         return self.of_only([run for run in self.runs if run != run_id]).address
 
-    def along_with(self, run_id: UUID) -> str:
-        """Add a run in the first colour that is free."""
-        if run_id in self.runs:
-            return self.address
-        taken = self.slot_of.values()
-        free = min(set(range(len(self.runs) + 1)) - set(taken))
-        return self.having(runs=(*self.runs, run_id), slots=_unusual((*taken, free)))
+    def along_with(self, *run_ids: UUID) -> str:
+        """Add runs, each in the first colour that is free."""
+        slots = self.slot_of
+        for run_id in run_ids:
+            if run_id not in slots:
+                slots[run_id] = min(set(range(len(slots) + 1)) - set(slots.values()))
+        return self.having(runs=tuple(slots), slots=_unusual(tuple(slots.values())))
 
     def with_hidden(self, slot: int, *, is_hidden: bool) -> str:
         """Hide a run, or show it again."""

@@ -23,6 +23,11 @@ class ProjectQuerySet(models.QuerySet["Project"]):
     def readable_by(self, actor: Actor) -> Self:
         return self.of_member(actor) if actor.may_read else self.none()
 
+    def beside(self, project_id: int) -> Self:
+        """Return the project with the others of its workspace."""
+        of_it = Workspace.objects.filter(projects=project_id)
+        return self.filter(workspace__in=of_it)
+
     def writable_by(self, actor: Actor) -> Self:
         return self.of_member_as(actor, Role.OWNER, Role.EDITOR)
 

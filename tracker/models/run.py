@@ -24,8 +24,10 @@ class State(models.TextChoices):
 class RunQuerySet(models.QuerySet["Run"]):
     def readable_by(self, actor: Actor) -> Self:
         if actor.grant is not None:
+            # Of a comparison's link, also those of projects beside the link's own.
             return self.filter(
-                project_id=actor.grant.project_id, id__in=actor.grant.of("run")
+                project__in=Project.objects.beside(actor.grant.project_id),
+                id__in=actor.grant.of("run"),
             )
         return self.filter(project__in=Project.objects.readable_by(actor))
 

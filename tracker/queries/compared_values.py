@@ -26,10 +26,11 @@ NUMBERS = (Kind.FLOAT_SERIES, Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN)
 # Not every text: the sources, differences and packages of hundreds of runs are long.
 COMPARABLE = Q(kind__in=NUMBERS) | Q(beginning_with(PARAMS), kind=Kind.STRING)
 # What is known of a run beside its attributes. No path begins with a parenthesis.
-DURATION, STARTED = "(duration)", "(started)"
+DURATION, STARTED, PROJECT = "(duration)", "(started)", "(project)"
 OWN_DIMENSIONS = {
     DURATION: "duration in seconds",
     STARTED: "start, in hours before the last",
+    PROJECT: "project",
 }
 HOUR = 3_600
 # Tells by kind and path what the reader sees; None: everything.
@@ -72,7 +73,8 @@ def newest_others(
     """Return the newest other runs that a query finds."""
     found = Found(project_id, RunFilter(query=read_query(query)))
     runs = found.runs().exclude(id__in=list(without))
-    return list(runs.order_by("-created_at", "id")[:OTHERS_AT_MOST])
+    runs = runs.select_related("project").order_by("-created_at", "id")
+    return list(runs[:OTHERS_AT_MOST])
 
 
 def dimensions_of(run_ids: Sequence[UUID], seen: Seen | None = None) -> Dimensions:
@@ -108,7 +110,7 @@ def dimensions_of(run_ids: Sequence[UUID], seen: Seen | None = None) -> Dimensio
         metrics, key=lambda path: (quality_rank(path) is None, importance(path))
     )
     return Dimensions(
-        [*params, *metrics, DURATION, STARTED, *of_series, *means][:PATHS_AT_MOST],
+        [*params, *metrics, *OWN_DIMENSIONS, *of_series, *means][:PATHS_AT_MOST],
         [*(differing or params)[:SUGGESTED_PARAMS], *telling[:SUGGESTED_METRICS]]
         or [STARTED, DURATION],
     )
@@ -126,6 +128,8 @@ def read_columns(
     for dimension in dimensions:
         if dimension == DURATION:
             found = [run_seconds(run) for run in runs]
+        elif dimension == PROJECT:
+            found = [run.project.name for run in runs]
         elif dimension == STARTED:
             found = [
                 (run.started_at - last_start).total_seconds() / HOUR

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from tracker.models import Attribute, Kind, Run
+from django.db.models import Q, QuerySet
+
+from tracker.models import Attribute, Kind, Project, Run
 from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.namespaces import MONITORING, namespace
 from tracker.queries.run_filter import Found, RunFilter
@@ -17,6 +19,8 @@ from tracker.queries.run_filter import Found, RunFilter
 RUNS_AT_MOST = 100
 # Paths looked at in one go.
 CHUNK = 250
+# Of what is looked for in the projects beside.
+MOST_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,19 @@ def find_runs(
 ) -> list[Run]:
     """Return the newest runs with this in their name or tags, to be added."""
     runs = Found(project_id, RunFilter(text=text)).runs().exclude(id__in=without)
+    return list(runs.select_related("project").order_by("-created_at", "id")[:limit])
+
+
+def find_runs_beside(
+    projects: QuerySet[Project], text: str, *, without: Sequence[UUID], limit: int
+) -> list[Run]:
+    """Return the newest runs of several projects, each word in their or its name."""
+    found = projects.order_by().values("id")
+    runs = Run.objects.filter(project__in=found).not_in_trash()
+    for word in text.replace("\0", " ").split()[:MOST_WORDS]:
+        named = Q(name__icontains=word) | Q(project__name__icontains=word)
+        runs = runs.filter(named)
+    runs = runs.exclude(id__in=without).select_related("project")
     return list(runs.order_by("-created_at", "id")[:limit])
 
 

@@ -56,7 +56,7 @@ def choose(project: Project, of: str) -> Chosen:
     found = _names(project, wanted)
     ids = [run_id for run_id in wanted if run_id in found]
     if len(ids) < FEWEST:
-        raise InvalidInput(RUNS, "must be two or more of this project")
+        raise InvalidInput(RUNS, "must be two or more of this workspace")
     query = _query(ids, fields)
     if len(query) > LONGEST_QUERY:
         raise InvalidInput("what is compared", "takes too long an address")
@@ -126,13 +126,14 @@ def _thing(run_ids: Collection[UUID]) -> str:
 
 
 def _names(project: Project, run_ids: Collection[UUID]) -> dict[UUID, str]:
-    """Return what the project's runs among these are called."""
+    """Return what the runs of the project's workspace among these are called."""
     found: dict[UUID, str] = {}
     ids = list(run_ids)
     # A list of links may be of more runs than a statement of SQLite takes.
     for low in range(0, len(ids), RUNS_AT_ONCE):
         some = ids[low : low + RUNS_AT_ONCE]
-        runs = Run.objects.not_in_trash().filter(project=project, id__in=each_of(some))
+        runs = Run.objects.not_in_trash().filter(id__in=each_of(some))
+        runs = runs.filter(project__workspace=project.workspace_id)
         found.update(runs.values_list("id", "name"))
     return found
 

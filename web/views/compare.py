@@ -1,4 +1,4 @@
-"""Several runs of a project beside each other; the address says which and how."""
+"""Several runs beside each other, of one project or several; the address says which and how."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from tracker.access import may_edit
+from tracker.access import may_edit, project_beside, projects_beside
 from tracker.disclosure import seen_by
 from tracker.queries.comparison import (
     RUNS_AT_MOST,
     ComparedRow,
     compare_attributes,
     find_runs,
+    find_runs_beside,
 )
 from tracker.queries.namespaces import MONITORING, namespace
 from tracker.queries.run import may_go_on, silent_for
@@ -27,6 +28,10 @@ from web.snippets import capture, two_runs
 from web.views.compare_frame import Comparison, open_tabs, read_comparison
 from web.views.compare_tabs import TAB_CONTEXTS
 
+# As many runs are offered to be added.
+FOUND = 12
+# As many projects are listed to look in; of more, all are looked in by what is typed.
+MOST_PROJECTS = 200
 # More runs stand beside what is drawn of them, in a list that scrolls.
 LISTED_ABOVE = 12
 
@@ -35,7 +40,7 @@ LISTED_ABOVE = 12
 @signed_in
 def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     comparison = read_comparison(request, workspace, project)
-    state = comparison.state
+    found, state = comparison.project, comparison.state
     if "change" in request.GET:
         return redirect(f"{request.path}?{state.changed(request.GET['change'])}")
     if request.htmx:
@@ -49,9 +54,11 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "missing": comparison.missing,
         "at_most": RUNS_AT_MOST,
         "is_live": comparison.is_live,
+        "is_across": comparison.is_across,
+        "projects_beside": projects_beside(request.actor, found)[:MOST_PROJECTS],
         "is_enough": is_enough,
         "state_fields": state.parameters,
-        "may_edit": may_edit(request.actor, comparison.project),
+        "may_edit": may_edit(request.actor, found),
         "address_all_shown": state.having(hidden=()),
         "address_all_hidden": state.having(
             hidden=tuple(sorted(each.slot for each in comparison.everyone))
@@ -62,9 +69,9 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
                 open_tabs(request.actor).items(), start=1
             )
         ],
-        "snippet": two_runs(comparison.project.slug),
+        "snippet": two_runs(found.slug),
         "capture_snippet": capture(
-            request.build_absolute_uri("/").rstrip("/"), comparison.project.slug
+            request.build_absolute_uri("/").rstrip("/"), found.slug
         ),
     }
     if is_enough and comparison.shown:
@@ -112,17 +119,42 @@ def compare_search(request: PageRequest, workspace: str, project: str) -> HttpRe
     """Answer the runs that can be added, each as the address that adds it."""
     comparison = read_comparison(request, workspace, project)
     ids = [each.run.id for each in comparison.everyone]
-    text = request.GET.get("q", "").strip()
-    found = find_runs(comparison.project.id, text, without=ids)
+    found = _found(request, comparison, ids)
+    project, state = comparison.project, comparison.state
+    room = RUNS_AT_MOST - len(ids)
+    every = [run.id for run in found]
     context = {
-        "project": comparison.project,
+        "project": project,
         "found": [
-            (run, silent_for(run), comparison.state.along_with(run.id)) for run in found
+            (
+                run,
+                silent_for(run),
+                run.project.name if run.project_id != project.id else "",
+                state.along_with(run.id),
+            )
+            for run in found
         ],
-        "is_full": len(ids) >= RUNS_AT_MOST,
+        "address_of_all": state.along_with(*every) if 1 < len(every) <= room else "",
+        "is_full": room <= 0,
         "at_most": RUNS_AT_MOST,
     }
     return render(request, "compare/_found.html", context)
+
+
+# Any: rows of the runs table, which pages do not import.
+def _found(
+    request: PageRequest, comparison: Comparison, without: list[UUID]
+) -> list[Any]:
+    """Return runs of the project that was chosen; of none, its own before others'."""
+    project, text = comparison.project, request.GET.get("q", "").strip()
+    chosen = request.GET.get("in", "")
+    if chosen:
+        project = project_beside(request.actor, project, chosen)
+        return find_runs(project.id, text, without=without, limit=FOUND)
+    own = find_runs(project.id, text, without=without, limit=FOUND)
+    others = projects_beside(request.actor, project)
+    beside = find_runs_beside(others, text, without=without, limit=FOUND // 2)
+    return [*own[: FOUND - len(beside)], *beside]
 
 
 def _table_row(row: ComparedRow, reference: int) -> list[Any]:

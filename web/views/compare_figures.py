@@ -52,6 +52,7 @@ class DrawnRun:
     """A run as a chart draws it; `is_here` tells it from those of charts beside it."""
 
     run: Any  # a row of the runs table; pages do not import tables
+    name: str
     label: str
     slot: int
     look: LineLook
@@ -87,9 +88,9 @@ def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpRe
     version = figure_version(request, runs, is_live=is_live, labels=said)
     options = _options(request, state)
     drawn = [
-        DrawnRun(run, label, slot, look, is_here=place in shown)
-        for place, (run, label, slot, look) in enumerate(
-            zip(runs, labels, slots, looks, strict=True)
+        DrawnRun(run, name, label, slot, look, is_here=place in shown)
+        for place, (run, name, label, slot, look) in enumerate(
+            zip(runs, comparison.names, labels, slots, looks, strict=True)
         )
     ]
 
@@ -120,7 +121,7 @@ def _overlaid(
                 here.append(everything[-1])
                 outside.append(out)
         elif line.count and each.is_here:
-            lacking.append(each.run.name)
+            lacking.append(each.name)
     if is_together:
         here, everything = lines_together(here), lines_together(everything)
     figure = overlay_figure(
@@ -162,11 +163,11 @@ def _labels(comparison: Comparison) -> list[str]:
     """Return each run's name, or what it shares with those that it is drawn with."""
     runs, together = comparison.runs, comparison.state.together
     if not together:
-        return [run.name for run in runs]
+        return comparison.names
     seen = seen_by(comparison.actor)
     [column] = read_columns(runs, [together], seen)
     if seen is not None and not column.is_known:
-        return [run.name for run in runs]
+        return comparison.names
     without = f"without {together}"
     return [without if value is None else value_text(value) for value in column.values]
 
@@ -192,8 +193,10 @@ def compare_hardware(
         each = found.measured
         of_run[found.position].append(Measurement(each.measure, each.rank, each.line))
     measured = [
-        MeasuredRun(run.name, slot, of_run[position])
-        for position, (run, slot) in enumerate(zip(runs, comparison.slots, strict=True))
+        MeasuredRun(name, slot, of_run[position])
+        for position, (name, slot) in enumerate(
+            zip(comparison.names, comparison.slots, strict=True)
+        )
     ]
     figure = compared_hardware_figure(
         measured, group, align=state.align, is_narrow=is_narrow(request)

@@ -28,7 +28,14 @@ class ComparedRun:
     slot: int
     is_hidden: bool
     is_reference: bool
+    # Where runs of several projects are compared: what its own is called.
+    project: str = ""
     look: str = ""  # where colours tell something else than runs: how its swatch ends
+
+    @property
+    def name(self) -> str:
+        """Return what tells the run from the others, in one line."""
+        return named_in(self.project, self.run.name)
 
     @property
     def colour(self) -> str:
@@ -63,6 +70,15 @@ class Comparison:
         return [each.run for each in self.shown]
 
     @property
+    def names(self) -> list[str]:
+        return [each.name for each in self.shown]
+
+    @property
+    def is_across(self) -> bool:
+        """Say whether runs of other projects are here than of the one whose page it is."""
+        return any(each.project for each in self.everyone)
+
+    @property
     def slots(self) -> list[int]:
         return [each.slot for each in self.shown]
 
@@ -75,6 +91,11 @@ class Comparison:
     @property
     def is_live(self) -> bool:
         return any(may_go_on(run) for run in self.runs)
+
+
+def named_in(project: str, name: str) -> str:
+    """Name a run among those of other projects; "" of a project: it goes without."""
+    return f"{project} / {name}" if project else name
 
 
 def open_tabs(actor: Actor) -> dict[str, str]:
@@ -103,12 +124,14 @@ def read_comparison(request: PageRequest, workspace: str, project: str) -> Compa
     reference = state.reference if state.reference in visible else None
     if reference is None and visible:
         reference = visible[0]
+    is_across = any(run.project_id != found.id for run in runs)
     everyone = [
         ComparedRun(
             run,
             slots[run.id],
             is_hidden=slots[run.id] in state.hidden,
             is_reference=run.id == reference,
+            project=run.project.name if is_across else "",
         )
         for run in runs
     ]

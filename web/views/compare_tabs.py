@@ -62,9 +62,13 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
 
 
 def _dimensions(comparison: Comparison) -> list[str]:
-    """Return what strangers may divide the runs by; members ask as they type."""
+    """Return what the runs may be divided by, where nobody can ask as they type.
+
+    Strangers ask nothing; and what is asked as somebody types is of one project.
+    """
     actor = comparison.actor
-    if actor.grant is None or not actor.sees(Part.CONFIG):
+    is_asked = actor.grant is None and not comparison.is_across
+    if is_asked or not actor.sees(Part.CONFIG):
         return []
     runs = [run.id for run in comparison.runs]
     return dimensions_of(runs, seen_by(actor)).names
@@ -80,6 +84,7 @@ def _table(comparison: Comparison) -> dict[str, Any]:
         "table_runs": [
             {
                 "name": each.run.name,
+                "project": each.project,
                 "colour": each.colour,
                 "round": each.round,
                 "reference": each.is_reference,
@@ -101,9 +106,9 @@ def _source(comparison: Comparison) -> dict[str, Any]:
             part.name,
             part.title,
             compare_texts(part.left or "", part.right or ""),
-            lacking=left.run.name
+            lacking=left.name
             if part.left is None
-            else right.run.name
+            else right.name
             if part.right is None
             else "",
         )
@@ -173,7 +178,7 @@ def _findings(comparison: Comparison) -> dict[str, Any]:
         whole = Span(run.started_at, run.ended_at)
         ledger = run_ledger(
             ledgers,
-            comparison.project,
+            run.project,
             between=seconds_between(whole, spans[run.id], ledgers),
         )
         verdicts.append(
@@ -190,15 +195,15 @@ def _findings(comparison: Comparison) -> dict[str, Any]:
     return {
         "findings": findings,
         "rows": [
-            (row, list(zip(comparison.runs, row.cells, strict=True)))
+            (row, list(zip(comparison.shown, row.cells, strict=True)))
             for row in findings
         ],
         "verdicts": verdicts,
         "has_ledgers": any(verdict.ledger for verdict in verdicts),
         "is_diagnosed": any(diagnoses),
         "undiagnosed": [
-            run.name
-            for run, found in zip(comparison.runs, diagnoses, strict=True)
+            name
+            for name, found in zip(comparison.names, diagnoses, strict=True)
             if not found
         ],
     }

@@ -27,7 +27,12 @@ from web.figures.scatter import Dimension, ScatterRun, scatter_figure
 from web.parallel import parallel_axis
 from web.session import PageRequest, signed_in
 from web.templatetags.format import number
-from web.views.compare_frame import ComparedRun, Comparison, read_comparison
+from web.views.compare_frame import (
+    ComparedRun,
+    Comparison,
+    named_in,
+    read_comparison,
+)
 from web.views.figures import figure_response
 
 
@@ -37,11 +42,17 @@ class Pictured:
 
     chosen: list[ComparedRun]
     others: list[Any]  # rows of the runs table; pages do not import tables
+    others_in: str = ""  # where runs of several projects are here: what that of these is called
     mistake: str = ""
 
     @property
     def runs(self) -> list[Any]:
         return [*self.others, *(each.run for each in self.chosen)]
+
+    @property
+    def names(self) -> list[str]:
+        others = [named_in(self.others_in, run.name) for run in self.others]
+        return [*others, *(each.name for each in self.chosen)]
 
     @property
     def slots(self) -> list[int | None]:
@@ -64,8 +75,9 @@ def pictured_runs(comparison: Comparison) -> Pictured:
     try:
         others = newest_others(comparison.project.id, state.query, without=ids)
     except InvalidQuery as mistake:
-        return Pictured(comparison.shown, [], str(mistake))
-    return Pictured(comparison.shown, others)
+        return Pictured(comparison.shown, [], mistake=str(mistake))
+    others_in = comparison.project.name if comparison.is_across else ""
+    return Pictured(comparison.shown, others, others_in)
 
 
 def parallel_context(comparison: Comparison) -> dict[str, Any]:
@@ -87,8 +99,10 @@ def parallel_context(comparison: Comparison) -> dict[str, Any]:
         "dimensions": shown,
         "parallel": {
             "runs": [
-                _described(run, slot)
-                for run, slot in zip(pictured.runs, pictured.slots, strict=True)
+                _described(run, name, slot)
+                for run, name, slot in zip(
+                    pictured.runs, pictured.names, pictured.slots, strict=True
+                )
             ],
             "axes": [asdict(axis) for axis in axes],
             "colour": colour and asdict(colour),
@@ -140,9 +154,10 @@ def compare_scatter(request: PageRequest, workspace: str, project: str) -> HttpR
     nothing = Column("", [None] * len(pictured.runs))
     values = [columns.get(dimension, nothing) for dimension in wanted]
     points = [
-        ScatterRun(str(run.id), run.name, slot, *row)
-        for run, slot, row in zip(
+        ScatterRun(str(run.id), name, slot, *row)
+        for run, name, slot, row in zip(
             pictured.runs,
+            pictured.names,
             pictured.slots,
             zip(*(column.values for column in values), strict=True),
             strict=True,
@@ -197,10 +212,10 @@ def _axis(column: Column) -> Any:
 
 
 # Any: a row of the runs table.
-def _described(run: Any, slot: int | None) -> dict[str, Any]:
+def _described(run: Any, name: str, slot: int | None) -> dict[str, Any]:
     return {
         "id": str(run.id),
-        "name": run.name,
+        "name": name,
         "slot": slot,
         "url": reverse("run", args=[run.id]),
     }

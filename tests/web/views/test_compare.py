@@ -149,15 +149,6 @@ def test_forbidden_and_absent_runs_look_the_same(get, runs, stranger):
     ).replace(str(absent), "?")
 
 
-def test_a_run_of_another_own_project_is_not_found(get, runs, member):
-    elsewhere = make_run(make_project(member, "other"), "elsewhere")
-
-    page = text(get(*runs, elsewhere))
-
-    assert "There is no such run" in page
-    assert "elsewhere" not in page
-
-
 def test_says_how_many_runs_are_too_many(get):
     assert "3 more in this address are left out" in text(
         get(*(uuid4() for _ in range(103)))

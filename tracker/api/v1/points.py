@@ -39,7 +39,12 @@ NO_PATHS: list[str] = []
 
 Runs = Annotated[
     list[UUID],
-    Query(alias="run", min_length=1, max_length=100, description="May be repeated."),
+    Query(
+        alias="run",
+        min_length=1,
+        max_length=100,
+        description="May be repeated; of any project of the workspace.",
+    ),
 ]
 ManyPaths = Annotated[
     list[Name],

@@ -228,13 +228,25 @@ def test_one_run_that_is_not_theirs_is_a_run_there_is_not(
     get, run, stranger, reader, of
 ):
     hidden = make_run(make_project(stranger, "secret"))
-    elsewhere = make_run(make_project(run.project.workspace.members.get(), "next"))
     write(run, "loss", [1.0])
 
-    for absent in (hidden, elsewhere, Run(name="none")):
+    for absent in (hidden, Run(name="none")):
         response = get(run, absent, of=of, format="csv")
         assert response.status_code == 404
         assert response.json()["error"]["code"] == "not_found"
+
+
+@pytest.mark.parametrize("of", ["series", "points"])
+def test_runs_of_other_projects_of_the_workspace_are_read_along(get, run, of):
+    beside = make_run(make_project(run.project.workspace.members.get(), "next"))
+    write(run, "loss", [1.0])
+    write(beside, "loss", [2.0])
+
+    response = get(run, beside, of=of, format="csv")
+    answer = b"".join(response).decode()
+
+    assert str(run.id) in answer
+    assert str(beside.id) in answer
 
 
 def test_another_workspaces_reader_gets_nothing(strange_reader, run):

@@ -211,7 +211,9 @@ function runHeader(run) {
   const link = document.createElement("a")
   link.href = run.url
   link.className = "clip"
-  link.title = link.textContent = run.name
+  link.title = run.project ? `${run.project} / ${run.name}` : run.name
+  if (run.project) link.append(span("muted compare-run__project", `${run.project} /`), " ")
+  link.append(run.name)
   header.append(colour, link)
   if (run.reference) header.append(span("chip", "reference"))
   return header
