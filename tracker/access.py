@@ -390,9 +390,7 @@ def runs_beside(
     return _those(runs.select_related("project"), run_ids, with_trash)
 
 
-def _those(
-    runs: QuerySet[Run], run_ids: list[UUID], with_trash: bool
-) -> list[Run]:
+def _those(runs: QuerySet[Run], run_ids: list[UUID], with_trash: bool) -> list[Run]:
     runs = runs.filter(purging_at=None)
     if not with_trash:
         runs = runs.filter(trashed_at=None)

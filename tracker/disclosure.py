@@ -166,8 +166,7 @@ def seen_ledger(actor: Actor, ledger: LedgerView | None) -> LedgerView | None:
     """Leave out what it cost: a price is between the project and its machines."""
     if actor.grant is None or ledger is None:
         return ledger
-    parts = tuple(replace(part, money=None) for part in ledger.parts)
-    return replace(ledger, parts=parts, money=None)
+    return ledger.without_money
 
 
 def seen_overview(actor: Actor, overview: RunOverview) -> RunOverview:

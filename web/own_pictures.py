@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 
-from tracker.access import runs_of
+from tracker.access import runs_beside
 from tracker.actor import Actor, Part
 from tracker.errors import NotFound
 from tracker.files import downloads
@@ -42,7 +42,7 @@ def picture_answer(project: Any, text: str, key: str) -> HttpResponse:
     asked = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     if any("\0" in value for value in asked.values()):
         raise NotFound("picture")
-    runs = runs_of(project, [_run_id(parts.path)])
+    runs = runs_beside(project, [_run_id(parts.path)])
     if not runs:
         raise NotFound("run")
     row = read_file(runs[0], asked.get("path", ""), asked.get("digest", ""))

@@ -25,7 +25,7 @@ from web.widget_kind import Field, Kind, settings_of
 
 MOST_LINES = 200
 OF_WIDGET = ("widget", "title", "height")
-OF_RUNS = ("run", "view", "query", "order", "first")
+OF_RUNS = ("run", "view", "project", "query", "order", "first")
 OF_FOUND = ("view", "query", "order", "first")
 USUAL_HEIGHT, MOST_HEIGHT = 4, 12
 
@@ -99,7 +99,9 @@ def _written_runs(run_set: RunSet) -> list[tuple[str, str]]:
         return [("run", str(run_id)) for run_id in run_set.runs] or [("run", "")]
     if run_set.view is not None:
         return [("view", str(run_set.view)), ("first", str(run_set.first))]
-    lines = [("query", run_set.query)] if run_set.query else []
+    lines = [("project", slug) for slug in run_set.projects]
+    if run_set.query:
+        lines.append(("query", run_set.query))
     if run_set.order != RunSet().order:
         lines.append(("order", run_set.order))
     return [*lines, ("first", str(run_set.first))]
@@ -135,6 +137,8 @@ def _run_set(said: Mapping[str, Sequence[str]]) -> RunSet:
     }
     if "run" in said:
         plain["runs"] = [run for run in said["run"] if run]
+    if "project" in said:
+        plain["projects"] = said["project"]
     return checked(plain, RunSet, typed=True)
 
 

@@ -9,15 +9,17 @@ from uuid import UUID
 
 from django.http import QueryDict
 
-from tracker.access import runs_of
-from tracker.boards.board import MOST_RUNS, RunSet, checked
+from tracker.access import runs_beside
+from tracker.boards.board import MOST_PROJECTS, MOST_RUNS, RunSet, checked
 from tracker.errors import InvalidInput
 from tracker.queries.comparison import run_named
-from tracker.queries.run_sets import check_run_set
+from tracker.queries.run_sets import check_run_set, workspace_projects
 from tracker.queries.saved_views import shared_view, shared_views
 from web.compare_state import as_id
 from web.texts import gettext_lazy
 
+# Between a project's slug, which holds none, and the name of its run.
+OF_PROJECT = " / "
 INHERITED, FOUND, LISTED, OF_VIEW = "inherited", "query", "list", "view"
 ORDERS = (
     ("-started", gettext_lazy("Newest first")),
@@ -44,6 +46,8 @@ class RunSetForm:
     runs: tuple[tuple[str, str, bool], ...]  # id, name, whether it is in the trash
     views: tuple[tuple[str, str], ...]  # id and name of those that everybody sees
     view: str
+    # Of the workspace: slug, name, whether it is asked for; "" of one that is gone.
+    projects: tuple[tuple[str, str, bool], ...] = ()
 
     orders = ORDERS
 
@@ -57,16 +61,20 @@ def form_of(project: Any, run_set: RunSet | None) -> RunSetForm:
     order, colon, path = shown.order.partition(":")
     source = FOUND if shown.runs is None else LISTED
     source = OF_VIEW if shown.view is not None else source
-    runs = runs_of(project, list(shown.runs or ()), with_trash=True)
+    runs = runs_beside(project, list(shown.runs or ()), with_trash=True)
     return RunSetForm(
         source=INHERITED if run_set is None else source,
         query=shown.query,
         order=order + colon,
         order_path=path,
         first=shown.first,
-        runs=tuple((str(run.id), run.name, run.trashed_at is not None) for run in runs),
+        runs=tuple(
+            (str(run.id), name_beside(project, run), run.trashed_at is not None)
+            for run in runs
+        ),
         views=_views(project),
         view="" if shown.view is None else str(shown.view),
+        projects=_projects(project, shown),
     )
 
 
@@ -78,7 +86,7 @@ def read_run_set(posted: QueryDict, project: Any) -> RunSet | None:
     if source == LISTED:
         texts = [text.strip() for text in posted.getlist("run") if text.strip()]
         if not 1 <= len(texts) <= MOST_RUNS:
-            raise InvalidInput("runs", f"must be 1 to {MOST_RUNS} runs of this project")
+            raise InvalidInput("runs", f"must be 1 to {MOST_RUNS} runs")
         ids = [run_id_of(project, text) for text in texts]
         return RunSet(runs=tuple(dict.fromkeys(ids)))
     if source == OF_VIEW:
@@ -91,6 +99,7 @@ def read_run_set(posted: QueryDict, project: Any) -> RunSet | None:
     run_set = _checked(
         {
             "query": posted.get("query", "").strip(),
+            "projects": _read_projects(posted, project),
             "order": order,
             "first": posted.get("first", "").strip() or RunSet().first,
         }
@@ -117,6 +126,27 @@ def _checked(plain: dict[str, Any]) -> RunSet:
         raise
 
 
+def _projects(project: Any, shown: RunSet) -> tuple[tuple[str, str, bool], ...]:
+    """Return the projects to choose from; none where there is no choice."""
+    asked = shown.projects or (project.slug,)
+    found = workspace_projects(project)
+    known = {each.slug for each in found}
+    gone = [(slug, "", True) for slug in asked if slug not in known]
+    if len(found) + len(gone) == 1:
+        return ()
+    # Those that are asked for are seen without scrolling.
+    found.sort(key=lambda each: each.slug not in asked)
+    return (*gone, *((each.slug, each.name, each.slug in asked) for each in found))
+
+
+def _read_projects(posted: QueryDict, project: Any) -> list[str]:
+    """Return the projects that are ticked; the form's own alone goes without saying."""
+    wanted = list(dict.fromkeys(posted.getlist("project")))
+    if len(wanted) > MOST_PROJECTS:
+        raise InvalidInput("projects", f"may be {MOST_PROJECTS} at most")
+    return [] if wanted == [project.slug] else wanted
+
+
 def _views(project: Any) -> tuple[tuple[str, str], ...]:
     """Return the views to choose from; of those with one name, whose each is."""
     views = shared_views(project)
@@ -132,15 +162,32 @@ def _views(project: Any) -> tuple[tuple[str, str], ...]:
     )
 
 
+def name_beside(project: Any, run: Any) -> str:
+    """Return what a form of the project calls a run, which `run_id_of` understands."""
+    is_own = run.project_id == project.id
+    return run.name if is_own else f"{run.project.slug}{OF_PROJECT}{run.name}"
+
+
 def run_id_of(project: Any, text: str) -> UUID:
     """Return the run that somebody named; a run may be named like another's id.
 
     By its id it may lie in the trash: what is restored is to be where it was.
     """
     run_id = as_id(text)
-    if run_id is not None and runs_of(project, [run_id], with_trash=True):
+    if run_id is not None and runs_beside(project, [run_id], with_trash=True):
         return run_id
-    named = run_named(project.id, text)
+    named = run_named(project.id, text) or _named_beside(project, text)
     if named is None:
-        raise InvalidInput(f"“{text[:80]}”", "is no run of this project")
+        raise InvalidInput(
+            f"“{text[:80]}”",
+            "is no run of this project, nor “project / run” of another",
+        )
     return named
+
+
+def _named_beside(project: Any, text: str) -> UUID | None:
+    slug, slash, name = text.partition(OF_PROJECT)
+    if not slash or "\0" in slug:
+        return None
+    projects = {each.slug: each.id for each in workspace_projects(project)}
+    return run_named(projects[slug], name) if slug in projects else None

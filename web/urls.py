@@ -33,6 +33,7 @@ from web.views import (
     run_files,
     run_hardware,
     run_logs,
+    run_names,
     run_notes,
     run_source,
     runs,
@@ -60,6 +61,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("w/<slug:workspace>/<slug:project>/", runs.runs, name="runs"),
     path(
         "w/<slug:workspace>/<slug:project>/runs.json", runs.runs_json, name="runs-page"
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/run-names",
+        run_names.run_names,
+        name="run-names",
     ),
     path(
         "w/<slug:workspace>/<slug:project>/groups.json",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -132,7 +132,7 @@ def figure_answer(
         return figure_response(request, found.figure, is_live=found.is_live)
 
     asked = sorted(item for item in request.GET.lists() if item[0] != "since")
-    names = [run.name for run in scene.runs]
+    names = list(scene.names.values())
     version = version_of(
         scene.runs, drawn_by(), request.path, asked, names, scene.shown.is_live, widget
     )
@@ -198,7 +198,11 @@ def _why_no_runs(scene: Scene) -> str:
     if scene.is_shared:
         return gettext("There are no runs to show.")
     if scene.run_set.runs is not None:
-        return gettext("The runs that were here are in the trash, or deleted.")
+        return gettext(
+            "The runs that were here are in the trash or deleted, or you may not see them."
+        )
+    if scene.shown.gone:
+        return _projects_gone(scene.shown.gone)
     if scene.shown.view:
         view = {"view": scene.shown.view}
         return gettext("The view “%(view)s” has no runs now.") % view
@@ -209,12 +213,24 @@ def _why_no_runs(scene: Scene) -> str:
 
 
 def _run_notes(scene: Scene) -> list[str]:
-    missing = scene.shown.missing_count
-    if not missing or not scene.runs or scene.is_shared:
+    shown = scene.shown
+    if not scene.runs or scene.is_shared:
         return []
+    notes = [_projects_gone(shown.gone)] if shown.gone else []
+    if shown.missing_count:
+        said = ngettext(
+            "%(count)s run is in the trash or deleted, or you may not see it.",
+            "%(count)s runs are in the trash or deleted, or you may not see them.",
+            shown.missing_count,
+        )
+        notes.append(said % {"count": shown.missing_count})
+    return notes
+
+
+def _projects_gone(slugs: Sequence[str]) -> str:
     said = ngettext(
-        "%(count)s run is in the trash, or deleted.",
-        "%(count)s runs are in the trash, or deleted.",
-        missing,
+        "There is no project “%(names)s” in this workspace, or you may not see it.",
+        "There are no projects “%(names)s” in this workspace, or you may not see them.",
+        len(slugs),
     )
-    return [said % {"count": missing}]
+    return said % {"names": "”, “".join(slugs)}

@@ -8,13 +8,19 @@ from typing import Any
 
 from django.http import QueryDict
 
-from tracker.access import runs_of
+from tracker.access import runs_beside
 from tracker.boards.board import COLUMNS, Place, RunSet, Widget, checked
 from tracker.errors import InvalidInput
 from tracker.queries.ladders import ladder_summaries
 from web.compare_state import as_id
 from web.numbers import whole_number
-from web.run_set_form import RunSetForm, form_of, read_run_set, run_id_of
+from web.run_set_form import (
+    RunSetForm,
+    form_of,
+    name_beside,
+    read_run_set,
+    run_id_of,
+)
 from web.texts import gettext_lazy
 from web.widget_kind import Field, Kind, Options, settings_of
 
@@ -139,7 +145,9 @@ def _shown(project: Any, field: Field, widget: Widget) -> ShownField:
 
 def _run_name(project: Any, text: str) -> str:
     run_id = as_id(text)
-    runs = runs_of(project, [run_id], with_trash=True) if run_id else []
+    runs = runs_beside(project, [run_id], with_trash=True) if run_id else []
     if not runs:
         return ""
-    return runs[0].name if runs[0].trashed_at is None else str(run_id)
+    if runs[0].trashed_at is not None:
+        return str(run_id)
+    return name_beside(project, runs[0])

@@ -69,6 +69,13 @@ class Scene:
         return self.shown.runs
 
     @property
+    def names(self) -> dict[UUID, str]:
+        """Return what each run is called; where one is of another project, with its own."""
+        if all(run.project_id == self.project.id for run in self.runs):
+            return {run.id: run.name for run in self.runs}
+        return {run.id: f"{run.project.name} / {run.name}" for run in self.runs}
+
+    @property
     def is_shared(self) -> bool:
         """Say whether a stranger looks, by a share link."""
         return self.actor.grant is not None

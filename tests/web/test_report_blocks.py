@@ -65,6 +65,16 @@ def test_runs_can_be_those_of_a_view():
     assert written(block.widget, block.run_set, kind) == text
 
 
+def test_runs_can_be_of_several_projects():
+    text = "widget: ledger\nproject: vision\nproject: speech\nquery: a > 1\nfirst: 5\n"
+
+    block = read_block(text, KINDS)
+
+    wanted = RunSet(projects=("vision", "speech"), query="a > 1", first=5)
+    assert block.run_set == wanted
+    assert written(block.widget, block.run_set, KINDS["ledger"]) == text
+
+
 def test_runs_can_be_named_one_by_one():
     ids = (uuid4(), uuid4())
     text = "widget: ledger\n" + "".join(f"run: {run_id}\n" for run_id in ids)

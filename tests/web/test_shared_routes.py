@@ -33,6 +33,7 @@ CLOSED = {
     "projects",
     "runs",
     "runs-page",
+    "run-names",
     "runs-groups",
     "runs-columns",
     "runs-charts",

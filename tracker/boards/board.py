@@ -20,6 +20,8 @@ MOST_WIDGETS = 40
 # Those that were removed last can be put back.
 MOST_REMOVED = 10
 MOST_RUNS = 100
+# What a widget shows is looked up in each of its projects.
+MOST_PROJECTS = 10
 COLUMNS = 12
 MOST_ROWS, LOWEST_ROW = 24, 1_000
 TITLE_LENGTH = 200
@@ -29,18 +31,22 @@ MOST_BYTES = 256 * 1024
 Text = Annotated[str, Meta(max_length=TEXT_LENGTH)]
 # What a form can say; each kind of widget knows which of it is meant.
 Setting = bool | int | float | Text | Annotated[list[Text], Meta(max_length=MOST_RUNS)]
+Slug = Annotated[str, Meta(pattern="^[-a-zA-Z0-9_]{1,200}$")]
 Settings = Annotated[dict[str, Setting], Meta(max_length=40)]
 
 
 class RunSet(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The runs named one by one, or the first of a saved view, or those a query finds.
 
+    Runs that are named are of any project of the workspace. A query finds the first of
+    each project that is named as addresses have it; of none, of the dashboard's own.
     A view says by itself which runs it is about, and in which order they stand.
     """
 
     runs: Annotated[tuple[UUID, ...], Meta(max_length=MOST_RUNS)] | None = None
     view: UUID | None = None
     query: Annotated[str, Meta(max_length=2_000)] = ""
+    projects: Annotated[tuple[Slug, ...], Meta(max_length=MOST_PROJECTS)] = ()
     order: Annotated[str, Meta(max_length=1_100)] = "-started"
     first: Annotated[int, Meta(ge=1, le=MOST_RUNS)] = 10
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -87,6 +87,11 @@ class LedgerView:
         if self.is_of_gpus:
             return "all GPU time"
         return "the whole run" if self.is_whole else "all stages"
+
+    @property
+    def without_money(self) -> LedgerView:
+        parts = tuple(replace(part, money=None) for part in self.parts)
+        return replace(self, parts=parts, money=None)
 
     @property
     def hours(self) -> float:
@@ -203,10 +208,17 @@ def run_ledger(
 
 
 def runs_ledger(project: Project, run_ids: Collection[UUID]) -> LedgerView | None:
-    """Add up a few runs of a project, as one run's stages are."""
-    kept = Diagnosis.objects.filter(run_id__in=run_ids, run__project=project)
-    rows = kept.values_list("ledger", flat=True)
-    return run_ledger([ledger_from(row) for row in rows], project)
+    """Add up a few runs, as one run's stages are.
+
+    With runs of other projects among them, which have prices of their own, it says
+    nothing of money.
+    """
+    kept = Diagnosis.objects.filter(run_id__in=run_ids)
+    rows = list(kept.values_list("ledger", "run__project"))
+    ledger = run_ledger([ledger_from(row) for row, _ in rows], project)
+    if ledger is not None and any(its != project.id for _, its in rows):
+        return ledger.without_money
+    return ledger
 
 
 def project_ledger(project: Project, *, since: datetime | None = None) -> ProjectLedger:

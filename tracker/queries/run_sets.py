@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.http import QueryDict
 from django.utils import timezone
 
-from tracker.boards.board import RunSet
+from tracker.boards.board import MOST_RUNS, RunSet
 from tracker.errors import InvalidInput
 from tracker.models import Project, Run, SavedView, State
 from tracker.queries.asked_runs import read_runs
@@ -24,7 +24,10 @@ from tracker.queries.saved_views import shared_view
 
 @dataclass(frozen=True, slots=True)
 class ShownRuns:
-    """The runs in their order; `problem` says why there are none to look for."""
+    """The runs in their order, each with its project at hand.
+
+    `problem` says why there are none to look for.
+    """
 
     runs: tuple[Run, ...]
     missing_count: int = 0  # named, and in the trash or deleted
@@ -32,30 +35,40 @@ class ShownRuns:
     problem: str = ""
     view: str = ""  # what the view is called that says which runs
     is_view_gone: bool = False  # deleted, or no longer for everybody
+    gone: tuple[str, ...] = ()  # projects that the workspace has not
 
 
 def runs_in(project: Project, run_set: RunSet) -> ShownRuns:
     """Find the runs of a set."""
-    view = None
+    view, projects, gone = None, [project], ()
     if run_set.view is not None:
         view = shared_view(project, run_set.view)
         if view is None:
             return ShownRuns((), is_view_gone=True)
     if run_set.runs is not None:
         runs = _in_order(project, run_set.runs)
+        projects = []
         missing_count = len(run_set.runs) - len(runs)
     else:
         try:
             wanted, order = _asked(run_set, view)
         except InvalidInput as error:
             return ShownRuns((), problem=str(error))
-        runs, missing_count = _found(project, wanted, order, run_set.first), 0
+        if run_set.projects and view is None:
+            projects, gone = _projects(project, run_set.projects)
+        runs, missing_count = _found(projects, wanted, order, run_set.first), 0
     return ShownRuns(
         tuple(runs),
         missing_count,
-        is_live=_is_live(project, run_set, runs),
+        is_live=_is_live(projects, runs),
         view="" if view is None else view.name,
+        gone=gone,
     )
+
+
+def workspace_projects(project: Project) -> list[Project]:
+    """Return all projects of the workspace by name, the project among them."""
+    return list(Project.objects.beside(project.id).order_by("name", "id"))
 
 
 def check_run_set(run_set: RunSet) -> None:
@@ -75,30 +88,46 @@ def _asked(run_set: RunSet, view: SavedView | None) -> tuple[RunFilter, RunOrder
     return RunFilter(query=read_query(run_set.query)), order_of(run_set)
 
 
+def _projects(
+    project: Project, slugs: tuple[str, ...]
+) -> tuple[list[Project], tuple[str, ...]]:
+    """Return those projects of the workspace, and what stands for none."""
+    beside = Project.objects.beside(project.id).filter(slug__in=slugs)
+    by_slug = {each.slug: each for each in beside}
+    wanted = tuple(dict.fromkeys(slugs))
+    known = [by_slug[slug] for slug in wanted if slug in by_slug]
+    return known, tuple(slug for slug in wanted if slug not in by_slug)
+
+
 def _found(
-    project: Project, wanted: RunFilter, order: RunOrder, first: int
+    projects: Sequence[Project], wanted: RunFilter, order: RunOrder, first: int
 ) -> list[Run]:
-    found = Found(project.id, wanted)
+    """Return the first of each project, one project after the other."""
     page = Stretch(order, timezone.now(), None, 0, first)
-    with planner() as plan:
-        places = places_of_page(found, page, plan)
-    return _in_order(project, [place.run_id for place in places])
+    ids: list[UUID] = []
+    for project in projects:
+        with planner() as plan:
+            places = places_of_page(Found(project.id, wanted), page, plan)
+        ids += [place.run_id for place in places]
+    return _in_order(projects[0], ids[:MOST_RUNS]) if projects else []
 
 
 def _in_order(project: Project, run_ids: Collection[UUID]) -> list[Run]:
-    runs = Run.objects.filter(project=project, id__in=each_of(run_ids)).not_in_trash()
-    by_id = {run.id: run for run in runs}
+    runs = Run.objects.filter(id__in=each_of(run_ids)).not_in_trash()
+    runs = runs.filter(project__workspace=project.workspace_id)
+    by_id = {run.id: run for run in runs.select_related("project")}
     return [by_id[run_id] for run_id in dict.fromkeys(run_ids) if run_id in by_id]
 
 
-def _is_live(project: Project, run_set: RunSet, runs: Collection[Run]) -> bool:
+def _is_live(projects: Sequence[Project], runs: Collection[Run]) -> bool:
     """Tell whether another look may show something else.
 
-    What a query or a view finds may be joined by a run that is not in it yet.
+    What a query or a view finds in the projects may be joined by a run that is not in
+    it yet.
     """
     if any(may_go_on(run) for run in runs):
         return True
-    if run_set.runs is not None:
+    if not projects:
         return False
-    running = Run.objects.filter(project=project, state=State.RUNNING)
+    running = Run.objects.filter(project__in=projects, state=State.RUNNING)
     return running.not_in_trash().exists()

@@ -42,7 +42,9 @@ class Pictured:
 
     chosen: list[ComparedRun]
     others: list[Any]  # rows of the runs table; pages do not import tables
-    others_in: str = ""  # where runs of several projects are here: what that of these is called
+    others_in: str = (
+        ""  # where runs of several projects are here: what that of these is called
+    )
     mistake: str = ""
 
     @property

@@ -23,7 +23,7 @@ from tracker.access import (
     may_edit,
     readable_dashboard,
     readable_project,
-    runs_of,
+    runs_beside,
 )
 from tracker.actions.dashboards import (
     create_dashboard,
@@ -100,7 +100,9 @@ def _runs_said(actor: Actor, project: Any, board: Board) -> str:
         return said_of(RunSet(runs=tuple(frozen.run_ids)))
     if actor.grant is not None:
         order = "" if board.run_set.view else RunSet().order
-        return said_of(replace(board.run_set, view=None, query="", order=order))
+        return said_of(
+            replace(board.run_set, view=None, query="", projects=(), order=order)
+        )
     if board.run_set.view is not None:
         view = shared_view(project, board.run_set.view)
         if view is None:
@@ -128,7 +130,11 @@ def said_of(run_set: RunSet) -> str:
             if is_newest
             else gettext("the first %(count)s runs")
         )
-    return said % {"count": run_set.first, "query": run_set.query}
+    said %= {"count": run_set.first, "query": run_set.query}
+    if run_set.projects:
+        each = gettext("%(runs)s of each of %(projects)s")
+        return each % {"runs": said, "projects": ", ".join(run_set.projects)}
+    return said
 
 
 @require_POST
@@ -178,7 +184,7 @@ def _create(request: PageRequest, project: Any) -> HttpResponse:
     board = example_board(project) if is_example else Board()
     ids = _asked_runs(request.POST.get("runs", ""))
     if ids:
-        known = tuple(run.id for run in runs_of(project, ids))
+        known = tuple(run.id for run in runs_beside(project, ids))
         board = Board(run_set=RunSet(runs=known), widgets=board.widgets)
     name = request.POST.get("name", "")
     made = create_dashboard(project, name, board, user_id=request.actor.user_id)
@@ -187,7 +193,7 @@ def _create(request: PageRequest, project: Any) -> HttpResponse:
 
 def _list_page(request: PageRequest, project: Any, *, error: str = "") -> HttpResponse:
     typed = request.POST if request.method == "POST" else request.GET
-    runs = runs_of(project, _asked_runs(typed.get("runs", "")))
+    runs = runs_beside(project, _asked_runs(typed.get("runs", "")))
     context = {
         "project": project,
         "tab": "dashboards",

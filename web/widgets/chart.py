@@ -56,11 +56,11 @@ def body(scene: Scene, settings: Settings) -> Body:
     if len(drawn) < len(scene.runs):
         said = gettext("The first %(count)s of %(all)s runs are drawn.")
         notes.append(said % {"count": len(drawn), "all": len(scene.runs)})
-    several = len(settings.metrics) > 1
+    several, names = len(settings.metrics) > 1, scene.names
     context = {
         "named": named,
         "runs": [
-            (run, colour_of(place), run_round(place))
+            (run, names[run.id], colour_of(place), run_round(place))
             for place, run in enumerate(drawn)
             if values[run.id].keys() & set(settings.metrics)
         ]
@@ -73,7 +73,7 @@ def body(scene: Scene, settings: Settings) -> Body:
         ]
         if several
         else [],
-        "only_run": drawn[0] if several and len(drawn) == 1 else None,
+        "only_run": names[drawn[0].id] if several and len(drawn) == 1 else "",
     }
     return Body("widgets/chart.html", context, notes=notes)
 
@@ -95,8 +95,9 @@ def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
         for metric in range(len(settings.metrics))
         for run in range(len(drawn))
     ]
+    names = scene.names
     found = [
-        BoardLine(line, drawn[run].name, run, metric)
+        BoardLine(line, names[drawn[run].id], run, metric)
         for (metric, run), line in zip(places, lines, strict=True)
         if line.count
     ]

@@ -33,10 +33,11 @@ def body(scene: Scene, settings: Settings) -> Body:
     asked = [(name, *parsed(name)) for name in settings.columns]
     found = scene.values(scene.runs, {path for _, _, path in asked})
     columns = [column for column in asked if column[2] not in found.withheld]
-    values = found.by_run
+    values, names = found.by_run, scene.names
     rows = [
         {
             "run": run,
+            "name": names[run.id],
             "place": place,
             "silent_for": silent_for(run),
             "duration": duration(run_seconds(run)) if settings.times else "",

@@ -72,6 +72,7 @@ def body(scene: Scene, settings: Settings) -> Body:
     if not known:
         return Body(problem=_why_not(found, settings.metric))
     value, best = _over(known, settings.over)
+    names = scene.names
     notes = []
     if lacking:
         said = ngettext(
@@ -85,6 +86,8 @@ def body(scene: Scene, settings: Settings) -> Body:
     context = {
         "value": number(value),
         "best": best.run if best else None,
+        "best_name": names[best.run.id] if best else "",
+        "reference_name": names[reference.id] if reference else "",
         "place": scene.runs.index(best.run) if best else 0,
         "summary": SAID_SUMMARIES[settings.summary],
         "over": SAID_OVER[settings.over],
