@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +15,10 @@ from web.figures.layout import RELATIVE, STEP
 from web.figures.rows import Frame, Reading, Row, rows_figure
 from web.figures.series import Line
 from web.figures.texts import gettext, gettext_noop
-from web.figures.traces import Figure, Floats
+from web.figures.traces import Figure, Floats, run_colour, run_dash
 
 # Places at which lines of several GPUs are averaged.
 POINTS = 300
-# A box with a row for each of more runs is higher than the figure.
-MOST_HOVERED_TOGETHER = 4
 ALIGNED = {
     "run": (RELATIVE, gettext_noop("seconds since the run began")),
     "stage": (RELATIVE, gettext_noop("seconds since the stage began")),
@@ -69,11 +69,35 @@ def compared_hardware_figure(
     ]
     if rows:
         layout["showlegend"] = False
+        layout["xaxis"] |= {"showspikes": False}
         layout["xaxis"]["title"]["text"] = gettext(title)
-    if len(runs) > MOST_HOVERED_TOGETHER:
-        layout["hovermode"] = "closest"
-        layout.pop("hoversubplots", None)
-    return figure
+    # The page itself reads the rows.
+    layout["hovermode"] = False
+    layout.pop("hoversubplots", None)
+    return figure | {"rows": _readable(rows), "axis": axis, "over": ""}
+
+
+def _readable(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Name the lines of each row with the traces they are; names are plain text here."""
+    traces = count()
+    return [
+        {
+            "axis": f"yaxis{number}" if number > 1 else "yaxis",
+            "title": row.title,
+            "unit": row.unit,
+            "lines": [
+                {
+                    "name": reading.name,
+                    "colour": run_colour(reading.slot or 0),
+                    "dash": run_dash(reading.slot or 0),
+                    "trace": next(traces),
+                }
+                for reading in row.readings
+                for _ in reading.lines
+            ],
+        }
+        for number, row in enumerate(rows, start=1)
+    ]
 
 
 def _row(kind: Kind, runs: Sequence[MeasuredRun]) -> Row | None:

@@ -79,3 +79,18 @@ def test_the_axis_says_what_runs_are_aligned_by(align, title):
 
 def test_nothing_measured_is_an_empty_figure():
     assert figure_of(measured("a", 0))["data"] == []
+
+
+def test_its_rows_say_what_the_page_reads_of_them():
+    figure = figure_of(
+        measured("a", 0, gpu0=[50.0, 60.0], cpu=[1.0, 2.0]),
+        measured("<b>", 11, gpu0=[90.0, 95.0]),
+    )
+    first, second = figure["rows"]
+
+    assert (first["axis"], second["axis"]) == ("yaxis", "yaxis2")
+    assert [line["name"] for line in first["lines"]] == ["a", "<b>"]
+    assert first["lines"][1]["dash"] == figure["data"][1]["line"]["dash"] == "dash"
+    assert [line["trace"] for row in figure["rows"] for line in row["lines"]] == [0, 1, 2]
+    assert figure["layout"]["hovermode"] is False
+    assert figure["axis"] == "relative"

@@ -137,13 +137,13 @@ def test_what_is_gone_is_said(visitor, make, runs):
 
 
 def test_another_workspace_is_no_project(visitor, make, stranger, runs):
-    theirs = make_run(make_project(stranger, "secret"), "hidden", "finished")
+    theirs = make_run(make_project(stranger, "secret"), "theirs", "finished")
 
     found = body(visitor, make(RunSet(projects=("secret",))), TABLE)
     named = body(visitor, make(RunSet(runs=(theirs.id,))), TABLE)
 
     assert "no project “secret”" in found
-    assert "hidden" not in found + named
+    assert "theirs" not in found + named
 
 
 def test_each_costs_as_its_own_project_says_so_no_sum_is_shown(

@@ -24,6 +24,7 @@ import { titleOf } from "./named.js"
 import { CONFIG, expectPlotly, loadPlotly } from "./plotly.js"
 import { describe } from "./summary.js"
 import { refusal } from "./refusal.js"
+import { RowsHover } from "./rows_hover.js"
 import { settleLater } from "./settling.js"
 import { sketched } from "./sketch.js"
 import { gettext } from "../texts.js"
@@ -185,8 +186,8 @@ class Chart {
       // A line has been clicked away in the legend, or back.
       this.plot.on("plotly_restyle", () => this.hover?.refresh())
     }
-    if (this.figure.lines) {
-      this.hover ??= new Hover(this)
+    if (this.figure.lines || this.figure.rows) {
+      this.hover ??= this.figure.rows ? new RowsHover(this) : new Hover(this)
       this.hover.refresh()
     }
     knowRuns(this.plot, this.figure)

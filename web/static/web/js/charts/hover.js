@@ -76,12 +76,25 @@ export class Hover {
   // The figure is another one, or it has grown.
   refresh() {
     const { figure } = this.chart
-    this.lines = figure.lines.filter(({ trace }) => this.isVisible(trace)).map((line) => {
+    this.lines = this.readable().filter(({ trace }) => this.isVisible(trace)).map((line) => {
       const { x, y } = figure.data[line.trace]
       const smooth = line.smooth === undefined ? null : figure.data[line.smooth].y
       return { ...line, x, y, smooth }
     })
     shown.add(this)
+  }
+
+  // The lines that the figure says can be read.
+  readable() {
+    return this.chart.figure.lines
+  }
+
+  get height() {
+    return this.axes.yaxis._length
+  }
+
+  topOf(_line, value) {
+    return this.axes.yaxis.c2p(value)
   }
 
   // Lines can be clicked away in a legend.
@@ -103,20 +116,13 @@ export class Hover {
     const frame = this.plot.getBoundingClientRect()
     const left = clientX - frame.left - size.l
     const top = clientY - frame.top - size.t
-    if (left < 0 || top < 0 || left > xaxis._length || top > this.axes.yaxis._length) return this.left()
+    if (left < 0 || top < 0 || left > xaxis._length || top > this.height) return this.left()
     this.readAt(xaxis.p2c(left), top)
   }
 
   // Read at a place, nearest first to a height, and have all other charts read there.
   readAt(place, top) {
-    const { yaxis } = this.axes
-    const found = readings(this.lines, {
-      place,
-      pixel: top,
-      toPixel: (value) => yaxis.c2p(value),
-      isSorted: this.isSorted,
-      isFar: (x) => this.isFar(x, place),
-    })
+    const found = this.readingsAt(place, top)
     if (!found.length) return this.left()
     const { line, index } = found[0]
     this.place = line.x[index]
@@ -131,6 +137,20 @@ export class Hover {
     echoes.forEach((other, number) => other.echo(this, frames[number + 1]))
   }
 
+  readingsAt(place, top) {
+    return this.readingsOf(this.lines, place, top)
+  }
+
+  readingsOf(lines, place, top) {
+    return readings(lines, {
+      place,
+      pixel: top,
+      toPixel: (value) => this.topOf(lines[0], value),
+      isSorted: this.isSorted,
+      isFar: (x) => this.isFar(x, place),
+    })
+  }
+
   stepped(event) {
     const by = KEYS[event.key]
     if (!by || !this.lines.length) return
@@ -139,7 +159,7 @@ export class Hover {
     const { x, y } = line
     const last = x.length - 1
     this.index = this.index < 0 ? last : Math.max(0, Math.min(last, this.index + by * (event.shiftKey ? 10 : 1)))
-    this.readAt(x[this.index], this.axes.yaxis.c2p(y[this.index]))
+    this.readAt(x[this.index], this.topOf(line, y[this.index]))
     this.mark()
   }
 
@@ -212,11 +232,11 @@ export class Hover {
 
   // Where a place is, in pixels of the plot and of the chart around it.
   frameAt(place) {
-    const { xaxis, yaxis, _size: size } = this.axes
+    const { xaxis, _size: size } = this.axes
     if (!xaxis) return null
     const { offsetLeft, offsetTop } = this.plot
     const left = xaxis.c2p(place)
-    return { left, width: xaxis._length, height: yaxis._length, x: offsetLeft + size.l + left, y: offsetTop + size.t }
+    return { left, width: xaxis._length, height: this.height, x: offsetLeft + size.l + left, y: offsetTop + size.t }
   }
 
   showCursor({ left, width, height, x, y }) {
@@ -238,7 +258,7 @@ export class Hover {
     const most = Math.max(FEWEST_ROWS, Math.min(MOST_ROWS, Math.floor((height - BOX_PIXELS) / ROW_PIXELS)))
     const rows = found.slice(0, most).map((reading, place) => this.row(reading, several && place === 0))
     if (found.length > most) rows.push(part("chart__more", gettext("and %(count)s more", { count: found.length - most })))
-    this.box.replaceChildren(part("chart__place", this.described(this.place)), ...rows)
+    this.box.replaceChildren(part("chart__place", this.title), ...rows)
     this.box.hidden = false
 
     const { xaxis, _size: size } = this.axes
@@ -247,7 +267,7 @@ export class Hover {
     const isLeft = left + GAP_PIXELS + this.box.offsetWidth > offsetLeft + clientWidth
     const beside = isLeft ? left - GAP_PIXELS - this.box.offsetWidth : left + GAP_PIXELS
     const { offsetHeight } = this.box
-    const down = offsetTop + size.t + Math.max(0, Math.min(top - offsetHeight / 2, this.axes.yaxis._length - offsetHeight))
+    const down = offsetTop + size.t + Math.max(0, Math.min(top - offsetHeight / 2, this.height - offsetHeight))
     Object.assign(this.box.style, {
       left: `${Math.max(0, beside)}px`,
       top: `${Math.max(0, Math.min(down, height - offsetHeight))}px`,
@@ -258,12 +278,20 @@ export class Hover {
     const row = part(isNearest ? "chart__row chart__row--nearest" : "chart__row")
     const name = document.createElement("bdi")
     name.textContent = this.hasNames ? line.name : ""
-    row.append(strokeOf(line), name, part("chart__value", number(value)))
+    row.append(strokeOf(line), name, part("chart__value", this.valueOf(line, value)))
     if (line.low) row.append(part("muted", gettext("%(low)s to %(high)s", { low: number(line.low[index]), high: number(line.high[index]) })))
     const x = line.x[index]
     if (x !== this.place) row.append(part("muted", gettext("at %(place)s", { place: this.described(x) })))
     if (line.smooth) row.append(part("muted", gettext("smooth %(value)s", { value: number(line.smooth[index]) })))
     return row
+  }
+
+  get title() {
+    return this.described(this.place)
+  }
+
+  valueOf(_line, value) {
+    return number(value)
   }
 
   described(place) {
@@ -275,7 +303,7 @@ export class Hover {
   }
 }
 
-function part(className, text = "") {
+export function part(className, text = "") {
   const element = document.createElement("div")
   element.className = className
   element.textContent = text

@@ -35,7 +35,8 @@ export function pointAtLine(plot, trace) {
   const slot = figure.slots[trace]?.[0] ?? null
   if (slot === (pointed.get(plot) ?? null)) return
   pointed.set(plot, slot)
-  if (figure.lines.length > MOST_TOGETHER) show(plot, figure, slot ?? lit)
+  const count = figure.lines?.length ?? new Set(figure.slots.flat()).size
+  if (count > MOST_TOGETHER) show(plot, figure, slot ?? lit)
   pointAt(plot, slot)
 }
 
