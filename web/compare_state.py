@@ -52,7 +52,7 @@ _TEXTS = (
     *("over", "together", "dash", "chart", "text", "stage", "group"),
     *("colour", "x", "y", "size", "query"),
 )
-_TICKS = ("log", "logx", "clip", "regex", "log_x", "log_y", "among")
+_TICKS = ("log", "logx", "clip", "bare", "regex", "log_x", "log_y", "among")
 _CHOICES = {"tab": TABS, "axis": AXES, "view": VIEWS, "align": ALIGNMENTS}
 _OF_RUNS = ("reference", "left", "right")
 
@@ -95,6 +95,7 @@ class CompareState:
     log: bool = False
     logx: bool = False  # of charts; `log_x` is the scatter's
     clip: bool = False
+    bare: bool = False  # without what was written at points
     low: float | None = None  # the part of the axis that charts are zoomed to
     high: float | None = None
     together: str = ""  # runs with the same value of this are one line
@@ -222,6 +223,7 @@ class CompareState:
             ("log", "1" if self.log else ""),
             ("logx", "1" if self.logx else ""),
             ("clip", "1" if self.clip else ""),
+            ("bare", "1" if self.bare else ""),
             ("low", "" if self.low is None else repr(self.low)),
             ("high", "" if self.high is None else repr(self.high)),
             ("together", self.together),

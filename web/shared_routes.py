@@ -37,6 +37,7 @@ OPEN: dict[str, Part | None] = {
     "compare-scatter": Part.CONFIG,
     "compare-hardware": None,
     "compare-table": None,
+    "compare-marks": None,
     "ladder": None,
     "ladder-figure": None,
     "ladder-report": None,

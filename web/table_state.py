@@ -23,7 +23,7 @@ PARTS = (
     *("group", "show", "rows", "top"),
     # Whether charts stand beside a list of the runs, and how those are drawn.
     *("as", "text", "together", "smoothing", "log", "axis"),
-    *("regex", "over", "logx", "clip"),
+    *("regex", "over", "logx", "clip", "bare"),
 )
 CHARTS = "charts"
 MOST_COLUMNS = 50

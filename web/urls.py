@@ -33,6 +33,7 @@ from web.views import (
     run_files,
     run_hardware,
     run_logs,
+    run_marks,
     run_names,
     run_notes,
     run_source,
@@ -211,6 +212,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "w/<slug:workspace>/<slug:project>/compare/hardware",
         compare_figures.compare_hardware,
         name="compare-hardware",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/compare/marks",
+        run_marks.compare_marks,
+        name="compare-marks",
     ),
     path(
         "w/<slug:workspace>/<slug:project>/compare/table",

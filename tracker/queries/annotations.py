@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from tracker.models import Annotation, Run
 from tracker.queries.attributes import storable
 
 # Of one chart nobody reads more.
 MOST_OF_A_PATH = 200
+# Of runs that are compared; more would be one mark beside the other.
+MOST_OF_RUNS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,17 @@ def annotations_of(run: Run, paths: Collection[str]) -> dict[str, list[Annotatio
             found[row.path].append(_row(row))
     for some in found.values():
         some.sort(key=lambda annotation: (annotation.step, annotation.id))
+    return found
+
+
+def annotations_of_runs(
+    run_ids: Collection[UUID],
+) -> dict[UUID, list[AnnotationRow]]:
+    """Return the annotations of all series of these runs, the newest if there are many."""
+    found: dict[UUID, list[AnnotationRow]] = {run_id: [] for run_id in run_ids}
+    rows = Annotation.objects.filter(run__in=run_ids).select_related("author")
+    for row in rows.order_by("-id")[:MOST_OF_RUNS]:
+        found[row.run_id].append(_row(row))
     return found
 
 

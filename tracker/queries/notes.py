@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.attributes import beginning_with
@@ -16,6 +18,8 @@ MOST_STAGES = 20
 # Of a run nobody reads more on a chart.
 MOST_OF_A_RUN = 200
 LONGEST_TEXT = 1_000
+# Of runs that are compared.
+MOST_NOTED_RUNS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,20 @@ def notes_of(run: Run) -> list[Note]:
     paths = rows.order_by("path").values_list("path", flat=True)[:MOST_STAGES]
     found = [note for path in paths for note in _notes_at(run, path)]
     return sorted(found, key=lambda note: (note.time, note.path))[-MOST_OF_A_RUN:]
+
+
+def notes_of_runs(runs: Sequence[Run]) -> dict[UUID, list[Note]]:
+    """Return the notes of several runs, of the first ones that have any.
+
+    Each series of notes is read by itself, so they may not be many.
+    """
+    of_run = {run.id: run for run in runs}
+    noted = Attribute.objects.filter(
+        beginning_with(NOTES), run__in=of_run, kind=Kind.TEXT_SERIES, count__gt=0
+    )
+    having = set(noted.values_list("run_id", flat=True).distinct())
+    read = [run for run in runs if run.id in having][:MOST_NOTED_RUNS]
+    return {run_id: [] for run_id in of_run} | {run.id: notes_of(run) for run in read}
 
 
 def _notes_at(run: Run, path: str) -> list[Note]:

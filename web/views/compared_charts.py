@@ -19,7 +19,7 @@ from web.views.compare_frame import Comparison
 CHARTS_AT_MOST = 200
 # What a form above the charts asks for by itself.
 FIELDS = (
-    *("text", "regex", "over", "smoothing", "log", "logx", "clip"),
+    *("text", "regex", "over", "smoothing", "log", "logx", "clip", "bare"),
     *("together", "colour", "dash", "chart"),
 )
 
@@ -41,6 +41,7 @@ def listed_charts(comparison: Comparison) -> dict[str, Any]:
         "mistake": found.mistake,
         "epoch": epoch_path(every),
         "chart_query": _shared_query(state.of_only(run_ids)),
+        "marks_query": _marks_query(state.of_only(run_ids)),
         "is_live": comparison.is_live,
     }
 
@@ -61,6 +62,13 @@ def axis_choices(state: CompareState, epoch: str) -> list[tuple[str, bool, str]]
         by_epoch = whole.having(axis="step", over=epoch)
         choices.append((gettext("Epoch"), state.over == epoch, by_epoch))
     return choices
+
+
+def _marks_query(state: CompareState) -> str:
+    """Return what asks for the texts at points; "" where they have no place."""
+    if state.bare or state.over or not state.runs:
+        return ""
+    return CompareState(runs=state.runs, slots=state.slots).address
 
 
 def _shared_query(state: CompareState) -> str:

@@ -91,6 +91,10 @@ def test_its_rows_say_what_the_page_reads_of_them():
     assert (first["axis"], second["axis"]) == ("yaxis", "yaxis2")
     assert [line["name"] for line in first["lines"]] == ["a", "<b>"]
     assert first["lines"][1]["dash"] == figure["data"][1]["line"]["dash"] == "dash"
-    assert [line["trace"] for row in figure["rows"] for line in row["lines"]] == [0, 1, 2]
+    assert [line["trace"] for row in figure["rows"] for line in row["lines"]] == [
+        0,
+        1,
+        2,
+    ]
     assert figure["layout"]["hovermode"] is False
     assert figure["axis"] == "relative"

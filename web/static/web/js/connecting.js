@@ -30,6 +30,7 @@ const BEHAVIOURS = {
   "range-value": () => import("./behaviours/range_value.js"),
   "repeat": () => import("./behaviours/repeat.js"),
   "report-editor": () => import("./behaviours/report_editor.js"),
+  "run-marks": () => import("./charts/run_marks.js"),
   "run-legend": () => import("./behaviours/run_legend.js"),
   "runs-grid": () => import("./behaviours/runs_grid.js"),
   "shortcuts": () => import("./behaviours/shortcuts.js"),

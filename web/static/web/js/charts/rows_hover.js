@@ -12,6 +12,10 @@ export class RowsHover extends Hover {
     return this.chart.figure.rows.flatMap((row) => row.lines.map((line) => ({ ...line, row })))
   }
 
+  get hasNames() {
+    return true
+  }
+
   get height() {
     return this.axes._size.h
   }
