@@ -21,6 +21,7 @@ from web.texts import gettext_lazy
 from web.views.chart_options import ChartOptions
 
 Options = Sequence[tuple[str, str]]
+LONGEST_PROJECT = 20
 WITHHELD = gettext_lazy("What is shown here is not shared.")
 
 
@@ -73,7 +74,7 @@ class Scene:
         """Return what each run is called; where one is of another project, with its own."""
         if all(run.project_id == self.project.id for run in self.runs):
             return {run.id: run.name for run in self.runs}
-        return {run.id: f"{run.project.name} / {run.name}" for run in self.runs}
+        return {run.id: f"{_short(run.project.name)} / {run.name}" for run in self.runs}
 
     @property
     def is_shared(self) -> bool:
@@ -87,6 +88,12 @@ class Scene:
         held = {path for rows in found.values() for path in rows}
         shown = {path for rows in seen.values() for path in rows}
         return SeenValues(seen, frozenset(held - shown))
+
+
+def _short(project: str) -> str:
+    """Leave room for the name of the run, where a widget has little."""
+    is_short = len(project) <= LONGEST_PROJECT
+    return project if is_short else f"{project[: LONGEST_PROJECT - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,10 +37,13 @@ export class TableBar {
     const { ids } = selection
     setText(this.part("selected"), ids.length ? gettext("%(count)s selected", { count: number(ids.length) }) : "")
     this.part("picked").hidden = ids.length === 0
-    const fits = (most) => ids.length > 1 && ids.length <= most
-    const compared = fits(this.most) ? selection.address : ids.length ? null : shown
-    link(this.part("compare"), this.most, compared && `${this.addresses.compareUrl}?${plain(compared)}`)
-    link(this.part("ladder"), RUNGS_AT_MOST, fits(RUNGS_AT_MOST) && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`)
+    // One is enough to compare with: others, also of other projects, are added there.
+    const compared = ids.length ? ids.length <= this.most && selection.address : shown
+    const most = { most: this.most }
+    link(this.part("compare"), gettext("Select up to %(most)s runs", most), compared && `${this.addresses.compareUrl}?${plain(compared)}`)
+    const isLadder = ids.length > 1 && ids.length <= RUNGS_AT_MOST
+    const wanted = gettext("Select 2 to %(most)s runs", { most: RUNGS_AT_MOST })
+    link(this.part("ladder"), wanted, isLadder && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`)
   }
 
   #drawView(state) {
@@ -79,10 +82,10 @@ function plain(search) {
 }
 
 // A link without an address cannot be followed, and says so to screen readers.
-function link(element, most, address) {
+function link(element, wanted, address) {
   if (!element) return
   if (address) element.href = address
   else element.removeAttribute("href")
   element.setAttribute("aria-disabled", String(!address))
-  element.title = address ? "" : gettext("Select 2 to %(most)s runs", { most })
+  element.title = address ? "" : wanted
 }
