@@ -40,7 +40,8 @@ class ShownRuns:
 
 def runs_in(project: Project, run_set: RunSet) -> ShownRuns:
     """Find the runs of a set."""
-    view, projects, gone = None, [project], ()
+    view, projects = None, [project]
+    gone: tuple[str, ...] = ()
     if run_set.view is not None:
         view = shared_view(project, run_set.view)
         if view is None:

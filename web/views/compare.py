@@ -121,16 +121,16 @@ def compare_search(request: PageRequest, workspace: str, project: str) -> HttpRe
     comparison = read_comparison(request, workspace, project)
     ids = [each.run.id for each in comparison.everyone]
     found = _found(request, comparison, ids)
-    project, state = comparison.project, comparison.state
+    shown_in, state = comparison.project, comparison.state
     room = RUNS_AT_MOST - len(ids)
     every = [run.id for run in found]
     context = {
-        "project": project,
+        "project": shown_in,
         "found": [
             (
                 run,
                 silent_for(run),
-                run.project.name if run.project_id != project.id else "",
+                run.project.name if run.project_id != shown_in.id else "",
                 state.along_with(run.id),
             )
             for run in found

@@ -60,8 +60,8 @@ def body(scene: Scene, settings: Settings) -> Body:
     notes = [said % {"path": path} for path in dict.fromkeys(gone)]
     if len(columns) < len(asked):
         notes.append(gettext("Some columns are not shared."))
-    names = [name for name, _, _ in columns]
-    context = {"columns": names, "rows": rows, "times": settings.times}
+    heads = [name for name, _, _ in columns]
+    context = {"columns": heads, "rows": rows, "times": settings.times}
     return Body("widgets/table.html", context, notes=notes)
 
 
