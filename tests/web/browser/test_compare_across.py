@@ -45,7 +45,10 @@ def runs(projects, ada):
 def test_a_run_of_another_project_is_found_and_added(visit, ada, runs):
     page = visit(f"/w/ada-workspace/vision/compare?runs={runs[0].id}", ada)
 
-    page.get_by_label("Project to look in").select_option("speech")
+    projects = page.get_by_label("Project to look in")
+    # What is found is seen while the focus is there.
+    projects.focus()
+    projects.select_option("speech")
     found = page.locator("#compare-found").get_by_role("link")
     expect(found).to_have_count(1)
     found.click()

@@ -232,7 +232,7 @@ GONE = {
             settings={"metrics": ["train/loss"]},
             run_set=RunSet(runs=(uuid4(),)),
         ),
-        "in the trash, or deleted",
+        "in the trash or deleted, or you may not see them",
     ),
     "a query that finds none": (
         Widget(
