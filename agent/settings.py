@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from agent.capture.choice import chosen
@@ -21,6 +21,9 @@ from agent.errors import InvalidSetting
 from agent.naming import readable_name
 from agent.path import is_encodable
 from agent.restarts import resumed_at
+
+if TYPE_CHECKING:
+    from agent.capture.relay import Relay
 
 _LONGEST_NAME = 255  # characters
 # More often, counters of the kernel say nothing; more seldom, rules cannot judge.
@@ -70,6 +73,8 @@ class Settings(NamedTuple):
     began_at: int | None = None
     # Where the files ended that it writes to, if it was started from here.
     followed: Mapping[str, int] = {}
+    # What carries on to terminals what it writes to them.
+    relays: Mapping[str, Relay] = {}
     strict: bool = False
     # How long the end of the script waits for delivery.
     exit_seconds: float = 5.0

@@ -20,7 +20,8 @@ _INTERVAL_SECONDS = 0.25
 _BURST_SECONDS = 0.02
 # Whatever rows they are and wherever they lead, all of these fit into one payload.
 RING_BYTES_AT_ONCE = PAYLOAD_BYTES // 4
-_BYTES_AT_ONCE = 8 * PAYLOAD_BYTES
+# More at once takes more memory in a flood; less falls behind it.
+_BYTES_AT_ONCE = 2 * PAYLOAD_BYTES
 
 
 class Writer:

@@ -65,6 +65,7 @@ class Capture:
             self._signals = None
         if self._console is not None and self._settings.watched is not None:
             self._console.follow(self._settings.followed)
+            self._console.hear(self._settings.relays)
         elif self._console is not None:
             for name in self._console.attach():
                 self._notices.inform(f"console {name}", f"sys.{name} is not captured")

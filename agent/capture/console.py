@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.background import Background
 from agent.capture.allowance import Allowance
@@ -15,7 +15,13 @@ from agent.capture.tail import Tail, tail_of
 from agent.capture.tee import Pending, Taken, Tee, attach, tee_of
 from agent.capture.texts import REDACTED, storable
 
+if TYPE_CHECKING:
+    from agent.capture.heard import Heard
+    from agent.capture.relay import Relay
+
 INTERVAL_SECONDS = 0.25
+# While this thread shows what a program writes, because nobody else does.
+_CARRYING_SECONDS = 0.02
 STREAMS = ("stdout", "stderr")
 _KEY_BEGIN, _KEY_END = "-----BEGIN ", "-----END "
 _LONGEST_KEY = 100  # lines
@@ -31,7 +37,8 @@ class Console:
         self._readers = {name: _Reader(name, sink, redact) for name in STREAMS}
         self._tees: dict[str, Tee] = {}
         self._shell: Any = None  # IPython's
-        self._tails: list[Tail] = []
+        self._tails: list[Tail | Heard] = []
+        self._heard: list[Heard] = []
         self.background = Background("seamark-console", self.turn)
 
     def attach(self) -> list[str]:
@@ -51,6 +58,15 @@ class Console:
             if tail is not None:
                 self._tails.append(tail)
 
+    def hear(self, relays: Mapping[str, Relay]) -> None:
+        """Begin to see what a program writes to terminals it has from us."""
+        from agent.capture.heard import Heard  # noqa: PLC0415 - only `seamark run` does
+
+        self._heard = [
+            Heard(relay, self._readers[name].pending) for name, relay in relays.items()
+        ]
+        self._tails += self._heard
+
     def detach(self) -> None:
         """See nothing more, and leave the streams as they were."""
         if self._shell is not None:
@@ -69,7 +85,8 @@ class Console:
     def turn(self) -> float:
         """Make lines of what was written."""
         self._read(is_end=False)
-        return INTERVAL_SECONDS
+        is_carrying = any(heard.is_carrying for heard in self._heard)
+        return _CARRYING_SECONDS if is_carrying else INTERVAL_SECONDS
 
     def finish(self, seconds: float) -> None:
         """Store what is left, if the thread ends in time."""

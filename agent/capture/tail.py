@@ -10,12 +10,10 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
-import stat
 from pathlib import Path
 
+from agent.capture.outlets import DESCRIPTORS
 from agent.capture.tee import CAPACITY, Pending
-
-_DESCRIPTORS = {"stdout": 1, "stderr": 2}
 
 
 class Tail:
@@ -51,28 +49,9 @@ class Tail:
             self._pending.put(self._decode(data))
 
 
-def find_followed() -> dict[str, int]:
-    """Return where the files end that both streams of this process lead to.
-
-    Nothing, where one leads elsewhere: to a terminal, or to another program.
-    """
-    found: dict[str, int] = {}
-    for stream, descriptor in _DESCRIPTORS.items():
-        try:
-            status = os.fstat(descriptor)
-            is_file = stat.S_ISREG(status.st_mode)
-            if is_file and not (found and os.path.samestat(status, os.fstat(1))):
-                found[stream] = status.st_size
-        except OSError:
-            is_file = False
-        if not is_file:
-            return {}
-    return found
-
-
 def tail_of(stream: str, position: int, pending: Pending) -> Tail | None:
     """Return what follows a stream of this process from there on."""
-    path = Path(f"/proc/self/fd/{_DESCRIPTORS[stream]}")
+    path = Path(f"/proc/self/fd/{DESCRIPTORS[stream]}")
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:

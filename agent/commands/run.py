@@ -1,7 +1,8 @@
 """Runs a program and measures it: hardware and state, without a change to its code.
 
 Everything behind -- is the program and its arguments. Its input, output and exit code
-are as they would be without this. A script that uses the agent joins the same run.
+are as they would be without this. What it writes to files and terminals is kept as the
+run's logs, unless --no-logs is said. A script that uses the agent joins the same run.
 With --json, the last line of standard error says which run it was.
 """
 
@@ -19,8 +20,8 @@ from contextlib import contextmanager
 from types import FrameType
 
 from agent.capture.signals import GRACE_SECONDS
-from agent.capture.tail import find_followed
 from agent.commands.output import MISUSED, Refusal
+from agent.commands.program_output import ProgramOutput, program_output
 from agent.commands.watched import add_names, opened, settings_of, tell_json
 from agent.redaction import redacted_arguments
 from agent.run import Run
@@ -39,6 +40,11 @@ _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_names(parser)
+    parser.add_argument(
+        "--no-logs",
+        action="store_true",
+        help="keep nothing of what it prints, and let it print straight to the terminal",
+    )
     parser.add_argument(
         "program",
         nargs=argparse.REMAINDER,
@@ -59,41 +65,49 @@ def perform(chosen: argparse.Namespace) -> int:
     settings = settings_of(chosen)
     if shutil.which(program[0]) is None:
         raise Refusal("not_found", f"{program[0]}: not found", _NOT_FOUND)
-    followed = find_followed()
-    environment = {
-        **os.environ,
-        "SEAMARK_PROJECT": settings.project,
-        "SEAMARK_RUN": settings.run,
-        "SEAMARK_STAGE": settings.stage,
-        # Once is enough.
-        "SEAMARK_MONITOR": "no",
-        "SEAMARK_CAPTURE": capture_of_program(settings, followed),
-    }
-    with _signals_passed_on() as (processes, passed_on):
+    if chosen.no_logs:
+        settings = settings._replace(capture=settings.capture - {"console"})
+    with (
+        _signals_passed_on() as (processes, passed_on),
+        program_output(settings) as output,
+    ):
+        environment = environment_of_program(settings, output)
         try:
-            process = subprocess.Popen(program, env=environment)
+            process = subprocess.Popen(
+                program,
+                env=environment,
+                stdout=output.streams.get("stdout"),
+                stderr=output.streams.get("stderr"),
+            )
         except OSError as error:
             message = f"{program[0]}: {error.strerror}"
             raise Refusal("not_executable", message, _NOT_EXECUTABLE) from error
         processes.append(process)
-        run = opened(watching(settings, process.pid, followed), chosen.tag)
+        output.begin()
+        run = opened(watching(settings, process.pid, output), chosen.tag)
         if "source" in settings.capture:
             state_program(run, program)
         code = process.wait()
+        output.wait()
         failure = describe(code)
         told_at = passed_on.get(signal.SIGTERM, float("-inf"))
-        if time.monotonic() < told_at + GRACE_SECONDS:
-            if failure is not None:
-                run.note_failure(failure)
-            run.preempt()
-        elif failure is None:
-            run.finish()
-        else:
-            run.fail(failure)
+        end(run, failure, was_told=time.monotonic() < told_at + GRACE_SECONDS)
     code = code if code >= 0 else _KILLED - code
     if chosen.json:
         tell_json(settings, exit_code=code, failure=failure)
     return code
+
+
+def end(run: Run, failure: str | None, *, was_told: bool) -> None:
+    """Say how the program ended, and whether somebody had told it to."""
+    if was_told:
+        if failure is not None:
+            run.note_failure(failure)
+        run.preempt()
+    elif failure is None:
+        run.finish()
+    else:
+        run.fail(failure)
 
 
 def describe(code: int) -> str | None:
@@ -109,17 +123,27 @@ def describe(code: int) -> str | None:
     return f"The program was ended by the signal {name}."
 
 
-def watching(settings: Settings, process: int, followed: dict[str, int]) -> Settings:
+def environment_of_program(settings: Settings, output: ProgramOutput) -> dict[str, str]:
+    """Return what a program that uses the agent is to know."""
+    # What is kept here is kept once; else its agent looks itself.
+    seen = {"console"} if output.is_kept else set()
+    return {
+        **os.environ,
+        "SEAMARK_PROJECT": settings.project,
+        "SEAMARK_RUN": settings.run,
+        "SEAMARK_STAGE": settings.stage,
+        # Once is enough.
+        "SEAMARK_MONITOR": "no",
+        "SEAMARK_CAPTURE": ",".join(sorted(settings.capture - seen)) or "no",
+    }
+
+
+def watching(settings: Settings, process: int, output: ProgramOutput) -> Settings:
     """Return the settings of what watches a program, and can see that much of it."""
     seen = settings.capture & {"console", "environment", "git", "host"}
-    return settings._replace(watched=process, followed=followed, capture=seen)
-
-
-def capture_of_program(settings: Settings, followed: dict[str, int]) -> str:
-    """Return what a program that uses the agent captures itself, as a setting."""
-    # What is written to files is followed from here; else its agent looks itself.
-    seen = {"console"} if followed else set()
-    return ",".join(sorted(settings.capture - seen)) or "no"
+    return settings._replace(
+        watched=process, followed=output.files, relays=output.relays, capture=seen
+    )
 
 
 def state_program(run: Run, program: list[str]) -> None:

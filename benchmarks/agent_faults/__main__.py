@@ -17,10 +17,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.agent_faults import (
+    absent,
     backlog,
     clocks,
+    cold,
     disk,
     elsewhere,
+    kills,
     memory,
     network,
     overhead,
@@ -33,10 +36,16 @@ from benchmarks.faults.case import commit
 from benchmarks.load.table import Bound
 
 CASES = {
+    "CF-01": Case("killed while it logs", kills.killed, 200, "times"),
+    "CF-03": Case("the server comes later", absent.is_absent, 600, "seconds"),
     "CF-04, CF-29": Case(
         "the server hangs, and comes back", backlog.comes_back, 20, "million points"
     ),
     "CF-05": Case("what a call costs", network.callers_cost, 30, "seconds"),
+    "CF-05, first": Case("the first call of each form", cold.first_calls, 10, "times"),
+    "CF-05, flood": Case(
+        "a million points without a pause", cold.flood, 3, "processes"
+    ),
     "CF-06": Case("answers that are cut off", network.answers_cut, 1_000, "batches"),
     "CF-08, CF-09, CF-10": Case("the disk fails", disk.disks, 50_000, "calls"),
     "CF-11, CF-12": Case("children of all kinds", processes.children, 5, "times"),

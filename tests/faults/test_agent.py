@@ -7,10 +7,13 @@ import shutil
 import pytest
 
 from benchmarks.agent_faults import (
+    absent,
     backlog,
     clocks,
+    cold,
     disk,
     elsewhere,
+    kills,
     memory,
     network,
     preemption,
@@ -37,6 +40,16 @@ def shown(found):
         pytest.skip(lines[0].figures[0])
 
 
+def test_a_script_that_is_killed_loses_no_point_and_of_texts_a_second_at_most(
+    agent_size,
+):
+    shown(kills.killed(agent_size(10), longest=5.0))
+
+
+def test_what_is_logged_before_there_is_a_server_is_delivered_once(agent_size):
+    shown(absent.is_absent(agent_size(2)))
+
+
 @pytest.mark.parametrize("cause", disk.CAUSES)
 def test_whatever_becomes_of_the_disk_each_point_is_stored_or_counted(
     agent_size, cause
@@ -52,6 +65,16 @@ def test_whatever_the_server_does_what_is_logged_meanwhile_is_delivered_once(
     agent_size,
 ):
     shown(network.callers_cost(agent_size(1)))
+
+
+def test_calls_of_a_form_or_of_series_that_were_never_there_before_log_as_others(
+    agent_size,
+):
+    shown(cold.first_calls(agent_size(1)))
+
+
+def test_a_flood_takes_little_memory_and_loses_nothing(agent_size):
+    shown(cold.flood(agent_size(1)))
 
 
 def test_answers_that_are_cut_off_leave_no_gap_and_double_nothing(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 import agent
 from tests.frameworks.requiring import framework
 
@@ -49,3 +51,31 @@ def test_a_run_that_the_tracker_opened_ends_with_the_training(tracker):
     assert closed["state"] == "finished"
     assert tracker.values("loss") == [1.0]
     assert not agent.hooks.open_runs()
+
+
+@pytest.fixture
+def registered():
+    accelerate.tracking.register_tracker_class(SeamarkTracker)
+    yield
+    del accelerate.tracking.LOGGER_TYPE_TO_CLASS[SeamarkTracker.name]
+
+
+def test_a_registered_tracker_is_found_by_its_name(tracker, registered):
+
+    accelerator = accelerate.Accelerator(log_with="seamark", cpu=True)
+    accelerator.init_trackers("mine")
+    accelerator.log({"loss": 1.0})
+    accelerator.end_training()
+
+    assert tracker.of_kind("open")[0]["run"] == "mine"
+    assert tracker.values("loss") == [1.0]
+
+
+def test_making_a_tracker_leaves_it_to_the_accelerator_to_distribute():
+    state = accelerate.state.PartialState
+    state._reset_state()
+    ours = SeamarkTracker("mine")
+    assert state._shared_state == {}
+
+    accelerate.Accelerator(log_with=ours, cpu=True)
+    assert state._shared_state

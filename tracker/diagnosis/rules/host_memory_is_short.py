@@ -14,7 +14,7 @@ bus error.
 Page cache fills all memory there is and is given back at once: it does not count, and
 neither does it that the container's limit is met while cache can be dropped.
 Swap is of the whole host: others may be those who need it.
-Which process needs how much is not measured; the growth of all together is.
+Of the loader workers the largest is told, and what they share with each other counts in it.
 
 Catalogue: M4, host memory pressure.
 """
@@ -45,6 +45,8 @@ FULL_SHARE = 0.95
 FULL_RELEASE_SHARE = 0.92
 SHARED_FULL_SHARE = 0.90
 SHARED_RELEASE_SHARE = 0.85
+# Of what the job takes, by one process: it is worth a sentence.
+NOTABLE_WORKER_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ def check(
     shared_memory_used_share: Samples | None = None,
     shared_memory_total_bytes: float | None = None,
     loader_workers: float | None = None,
+    worker_memory_bytes_max: Samples | None = None,
     already_open: bool = False,
 ) -> Answer:
     signs = [
@@ -103,6 +106,9 @@ def check(
         kills=highest(cgroup_oom_kills) if cgroup_oom_kills else 0.0,
         hits=highest(cgroup_memory_limit_hits) if cgroup_memory_limit_hits else 0.0,
         loader_workers=loader_workers,
+        of_a_worker=highest(worker_memory_bytes_max)
+        if worker_memory_bytes_max
+        else 0.0,
     )
 
 
@@ -113,6 +119,7 @@ def _finding(
     kills: float,
     hits: float,
     loader_workers: float | None,
+    of_a_worker: float,
 ) -> Finding:
     worst = max(signs, key=lambda sign: sign.excess)
     is_critical = kills > 0 or any(
@@ -123,6 +130,11 @@ def _finding(
     parts = [sign.text for sign in signs]
     if kills > 0:
         parts.append(f"The kernel killed {count(kills, 'process', 'processes')}.")
+    if of_a_worker >= NOTABLE_WORKER_SHARE * used > 0:
+        parts.append(
+            f"One child process alone, as loader workers are, took {size(of_a_worker)} of"
+            f" the job's {size(used)}."
+        )
     return Finding(
         title=(
             "Shared memory is full"
@@ -134,6 +146,15 @@ def _finding(
         evidence=(
             *(sign.evidence for sign in signs),
             Evidence("job_memory_bytes", "highest", used, "B"),
+            *(
+                (
+                    Evidence(
+                        "worker_memory_bytes_max", "highest of one", of_a_worker, "B"
+                    ),
+                )
+                if of_a_worker
+                else ()
+            ),
         ),
         recommendations=_recommendations(signs, loader_workers),
         disproof=(

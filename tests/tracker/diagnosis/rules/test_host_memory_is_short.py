@@ -93,3 +93,22 @@ def test_two_signs_agree():
 def test_an_open_finding_stays_above_the_lower_limit():
     assert ask(memory_pressure_share=readings(0.08), already_open=True) is not None
     assert ask(memory_pressure_share=readings(0.06), already_open=True) is None
+
+
+@pytest.mark.parametrize(("gibibytes", "is_said"), [(12, True), (2, False)])
+def test_a_worker_that_takes_much_is_told(gibibytes, is_said):
+    finding = ask(
+        memory_pressure_share=readings(0.2),
+        worker_memory_bytes_max=readings(gibibytes * GIB),
+    )
+
+    assert isinstance(finding, Finding)
+    assert ("One child process alone" in finding.summary) == is_said
+    assert any(e.signal == "worker_memory_bytes_max" for e in finding.evidence)
+
+
+def test_without_workers_nothing_is_said_of_them():
+    finding = ask(memory_pressure_share=readings(0.2))
+
+    assert isinstance(finding, Finding)
+    assert "child process" not in finding.summary
