@@ -34,6 +34,7 @@ OPEN: dict[str, Part | None] = {
     "api-v1:read_archive": Part.FILES,
     "compare": None,
     "compare-figure": None,
+    "compare-figures": None,
     "compare-scatter": Part.CONFIG,
     "compare-hardware": None,
     "compare-table": None,

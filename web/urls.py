@@ -204,6 +204,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="compare-figure",
     ),
     path(
+        "w/<slug:workspace>/<slug:project>/compare/figures",
+        compare_figures.compare_figures,
+        name="compare-figures",
+    ),
+    path(
         "w/<slug:workspace>/<slug:project>/compare/scatter",
         compare_values.compare_scatter,
         name="compare-scatter",

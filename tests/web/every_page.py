@@ -98,6 +98,7 @@ REFUSING = {
     "run-file-figure",
     "run-series",
     "run-charts-figures",
+    "compare-figures",
     "run-histograms",
     "run-evidence",
     "report-picture",

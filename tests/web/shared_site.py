@@ -224,6 +224,7 @@ MOST_ALIKE = 3
 # What scripts add to the addresses that pages give them.
 ADDED = {
     "/figures/series": "path=train/loss&path=train/extra",
+    "/compare/figures": "figure=path%3Dtrain/loss&figure=path%3Dtrain/extra",
     "/figures/charts": "chart=path%3Dtrain/loss&chart=path%3Dtrain/extra",
     "/records": "path=monitoring/train/stdout",
     "/records/found": "path=monitoring/train/stdout&text=line",

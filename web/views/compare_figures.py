@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.views.decorators.http import require_safe
 
 from tracker.disclosure import seen_by
 from tracker.freshness import fresh_answer
-from tracker.queries.chart_lines import read_chart_lines
+from tracker.queries.chart_lines import ChartLines, read_chart_lines
 from tracker.queries.compared_hardware import compared_lines
 from tracker.queries.compared_source import chosen_stage, stages_of
 from tracker.queries.compared_values import read_columns
 from tracker.queries.series import Axis
+from tracker.queries.versions import version_of
 from web.cells import value_text
 from web.compare_state import CompareState
 from web.figures.chart import give_axes
@@ -35,10 +36,16 @@ from web.session import PageRequest, signed_in
 from web.views.chart_options import ChartOptions, read_number
 from web.views.compare_divisions import LineLook, divisions_of, run_looks
 from web.views.compare_frame import Comparison, read_comparison
+from web.views.figure_bundles import (
+    AskedChart,
+    bundle_answer,
+    check_count,
+    versioned,
+)
 from web.views.figures import (
     chosen_group,
+    drawn_by,
     figure_response,
-    figure_version,
     is_narrow,
     sent_figure,
 )
@@ -49,14 +56,13 @@ BUCKETS, FEWEST_BUCKETS, BUCKETS_TOGETHER = 500, 200, 20_000
 
 @dataclass(frozen=True, slots=True)
 class DrawnRun:
-    """A run as a chart draws it; `is_here` tells it from those of charts beside it."""
+    """A run as a chart draws it."""
 
     run: Any  # a row of the runs table; pages do not import tables
     name: str
     label: str
     slot: int
     look: LineLook
-    is_here: bool
 
     def named(self, line: Line) -> NamedLine:
         return NamedLine(
@@ -69,76 +75,136 @@ class DrawnRun:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One chart that was asked for; `part` is which, if each part has its own."""
+
+    path: str
+    part: int
+    since: str = ""
+
+
 @require_safe
 @signed_in
 def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Answer the chart of one series path, a line for each run that has it."""
     comparison = read_comparison(request, workspace, project)
-    runs, slots = comparison.runs, comparison.slots
-    is_live = comparison.is_live
-    path = request.GET.get("path", "")
-    state = comparison.state
-    labels = _labels(comparison)
-    divisions = divisions_of(comparison)
-    looks = run_looks(divisions, len(runs))
-    part = whole_number(request.GET.get("part", "0"), "part")
-    # The places of the runs in this chart, if others have charts of their own.
-    shown = divisions.shown_in(part, len(runs))
-    said = [*labels, *map(str, looks), str(shown)]
-    version = figure_version(request, runs, is_live=is_live, labels=said)
-    options = _options(request, state)
-    drawn = [
-        DrawnRun(run, name, label, slot, look, is_here=place in shown)
-        for place, (run, name, label, slot, look) in enumerate(
-            zip(runs, comparison.names, labels, slots, looks, strict=True)
-        )
-    ]
+    charts = Charts(request, comparison)
+    wanted = _wanted(request.GET)
 
     def draw() -> HttpResponse:
-        figure = _overlaid(drawn, path, options, is_together=bool(state.together))
-        return sent_figure(request, figure, is_live=is_live)
+        [figure] = charts.draw([wanted])
+        return sent_figure(request, figure, is_live=comparison.is_live)
 
-    return fresh_answer(request, version, draw)
+    return fresh_answer(request, charts.version(wanted), draw)
 
 
-def _overlaid(
-    drawn: Sequence[DrawnRun], path: str, options: ChartOptions, *, is_together: bool
-) -> Figure:
-    """Draw the runs that are in this chart, as high as those of the others."""
-    found = read_chart_lines(
-        [(each.run, path) for each in drawn],
-        options.across,
-        buckets=_buckets(len(drawn)),
+@require_safe
+@signed_in
+def compare_figures(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    """Answer many charts at once; each `figure` is a query of its own."""
+    comparison = read_comparison(request, workspace, project)
+    asked = [_wanted(QueryDict(text)) for text in request.GET.getlist("figure")]
+    check_count("figure", len(asked), len(asked) * len(comparison.runs))
+    charts = Charts(request, comparison)
+    return bundle_answer(
+        request,
+        [
+            AskedChart(f"{each.part} {each.path}", charts.version(each), each.since)
+            for each in asked
+        ],
+        lambda places: charts.draw([asked[place] for place in places]),
+        is_live=comparison.is_live,
     )
-    here: list[NamedLine] = []
-    everything: list[NamedLine] = []
-    lacking: list[str] = []
-    outside: list[int] = []
-    for each, line, out in zip(drawn, found.lines, found.outside, strict=True):
-        if line.count and line.run_id not in found.lacking:
-            everything.append(each.named(line))
-            if each.is_here:
-                here.append(everything[-1])
-                outside.append(out)
-        elif line.count and each.is_here:
-            lacking.append(each.name)
-    if is_together:
-        here, everything = lines_together(here), lines_together(everything)
-    figure = overlay_figure(
-        here,
-        axis=options.axis_name,
-        log=options.log,
-        smoothing=options.smoothing,
-        low=options.low,
-        high=options.high,
-        legend=is_together,
+
+
+def _wanted(parameters: QueryDict) -> Wanted:
+    return Wanted(
+        parameters.get("path", ""),
+        whole_number(parameters.get("part", "0"), "part"),
+        parameters.get("since", ""),
     )
-    if not all(each.is_here for each in drawn):
-        figure = with_common_range(figure, everything, log=options.log)
-    give_axes(figure, here, options.look, outside=outside, compared=everything)
-    if lacking:
-        figure["notes"].append(lacking_note(lacking, options.over))
-    return figure
+
+
+class Charts:
+    """Charts of one comparison, drawn in one way."""
+
+    def __init__(self, request: PageRequest, comparison: Comparison) -> None:
+        runs = comparison.runs
+        self.options = _options(request, comparison.state)
+        self.is_together = bool(comparison.state.together)
+        self.divisions = divisions_of(comparison)
+        labels, looks = _labels(comparison), run_looks(self.divisions, len(runs))
+        names, slots = comparison.names, comparison.slots
+        drawn = zip(runs, names, labels, slots, looks, strict=True)
+        self.drawn = [DrawnRun(*each) for each in drawn]
+        said = [
+            (each.name, each.label, each.slot, str(each.look)) for each in self.drawn
+        ]
+        is_live = comparison.is_live
+        # Before the points are read: they are never older than this says.
+        self.base = version_of(
+            runs, drawn_by(), self.options.query, said, self.is_together, is_live
+        )
+
+    def version(self, wanted: Wanted) -> str:
+        return versioned((self.base, wanted.path, str(self._shown_in(wanted))))
+
+    def draw(self, wanted: Sequence[Wanted]) -> list[Figure]:
+        """Read the lines of all of them with a handful of statements."""
+        paths = list(dict.fromkeys(each.path for each in wanted))
+        count = len(self.drawn)
+        found = read_chart_lines(
+            [(each.run, path) for path in paths for each in self.drawn],
+            self.options.across,
+            buckets=_buckets(count),
+        )
+        first = {path: place * count for place, path in enumerate(paths)}
+        figures = []
+        for each in wanted:
+            members = slice(first[each.path], first[each.path] + count)
+            lines = replace(
+                found, lines=found.lines[members], outside=found.outside[members]
+            )
+            figures.append(self._overlaid(lines, self._shown_in(each)))
+        return figures
+
+    def _shown_in(self, wanted: Wanted) -> Sequence[int]:
+        """Return the places of the runs in a chart, if others have charts of their own."""
+        return self.divisions.shown_in(wanted.part, len(self.drawn))
+
+    def _overlaid(self, found: ChartLines, shown: Sequence[int]) -> Figure:
+        """Draw the runs that are in this chart, as high as those of the others."""
+        options = self.options
+        here: list[NamedLine] = []
+        everything: list[NamedLine] = []
+        lacking: list[str] = []
+        outside: list[int] = []
+        for place, (each, line) in enumerate(zip(self.drawn, found.lines, strict=True)):
+            if line.count and line.run_id not in found.lacking:
+                everything.append(each.named(line))
+                if place in shown:
+                    here.append(everything[-1])
+                    outside.append(found.outside[place])
+            elif line.count and place in shown:
+                lacking.append(each.name)
+        if self.is_together:
+            here, everything = lines_together(here), lines_together(everything)
+        figure = overlay_figure(
+            here,
+            axis=options.axis_name,
+            log=options.log,
+            smoothing=options.smoothing,
+            low=options.low,
+            high=options.high,
+            legend=self.is_together,
+        )
+        if len(shown) < len(self.drawn):
+            figure = with_common_range(figure, everything, log=options.log)
+        give_axes(figure, here, options.look, outside=outside, compared=everything)
+        if lacking:
+            figure["notes"].append(lacking_note(lacking, options.over))
+        return figure
 
 
 def _options(request: PageRequest, state: CompareState) -> ChartOptions:

@@ -24,7 +24,12 @@ from web.figures.hardware_kinds import GROUPS
 from web.text_diff import TextDiff, compare_texts
 from web.views.compare_frame import ComparedRun, Comparison
 from web.views.compare_values import fields_but, parallel_context, scatter_context
-from web.views.compared_charts import FIELDS, axis_choices, listed_charts
+from web.views.compared_charts import (
+    FIELDS,
+    axis_choices,
+    first_figures,
+    listed_charts,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
     charts = listed_charts(comparison)
     return charts | {
         "known": _dimensions(comparison),
+        "first_figures": first_figures(comparison, charts),
         "address_without_text": state.having(text="", regex=False),
         "hidden_fields": fields_but(comparison, *FIELDS),
         "axes": axis_choices(state, charts["epoch"]),

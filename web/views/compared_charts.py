@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
+from django.urls import reverse
 from django.utils.translation import gettext
 
 from tracker.queries.comparison import overlaid_paths
@@ -14,9 +17,12 @@ from web.compare_state import AXES, CompareState
 from web.path_search import find_paths
 from web.views.compare_divisions import divisions_context
 from web.views.compare_frame import Comparison
+from web.views.figure_bundles import MOST_LINES_AT_ONCE
 
 # Beyond this many charts on a page nobody reads them all; the filter finds the rest.
 CHARTS_AT_MOST = 200
+# Of a page's head: no more charts than a window shows, nor letters than proxies take.
+FIRST_CHARTS, FIRST_LETTERS = 12, 7_000
 # What a form above the charts asks for by itself.
 FIELDS = (
     *("text", "regex", "over", "smoothing", "log", "logx", "clip", "bare"),
@@ -44,6 +50,33 @@ def listed_charts(comparison: Comparison) -> dict[str, Any]:
         "marks_query": _marks_query(state.of_only(run_ids)),
         "is_live": comparison.is_live,
     }
+
+
+def first_figures(comparison: Comparison, charts: Mapping[str, Any]) -> str:
+    """Return where the charts at the top of the page come from, in one answer; "" if none.
+
+    A browser asks for them before its scripts are there.
+    """
+    asked = [
+        f"path={quote(path, safe='')}{part}"
+        for section in charts["sections"]
+        if section.is_open
+        for path in section.paths
+        for part in [f"&part={place}" for place in range(len(charts["parts"]))] or [""]
+    ]
+    most = min(FIRST_CHARTS, MOST_LINES_AT_ONCE // max(1, len(comparison.runs)))
+    shared = charts["chart_query"]
+    letters = accumulate(map(len, map(quote, asked)), initial=len(shared))
+    first = [
+        each
+        for each, before in zip(asked[: max(1, most)], letters, strict=False)
+        if before + len(quote(each)) <= FIRST_LETTERS
+    ]
+    if not first:
+        return ""
+    project = comparison.project
+    address = reverse("compare-figures", args=[project.workspace.slug, project.slug])
+    return f"{address}?{shared}&{urlencode({'figure': first}, doseq=True)}"
 
 
 def axis_choices(state: CompareState, epoch: str) -> list[tuple[str, bool, str]]:

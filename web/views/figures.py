@@ -86,14 +86,10 @@ def figure_version(
     runs: Sequence[Any],
     *,
     is_live: bool,
-    labels: Sequence[str] = (),
 ) -> str:
-    """Return a version for what depends on points, their runs and the address alone.
-
-    And on what the lines are called, if not as the runs.
-    """
+    """Return a version for what depends on points, their runs and the address alone."""
     asked = sorted(item for item in request.GET.lists() if item[0] != "since")
-    names = labels or [run.name for run in runs]
+    names = [run.name for run in runs]
     return version_of(runs, drawn_by(), request.path, asked, names, is_live)
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
@@ -26,6 +27,7 @@ from tracker.queries.rule_settings import settings_of
 from tracker.queries.rules_version import rules_version
 from tracker.queries.run import RunOverview
 from web.about_run import about_run, paths_about
+from web.polling import poll_answer
 from web.session import PageRequest, signed_in
 from web.stage_sections import anchors, main_stage, open_sections, sections
 from web.views.run_frame import run_frame
@@ -83,7 +85,14 @@ def overview(request: PageRequest, run_id: UUID) -> HttpResponse:
 def header(request: PageRequest, run_id: UUID) -> HttpResponse:
     """Return the header alone, for pages of a live run to keep it true."""
     run = readable_run(request.actor, run_id)
-    return render(request, "run/header.html", run_frame(request, run, ""))
+    frame = {**run_frame(request, run, ""), "is_poll": True}
+
+    def drawn(**changes: object) -> str:
+        return render_to_string("run/header.html", frame | changes, request)
+
+    # How long a run has been going on, pages count by themselves.
+    alike = drawn(lasted=None) if frame["overview"].is_live else ""
+    return poll_answer(request, drawn(), alike=alike)
 
 
 # Any: a row of the projects table, which pages do not import.

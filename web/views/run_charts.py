@@ -11,6 +11,7 @@ from uuid import UUID
 import orjson
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_POST, require_safe
@@ -32,6 +33,7 @@ from web.chart_arrangement import (
 from web.chart_sections import chart_sections, epoch_path
 from web.numbers import whole_number
 from web.path_search import Found, find_paths
+from web.polling import poll_answer
 from web.session import PageRequest, signed_in
 from web.texts import gettext_lazy
 from web.views.chart_options import ChartOptions, read_options
@@ -260,4 +262,5 @@ def _news(request: PageRequest, run: Any, count: int) -> HttpResponse:
         "is_silent": silent_for(run) is not None,
         "address": reverse("run-charts", args=[run.id]),
     }
-    return render(request, "run/charts_news.html", context)
+    text = render_to_string("run/charts_news.html", context, request)
+    return poll_answer(request, text)

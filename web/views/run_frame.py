@@ -38,9 +38,11 @@ TABS = {
 # Any: a readable row of the runs table, which pages do not import, and a template's
 # context: whatever its template shows.
 def run_frame(request: PageRequest, run: Any, tab: str) -> dict[str, Any]:
+    overview = seen_overview(request.actor, run_overview(run))
     return {
         "run": run,
-        "overview": seen_overview(request.actor, run_overview(run)),
+        "overview": overview,
+        "lasted": overview.duration and overview.duration.total_seconds(),
         "project": run.project,
         "may_edit": may_edit(request.actor, run.project),
         "run_tab": tab,

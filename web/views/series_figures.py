@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -17,14 +16,7 @@ from tracker.access import readable_run
 from tracker.actor import Actor
 from tracker.disclosure import seen_annotations, seen_notes
 from tracker.errors import InvalidInput
-from tracker.freshness import (
-    answered_lately,
-    fresh_answer,
-    marked,
-    not_modified,
-    remember_answer,
-    versions_held,
-)
+from tracker.freshness import fresh_answer
 from tracker.queries.annotations import AnnotationRow, annotations_of
 from tracker.queries.chart_lines import ChartLines, read_chart_lines
 from tracker.queries.namespaces import MONITORING
@@ -33,19 +25,21 @@ from tracker.queries.run import may_go_on
 from tracker.queries.series import Axis
 from tracker.queries.versions import version_of
 from web.chart_arrangement import MOST_LINES, chart_key
-from web.figure_columns import BUNDLE_TYPE, bundled, packed
 from web.figures.chart import Mark, chart_figure
 from web.figures.series import NamedLine
 from web.figures.traces import Figure
 from web.session import PageRequest, signed_in
 from web.stage_bars import milliseconds
 from web.views.chart_options import ChartOptions, read_options
+from web.views.figure_bundles import (
+    AskedChart,
+    bundle_answer,
+    check_count,
+    versioned,
+)
 from web.views.figures import drawn_by, sent_figure
 
 MOST_BUCKETS = 500
-# Of one answer: as many as a large screen shows, and the lines of all of them.
-MOST_CHARTS = 40
-MOST_LINES_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,29 +75,21 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     The reader names the versions it holds: those charts come as nothing.
     """
     asked = [_wanted(QueryDict(text)) for text in request.GET.getlist("chart")]
-    line_count = sum(len(each.paths) for each in asked)
-    if not 1 <= len(asked) <= MOST_CHARTS or line_count > MOST_LINES_AT_ONCE:
-        raise InvalidInput("chart", f"must name 1 to {MOST_CHARTS} charts")
+    check_count("chart", len(asked), sum(len(each.paths) for each in asked))
     run = readable_run(request.actor, run_id)
     is_live = may_go_on(run)
     options = read_options(request.GET)
     of_run = Charts(run, options, asked, reader=request.actor, is_live=is_live)
 
-    versions = [of_run.version(each) for each in asked]
-    held = versions_held(request)
-    version = hashlib.blake2b("".join(versions).encode(), digest_size=12).hexdigest()
-    if version in held or held.issuperset(versions):
-        return not_modified(version)
-    bodies = of_run.packed_figures(
-        {
-            place: each
-            for place, each in enumerate(asked)
-            if versions[place] not in held
-        },
-        versions,
+    return bundle_answer(
+        request,
+        [
+            AskedChart(chart_key(each.paths), of_run.version(each), each.since)
+            for each in asked
+        ],
+        lambda places: of_run.draw([asked[place] for place in places]),
+        is_live=is_live,
     )
-    body = bundled([bodies.get(place, b"") for place in range(len(asked))])
-    return marked(HttpResponse(body, content_type=BUNDLE_TYPE), version)
 
 
 # Any: rows of the runs table, which pages do not import.
@@ -130,27 +116,7 @@ class Charts:
 
     def version(self, wanted: Wanted) -> str:
         written = [*self._annotations(wanted), *self._notes(wanted)]
-        question = (self.base, wanted.paths, wanted.log, written)
-        return hashlib.blake2b(repr(question).encode(), digest_size=12).hexdigest()
-
-    def packed_figures(
-        self, wanted: Mapping[int, Wanted], versions: Sequence[str]
-    ) -> dict[int, bytes]:
-        """Return figures by their places; of what was drawn lately nothing is read."""
-        bodies: dict[int, bytes] = {}
-        for place, each in wanted.items():
-            known = answered_lately(_question(each, versions[place]))
-            if known is not None and not each.since:
-                bodies[place] = known[0]
-        missing = {place: each for place, each in wanted.items() if place not in bodies}
-        drawn = self.draw(list(missing.values())) if missing else []
-        for (place, each), figure in zip(missing.items(), drawn, strict=True):
-            whole = {**figure, "live": self.is_live}
-            body = packed(whole, each.since, version=versions[place])
-            bodies[place] = body
-            if not each.since:
-                remember_answer(_question(each, versions[place]), body, {})
-        return bodies
+        return versioned((self.base, wanted.paths, wanted.log, written))
 
     def draw(self, wanted: Sequence[Wanted]) -> list[Figure]:
         paths = list(dict.fromkeys(path for each in wanted for path in each.paths))
@@ -230,10 +196,6 @@ class Charts:
             began = self.run.started_at
             return (annotation.time - began).total_seconds() if began else math.nan
         return annotation.step
-
-
-def _question(wanted: Wanted, version: str) -> tuple[str, str, str]:
-    return chart_key(wanted.paths), BUNDLE_TYPE, version
 
 
 def _wanted(parameters: QueryDict) -> Wanted:

@@ -16,6 +16,7 @@ const BEHAVIOURS = {
   "filter-rows": () => import("./behaviours/filter_rows.js"),
   "findings": () => import("./behaviours/findings.js"),
   "fold-all": () => import("./behaviours/fold_all.js"),
+  "going-on": () => import("./behaviours/going_on.js"),
   "image-steps": () => import("./behaviours/image_steps.js"),
   "log": () => import("./behaviours/log.js"),
   "drop": () => import("./behaviours/drop.js"),

@@ -1,6 +1,7 @@
 // Connects what is on a page with its behaviours, on load and after each htmx swap.
 
 import { connect } from "./connecting.js"
+import { nameWhatPollsHold } from "./polls.js"
 import { sayRefusals } from "./refusals.js"
 import { showSkeletons } from "./skeletons.js"
 
@@ -16,6 +17,7 @@ document.addEventListener(
 document.addEventListener("htmx:after:process", (event) => connect(event.target))
 
 sayRefusals()
+nameWhatPollsHold()
 showSkeletons()
 
 // Whoever drives the page, such as its tests, reads here that it answers clicks and keys.

@@ -14,6 +14,11 @@ export function isPoll({ sourceEvent }) {
   return sourceEvent?.type === "every"
 }
 
+// Whether the server did as it was asked; what is as it was need not be sent.
+export function isAnswered({ response }) {
+  return response?.raw?.ok || response?.status === 304
+}
+
 // What to tell of an answer; null where the page shows it anyway.
 export function refusalIn({ status, headers }, text) {
   if (headers.get("Content-Type")?.startsWith("text/plain") && text.trim()) return text

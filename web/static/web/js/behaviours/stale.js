@@ -1,5 +1,5 @@
 // Says quietly that a part of the page could not be refreshed, until it is again.
-import { isPoll } from "../refusals.js"
+import { isAnswered, isPoll } from "../refusals.js"
 import { gettext } from "../texts.js"
 
 const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" })
@@ -14,7 +14,7 @@ export default function stale(element) {
     element.hidden = false
   })
   document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
-    if (element.hidden || !isPoll(ctx) || !ctx.response.raw.ok) return
+    if (element.hidden || !isPoll(ctx) || !isAnswered(ctx)) return
     since = null
     element.hidden = true
   })

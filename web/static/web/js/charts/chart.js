@@ -4,7 +4,9 @@
 //
 // data-figure-url   where the figure is; its JSON: data, layout, notes, live
 // data-chart        the paths of its lines, as JSON; with an ancestor's data-batch-url it
-//                   is asked for together with others
+//                   is asked for together with others, data-batch-each says as what
+// data-asked        the same of a chart that holds a line of each of an ancestor's
+//                   data-runs: what it is asked for as
 // data-live         "true": ask again every few seconds, for what is new, until the server
 //                   says live: false
 // An ancestor's data-chart-query is added to the address. The chart tells its ancestors
@@ -13,7 +15,7 @@
 // "chart-refresh", sent to the element, fetches again.
 
 import { onThemeChange, themed } from "./colours.js"
-import { drawSoon, seen, turn, unwatch, watch } from "./draw_queue.js"
+import { allAnswered, drawSoon, seen, turn, unwatch, watch } from "./draw_queue.js"
 import { askTogether } from "./figure_batch.js"
 import { readFigure } from "./figure_columns.js"
 import "./for_paper.js"
@@ -67,13 +69,13 @@ class Chart {
   }
 
   get isBatched() {
-    const { chart, map } = this.element.dataset
+    const { chart, asked, map } = this.element.dataset
     // A map of histograms has no lines to send with others.
-    return chart !== undefined && map === undefined && this.batchUrl !== undefined
+    return (chart ?? asked) !== undefined && map === undefined && this.batch !== undefined
   }
 
-  get batchUrl() {
-    return this.element.closest("[data-batch-url]")?.dataset.batchUrl
+  get batch() {
+    return this.element.closest("[data-batch-url]")?.dataset
   }
 
   // Its page puts buttons and a menu on it, which do more than Plotly's own.
@@ -91,11 +93,11 @@ class Chart {
     return this.element.dataset.live === "true"
   }
 
-  // Called by the queue, and so never twice at once for what is visible.
-  async draw() {
+  // Called by the queue, which asks for the next chart when this has been `answered`.
+  async draw(answered) {
     try {
       expectPlotly()
-      const answer = await this.fetch()
+      const answer = await this.fetch().finally(answered)
       this.tell("chart-asked", null)
       if (answer && this.isDrawn && answer.isSame) await this.grow()
       else if (answer || !this.isDrawn) await this.repaint()
@@ -143,14 +145,17 @@ class Chart {
   }
 
   fetchBatched(isSame) {
-    const paths = JSON.parse(this.element.dataset.chart)
-    const chart = new URLSearchParams(paths.map((path) => ["path", path]))
-    if (this.element.dataset.own) chart.set("own", this.element.dataset.own)
+    const { chart: paths, asked, own } = this.element.dataset
+    const chart = new URLSearchParams(asked ?? JSON.parse(paths).map((path) => ["path", path]))
+    const { batchUrl, batchEach, runs } = this.batch
+    const lines = asked === undefined ? chart.size : Number(runs)
+    if (own) chart.set("own", own)
     if (isSame) chart.set("since", this.since)
-    return askTogether(this.batchUrl, {
+    return askTogether(batchUrl, {
       query: this.sharedQuery(),
       chart,
-      lines: paths.length,
+      each: batchEach,
+      lines,
       version: isSame ? this.version : "",
       mayBeFirst: this.mayBeFirst && !isSame,
       signal: this.request.signal,
@@ -199,7 +204,10 @@ class Chart {
   }
 
   async repaint() {
-    if (!this.isDrawn && this.draft()) await seen()
+    if (!this.isDrawn && this.draft()) {
+      await allAnswered()
+      await seen()
+    }
     const plotly = await loadPlotly()
     await turn(this.element)
     if (this.element.isConnected) await this.paint(plotly)

@@ -7,6 +7,8 @@ const AT_ONCE = 4
 const NEAR = "400px 0px"
 const FAR = "2500px 0px"
 const LONGEST_PAINT_MS = 200
+// So long the first charts of a window wait for the others to be sketched, too.
+const LONGEST_WAIT_MS = 500
 
 const charts = new WeakMap()
 const watched = new Set()
@@ -15,12 +17,17 @@ const turns = []
 let busy = 0
 let isHeld = false
 let painting = null
+// How many charts of the window are asked for and not sketched yet, and who waits for them.
+let unanswered = 0
+let answering = null
 
 const near = new IntersectionObserver(
   (entries) => {
-    for (const { target, isIntersecting } of entries) {
+    for (const { target, isIntersecting, boundingClientRect: { top, bottom } } of entries) {
       isIntersecting ? waiting.add(target) : waiting.delete(target)
-      charts.get(target).isNear = isIntersecting
+      const chart = charts.get(target)
+      chart.isNear = isIntersecting
+      chart.isInWindow = isIntersecting && bottom > 0 && top < innerHeight
     }
     next()
   },
@@ -47,11 +54,43 @@ function next() {
 }
 
 async function draw(element, chart) {
+  if (!element.isConnected) return
   const slots = chart.isBatched ? 0 : 1
+  const isSeen = chart.isInWindow && !chart.isDrawn
   busy += slots
-  if (element.isConnected) await chart.draw()
-  busy -= slots
-  if (slots) next()
+  unanswered += isSeen
+  await chart.draw(() => {
+    busy -= slots
+    // It is sketched before anything else happens.
+    if (isSeen) setTimeout(answered)
+    if (slots) next()
+  })
+}
+
+function answered() {
+  unanswered -= 1
+  if (!unanswered) answering?.done()
+}
+
+// Resolves when all charts of the window have been answered, or have kept others waiting
+// for long: what is seen at once is worth more than one chart that can be zoomed.
+export function allAnswered() {
+  if (!unanswered) return Promise.resolve()
+  answering ??= waitForAnswers()
+  return answering.promise
+}
+
+function waitForAnswers() {
+  const wait = {}
+  wait.promise = new Promise((resolve) => {
+    const latest = setTimeout(() => wait.done(), LONGEST_WAIT_MS)
+    wait.done = () => {
+      answering = null
+      clearTimeout(latest)
+      resolve()
+    }
+  })
+  return wait
 }
 
 // Resolves in a task of its own: between two charts the page answers to the reader. First

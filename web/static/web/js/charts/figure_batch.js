@@ -1,4 +1,4 @@
-// Asks for many charts of a run in one request: what is asked for within one task goes
+// Asks for many charts in one request: what is asked for within one task goes
 // together. Each chart says what it holds, and gets what it lacks, or null for nothing.
 
 import { cutBundle } from "./figure_columns.js"
@@ -9,11 +9,12 @@ const ACCEPT = "application/json, application/vnd.seamark.figures"
 // What the server, and proxies before it, take in one address.
 const MOST_CHARTS = 40
 const MOST_LINES = 200
-const MOST_LETTERS = 6_000
+const MOST_LETTERS = 7_000
 
 const waiting = new Map()
 
-// `query` is what all charts of the page share, `chart` what this one alone asks for.
+// `query` is what all charts of the page share, `chart` what this one alone asks for, and
+// `each` what a chart is called in the address.
 export async function askTogether(address, asked) {
   const place = `${address}?${asked.query}`
   const first = asked.mayBeFirst ? takeFirst(place, asked.chart) : null
@@ -22,30 +23,30 @@ export async function askTogether(address, asked) {
   return figure ?? wait(place, asked)
 }
 
-function wait(place, { chart, lines, version, signal }) {
+function wait(place, { chart, each, lines, version, signal }) {
   return new Promise((resolve, reject) => {
     if (!waiting.has(place)) {
       waiting.set(place, [])
-      queueMicrotask(() => send(place))
+      queueMicrotask(() => send(place, each))
     }
     waiting.get(place).push({ chart: chart.toString(), lines, version, signal, resolve, reject })
   })
 }
 
-function send(place) {
+function send(place, name) {
   const asked = waiting.get(place)
   waiting.delete(place)
-  for (const batch of batches(asked)) ask(place, batch)
+  for (const batch of batches(asked, MOST_LETTERS - place.length, name)) ask(place, batch, name)
 }
 
-function batches(asked) {
+function batches(asked, mostLetters, name) {
   const found = []
   let letters = Infinity
   let lines = 0
   for (const each of asked) {
-    const more = encodeURIComponent(each.chart).length + 7
+    const more = encodeURIComponent(each.chart).length + name.length + 2
     const isFull = found.length && (found.at(-1).length >= MOST_CHARTS || lines + each.lines > MOST_LINES)
-    if (letters + more > MOST_LETTERS || isFull) {
+    if (letters + more > mostLetters || isFull) {
       found.push([])
       letters = lines = 0
     }
@@ -56,10 +57,10 @@ function batches(asked) {
   return found
 }
 
-async function ask(place, batch) {
+async function ask(place, batch, name) {
   try {
     const address = new URL(place, document.baseURI)
-    for (const { chart } of batch) address.searchParams.append("chart", chart)
+    for (const { chart } of batch) address.searchParams.append(name, chart)
     const versions = batch.filter(({ version }) => version).map(({ version }) => `W/"${version}"`)
     const response = await fetch(address, {
       headers: { Accept: ACCEPT, ...(versions.length && { "If-None-Match": versions.join(", ") }) },

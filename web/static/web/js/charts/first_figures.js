@@ -9,8 +9,10 @@ const LONGEST_WAIT_MS = 30_000
 
 const link = document.querySelector('link[data-part="first-figures"]')
 const address = link && new URL(link.href)
-const places = new Map(address?.searchParams.getAll("chart").map((chart, place) => [same(chart), place]))
-const query = without(address, "chart")
+// What one of them is called in the address.
+const each = link?.dataset.each
+const places = new Map(address?.searchParams.getAll(each).map((chart, place) => [same(chart), place]))
+const query = without(address, each)
 // At once: browsers warn of what was asked for early, and then not used.
 const bundle = link && fetched()
 
@@ -20,7 +22,7 @@ export function takeFirst(place, chart) {
   const asked = new URL(place, document.baseURI)
   const number = places.get(same(chart))
   if (number === undefined || performance.now() > LONGEST_WAIT_MS) return null
-  if (asked.pathname !== address.pathname || without(asked, "chart") !== query) return null
+  if (asked.pathname !== address.pathname || without(asked, each) !== query) return null
   places.delete(same(chart))
   return bundle.then((figures) => figures[number] ?? null)
 }

@@ -1,5 +1,6 @@
 // Says that the server is gone, and since when, while charts would show old points as if
 // they were new.
+import { isAnswered } from "../refusals.js"
 import { gettext } from "../texts.js"
 
 const TIME = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" })
@@ -31,5 +32,5 @@ export function liveStatus(page) {
     else gone()
   })
   page.list.addEventListener("htmx:error", gone)
-  page.list.addEventListener("htmx:after:request", (event) => event.detail?.ctx?.response?.raw?.ok && here())
+  page.list.addEventListener("htmx:after:request", ({ detail }) => detail?.ctx && isAnswered(detail.ctx) && here())
 }
