@@ -49,7 +49,7 @@ TABS = {
         '.chart[data-drawn="true"], .chart[data-sketched]',
         "charts",
     ),
-    "charts": ('.chart[data-drawn="true"]', "charts"),
+    "charts, all drawn by Plotly": ('.chart[data-drawn="true"]', "charts"),
     "table": (".compare-table__path .clip", "params"),
     "source": (".text-diff", "nothing"),
     "parallel": (".parallel__run", "runs"),
@@ -129,7 +129,7 @@ def main() -> None:
             measure(context, tab, f"{url}{path}{only}&tab={page_tab}", arguments.rounds)
             context.close()
         if arguments.live:
-            selector, what = TABS["charts"]
+            selector, what = TABS["charts, all drawn by Plotly"]
             context = signed_in(browser, url, member.user, VIEWPORT)
             context.add_init_script(WATCH % repr([selector, counts[what]]))
             address = f"{url}{path}&text=train/metric"

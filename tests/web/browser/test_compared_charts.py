@@ -99,6 +99,30 @@ def point_at(page: Page, chart: Locator, across: float, down: float = 0.5) -> No
     )
 
 
+def test_all_charts_of_a_window_are_sketched_before_one_is_drawn(
+    visit, ada, page, project
+):
+    runs = [logged(project, name, state=State.FINISHED) for name in ("low", "high")]
+    for run in runs:
+        for number in range(14):
+            log(run, f"more/{number:02}", 0, 50)
+    page.set_viewport_size({"width": 1440, "height": 2_400})
+    held, asked = [], []
+    page.route("**/plotly-*.js", held.append)
+    page.on("request", lambda one: "/compare/figure" in one.url and asked.append(one))
+
+    visit(compared(*runs), ada)
+
+    expect(page.locator(".chart__sketch")).to_have_count(16, timeout=SLOW_MS)
+    assert len(asked) == 2
+    assert held
+    for route in held:
+        route.continue_()
+    page.unroute("**/plotly-*.js")
+    expect(page.locator(DRAWN)).to_have_count(16, timeout=SLOW_MS)
+    expect(page.locator(".chart__sketch")).to_have_count(0)
+
+
 @pytest.mark.parametrize("where", ["compare", "beside", "board"])
 def test_lines_of_runs_are_read_together_on_all_charts(visit, ada, project, where):
     low = logged(project, "low", height=1.0, state=State.FINISHED)

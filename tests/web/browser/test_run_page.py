@@ -294,6 +294,31 @@ def test_a_live_run_is_kept_true_without_reloading(visit, ada, page, project):
     assert page.evaluate("window.notReloaded")
 
 
+def test_how_long_a_run_goes_on_is_counted_without_being_sent(
+    visit, ada, page, project
+):
+    run = make_sample_run(project, is_live=True)
+    answers = []
+    page.on(
+        "response",
+        lambda got: got.url.endswith("/header") and answers.append(got.status),
+    )
+    visit(f"/runs/{run.id}/charts", ada)
+    lasted = page.locator("#run-going-on dd")
+    at_first = lasted.text_content()
+    buttons = page.locator("#run-actions button")
+    there = buttons.count()
+
+    wait_until(page, lambda: 304 in answers)
+    expect(lasted).not_to_have_text(at_first, timeout=POLLS_MS)
+    expect(buttons).to_have_count(there)
+
+    end(project, run)
+    expect(page.locator("#run-going-on")).to_have_count(0, timeout=POLLS_MS)
+    expect(page.locator(".run__facts").get_by_text("Took")).to_be_visible()
+    expect(buttons).to_have_count(there)
+
+
 def test_a_live_overview_keeps_what_the_reader_opened(visit, ada, page, project):
     run = make_sample_run(project, is_live=True)
     visit(f"/runs/{run.id}/", ada)

@@ -16,13 +16,14 @@ from tests.builders import (
     close_message,
     make_run,
     write_series,
+    write_tags,
     write_values,
 )
 from tests.web.sample_run import make_sample_run, settle
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.prices import set_price
 from tracker.actions.rule_settings import set_rule
-from tracker.models import Attribute, Diagnosis, Finding, Run, Stage
+from tracker.models import Attribute, Diagnosis, Finding, Run, Stage, State
 from tracker.queries.key_values import MOST_METRICS, MOST_PARAMS
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -463,3 +464,53 @@ def test_what_became_of_a_finding_is_told(project, page):
 
     assert "opened as critical" in text
     assert "changed as notice" in text
+
+
+class TestPolls:
+    """What a live page asks for again and again."""
+
+    def ask(self, client, address, held=""):
+        headers = {"HX-Request": "true"} | ({"If-None-Match": held} if held else {})
+        return client.get(address, headers=headers)
+
+    def test_a_header_that_only_got_older_is_not_sent_again(
+        self, client_of, member, project
+    ):
+        run, client = make_run(project), client_of(member)
+        address = f"/runs/{run.id}/header"
+        first = self.ask(client, address)
+
+        assert self.ask(client, address, first["ETag"]).status_code == 304
+        write_tags(run, "baseline")
+        tagged = self.ask(client, address, first["ETag"])
+        assert "baseline" in tagged.content.decode()
+        Run.objects.filter(id=run.id).update(state=State.FINISHED)
+        ended = self.ask(client, address, tagged["ETag"])
+        assert "finished" in ended.content.decode()
+        assert "Took" in ended.content.decode()
+
+    def test_a_header_for_a_poll_leaves_out_what_pages_keep(
+        self, client_of, member, project
+    ):
+        run, client = make_run(project), client_of(member)
+
+        page = client.get(f"/runs/{run.id}/charts").content.decode()
+        poll = self.ask(client, f"/runs/{run.id}/header").content.decode()
+
+        kept = re.findall(r'hx-morph-skip id="([^"]+)"', page)
+        assert re.findall(r'hx-morph-skip id="([^"]+)"', poll) == kept
+        assert "csrfmiddlewaretoken" in page
+        assert "csrfmiddlewaretoken" not in poll
+
+    def test_news_of_charts_that_are_none_are_not_sent_again(
+        self, client_of, member, project
+    ):
+        run, client = make_run(project), client_of(member)
+        write_series(run, "train/loss", [1.0, 2.0])
+        address = f"/runs/{run.id}/charts?known=1"
+        first = self.ask(client, address)
+
+        assert self.ask(client, address, first["ETag"]).status_code == 304
+        write_series(run, "val/loss", [1.0, 2.0])
+        again = self.ask(client, address, first["ETag"])
+        assert "1 new series" in again.content.decode()
