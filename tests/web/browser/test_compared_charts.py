@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.builders import START, make_project, make_run, write_series, write_values
-from tests.web.browser.conftest import address_now
+from tests.web.browser.conftest import address_now, sign_in
 from tests.web.browser.test_run_page import drag, wait_until
 from tracker.actions.dashboards import create_dashboard
 from tracker.boards.board import Board, Place, Widget
@@ -100,7 +100,7 @@ def point_at(page: Page, chart: Locator, across: float, down: float = 0.5) -> No
 
 
 def test_all_charts_of_a_window_are_sketched_before_one_is_drawn(
-    visit, ada, page, project
+    page, watch, live_server, ada, project
 ):
     runs = [logged(project, name, state=State.FINISHED) for name in ("low", "high")]
     for run in runs:
@@ -108,18 +108,23 @@ def test_all_charts_of_a_window_are_sketched_before_one_is_drawn(
             log(run, f"more/{number:02}", 0, 50)
     page.set_viewport_size({"width": 1440, "height": 2_400})
     held, asked = [], []
-    page.route("**/plotly-*.js", held.append)
-    page.on("request", lambda one: "/compare/figure" in one.url and asked.append(one))
 
-    visit(compared(*runs), ada)
+    def hold(route):
+        held.append(route)
+
+    page.route("**/plotly-*.js", hold)
+    page.on("request", lambda one: "/compare/figure" in one.url and asked.append(one))
+    sign_in(page.context, live_server.url, ada)
+    # The page has not loaded as long as it waits for Plotly.
+    page.goto(f"{live_server.url}{compared(*runs)}", wait_until="commit")
 
     expect(page.locator(".chart__sketch")).to_have_count(16, timeout=SLOW_MS)
     assert len(asked) == 2
     assert held
+    page.unroute("**/plotly-*.js")
     for route in held:
         route.continue_()
-    page.unroute("**/plotly-*.js")
-    expect(page.locator(DRAWN)).to_have_count(16, timeout=SLOW_MS)
+    wait_for_charts(page, 16)
     expect(page.locator(".chart__sketch")).to_have_count(0)
 
 

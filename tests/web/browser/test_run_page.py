@@ -6,6 +6,7 @@ from time import monotonic
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from tests.builders import (
@@ -28,7 +29,7 @@ from tests.web.sample_run import (
     make_sample_run,
     settle,
 )
-from tracker.models import Spool
+from tracker.models import Run, Spool
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -298,6 +299,7 @@ def test_how_long_a_run_goes_on_is_counted_without_being_sent(
     visit, ada, page, project
 ):
     run = make_sample_run(project, is_live=True)
+    Run.objects.filter(id=run.id).update(started_at=timezone.now())
     answers = []
     page.on(
         "response",
