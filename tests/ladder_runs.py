@@ -9,6 +9,7 @@ import numpy as np
 from tests.builders import (
     SECOND,
     START,
+    Message,
     Process,
     close_message,
     points_message,
@@ -89,7 +90,7 @@ def _end(job: Job) -> int:
     return START + int((job.wait_seconds + job.work_seconds) * job.steps * SECOND)
 
 
-def _facts(job: Job) -> list[dict]:
+def _facts(job: Job) -> list[Message]:
     facts = {
         "facts/effective_cores": 2.0,
         "facts/host": job.host,
@@ -109,7 +110,7 @@ def _facts(job: Job) -> list[dict]:
     return [set_message(path, value) for path, value in values.items()]
 
 
-def _steps(job: Job) -> list[dict]:
+def _steps(job: Job) -> list[Message]:
     random = np.random.default_rng(len(job.name))
     waits = job.wait_seconds * random.normal(1, 0.03, job.steps)
     forward = 0.4 * job.work_seconds * random.normal(1, 0.03, job.steps)
@@ -130,7 +131,7 @@ def _steps(job: Job) -> list[dict]:
     ]
 
 
-def _hardware(job: Job) -> list[dict]:
+def _hardware(job: Job) -> list[Message]:
     count = max(2, int((_end(job) - START) / SECOND))
     times = START + np.arange(1, count + 1) * SECOND
     readings = {

@@ -7,6 +7,7 @@ import numpy as np
 from tests.builders import (
     SECOND,
     START,
+    Message,
     Process,
     close_message,
     points_message,
@@ -51,14 +52,14 @@ def log_steps(process: Process, first: int, count: int) -> None:
     process.send(_steps(first, count))
 
 
-def _steps(first: int, count: int) -> list[dict]:
+def _steps(first: int, count: int) -> list[Message]:
     random = np.random.default_rng(first)
     numbers = np.arange(first, first + count)
     times = TRAIN_START + ((numbers + 1) * STEP_SECONDS * SECOND).astype(np.int64)
     seconds = STEP_SECONDS * random.normal(1, 0.02, count)
     curve = np.exp(-numbers / 90)
 
-    def points(path: str, values: np.ndarray) -> dict:
+    def points(path: str, values: np.ndarray) -> Message:
         return points_message(path, values, steps=numbers, times=times)
 
     return [
@@ -115,12 +116,12 @@ def _infer(project: Project, name: str, start: int) -> None:
 
 def _readings(
     stage: str, start: int, length: int, *, cores: float, main: float
-) -> list[dict]:
+) -> list[Message]:
     random = np.random.default_rng(length)
     times = start + np.arange(1, length + 1) * SECOND
     near_one = 1 + 0.04 * random.standard_normal(length)
 
-    def points(path: str, values: np.ndarray) -> dict:
+    def points(path: str, values: np.ndarray) -> Message:
         return points_message(f"monitoring/{stage}/{path}", values, times=times)
 
     facts = {
@@ -143,7 +144,7 @@ def _readings(
     ]
 
 
-def _gpu_readings(length: int) -> list[dict]:
+def _gpu_readings(length: int) -> list[Message]:
     random = np.random.default_rng(3)
     times = TRAIN_START + np.arange(1, length + 1) * SECOND
     messages = []
