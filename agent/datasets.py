@@ -7,7 +7,6 @@ is asked.
 from __future__ import annotations
 
 import os
-from inspect import getattr_static
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -21,6 +20,8 @@ _LONGEST = 4_096
 
 def find_data_folder(loader: object) -> Path | None:
     """Return the folder or file that the loader's data come from, where one is named."""
+    from inspect import getattr_static  # noqa: PLC0415 - dear, and few loaders come here
+
     # Any: whatever a stranger's loader wraps.
     inner: Any = loader
     for _ in range(_MOST_WRAPPERS):

@@ -74,7 +74,8 @@ def test_browsers_are_sent_the_compressed_twin(client, encoding):
 
 def test_pages_that_begin_with_charts_name_the_plotly_that_charts_load():
     loaded = (WEB / "static/web/js/charts/plotly.js").read_text(encoding="utf-8")
-    named = (WEB / "templates/run/charts.html").read_text(encoding="utf-8")
+    first = WEB / "templates/components/first_figures.html"
+    named = first.read_text(encoding="utf-8")
     [file] = re.findall(r"vendor/(plotly-[\w.-]+)\"", loaded)
 
     assert f"{{% static 'vendor/{file}' %}}" in named

@@ -16,6 +16,7 @@ import pytest
 import schemathesis
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from hypothesis import strategies as st
 from schemathesis.checks import positive_data_acceptance
 
@@ -153,7 +154,9 @@ following_links = hypothesis.settings(
 @pytest.fixture(autouse=True)
 def one_connection(monkeypatch):
     """Keep the test's transaction open, as Django's own test client does."""
-    monkeypatch.setattr("tracker.api.batches.close_old_connections", lambda: None)
+    monkeypatch.setattr(
+        BaseDatabaseWrapper, "close_if_unusable_or_obsolete", lambda _: None
+    )
     signals = (request_started, request_finished)
     for signal in signals:
         signal.disconnect(close_old_connections)

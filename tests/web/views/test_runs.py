@@ -419,7 +419,7 @@ def test_charts_say_why_there_are_none(charted, project):
     assert "No series has “xyz” in its path" in charted(run, text="xyz")
 
 
-def test_charts_are_of_runs_of_this_project_that_may_be_read(
+def test_charts_are_of_runs_of_this_workspace_that_may_be_read(
     charted, project, member, stranger
 ):
     mine = make_run(project, "mine")
@@ -428,7 +428,9 @@ def test_charts_are_of_runs_of_this_project_that_may_be_read(
     for run in (mine, elsewhere, hidden):
         write_series(run, f"{run.name}/loss", [1.0])
 
-    assert charts_in(charted(mine, elsewhere, hidden)) == ["mine/loss"]
+    found = charts_in(charted(mine, elsewhere, hidden))
+
+    assert found == ["elsewhere/loss", "mine/loss"]
 
 
 def test_charts_of_a_project_are_for_its_members(client_of, stranger, address):
