@@ -18,6 +18,7 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -443,6 +444,31 @@ def test_bodies_of_which_nothing_comes_end_too(server, hang):
 def client_says(client, seconds):
     client.settimeout(seconds)
     return client.recv(65536).partition(b"\r\n")[0].decode()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells of connections")
+def test_the_system_looks_after_each_connection(server):
+    with socket.create_connection(("127.0.0.1", server.up.port), timeout=10) as client:
+        client.sendall(b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert client.recv(65536).startswith(b"HTTP/1.1 200 OK")
+
+        eventually(lambda: timer_of(client) == KEEPALIVE)
+
+
+# As /proc/net/tcp calls a connection at which it is asked whether anybody is there.
+KEEPALIVE = "02"
+
+
+def timer_of(client):
+    """Return what the server's end of a connection waits for, as /proc calls it."""
+    ends = [
+        f":{port:04X}" for port in (client.getpeername()[1], client.getsockname()[1])
+    ]
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[1].endswith(ends[0]) and fields[2].endswith(ends[1]):
+            return fields[5].partition(":")[0]
+    return None
 
 
 def test_slow_forms_of_strangers_do_not_stop_the_server(server, hang):
