@@ -31,11 +31,6 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def beside(member):
-    return make_project(member, "speech")
-
-
-@pytest.fixture
 def runs(project, beside):
     made = []
     for its in (project, beside):
@@ -45,11 +40,6 @@ def runs(project, beside):
         compact_run(run.id)
         made.append(run)
     return made
-
-
-@pytest.fixture
-def visitor(client_of, member):
-    return client_of(member)
 
 
 @pytest.fixture

@@ -27,11 +27,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 @pytest.fixture
-def beside(member):
-    return make_project(member, "speech")
-
-
-@pytest.fixture
 def runs(project, beside):
     """Return two runs of one name in two projects."""
     made = []
@@ -41,23 +36,6 @@ def runs(project, beside):
         write_series(run, "train/loss", [1.0, 0.5 + number])
         made.append(run)
     return made
-
-
-@pytest.fixture
-def visitor(client_of, member):
-    return client_of(member)
-
-
-@pytest.fixture
-def get(visitor, project):
-    """Return a function that opens one of the comparison's addresses."""
-
-    def get(*runs, name="compare", **query):
-        ids = ",".join(str(run.id) for run in runs)
-        address = reverse(name, args=[project.workspace.slug, project.slug])
-        return visitor.get(address, {"runs": ids, **query})
-
-    return get
 
 
 def text(response) -> str:
@@ -71,22 +49,22 @@ def offered(response) -> list[str]:
 
 
 @pytest.mark.parametrize("tab", TABS)
-def test_every_tab_names_the_project_of_each_run(get, runs, tab):
-    page = text(get(*runs, tab=tab))
+def test_every_tab_names_the_project_of_each_run(compared, runs, tab):
+    page = text(compared(*runs, tab=tab))
 
     assert "There is no such run" not in page
     assert 'title="vision / base"' in page
     assert 'title="speech / base"' in page
 
 
-def test_runs_of_one_project_go_without_its_name(get, project, runs):
+def test_runs_of_one_project_go_without_its_name(compared, project, runs):
     second = make_run(project, "second", "finished")
 
-    assert "vision / base" not in text(get(runs[0], second))
+    assert "vision / base" not in text(compared(runs[0], second))
 
 
-def test_lines_are_named_by_project_and_run(get, runs):
-    figure = get(*runs, name="compare-figure", path="train/loss").json()
+def test_lines_are_named_by_project_and_run(compared, runs):
+    figure = compared(*runs, name="compare-figure", path="train/loss").json()
 
     assert [line["name"] for line in figure["data"]] == [
         "vision / base",
@@ -94,19 +72,19 @@ def test_lines_are_named_by_project_and_run(get, runs):
     ]
 
 
-def test_points_of_a_scatter_are_named_so_too(get, runs):
+def test_points_of_a_scatter_are_named_so_too(compared, runs):
     asked = {"x": "params/lr", "y": "accuracy"}
-    figure = get(*runs, name="compare-scatter", **asked).json()
+    figure = compared(*runs, name="compare-scatter", **asked).json()
 
     assert "speech / base" in str(figure)
 
 
-def test_lines_are_coloured_by_their_project(get, project, runs):
+def test_lines_are_coloured_by_their_project(compared, project, runs):
     second = make_run(project, "second", "finished")
     write_series(second, "train/loss", [1.0, 2.0])
 
     asked = {"path": "train/loss", "together": "(project)"}
-    figure = get(*runs, second, name="compare-figure", **asked).json()
+    figure = compared(*runs, second, name="compare-figure", **asked).json()
 
     assert [line["name"] for line in figure["data"] if line.get("name")] == [
         "vision (2 runs)",
@@ -114,21 +92,21 @@ def test_lines_are_coloured_by_their_project(get, project, runs):
     ]
 
 
-def test_the_table_holds_values_of_both(get, runs):
-    answer = get(*runs, name="compare-table").json()
+def test_the_table_holds_values_of_both(compared, runs):
+    answer = compared(*runs, name="compare-table").json()
 
     assert answer["rows"][0][0] == "accuracy"
     assert [cell[0] for cell in answer["rows"][0][3]] == ["0", "0.5"]
 
 
-def test_the_heads_of_the_table_name_the_project(get, runs):
-    page = text(get(*runs, tab="table"))
+def test_the_heads_of_the_table_name_the_project(compared, runs):
+    page = text(compared(*runs, tab="table"))
 
     assert '"name": "base", "project": "speech"' in page
 
 
-def test_every_project_of_the_workspace_is_offered(get, beside, runs):
-    page = text(get(runs[0]))
+def test_every_project_of_the_workspace_is_offered(compared, beside, runs):
+    page = text(compared(runs[0]))
 
     assert '<option value="speech">speech</option>' in page
 
@@ -144,27 +122,27 @@ def test_alone_in_its_workspace_a_project_offers_no_others(client_of, stranger, 
     assert 'id="compare-in"' not in page
 
 
-def test_runs_are_found_by_the_words_of_their_name_and_their_projects(get, runs):
-    assert offered(get(runs[0], name="compare-search", q="spee BAS")) == [
+def test_runs_are_found_by_the_words_of_their_name_and_their_projects(compared, runs):
+    assert offered(compared(runs[0], name="compare-search", q="spee BAS")) == [
         "base speech finished"
     ]
-    assert offered(get(runs[0], name="compare-search", q="spee other")) == []
-    assert offered(get(runs[0], name="compare-search", q="%")) == []
+    assert offered(compared(runs[0], name="compare-search", q="spee other")) == []
+    assert offered(compared(runs[0], name="compare-search", q="%")) == []
 
 
-def test_one_project_is_looked_in_if_it_is_chosen(get, project, beside, runs):
+def test_one_project_is_looked_in_if_it_is_chosen(compared, project, beside, runs):
     make_run(project, "base two")
 
-    found = offered(get(name="compare-search", q="base", **{"in": "speech"}))
-    own = offered(get(name="compare-search", q="base", **{"in": "vision"}))
+    found = offered(compared(name="compare-search", q="base", **{"in": "speech"}))
+    own = offered(compared(name="compare-search", q="base", **{"in": "vision"}))
 
     assert found == ["base speech finished"]
     assert own[:2] == ["base two running", "base finished"]
 
 
-def test_all_that_are_found_are_added_at_once(get, visitor, project, beside):
+def test_all_that_are_found_are_added_at_once(compared, visitor, project, beside):
     made = {make_run(beside, f"trial {number}", "finished") for number in range(3)}
-    page = text(get(name="compare-search", q="speech trial"))
+    page = text(compared(name="compare-search", q="speech trial"))
 
     [address] = re.findall(r'__all"><a data-keeps-zoom href="([^"]+)"', page)
     added = text(visitor.get(address.replace("&amp;", "&")))
@@ -173,12 +151,12 @@ def test_all_that_are_found_are_added_at_once(get, visitor, project, beside):
     assert all(f"speech / {run.name}" in added for run in made)
 
 
-def test_a_project_of_another_workspace_is_none(get, stranger, runs):
+def test_a_project_of_another_workspace_is_none(compared, stranger, runs):
     theirs = make_run(make_project(stranger, "secret"), "hidden")
 
-    page = text(get(*runs, theirs))
-    search = text(get(name="compare-search", q="hidden"))
-    chosen = get(name="compare-search", q="", **{"in": "secret"})
+    page = text(compared(*runs, theirs))
+    search = text(compared(name="compare-search", q="hidden"))
+    chosen = compared(name="compare-search", q="", **{"in": "secret"})
 
     assert "There is no such run, or you may not see it" in page
     assert "secret" not in page
@@ -186,26 +164,30 @@ def test_a_project_of_another_workspace_is_none(get, stranger, runs):
     assert chosen.status_code == 404
 
 
-def test_of_two_workspaces_of_one_person_runs_stay_apart(get, member, stranger, runs):
+def test_of_two_workspaces_of_one_person_runs_stay_apart(
+    compared, member, stranger, runs
+):
     Member.objects.create(
         workspace=stranger.workspace, user=member.user, role=Role.OWNER
     )
     theirs = make_run(make_project(stranger, "secret"), "hidden")
 
-    assert "secret" not in text(get(*runs, theirs))
+    assert "secret" not in text(compared(*runs, theirs))
 
 
-def test_who_reads_it_with_fewer_rights_sees_fewer_runs(get, client_of, stranger, runs):
-    address = get(*runs).request["PATH_INFO"]
+def test_who_reads_it_with_fewer_rights_sees_fewer_runs(
+    compared, client_of, stranger, runs
+):
+    address = compared(*runs).request["PATH_INFO"]
     ids = ",".join(str(run.id) for run in runs)
 
     assert client_of(stranger).get(address, {"runs": ids}).status_code == 404
 
 
-def test_a_renamed_project_is_shown_by_its_new_name(get, beside, runs):
+def test_a_renamed_project_is_shown_by_its_new_name(compared, beside, runs):
     Project.objects.filter(id=beside.id).update(name="Speech, 2026")
 
-    assert "Speech, 2026 / base" in text(get(*runs))
+    assert "Speech, 2026 / base" in text(compared(*runs))
 
 
 @pytest.fixture
@@ -220,32 +202,32 @@ def others(member):
 
 @pytest.mark.parametrize("tab", TABS)
 def test_as_many_queries_for_runs_of_many_projects_as_of_two(
-    get, runs, others, tab, django_assert_max_num_queries
+    compared, runs, others, tab, django_assert_max_num_queries
 ):
     with django_assert_max_num_queries(30) as before:
-        get(*runs, tab=tab)
+        compared(*runs, tab=tab)
 
     with django_assert_max_num_queries(len(before)):
-        get(*runs, *others, tab=tab)
+        compared(*runs, *others, tab=tab)
 
 
-def test_findings_and_ledgers_of_both_stand_side_by_side(get, project, beside):
+def test_findings_and_ledgers_of_both_stand_side_by_side(compared, project, beside):
     found = [
         make_measured_run(its, job)
         for its, job in ((project, DEMO[0]), (beside, DEMO[2]))
     ]
 
-    page = text(get(*found, tab="findings"))
+    page = text(compared(*found, tab="findings"))
 
     assert "Too few processes load the data" in page
     assert "<strong>gone</strong>" in page
     assert page.count("Where the time went") == 1
 
 
-def test_their_hardware_lies_on_one_axis(get, project, beside):
+def test_their_hardware_lies_on_one_axis(compared, project, beside):
     found = [make_sample_run(its, "base") for its in (project, beside)]
 
-    figure = get(*found, name="compare-hardware").json()
+    figure = compared(*found, name="compare-hardware").json()
 
     assert {line["name"] for line in figure["data"]} == {
         "vision / base",

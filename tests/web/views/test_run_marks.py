@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -39,18 +41,8 @@ def runs(project, member):
 
 
 @pytest.fixture
-def visitor(client_of, member):
-    return client_of(member)
-
-
-@pytest.fixture
-def get(visitor, project):
-    def get(*runs, name="compare-marks", **query):
-        ids = ",".join(str(run.id) for run in runs)
-        address = reverse(name, args=[project.workspace.slug, project.slug])
-        return visitor.get(address, {"runs": ids, **query})
-
-    return get
+def get(compared):
+    return partial(compared, name="compare-marks")
 
 
 def said(marks) -> list[tuple]:
