@@ -27,13 +27,15 @@ def init(
     capture: bool | Iterable[str] | None = None,
     mode: str | None = None,
     strict: bool = False,
+    separate_ranks: bool | None = None,
 ) -> Run:
     """Create the run of that name, or join it, and start measuring the hardware.
 
     Never waits for the network. What is not given is looked up in the environment,
     under the name in parentheses. The run ends with the script: failed after an
-    exception, else finished, even after `sys.exit(1)`, whose code Python tells nobody.
-    As a context manager the run sees that, too.
+    exception or a `sys.exit` that says so, else finished, even after `raise
+    SystemExit(1)`, whose code Python tells nobody. As a context manager the run sees
+    that, too.
 
     Args:
         run: The run's name (SEAMARK_RUN); a readable one is made if there is none.
@@ -50,6 +52,9 @@ def init(
         mode: `online`, `offline` (keep everything until `python -m agent sync`)
             or `disabled` (SEAMARK_MODE).
         strict: Raise what cannot be stored instead of warning once.
+        separate_ranks: Whether what ranks from 1 on append, log and upload lies below
+            `rank-<rank>/` (SEAMARK_SEPARATE_RANKS), by default not: several processes
+            that log to one path share its chart.
 
     Raises:
         InvalidSetting: An argument or a variable of the environment cannot be used.
@@ -64,6 +69,7 @@ def init(
         capture=capture,
         strict=strict,
         environment=os.environ,
+        separate_ranks=separate_ranks,
     )
     opened = _opened(settings)
     if params is not None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
-from os import PathLike, fspath
+from itertools import islice
+from os import PathLike
 from time import time_ns
+from typing import Any
 
 from agent.errors import AgentError, UnsupportedValue
-from agent.record_writer import NO_NUMBERS
+from agent.record_writer import is_record
 from agent.recorder import Recorder
 from agent.series_recorder import Point
 from agent.values import to_microseconds, to_number, to_step
+
+# A value, its step and its time, as they were given.
+Row = tuple[object, float | None, float | datetime | None]
 
 
 class Attribute:
@@ -48,22 +54,25 @@ class Attribute:
     def extend(
         self,
         values: Iterable[object],
-        steps: Sequence[float] | None = None,
-        times: Sequence[float | datetime] | None = None,
+        steps: Iterable[float] | None = None,
+        times: Iterable[float | datetime] | None = None,
     ) -> None:
-        """Append many values; steps and times, where given, are as many as values."""
+        """Append many values; steps and times, where given, are as many as values.
+
+        One that cannot be stored takes no other along.
+        """
         try:
-            listed = list(values)
-            _expect_as_long(listed, steps, times)
-            if any(isinstance(value, NO_NUMBERS) for value in listed):
-                for position, value in enumerate(listed):
-                    step = None if steps is None else steps[position]
-                    time = None if times is None else times[position]
-                    self._recorder.append(self.path, value, step, time)
-                return
-            self._recorder.extend(self.path, _points(listed, steps, times))
+            rows = _rows(values, steps, times)
         except AgentError as error:
             self._recorder.refuse(error, self.path)
+            return
+        if not any(is_record(value) for value, _, _ in rows):
+            with suppress(AgentError):
+                self._recorder.extend(self.path, _points(rows))
+                return
+        # One by one: here each is refused by itself.
+        for value, step, time in rows:
+            self._recorder.append(self.path, value, step, time)
 
     def upload(
         self,
@@ -104,32 +113,49 @@ class Attribute:
                 soon after the call.
             wait: Return only when all are copied.
         """
-        self._recorder.upload_files(self.path, fspath(pattern), wait=wait)
+        self._recorder.upload_files(self.path, pattern, wait=wait)
 
     def __repr__(self) -> str:
         return f"<Attribute {self.path!a}>"
 
 
-def _expect_as_long(
-    values: list[object],
-    *columns: Sequence[float] | Sequence[float | datetime] | None,
-) -> None:
-    for column in columns:
-        if column is not None and len(column) != len(values):
-            raise UnsupportedValue(column, "must be as long as the values")
+def _rows(
+    values: Iterable[object],
+    steps: Iterable[float] | None,
+    times: Iterable[float | datetime] | None,
+) -> list[Row]:
+    """Return each value with its step and its time, or refuse them all."""
+    listed = _listed(values, None, "has no values to append")
+    columns = [
+        [None] * len(listed)
+        if column is None
+        # One more than there may be shows that there are more.
+        else _listed(column, len(listed) + 1, "has no steps or times")
+        for column in (steps, times)
+    ]
+    for given, column in zip((steps, times), columns, strict=True):
+        if len(column) != len(listed):
+            raise UnsupportedValue(given, "must be as long as the values")
+    return list(zip(listed, *columns, strict=True))
 
 
-def _points(
-    values: list[object],
-    steps: Sequence[float] | None,
-    times: Sequence[float | datetime] | None,
-) -> list[Point]:
+# Any: what is in them is looked at one by one, later.
+def _listed(values: Iterable[Any], most: int | None, requirement: str) -> list[Any]:
+    try:
+        return list(islice(values, most))
+    except Exception as error:
+        # Their own code ran: a number has no elements, nor has a tensor of one.
+        reason = f"{requirement} ({type(error).__name__})"
+        raise UnsupportedValue(values, reason) from error
+
+
+def _points(rows: list[Row]) -> list[Point]:
     now = time_ns() // 1_000
     return [
         (
             to_number(value),
-            None if steps is None else to_step(steps[position]),
-            now if times is None else to_microseconds(times[position]),
+            None if step is None else to_step(step),
+            now if time is None else to_microseconds(time),
         )
-        for position, value in enumerate(values)
+        for value, step, time in rows
     ]

@@ -18,6 +18,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.errors import AgentError, UnsupportedValue
+from agent.foreign import (
+    can,
+    is_figure,
+    is_file,
+    is_image,
+    is_part_of_figure,
+    is_plotly_figure,
+    is_table,
+)
 from agent.png import COLOURS, to_png
 
 PNG = "image/png"
@@ -140,8 +149,21 @@ def to_content(
     )
 
 
+def is_content(value: object) -> bool:
+    """Whether what is assigned is a file, and no value: a figure, an image, a table."""
+    try:
+        return isinstance(value, File) or is_file(value)
+    except Exception:  # noqa: BLE001 - the value's own code ran
+        return False
+
+
 def _from_disk(value: str | os.PathLike[Any], name: str, media_type: str) -> Content:
-    path = Path(os.fsdecode(value))
+    try:
+        path = Path(os.fsdecode(value))
+    except Exception as error:
+        # The path's own code ran.
+        reason = f"is no path ({type(error).__name__})"
+        raise UnsupportedValue(value, reason) from error
     try:
         # A pipe that nobody writes to would be waited for.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -166,37 +188,32 @@ def _made(  # noqa: PLR0911 - one for each kind
     if isinstance(value, (bytes, bytearray, memoryview)):
         data = bytes(value)
         return "", lambda: data, len(data)
-    if _can(value, "to_plotly_json", "to_json"):
-        text: str = value.to_json()
-        encoded = text.encode("utf-8", "replace")
+    if is_plotly_figure(value):
+        encoded = str.encode(value.to_json(), "utf-8", "replace")
         return PLOTLY, lambda: encoded, len(encoded)
-    if _can(value, "savefig"):
+    if is_figure(value):
         drawn = _drawn(value)
         return PNG, lambda: drawn, len(drawn)
-    if _can(value, "get_figure") and _can(value.get_figure(), "savefig"):
+    if is_part_of_figure(value):
         return _made(value.get_figure())
-    if _can(value, "save", "tobytes", "convert"):
+    if is_image(value):
         copy = value.copy()
         return (
             PNG,
             partial(_saved, copy),
             len(copy.getbands()) * copy.width * copy.height,
         )
-    if _can(value, "to_csv"):
-        table = value.to_csv().encode("utf-8", "replace")
+    if is_table(value):
+        table = str.encode(value.to_csv(), "utf-8", "replace")
         return CSV, lambda: table, len(table)
     if hasattr(value, "shape"):
         return _picture(value)
-    if _can(value, "read"):
+    if can(value, "read"):
         read = _read(value)
         return "", lambda: read, len(read)
     raise UnsupportedValue(
         value, "is neither a path, bytes, a file, a figure, an image nor an array"
     )
-
-
-def _can(value: object, *names: str) -> bool:
-    return all(callable(getattr(value, name, None)) for name in names)
 
 
 def _drawn(figure: Any) -> bytes:
@@ -215,9 +232,9 @@ def _saved(image: Any) -> bytes:
 
 
 def _read(file: Any) -> bytes:
-    if _can(file, "getvalue"):
+    if can(file, "getvalue"):
         data = file.getvalue()
-    elif _can(file, "seekable", "seek", "tell") and file.seekable():
+    elif can(file, "seekable", "seek", "tell") and file.seekable():
         # All of it, wherever whoever wrote it stands now.
         place = file.tell()
         file.seek(0)
@@ -232,7 +249,7 @@ def _picture(value: Any) -> tuple[str, Callable[[], bytes], int]:
     numpy = sys.modules.get("numpy")
     if numpy is None:
         raise UnsupportedValue(value, "needs NumPy to be stored as a picture")
-    is_tensor = _can(value, "detach", "cpu")
+    is_tensor = can(value, "detach", "cpu")
     if is_tensor:
         value = value.detach().cpu()
         # NumPy has no bfloat16.
@@ -296,8 +313,9 @@ def _checked_name(name: str | None) -> str:
 def _checked_type(media_type: str | None) -> str:
     if media_type is None:
         return ""
-    kind, slash, rest = str(media_type).partition("/")
-    is_usable = kind and slash and rest and len(media_type) <= _LONGEST_TYPE
+    text = media_type if isinstance(media_type, str) else ""
+    kind, slash, rest = text.partition("/")
+    is_usable = kind and slash and rest and len(text) <= _LONGEST_TYPE
     allowed = "abcdefghijklmnopqrstuvwxyz0123456789!#$&^_.+-"
     if not is_usable or {*kind, *rest} - {*allowed}:
         raise UnsupportedValue(media_type, "is no media type such as text/plain")

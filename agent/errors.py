@@ -98,5 +98,8 @@ class NoAnswer(AgentError):
 
 def shown(value: object) -> str:
     """How a name of unknown content and length appears in a message."""
-    text = ascii(value)
+    try:
+        text = ascii(value)
+    except Exception:  # noqa: BLE001 - the name's own code ran
+        text = f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

@@ -13,6 +13,7 @@ import traceback
 from types import TracebackType
 from typing import Protocol
 
+from agent import exit_code
 from agent.background import importing
 from agent.settings import Settings
 
@@ -27,8 +28,8 @@ class OpenRun(Protocol):
 
     settings: Settings
 
-    def end(self) -> None:
-        """Finish, because the process ends."""
+    def end(self, failure: str | None = None) -> None:
+        """Finish, because the process ends; `failure` says what is wrong with that."""
 
     def note_exception(
         self,
@@ -72,6 +73,8 @@ def remove_open_run(run: OpenRun) -> None:
     """The run is finished."""
     if _open_runs.get(identity(run.settings)) is run:
         del _open_runs[identity(run.settings)]
+    if not _open_runs:
+        exit_code.forget()
 
 
 def describe(
@@ -80,8 +83,16 @@ def describe(
     trace: TracebackType | None,
 ) -> str:
     """Return an exception's traceback as text that can be sent."""
-    lines = traceback.format_exception(kind, error, trace)
-    text = without_secrets("".join(lines))[-_LONGEST_FAILURE:].rstrip()
+    return described("".join(traceback.format_exception(kind, error, trace)))
+
+
+def described(failure: object) -> str:
+    """Return what somebody said of a failure as text that can be sent."""
+    try:
+        text = str(failure)
+    except Exception:  # noqa: BLE001 - foreign code
+        text = f"a {type(failure).__name__}"
+    text = without_secrets(text)[-_LONGEST_FAILURE:].rstrip()
     return text.encode("utf-8", "replace").decode()
 
 
@@ -111,6 +122,7 @@ def is_orderly_exit(error: BaseException) -> bool:
 
 def _install() -> None:
     global _is_installed, _previous_excepthook  # noqa: PLW0603 - hooks are the process's
+    exit_code.observe()
     if _is_installed:
         return
     _is_installed = True
@@ -131,8 +143,19 @@ def _note_uncaught(
 
 
 def _end_all() -> None:
+    failure = _failure_of(exit_code.found())
     for run in list(_open_runs.values()):
-        run.end()
+        run.end(failure)
+
+
+def _failure_of(code: object) -> str | None:
+    """Say what an exit code says, as Python understands it: a text stands for 1."""
+    # Of a larger number, systems see the last eight bits.
+    if code is None or (isinstance(code, int) and code & 0xFF == 0):
+        return None
+    if isinstance(code, int):
+        return f"The program ended with exit code {int(code)}."
+    return f"The program ended with exit code 1: {described(code)}"
 
 
 def _start_anew_in_child() -> None:

@@ -18,6 +18,8 @@ from agent.transport import Transport
 from agent.uploads import Uploads
 
 _SEARCH_SECONDS = 30.0
+# A process says more often that it lives.
+_SILENT_SECONDS = 3600.0
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -25,11 +27,17 @@ class Leftovers:
     """Takes one abandoned spool after the other, each under its lock."""
 
     def __init__(
-        self, root: Path, notices: Notices, *, any_server: bool = False
+        self,
+        root: Path,
+        notices: Notices,
+        *,
+        any_server: bool = False,
+        any_host: bool = False,
     ) -> None:
         self._root = root
         self._notices = notices
         self._any_server = any_server
+        self._any_host = any_host
         self._current: Delivery | None = None
         self._uploads: Uploads | None = None
         self._lock: int | None = None
@@ -112,8 +120,11 @@ class Leftovers:
 
     def _deliverable(self, server: Server, now: float) -> Iterator[SpoolReader]:
         for spool in find_spools(self._root):
-            is_held = self._held_until.get(spool.id, float("-inf")) > now
-            if not is_held and (self._any_server or is_meant_for(spool, server)):
+            if self._held_until.get(spool.id, float("-inf")) > now:
+                continue
+            if not self._any_host and may_live_elsewhere(spool):
+                continue
+            if self._any_server or is_meant_for(spool, server):
                 yield spool
 
     def _finish(self, spool: SpoolReader) -> None:
@@ -123,6 +134,18 @@ class Leftovers:
         else:
             spool.remove()
         self.let_go()
+
+
+def may_live_elsewhere(spool: SpoolReader) -> bool:
+    """Whether the process of a spool may live on another machine.
+
+    Locks of many shared file systems hold within one machine only: there a lock that can
+    be had says nothing, and whoever takes the spool would delete it under its process.
+    """
+    if spool.is_of_this_machine or spool.is_complete:
+        return False
+    written = spool.written_at
+    return written is None or time.time() - written < _SILENT_SECONDS
 
 
 def is_meant_for(spool: SpoolReader, server: Server) -> bool:

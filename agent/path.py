@@ -12,7 +12,7 @@ def clean_path(path: object) -> str:
     """Return the path as the tracker stores it, or refuse it."""
     if not isinstance(path, str):
         raise InvalidPath(path, "is not a string")
-    cleaned = path.strip("/")
+    cleaned = str.strip(path, "/")
     if not cleaned:
         raise InvalidPath(path, "is empty")
     if len(cleaned) > LONGEST_PATH:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from agent.buffer import Buffer
 from agent.contents import Image, Job, to_content
 from agent.errors import AgentError
@@ -11,7 +13,7 @@ from agent.notices import Notices
 from agent.records import RECORDED, Recorded, Records
 
 # What series hold besides numbers.
-NO_NUMBERS = (*RECORDED, Image)
+_NO_NUMBERS = (*RECORDED, Image)
 
 
 class RecordWriter:
@@ -30,14 +32,14 @@ class RecordWriter:
 
         Raises AgentError, and then nothing was logged.
         """
+        if not is_record(value):
+            return False
         if isinstance(value, Image):
             self._append_image(path, value, step, moment)
-            return True
-        if isinstance(value, RECORDED):
+        else:
             self._kinds.claim(path, _kind_of(value))
             self._buffer.put_record(self._records.made(path, value, step, moment))
-            return True
-        return False
+        return True
 
     def _append_image(
         self, path: str, image: Image, step: float | None, moment: int
@@ -51,6 +53,14 @@ class RecordWriter:
             raise
         place = self._records.used_step(path, step), moment
         self._jobs.put(Job(path, content, place=place), wait=False)
+
+
+def is_record(value: object) -> TypeGuard[Recorded | Image]:
+    """Whether a series that holds it holds no numbers."""
+    try:
+        return isinstance(value, _NO_NUMBERS)
+    except Exception:  # noqa: BLE001 - what stands for something else runs its own code
+        return False
 
 
 def _kind_of(value: Recorded) -> Kind:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from os import PathLike, fsdecode
+
 from agent.buffer import Change, SetValue
-from agent.contents import File, Job, to_content
+from agent.contents import Job, is_content, to_content
 from agent.errors import AgentError, UnsupportedValue
 from agent.kinds import Kind
 from agent.path import clean_path
@@ -21,8 +23,10 @@ class Recorder(SeriesRecorder):
 
     def set_value(self, path: str, value: object) -> None:
         """Set an attribute, or, from nested dictionaries, several."""
+        if not self.is_awake and not self._wake():
+            return
         try:
-            leaves = list(flatten(path, value))
+            leaves = list(flatten(path, value, refuse=self.refuse))
         except AgentError as error:
             self.refuse(error, path)
             return
@@ -67,18 +71,30 @@ class Recorder(SeriesRecorder):
             return
         self._jobs.put(Job(path, content), wait=wait)
 
-    def upload_files(self, path: str, pattern: str, *, wait: bool) -> None:
+    def upload_files(
+        self, path: str, pattern: str | PathLike[str], *, wait: bool
+    ) -> None:
         """Store the files that a pattern names below a path."""
-        if self.is_awake or self._wake():
-            self._jobs.put(Job(path, None, pattern), wait=wait)
+        if not self.is_awake and not self._wake():
+            return
+        try:
+            text = fsdecode(pattern)
+        except Exception:  # noqa: BLE001 - a path's own code ran
+            text = ""
+        if text:
+            self._jobs.put(Job(path, None, text), wait=wait)
+        else:
+            self.refuse(UnsupportedValue(pattern, "names no files"), path)
 
     def _set_leaf(self, path: str, value: object) -> None:
         try:
             cleaned = clean_path(path)
-            if isinstance(value, File):
+            if is_content(value):
                 self.upload(cleaned, value)
                 return
+            # What is refused leaves its path to what is stored instead.
+            stored = to_value(value)
             self.claim(cleaned, Kind.VALUE)
-            self.put(SetValue(cleaned, to_value(value)))
+            self.put(SetValue(cleaned, stored))
         except AgentError as error:
             self.refuse(error, path)

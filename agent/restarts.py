@@ -1,19 +1,31 @@
-"""Whether the job was started again, as after a preemption, and when (pure)."""
+"""Whether the job was started again, as after a preemption, and when."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from agent.errors import InvalidSetting
 
 _COUNT = re.compile(r"[0-9]{1,12}")
+_STATUS = Path("/proc/self/stat")
+# Behind the name of the program, which may hold anything up to its bracket.
+_STARTED = 19
 
 
-def resumed_at(environment: Mapping[str, str], now: float) -> int | None:
+def resumed_at(
+    environment: Mapping[str, str],
+    now: float,
+    *,
+    began: Callable[[float], float] = float,
+) -> int | None:
     """Return since when a job runs that was started again; None for one that was not.
 
-    In microseconds since 1970; `now` in seconds.
+    In microseconds since 1970; `now` in seconds. `began` tells from it when this process
+    was started.
     """
     said = environment.get("SEAMARK_RESUMED") or ""
     if said not in ("", "yes", "no"):
@@ -22,11 +34,26 @@ def resumed_at(environment: Mapping[str, str], now: float) -> int | None:
     restarts = _count(environment, "TORCHELASTIC_RESTART_COUNT")
     if said == "no" or not (said or requeues or restarts):
         return None
+    if restarts:
+        # torchrun starts all ranks of a job again, at one moment. By the time that a slow
+        # one asks, others have logged, and what they have logged must not be hidden.
+        return round(began(now) * 1_000_000)
     # SLURM says when the job began this time; whatever a script of it did before this
-    # one is of the same attempt. torchrun starts processes again within a job.
-    began = _count(environment, "SLURM_JOB_START_TIME")
-    is_told = requeues and not restarts and 0 < began < now
-    return round((began if is_told else now) * 1_000_000)
+    # one is of the same attempt.
+    started = _count(environment, "SLURM_JOB_START_TIME")
+    is_told = requeues and 0 < started < now
+    return round((started if is_told else now) * 1_000_000)
+
+
+def process_start(now: float) -> float:
+    """Return when this process was started, in seconds since 1970; `now` if unknown."""
+    try:
+        _, _, said = _STATUS.read_text("ascii", "replace").rpartition(")")
+        since_boot = int(said.split()[_STARTED]) / os.sysconf("SC_CLK_TCK")
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - since_boot
+    except (OSError, ValueError, IndexError, AttributeError):
+        return now
+    return now - max(0.0, age)
 
 
 def _count(environment: Mapping[str, str], name: str) -> int:

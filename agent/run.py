@@ -19,7 +19,6 @@ from agent.errors import AgentError, RunFinished
 from agent.kinds import LARGEST_RUN
 from agent.loader import Loader
 from agent.notices import Notices
-from agent.path import clean_path
 from agent.phases import Phase
 from agent.post_mortem import examine
 from agent.recorder import Recorder
@@ -51,6 +50,7 @@ class Run:
             wake=self._wake,
             strict=settings.strict,
             resumed_at=settings.resumed_at,
+            prefix=settings.own_prefix,
         )
         self._attributes: dict[str, Attribute] = {}
         # For what integrates frameworks; scripts have `loader` and `phase`.
@@ -58,6 +58,7 @@ class Run:
         self._session: Session | None = None
         self._starting = threading.Lock()
         self._failure: str | None = None
+        self._exit_failure: str | None = None
         self._is_preempted = False
         self._ended_at: int | None = None
         self._is_finished = False
@@ -85,11 +86,13 @@ class Run:
 
     def __getitem__(self, path: str) -> Attribute:
         """Return the attribute at a path, to append to."""
-        attribute = self._attributes.get(path)
-        if attribute is not None:
-            return attribute
         try:
-            cleaned = clean_path(path)
+            return self._attributes[path]
+        except Exception:  # noqa: BLE001 - foreign code
+            # It is new, or nothing that can be a name: its hash may raise anything.
+            pass
+        try:
+            cleaned = self._recorder.own_path(path)
         except AgentError as error:
             self._recorder.refuse(error, path)
             # Appending to it must do nothing rather than fail.
@@ -172,7 +175,7 @@ class Run:
         if isinstance(error, BaseException):
             self.note_exception(type(error), error, error.__traceback__)
         else:
-            self.note_failure(hooks.without_secrets(error))
+            self.note_failure(hooks.described(error))
         self.finish()
 
     def preempt(self) -> None:
@@ -208,6 +211,9 @@ class Run:
                 session.end_capture(seconds)
             finally:
                 self._recorder.end()
+            if self._failure is None and not session.was_told_to_end:
+                # Told to end, a script does so with whatever code.
+                self._failure = self._exit_failure
             remainder = session.finish(
                 failure=self._failure,
                 is_preempted=self._is_preempted,
@@ -233,8 +239,12 @@ class Run:
             self.note_exception(kind, error, trace)
         self.finish()
 
-    def end(self) -> None:
-        """Finish at the end of the process; called by the agent itself."""
+    def end(self, failure: str | None = None) -> None:
+        """Finish at the end of the process; called by the agent itself.
+
+        `failure` is what the exit code says, if it says that something went wrong.
+        """
+        self._exit_failure = failure
         try:
             self.finish()
         except KeyboardInterrupt:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agent.buffer import Buffer
 from agent.errors import AgentError
 from agent.file_jobs import FileJobs
+from agent.foreign import is_time
 from agent.kinds import Kind, Kinds
 from agent.layouts import Layout, StepsDiffer
 from agent.notices import Notices
@@ -22,7 +23,7 @@ from agent.record_writer import RecordWriter
 from agent.refusals import Refusals
 from agent.rewinds import Rewinds
 from agent.row_writer import PLAIN, Asleep, RowWriter
-from agent.values import flatten, to_microseconds, to_number, to_step
+from agent.values import a_time, flatten, to_microseconds, to_number, to_step
 
 if TYPE_CHECKING:
     from agent.files import Files
@@ -54,8 +55,11 @@ class SeriesRecorder:
         wake: Callable[[], bool],
         strict: bool,
         resumed_at: int | None = None,
+        prefix: str = "",
     ) -> None:
+        """`prefix` is what this process's own paths begin with, slash included."""
         self.notices = notices
+        self._prefix = prefix
         self._resumed_at = resumed_at
         self._wake = wake
         self._kinds = Kinds()
@@ -146,7 +150,8 @@ class SeriesRecorder:
         values: Collection[Any] = data.values()
         # No code but ours may run while a row is being written.
         if not PLAIN.issuperset(map(type, values)):
-            values = [to_number(value) for value in values]
+            # Another thread may be changing the dictionary.
+            values = [to_number(value) for value in [*values]]
         moment = _moment(time)
         try:
             self._put(layout, step, moment, values)
@@ -207,6 +212,11 @@ class SeriesRecorder:
         if layout is not None:
             self.layouts.remember(tuple(measured), layout)
 
+    def own_path(self, path: object) -> str:
+        """Return where this process logs what a script names so, or raise InvalidPath."""
+        cleaned = clean_path(path)
+        return clean_path(self._prefix + cleaned) if self._prefix else cleaned
+
     def claim(self, path: str, kind: Kind = Kind.SERIES) -> None:
         """Use a path for one kind of content from now on, or raise TypeConflict."""
         self._kinds.claim(path, kind)
@@ -250,7 +260,7 @@ class SeriesRecorder:
         if not self.is_awake and not self._wake():
             return
         try:
-            leaves = list(flatten("", data, empty=None))
+            leaves = list(flatten("", data, refuse=self.refuse, empty=None))
             step = None if step is None else to_step(step)
             moment = _moment(time)
         except AgentError as error:
@@ -259,7 +269,7 @@ class SeriesRecorder:
         points: dict[str, float] = {}
         for path, value in leaves:
             try:
-                cleaned = clean_path(path)
+                cleaned = self.own_path(path)
                 number = self._number_of(cleaned, value, step, moment)
             except AgentError as error:
                 self.refuse(error, path)
@@ -275,8 +285,9 @@ class SeriesRecorder:
             return
         layout = self._rows.put_points(points, step, moment)
         is_whole = len(points) == len(leaves)
-        if layout and is_whole and _are_keys([path for path, _ in leaves], data):
-            self.layouts.remember(tuple(data), layout)
+        keys = tuple(path for path, _ in leaves)
+        if layout and is_whole and _are_keys(keys, data):
+            self.layouts.remember(keys, layout)
 
     def _number_of(
         self, path: str, value: object, step: float | None, moment: int
@@ -284,20 +295,25 @@ class SeriesRecorder:
         """Return the value as a number; None where it is a record, which it logs."""
         if self._records.append(path, value, step, moment):
             return None
+        if is_time(value):
+            # Here each series comes first; of a duration in nanoseconds an integer
+            # would be left.
+            raise a_time(value)
+        number = to_number(value)
         self.claim(path)
-        return to_number(value)
+        return number
 
     def _count_lost(self) -> None:
         self.buffer.count_dropped(1)
 
 
-def _are_keys(paths: list[str], data: object) -> bool:
+def _are_keys(paths: tuple[str, ...], data: object) -> bool:
     """Whether a dictionary has these keys, of text alone, and nothing nested in it.
 
     1, 1.0 and True are the same key and three different paths.
     """
-    keys = list(data) if isinstance(data, Mapping) else []
-    return keys == paths and all(type(key) is str for key in keys)
+    keys = tuple(data) if type(data) is dict else ()
+    return all(type(key) is str for key in keys) and keys == paths
 
 
 def _moment(time: float | datetime | None) -> int:

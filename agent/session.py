@@ -16,7 +16,9 @@ from types import TracebackType
 from agent.background import Background
 from agent.capture.capture import Capture
 from agent.files import Files
+from agent.machine import host_name
 from agent.messages import Origin
+from agent.mounts import NETWORK_FILE_SYSTEMS, file_system_of
 from agent.notices import Notices
 from agent.probes.probe import ANY_JOB, Job
 from agent.probes.sampler import Sampler
@@ -33,6 +35,8 @@ _WRITE_SECONDS = 2.0
 _SAMPLE_SECONDS = 1.0
 # What a machine may lose that loses its power.
 _SYNC_SECONDS = 5.0
+# How often others hear that the process lives, of which an hour's silence is the end.
+_LIFE_SECONDS = 60.0
 _STOP_SECONDS = 0.1
 
 
@@ -74,6 +78,7 @@ class Session:
         self._syncer = Background("seamark-syncer", self._sync)
         self._notices = notices
         self._is_tidied = False
+        self._next_life = 0.0  # by the clock of time.monotonic
         self._sender: Sender | None = None
         self._sampler: Sampler | None = None
         if settings.mode is Mode.ONLINE:
@@ -124,6 +129,11 @@ class Session:
         """Store which exception ends the process."""
         self._capture.note_exception(kind, error, trace)
 
+    @property
+    def was_told_to_end(self) -> bool:
+        """Whether a signal said a short while ago that the process is to end."""
+        return self._capture.was_told_to_end
+
     def end_capture(self, seconds: float) -> None:
         """Store what was captured last, and leave streams as they were."""
         self._capture.finish(seconds)
@@ -147,7 +157,7 @@ class Session:
         # whose end is not written counts as crashed.
         is_written = self._writer.finish(
             failure=failure,
-            is_preempted=is_preempted or self._capture.was_told_to_end,
+            is_preempted=is_preempted or self.was_told_to_end,
             seconds=_WRITE_SECONDS,
             ended_at=ended_at,
         )
@@ -181,7 +191,7 @@ class Session:
         if is_delivered:
             self._spool.remove()
         else:
-            self._spool.close()
+            self._spool.close(is_complete=is_written)
 
     def _sync(self) -> float:
         # The other threads may wait long, for a server; or there are none.
@@ -195,6 +205,9 @@ class Session:
         # What cannot be written is told by the writer.
         with contextlib.suppress(OSError):
             self._spool.sync()
+        if time.monotonic() >= self._next_life:
+            self._next_life = time.monotonic() + _LIFE_SECONDS
+            self._spool.show_life()
         return _SYNC_SECONDS
 
     def _keep_alive(self) -> None:
@@ -240,6 +253,14 @@ def open_session(
             f" {settings.run} is a new one; name it in the job's script, as with"
             " SEAMARK_RUN",
         )
+    kind = file_system_of(spool.folder)
+    if kind in NETWORK_FILE_SYSTEMS:
+        notices.warn(
+            "network file system",
+            f"the spool folder {spool.folder.parent} lies on a network file system"
+            f" ({kind}), which may hang and whose locks may not hold; set SEAMARK_SPOOL"
+            " to a folder on a local disk",
+        )
     ring = create_ring(spool.folder)
     return Session(settings, recorder, notices, spool, ring, find_data=find_data)
 
@@ -250,7 +271,7 @@ def _open_spool(settings: Settings, notices: Notices) -> Spool | None:
         run=settings.run,
         stage=settings.stage,
         rank=settings.rank,
-        host=_encodable(os.uname().nodename),
+        host=host_name(),
         pid=os.getpid(),
         agent=VERSION,
         time=time.time_ns() // 1000 if settings.began_at is None else settings.began_at,
@@ -261,6 +282,7 @@ def _open_spool(settings: Settings, notices: Notices) -> Spool | None:
         origin=origin,
         url=find_url(os.environ),
         token_digest=server.token_digest if server else None,
+        most_bytes=settings.spool_points_bytes,
     )
     try:
         return create(settings.spool)
@@ -279,7 +301,3 @@ def _open_spool(settings: Settings, notices: Notices) -> Spool | None:
         f"`{Path(sys.executable).name} -m agent sync --spool {root}`",
     )
     return spool
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()

@@ -20,7 +20,7 @@ from agent.capture.choice import chosen
 from agent.errors import InvalidSetting
 from agent.naming import readable_name
 from agent.path import is_encodable
-from agent.restarts import resumed_at
+from agent.restarts import process_start, resumed_at
 
 if TYPE_CHECKING:
     from agent.capture.relay import Relay
@@ -73,24 +73,33 @@ class Settings(NamedTuple):
     began_at: int | None = None
     # Where the files ended that it writes to, if it was started from here.
     followed: Mapping[str, int] = {}
-    # What carries on to terminals what it writes to them.
+    # What carries on what it writes to terminals and pipes.
     relays: Mapping[str, Relay] = {}
     strict: bool = False
     # How long the end of the script waits for delivery.
     exit_seconds: float = 5.0
     # How much of files may wait in the spool for delivery.
     spool_files_bytes: int = 50 * 2**30
+    # How much of everything else, if it was said.
+    spool_points_bytes: int | None = None
     # Since when the job runs that was started again, in microseconds since 1970; None
     # for one that was not.
     resumed_at: int | None = None
     # Whether somebody chose the run's name: only then can a later start find it.
     is_named: bool = True
+    # Whether ranks from 1 on log to paths of their own.
+    separate_ranks: bool = False
 
     @property
     def namespace(self) -> str:
         """Where the agent writes by itself, without a slash at the end."""
         below = f"/rank-{self.rank}" if self.rank else ""
         return f"monitoring/{self.stage}{below}"
+
+    @property
+    def own_prefix(self) -> str:
+        """What the paths that this process logs to begin with, slash included."""
+        return f"rank-{self.rank}/" if self.separate_ranks and self.rank else ""
 
 
 class Server(NamedTuple):
@@ -122,6 +131,7 @@ def read_settings(
     strict: bool,
     environment: Environment,
     capture: object = None,
+    separate_ranks: bool | None = None,
 ) -> Settings:
     """Return the settings of this process, or refuse what cannot be meant."""
     url = environment.get("SEAMARK_URL")
@@ -136,7 +146,7 @@ def read_settings(
         rank=_rank(rank, environment),
         mode=_mode(mode or environment.get("SEAMARK_MODE") or "online"),
         spool=spool_root(environment),
-        monitor=_monitor(environment) if monitor is None else monitor,
+        monitor=_yes_or_no(monitor, "SEAMARK_MONITOR", "yes", environment),
         sample_seconds=_sample_seconds(
             environment.get("SEAMARK_SAMPLE_SECONDS") or "1"
         ),
@@ -148,8 +158,14 @@ def read_settings(
         spool_files_bytes=_spool_files_bytes(
             environment.get("SEAMARK_SPOOL_GIB") or "50"
         ),
-        resumed_at=resumed_at(environment, time.time()),
+        spool_points_bytes=_spool_points_bytes(
+            environment.get("SEAMARK_SPOOL_POINTS_GIB")
+        ),
+        resumed_at=resumed_at(environment, time.time(), began=process_start),
         is_named=bool(run or environment.get("SEAMARK_RUN")),
+        separate_ranks=_yes_or_no(
+            separate_ranks, "SEAMARK_SEPARATE_RANKS", "no", environment
+        ),
     )
 
 
@@ -299,10 +315,14 @@ def _local_rank(environment: Environment) -> int | None:
     return int(text) if re.fullmatch(r"\d{1,7}", text) else None
 
 
-def _monitor(environment: Environment) -> bool:
-    text = environment.get("SEAMARK_MONITOR") or "yes"
+def _yes_or_no(
+    chosen: bool | None, variable: str, default: str, environment: Environment
+) -> bool:
+    if chosen is not None:
+        return chosen
+    text = environment.get(variable) or default
     if text not in ("yes", "no"):
-        raise InvalidSetting("SEAMARK_MONITOR", "must be yes or no")
+        raise InvalidSetting(variable, "must be yes or no")
     return text == "yes"
 
 
@@ -334,6 +354,16 @@ def _spool_files_bytes(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,6}", text):
         raise InvalidSetting("SEAMARK_SPOOL_GIB", "must be a whole number of GiB")
     return int(text) * 2**30
+
+
+def _spool_points_bytes(text: str | None) -> int | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text):
+        raise InvalidSetting(
+            "SEAMARK_SPOOL_POINTS_GIB", "must be a number of GiB, like 4 or 0.5"
+        )
+    return int(float(text) * 2**30)
 
 
 def _exit_seconds(text: str) -> float:

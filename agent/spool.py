@@ -18,22 +18,37 @@ from pathlib import Path
 from agent import locks, messages
 from agent.frames import Frame
 from agent.own_files import read_file, write_file
-from agent.ring import mark_ring
+from agent.ring import boot_id, mark_ring
 
 SEGMENT_BYTES = 8 * 1024 * 1024
 # Beyond this, new points are dropped and counted: the disk is not ours.
 LARGEST_SPOOL_BYTES = 4 * 1024 * 1024 * 1024
+# What is left to everybody else on the disk: so much, or of a small one a part.
+_LEAST_FREE_BYTES = 1024 * 1024 * 1024
+_LEAST_FREE_PART = 20
+# That much may always wait, or nothing could be sent from a disk that is nearly full.
+_ALWAYS_BYTES = 2 * SEGMENT_BYTES
 
 DESCRIPTION_FILE = "spool.json"
 ACKNOWLEDGED_FILE = "acknowledged"
+# There once its process has written everything and ended.
+COMPLETE_FILE = "complete"
 SEGMENT_SUFFIX = ".frames"
 
 
 class Spool:
     """The open spool of the living process."""
 
-    def __init__(self, folder: Path, lock: int, description: bytes) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        lock: int,
+        description: bytes,
+        *,
+        most_bytes: int | None = None,
+    ) -> None:
         self.folder = folder
+        self._most_bytes = most_bytes
         self._lock = lock
         self._description = description
         self._segment: int | None = None
@@ -66,9 +81,20 @@ class Spool:
                 _sync(path)
                 _sync(path.parent)
 
-    def close(self) -> None:
-        """Close the files and let others deliver what is left."""
+    def show_life(self) -> None:
+        """Say to other machines, which may not see the lock, that the process lives."""
+        with contextlib.suppress(OSError):
+            os.utime(self.folder / locks.LOCK_FILE, follow_symlinks=False)
+
+    def close(self, *, is_complete: bool = False) -> None:
+        """Close the files and let others deliver what is left, if it is complete at once.
+
+        If not, other machines wait: the rest may be in this one's memory.
+        """
         self._close_segment()
+        if is_complete:
+            with contextlib.suppress(OSError):
+                write_file(self.folder / COMPLETE_FILE, b"")
         locks.release(self._lock)
 
     def remove(self) -> None:
@@ -107,14 +133,27 @@ class Spool:
 
         if not locks.is_of(self._lock, self.folder):
             self._make_folder_again()
-        if stored_bytes(self.folder) >= LARGEST_SPOOL_BYTES:
-            raise OSError(errno.EDQUOT, "the spool has reached its largest size")
+        self._check_room()
         name = f"{self.written + 1:020}{SEGMENT_SUFFIX}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         self._path = self.folder / name
         self._segment = os.open(self._path, flags, 0o600)
         self._segment_bytes = os.fstat(self._segment).st_size
         return self._segment
+
+    def _check_room(self) -> None:
+        waiting = stored_bytes(self.folder)
+        most = LARGEST_SPOOL_BYTES if self._most_bytes is None else self._most_bytes
+        if waiting >= most:
+            raise OSError(errno.EDQUOT, "the spool has reached its largest size")
+        if waiting < _ALWAYS_BYTES:
+            return
+        space = os.statvfs(self.folder)
+        least = min(
+            _LEAST_FREE_BYTES, space.f_blocks * space.f_frsize // _LEAST_FREE_PART
+        )
+        if space.f_bavail * space.f_frsize < least:
+            raise OSError(errno.EDQUOT, "the disk is nearly full")
 
     def _make_folder_again(self) -> None:
         """Make the folder that was deleted under us, or else nobody could deliver it."""
@@ -147,11 +186,12 @@ def create_spool(
     *,
     url: str | None,
     token_digest: str | None = None,
+    most_bytes: int | None = None,
 ) -> Spool:
     """Make a new spool below `root`, with its first frame; OSError if that fails.
 
     The address and the digest of the token, where they are known, say what server it is
-    meant for.
+    meant for. At most so many bytes of frames wait in it, by default the usual.
     """
     spool_id = str(uuid.uuid4())
     # Others look only at folders named by an id: made aside and locked before
@@ -165,6 +205,8 @@ def create_spool(
                 "url": url,
                 "token_digest": token_digest,
                 "origin": asdict(origin),
+                # Whose locks hold: beside the host's name, which containers change.
+                "boot": boot_id(),
             }
         ).encode()
         write_file(aside / DESCRIPTION_FILE, description)
@@ -175,7 +217,7 @@ def create_spool(
     except OSError:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-    spool = Spool(folder, lock, description)
+    spool = Spool(folder, lock, description, most_bytes=most_bytes)
     try:
         spool.write(messages.payload([messages.open_spool(origin)]))
     except OSError:

@@ -19,9 +19,11 @@ from typing import Any
 
 from agent import messages
 from agent.frames import HEADER_BYTES, Frame, read_frames
+from agent.machine import is_this_machine
 from agent.own_files import LARGEST_BYTES, append_to_file, read_file
 from agent.renewal import FIRST_NUMBER, read_renewal, renewed, store_renewal
 from agent.spool import (
+    COMPLETE_FILE,
     DESCRIPTION_FILE,
     SEGMENT_SUFFIX,
     read_acknowledged,
@@ -49,6 +51,8 @@ class SpoolReader:
         self._firsts: dict[str, int] = {}
         # Where the frame behind the last one read lies: number, file, offset.
         self._cursor: tuple[int, Path, int] | None = None
+        # Not for what cannot be read just now, as while a server of files is away.
+        self._is_described = True
         self._description = self._read_description()
 
     @property
@@ -66,6 +70,39 @@ class SpoolReader:
         """The name of the run, for people to read."""
         origin = self._description.get("origin")
         return str(origin.get("run", "?")) if isinstance(origin, dict) else "?"
+
+    @property
+    def host(self) -> str | None:
+        """What the machine of its process calls itself, where it is known."""
+        origin = self._description.get("origin")
+        host = origin.get("host") if isinstance(origin, dict) else None
+        return host if isinstance(host, str) else None
+
+    @property
+    def is_of_this_machine(self) -> bool:
+        """Whether the lock of its process would be seen here."""
+        return self._is_described and is_this_machine(
+            self.host, self._described("boot")
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether its process has written everything and ended."""
+        return (self.folder / COMPLETE_FILE).is_file()
+
+    @property
+    def written_at(self) -> float | None:
+        """When its folder was last written to, in seconds since 1970, if that is known."""
+        try:
+            entries = list(self.folder.iterdir())
+        except OSError:
+            return None
+        times = []
+        for entry in entries:
+            # Its process deletes what is delivered; a listing may be older than that.
+            with contextlib.suppress(OSError):
+                times.append(entry.stat().st_mtime)
+        return max(times, default=None)
 
     @property
     def sent_as(self) -> str:
@@ -308,7 +345,10 @@ class SpoolReader:
     def _read_description(self) -> dict[str, Any]:
         try:
             stored = json.loads(read_file(self.folder / DESCRIPTION_FILE))
-        except (OSError, ValueError, RecursionError):
+        except OSError as error:
+            self._is_described = isinstance(error, FileNotFoundError)
+            return {}
+        except (ValueError, RecursionError):
             return {}
         return stored if isinstance(stored, dict) else {}
 

@@ -17,6 +17,7 @@ from agent.stored_series import Points, Series
 from agent.stored_values import given, to_moment, to_numbers, to_value
 
 _MOST_FILES = 1_000
+_MOST_ATTRIBUTES = 10_000
 _BUSY_ATTEMPTS, _BUSY_SECONDS = 30, 2.0
 
 
@@ -157,9 +158,14 @@ class StoredRun:
     def attribute_rows(self, prefix: str = "") -> list[Json]:
         """Return what is known below a prefix, as the API answers it."""
         place = f"/runs/{self.id}/attributes"
-        found: list[Json] = ask(self._project.server, place, {"prefix": prefix})[
-            "attributes"
-        ]
+        found: list[Json] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            asked = {"prefix": prefix, "cursor": cursor, "limit": _MOST_ATTRIBUTES}
+            page = ask(self._project.server, place, asked)
+            found += page["attributes"]
+            # Servers of before answer all at once.
+            cursor = page.get("next") or None
         return found
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 from enum import Enum
+from types import MemberDescriptorType
 from typing import Any
 
-from agent.errors import UnsupportedValue
+from agent.errors import AgentError, InvalidPath, UnsupportedValue, shown
+from agent.foreign import is_array, is_picture, is_table, is_time, list_of, size_of
 from agent.path import is_encodable
 
 # What a single-valued attribute holds; a set of strings is stored as one.
@@ -22,23 +24,37 @@ Value = float | int | bool | str | datetime | frozenset[str]
 LONGEST_TEXT = 65_536  # characters
 LARGEST_SET = 1_000  # strings
 LONGEST_SET_STRING = 1_024  # characters
+LARGEST_ARRAY = 1_000  # elements that are stored as a list
 _DEEPEST_NESTING = 32
+MOST_MEMBERS = 100_000  # of nested dictionaries, all levels together
 _LATEST_MICROSECONDS = 253_402_214_400_000_000  # the last day of the year 9999
+_LARGE = 2**53  # beyond, floats leave integers out
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
 
 
 def to_number(value: object) -> float:
     """Return anything that is one number as a float; NaN and infinities are numbers."""
-    # Text that looks like a number is text.
-    if isinstance(value, (str, bytes, bytearray)):
-        raise UnsupportedValue(value, "is not a number")
     try:
-        return float(_unwrapped(value))
+        if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError  # noqa: TRY301 - text that looks like a number is text
+        item = getattr(value, "item", None)
+        plain: Any = item() if callable(item) else value
+        number = float(plain)
     except Exception as error:
         # The value's own code ran: it may raise whatever it likes.
         raise UnsupportedValue(
-            value, f"is not one number ({_reason(error)})"
+            value, f"is not one number ({_reason(error)}){_advice(value)}"
         ) from error
+    # Nanoseconds since 1970 come as integers, large ones: to ask each integer of
+    # NumPy's what it is would take as long again.
+    if type(plain) is int and plain > _LARGE and is_time(value):
+        raise a_time(value)
+    return number
+
+
+def a_time(value: object) -> UnsupportedValue:
+    """Return why a moment or a duration is no number."""
+    return UnsupportedValue(value, "is a time, and not one number")
 
 
 def to_step(step: object) -> float:
@@ -54,8 +70,11 @@ def to_microseconds(time: float | datetime) -> int:
     try:
         seconds = time.timestamp() if isinstance(time, datetime) else to_step(time)
         microseconds = round(seconds * 1_000_000)
-    except (ValueError, OverflowError, OSError):
-        # A moment that has no timestamp, or one too large for this system.
+    except AgentError:
+        raise
+    except Exception:  # noqa: BLE001 - foreign code
+        # A moment that has no timestamp, one too large for this system, or one of
+        # another class, whose own code ran.
         microseconds = -1
     if not 0 <= microseconds <= _LATEST_MICROSECONDS:
         raise UnsupportedValue(time, "is no time of the years 1970 to 9999")
@@ -63,45 +82,113 @@ def to_microseconds(time: float | datetime) -> int:
 
 
 def to_value(value: object) -> Value:
-    """Return a single value as the tracker stores it, or refuse it."""
+    """Return a single value as the tracker stores it, or refuse it.
+
+    A small array is the text of the list that it holds.
+    """
+    try:
+        return _to_value(value)
+    except AgentError:
+        raise
+    except Exception as error:
+        # The value's own code ran: it may raise whatever it likes.
+        raise UnsupportedValue(
+            value, f"has no value that can be stored ({_reason(error)})"
+        ) from error
+
+
+def _to_value(value: object) -> Value:  # noqa: PLR0911 - one for each kind
     if isinstance(value, bool):
         return value
     if isinstance(value, Enum):
         return _text(value, f"{type(value).__name__}.{value.name}")
     if isinstance(value, str):
         return _text(value, str(value))
+    if is_time(value):
+        value = _plain_time(value)
     if isinstance(value, datetime):
         return _moment(value)
     if isinstance(value, (set, frozenset)):
         return _string_set(value)
     number = _plain_number(value)
-    return _described(value) if number is None else number
+    if number is not None:
+        return number
+    return _listed(value) if is_array(value) else _described(value)
+
+
+# Is told why a member of a dictionary is left out, and its path.
+Refuse = Callable[[AgentError, str], None]
 
 
 def flatten(
-    path: str, value: object, *, empty: object = "{}"
+    path: str, value: object, *, refuse: Refuse, empty: object = "{}"
 ) -> Iterator[tuple[str, object]]:
-    """Yield the leaves of nested dictionaries with their paths; `empty` for empty ones."""
-    yield from _flatten(path, value, empty, depth=0)
+    """Yield the leaves of nested dictionaries with their paths; `empty` for empty ones.
+
+    What cannot be read is refused, and takes nothing else along.
+    """
+    if not isinstance(path, str):
+        raise InvalidPath(path, "is not a string")
+    yield from _Walk(refuse, empty).leaves(path, value)
 
 
-def _flatten(
-    path: str, value: object, empty: object, *, depth: int
-) -> Iterator[tuple[str, object]]:
-    fields = _fields(value)
-    if not fields:
-        yield path, empty if fields is not None else value
-        return
-    # A dictionary that contains itself ends here too.
-    if depth == _DEEPEST_NESTING:
-        raise UnsupportedValue(
-            value, f"is nested deeper than {_DEEPEST_NESTING} levels"
-        )
-    for key, member in fields.items():
-        # A member of an enumeration that is text is found again by that text.
-        name = str.__str__(key) if isinstance(key, str) else str(key)
-        below = f"{path}/{name}" if path else name
-        yield from _flatten(below, member, empty, depth=depth + 1)
+class _Walk:
+    """Goes through nested dictionaries, which may contain each other."""
+
+    def __init__(self, refuse: Refuse, empty: object) -> None:
+        self._refuse = refuse
+        self._empty = empty
+        # The dictionaries on the way down, by what they are and not by what they equal.
+        self._above: list[object] = []
+        self._members = 0
+
+    def leaves(self, path: str, value: object) -> Iterator[tuple[str, object]]:
+        """Raise UnsupportedValue where there are too many to go through."""
+        self._members += 1
+        if self._members > MOST_MEMBERS:
+            # Few that share others, level by level, are as many as one likes.
+            raise UnsupportedValue(value, f"is one of more than {MOST_MEMBERS} values")
+        try:
+            fields = _fields(value)
+            # At once: another thread may change it meanwhile.
+            keys = [] if fields is None else [*fields]
+        except Exception as error:  # noqa: BLE001 - foreign code
+            # The dictionary's own code ran, here and below: it may raise whatever it
+            # likes.
+            self._refuse(_unread(value, path, error), path)
+            return
+        if not keys or fields is None:
+            yield path, value if fields is None else self._empty
+            return
+        if reason := self._not_entered(value):
+            self._refuse(UnsupportedValue(value, reason), path)
+            return
+        self._above.append(value)
+        for key in keys:
+            below = path
+            try:
+                # A member of an enumeration that is text is found again by that text.
+                name = str.__str__(key) if isinstance(key, str) else str(key)
+                below = f"{path}/{name}" if path else name
+                member = fields[key]
+            except Exception as error:  # noqa: BLE001 - foreign code
+                self._refuse(_unread(value, below, error), below)
+                continue
+            yield from self.leaves(below, member)
+        self._above.pop()
+
+    def _not_entered(self, value: object) -> str:
+        if any(value is one for one in self._above):
+            return "contains itself"
+        if len(self._above) == _DEEPEST_NESTING:
+            return f"is nested deeper than {_DEEPEST_NESTING} levels"
+        return ""
+
+
+def _unread(value: object, path: str, error: Exception) -> UnsupportedValue:
+    return UnsupportedValue(
+        value, f"cannot be read at {shown(path)} ({_reason(error)})"
+    )
 
 
 def _fields(value: object) -> Mapping[Any, object] | None:
@@ -109,10 +196,19 @@ def _fields(value: object) -> Mapping[Any, object] | None:
         return value
     # argparse.Namespace, and settings written as a dataclass.
     kind = type(value)
-    if kind.__name__ == "Namespace" or hasattr(kind, "__dataclass_fields__"):
-        fields: Mapping[Any, object] | None = getattr(value, "__dict__", None)
-        return fields
-    return None
+    names = getattr(kind, "__dataclass_fields__", None)
+    if names is None:
+        return (
+            getattr(value, "__dict__", None) if kind.__name__ == "Namespace" else None
+        )
+    # Those with slots have no dictionary, and a slot may be empty.
+    slots = {
+        name: getattr(value, name)
+        for name in names
+        if type(getattr(kind, name, None)) is MemberDescriptorType
+        and hasattr(value, name)
+    }
+    return {**slots, **getattr(value, "__dict__", {})}
 
 
 # Any: the members of foreign number types are known only at run time.
@@ -120,6 +216,47 @@ def _unwrapped(value: Any) -> Any:
     """The number inside a NumPy or PyTorch scalar, wherever the memory lies."""
     item = getattr(value, "item", None)
     return item() if callable(item) else value
+
+
+# Any: see above.
+def _plain_time(value: Any) -> object:
+    """One moment of NumPy's, which is in UTC, or duration, as Python has it."""
+    if size_of(value) != 1:
+        return value
+    plain = value.item()
+    if isinstance(plain, int):
+        # Finer than Python's times; microseconds are kept.
+        plain = value.astype(f"{value.dtype.kind}8[us]").item()
+    if isinstance(plain, datetime) and plain.tzinfo is None:
+        return plain.replace(tzinfo=timezone.utc)
+    # No time at all, or one without a unit or beyond Python's years.
+    return str(value) if plain is None or isinstance(plain, int) else plain
+
+
+def _listed(array: object) -> str:
+    size = size_of(array)
+    if size > LARGEST_ARRAY:
+        raise UnsupportedValue(
+            array,
+            f"of {size:,} elements is too large for a value, which lists up to"
+            f" {LARGEST_ARRAY:,}; upload it as a picture, or append agent.Histogram"
+            " of it",
+        )
+    return _text(array, str(list_of(array)))
+
+
+def _advice(value: object) -> str:
+    """What would store after all what is no number."""
+    try:
+        if is_picture(value):
+            return "; append agent.Image of it, or upload it"
+        if is_table(value):
+            return "; upload it"
+        if is_array(value):
+            return "; append its mean, or agent.Histogram or agent.Image of it"
+    except Exception:  # noqa: BLE001 - foreign code
+        return ""
+    return ""
 
 
 def _plain_number(value: object) -> float | int | bool | None:
@@ -170,12 +307,7 @@ def _described(value: object) -> str:
     kind = type(value)
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         raise UnsupportedValue(value, "has no value that can be stored")
-    try:
-        text = str(value)
-    except Exception as error:
-        # The value's own code ran: it may raise whatever it likes.
-        raise UnsupportedValue(value, f"has no text ({_reason(error)})") from error
-    return _text(value, text)
+    return _text(value, str(value))
 
 
 def _text(value: object, text: str) -> str:

@@ -59,7 +59,7 @@ class Console:
                 self._tails.append(tail)
 
     def hear(self, relays: Mapping[str, Relay]) -> None:
-        """Begin to see what a program writes to terminals it has from us."""
+        """Begin to see what a program writes to terminals and pipes it has from us."""
         from agent.capture.heard import Heard  # noqa: PLC0415 - only `seamark run` does
 
         self._heard = [

@@ -1,11 +1,11 @@
-"""What a program shows on its terminal, read from the copy that a relay makes of it."""
+"""What a program writes to its front, read from the copy that a relay makes of it."""
 
 from __future__ import annotations
 
 import codecs
 import os
 
-from agent.capture.relay import PIECE, PIPE_SIZE, Relay, read, show
+from agent.capture.relay import PIECE, PIPE_SIZE, Relay, carry_on, is_over, read
 from agent.capture.tee import CAPACITY, Pending
 
 
@@ -22,14 +22,14 @@ class Heard:
 
     def read(self) -> None:
         """Take what is new; at most about as much as is kept of it."""
-        if not self.is_carrying:
+        if not self._is_ended and not self.is_carrying:
             self._take_copy()
-        if self.is_carrying and not self._is_ended:
+        if self.is_carrying:
             self._carry()
 
     def close(self) -> None:
-        for file in (self._relay.copy, self._relay.ours):
-            os.close(file)
+        os.close(self._relay.copy)
+        self._relay.close()
 
     def _take_copy(self) -> None:
         missing = self._relay.lost - self._lost
@@ -48,12 +48,24 @@ class Heard:
                 return
             if not data:
                 # Its process has ended: with the program, or before it.
-                os.set_blocking(self._relay.ours, False)
-                self.is_carrying = True
+                self._take_over()
                 return
 
+    def _take_over(self) -> None:
+        self._is_ended = self._relay.is_unread
+        self.is_carrying = not self._is_ended
+        if self.is_carrying:
+            os.set_blocking(self._relay.front.ours, False)
+
     def _carry(self) -> None:
-        while data := read(self._relay.ours):
+        front = self._relay.front
+        while not is_over(front):
+            data = read(front.ours)
+            if data is None:
+                return
             self._pending.put(self._decode(data))
-            show(self._relay.terminal, data)
-        self._is_ended = data is not None
+            if not data or not carry_on(front, data):
+                break
+        self._relay.close()
+        self._is_ended = True
+        self.is_carrying = False

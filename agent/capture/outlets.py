@@ -1,4 +1,4 @@
-"""Where the streams of this process lead: to files, to terminals, or elsewhere."""
+"""Where the streams of this process lead: to files, terminals, pipes, or elsewhere."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ DESCRIPTORS = {"stdout": 1, "stderr": 2}
 
 
 class Outlets(NamedTuple):
-    """Each stream is in one of both, beside a second one that leads to the same place."""
+    """Each stream is in one of both, beside a second one that leads to the same place.
+
+    One that leads elsewhere, as to /dev/null, is in neither.
+    """
 
     # Where the file ends.
     files: Mapping[str, int] = {}
-    # The descriptors that lead to the terminal.
-    terminals: Mapping[str, tuple[int, ...]] = {}
+    # The descriptors that lead to one terminal, pipe or socket.
+    carried: Mapping[str, tuple[int, ...]] = {}
 
 
 NOWHERE = Outlets()
 
 
 def find_outlets() -> Outlets:
-    """Return where both streams lead; nothing, where one leads to another program."""
+    """Return where both streams lead; nothing, where one of them is closed."""
     files: dict[str, int] = {}
-    terminals: dict[str, tuple[int, ...]] = {}
+    carried: dict[str, tuple[int, ...]] = {}
     first: os.stat_result | None = None
     for stream, descriptor in DESCRIPTORS.items():
         try:
@@ -33,14 +36,32 @@ def find_outlets() -> Outlets:
         except OSError:
             return NOWHERE
         if first is not None and os.path.samestat(status, first):
-            if terminals:
+            if carried:
                 # Apart, the order in which both were written would be lost.
-                terminals["stdout"] = (1, descriptor)
+                carried["stdout"] = (1, descriptor)
         elif stat.S_ISREG(status.st_mode):
             files[stream] = status.st_size
-        elif os.isatty(descriptor):
-            terminals[stream] = (descriptor,)
-        else:
-            return NOWHERE
+        elif _can_be_carried(descriptor, status.st_mode):
+            carried[stream] = (descriptor,)
         first = first or status
-    return Outlets(files, terminals)
+    return Outlets(files, carried)
+
+
+def _can_be_carried(descriptor: int, mode: int) -> bool:
+    if stat.S_ISSOCK(mode):
+        return _is_stream(descriptor)
+    return stat.S_ISFIFO(mode) or os.isatty(descriptor)
+
+
+def _is_stream(descriptor: int) -> bool:
+    """Say whether it does not matter to a socket which bytes were written at once."""
+    import socket  # noqa: PLC0415 - few streams lead to one
+
+    copy = os.dup(descriptor)
+    try:
+        one = socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        return False
+    with one:
+        return one.type == socket.SOCK_STREAM

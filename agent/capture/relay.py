@@ -1,10 +1,10 @@
-"""A terminal of a program's own, in front of the one that shows what it writes.
+"""What carries on what a program writes, from its front to where its stream leads.
 
-The program writes to a pseudo terminal, and a small process carries that on to the true
-one, with a copy for whoever stores it. Nothing else changes: the program has its place in
-the shell's job, reads from the true terminal and has it for its controlling one. So keys
-that interrupt, stop and continue it do what they always did, no mode of the true terminal
-is ever changed, and there is nothing to put right, whoever is killed.
+The program writes to a pseudo terminal or a pipe, and a small process carries that on to
+the true one, with a copy for whoever stores it. Nothing else changes: the program has its
+place in the shell's job, reads from the true terminal and has it for its controlling one.
+So keys that interrupt, stop and continue it do what they always did, no mode of the true
+terminal is ever changed, and there is nothing to put right, whoever is killed.
 
 The process is one of its own so that the program goes on writing when what stores the
 copy is slow, stopped or killed; should it be killed itself, who reads the copy carries on.
@@ -18,11 +18,14 @@ import mmap
 import os
 import select
 import signal
-import struct
+import sys
 import termios
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
+
+from agent.capture.fronts import Front
 
 # Of the copy, what waits for a reader that is behind: the newest, as what is said last
 # matters most.
@@ -36,33 +39,31 @@ _LEFT_TO_THE_PROGRAM = (
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP),
     *(signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE),
 )
-_OUTPUT_MODES = 1  # where tcgetattr has them
-_SIZE = struct.pack("HHHH", 0, 0, 0, 0)
-_COUNT = struct.Struct("<Q")
+# What the process tells, and where: bytes of the copy that were too many, how often it
+# began or ended to carry something, whether nobody reads any more.
+_LOST, _TURNS, _IS_UNREAD = range(3)
+_WORD = 8  # bytes
 
 
 class Relay:
-    """A pseudo terminal, and the process that carries on what is written to it."""
+    """The process that carries on what is written to a front."""
 
-    def __init__(self, terminal: int) -> None:
-        """Raise OSError where there are no pseudo terminals."""
-        self.terminal = terminal
-        self.ours, self.programs = os.openpty()
+    def __init__(self, front: Front) -> None:
+        """Raise OSError where there can be no such process."""
+        self.front = front
         self.copy, copied = os.pipe()
-        self._size = _SIZE
         # Written by the process, read here.
-        self._lost = mmap.mmap(-1, _COUNT.size)
+        self._told = memoryview(mmap.mmap(-1, 3 * _WORD)).cast("Q")
+        self._held = [front.ours]
         try:
-            _make_like(self.programs, terminal)
-            self.match_size()
             _prepare_pipe(self.copy, copied)
             self._process = os.fork()
         except OSError:
-            for file in (self.ours, self.programs, self.copy, copied):
+            for file in (front.ours, front.programs, self.copy, copied):
                 os.close(file)
             raise
         if not self._process:
-            _be_relay(self.ours, terminal, _Copy(copied, self._lost))
+            _be_relay(front, _Copy(copied, self._told), self._told)
         os.close(copied)
 
     @property
@@ -72,31 +73,57 @@ class Relay:
     @property
     def lost(self) -> int:
         """How many bytes of the copy were too many at once."""
-        count: int = _COUNT.unpack_from(self._lost)[0]
-        return count
+        return self._told[_LOST]
 
-    def match_size(self) -> bool:
-        """Give the program's terminal the size of the true one; say if that is news."""
-        size = _match_size(self.ours, self.terminal, self._size)
-        is_news = size != self._size
-        self._size = size
-        return is_news
+    @property
+    def is_unread(self) -> bool:
+        """Whether the process has ended because nobody reads what the program writes."""
+        return bool(self._told[_IS_UNREAD])
 
     def begin(self) -> None:
         """Leave the program's end to the program, which has been started."""
-        os.close(self.programs)
+        os.close(self.front.programs)
+        self.heed()
 
-    def wait(self, seconds: float) -> None:
-        """Wait until everything is shown that the program wrote, if that is soon.
+    def heed(self) -> None:
+        """Let go where nobody reads; may interrupt anything."""
+        if self.is_unread:
+            self.close()
 
-        It is not where the program leaves others behind that may still write.
+    def close(self) -> None:
+        """Read no more: if nobody else does, whoever still writes is told so."""
+        # Taken away first, as a signal may have it closed at any point.
+        with contextlib.suppress(IndexError):
+            os.close(self._held.pop())
+
+    def wait(self, seconds: float, is_told_to_end: Callable[[], bool]) -> None:
+        """Wait until everything is carried on that the program wrote.
+
+        However long that takes, as the program itself would have waited; for others
+        that it leaves behind and that may still write, only so many seconds.
         """
         deadline = time.monotonic() + seconds
+        # By then all is carried on that is there now; what is in hand, too.
+        enough = 2 * (self._size_of_rest() // PIECE + 2) + self._told[_TURNS]
         with contextlib.suppress(ChildProcessError):
             while not os.waitpid(self._process, os.WNOHANG)[0]:
-                if time.monotonic() > deadline:
+                is_late = time.monotonic() > deadline
+                if is_late and (self._has_carried(enough) or is_told_to_end()):
                     return
                 time.sleep(_LOOK_SECONDS)
+
+    def _has_carried(self, enough: int) -> bool:
+        # In this order: what is taken away is counted before.
+        is_taken = self._size_of_rest() == 0
+        turns = self._told[_TURNS]
+        return (is_taken and turns % 2 == 0) or turns >= enough or self.is_unread
+
+    def _size_of_rest(self) -> int:
+        try:
+            size = fcntl.ioctl(self.front.ours, termios.FIONREAD, bytes(4))
+        except OSError:
+            return 0
+        return int.from_bytes(size, sys.byteorder)
 
 
 def read(file: int, most: int = PIECE) -> bytes | None:
@@ -110,37 +137,22 @@ def read(file: int, most: int = PIECE) -> bytes | None:
         return b""
 
 
-def show(terminal: int, data: bytes) -> bool:
-    """Write all of it, however long that takes; say whether there was a terminal."""
+def carry_on(front: Front, data: bytes) -> bool:
+    """Write all of it, however long that takes; say whether there may be more."""
     try:
         while data:
             # Others may have made it one that does not wait.
-            _wait(writable=terminal)
+            _wait(writable=front.outlet)
             with contextlib.suppress(BlockingIOError):
-                data = data[os.write(terminal, data) :]
+                data = data[os.write(front.outlet, data) :]
     except OSError:
-        return False
+        return not front.ends_with_reader
     return True
 
 
-def _make_like(programs: int, terminal: int) -> None:
-    try:
-        modes = termios.tcgetattr(terminal)
-        # Ends of lines and the like are left to the true one, whatever its modes are.
-        modes[_OUTPUT_MODES] &= ~termios.OPOST
-        termios.tcsetattr(programs, termios.TCSANOW, modes)
-    except termios.error as error:
-        raise OSError(*error.args) from error
-
-
-def _match_size(ours: int, terminal: int, known: bytes) -> bytes:
-    """Return the true terminal's size, which the other one has then."""
-    with contextlib.suppress(OSError):
-        size = fcntl.ioctl(terminal, termios.TIOCGWINSZ, _SIZE)
-        if size != known:
-            fcntl.ioctl(ours, termios.TIOCSWINSZ, size)
-        return size
-    return known
+def is_over(front: Front) -> bool:
+    """Say whether nobody reads any more, and the program is to know."""
+    return front.ends_with_reader and bool(_wait(watched=front.outlet, seconds=0))
 
 
 def _prepare_pipe(copy: int, copied: int) -> None:
@@ -150,15 +162,16 @@ def _prepare_pipe(copy: int, copied: int) -> None:
         fcntl.fcntl(copied, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
 
 
-def _be_relay(ours: int, terminal: int, copy: _Copy) -> None:
-    """Carry until nobody can write any more; the forked child's whole life."""
+def _be_relay(front: Front, copy: _Copy, told: memoryview[int]) -> None:
+    """Carry until nobody can write any more, or reads; the forked child's whole life."""
     try:
         # They mean the program, and it may have last words.
         for number in _LEFT_TO_THE_PROGRAM:
             signal.signal(number, signal.SIG_IGN)
         # Whoever waits for the end of something must not wait for this process.
-        _close_all_but(ours, terminal, copy.file)
-        _carry(ours, terminal, copy)
+        _close_all_but(front.ours, front.outlet, copy.file)
+        told[_IS_UNREAD] = not _carry(front, copy, told)
+        os.close(front.ours)
         copy.finish()
     finally:
         os._exit(0)
@@ -171,46 +184,53 @@ def _close_all_but(*kept: int) -> None:
                 os.close(int(path.name))
 
 
-def _carry(ours: int, terminal: int, copy: _Copy) -> None:
-    size = _SIZE
-    is_shown = True
+def _carry(front: Front, copy: _Copy, told: memoryview[int]) -> bool:
+    """Return at the program's end of it, or its reader's; say if it was the program's."""
+    watched = front.outlet if front.ends_with_reader else None
     while True:
         # Not by reading: killed in the midst of that, it might have taken what is lost then.
-        ready = _wait(ours, copy.file if copy.is_behind else None)
+        ready = _wait(front.ours, copy.file if copy.is_behind else None, watched)
         copy.send()
-        if ours not in ready:
+        if front.outlet in ready:
+            return False
+        if front.ours not in ready:
             continue
-        data = read(ours)
+        told[_TURNS] += 1
+        data = read(front.ours)
         if not data:
-            return
+            return True
         copy.put(data)
         # Of a program in another group than ours, nobody hears of a new size at once.
-        size = _match_size(ours, terminal, size)
-        # With the terminal closed, as when a connection breaks, the program goes on.
-        is_shown = is_shown and show(terminal, data)
+        front.match_size()
+        if not carry_on(front, data):
+            return False
+        told[_TURNS] += 1
 
 
 def _wait(
     readable: int | None = None,
     writable: int | None = None,
+    watched: int | None = None,
     seconds: float | None = None,
 ) -> list[int]:
-    """Wait until one of both is, or will never be; return which."""
+    """Wait until one is, or will never be; of the watched, only for that; return which."""
     poll = select.poll()
     if readable is not None:
         poll.register(readable, select.POLLIN)
     if writable is not None:
         poll.register(writable, select.POLLOUT)
+    if watched is not None:
+        # Errors and ends are told unasked.
+        poll.register(watched, 0)
     return [file for file, _ in poll.poll(None if seconds is None else seconds * 1_000)]
 
 
 class _Copy:
     """What was carried, for a reader who must never be waited for."""
 
-    def __init__(self, file: int, lost: mmap.mmap) -> None:
+    def __init__(self, file: int, told: memoryview[int]) -> None:
         self.file = file
-        self._lost = lost
-        self._lost_count = 0
+        self._told = told
         self._waiting: deque[bytes] = deque()
         self._size = 0
         self._is_wanted = True
@@ -228,8 +248,7 @@ class _Copy:
         while self._size > _MOST_WAITING:
             oldest = self._waiting.popleft()
             self._size -= len(oldest)
-            self._lost_count += len(oldest)
-            _COUNT.pack_into(self._lost, 0, self._lost_count)
+            self._told[_LOST] += len(oldest)
 
     def send(self) -> None:
         """Send what the pipe takes."""

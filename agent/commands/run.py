@@ -1,8 +1,9 @@
 """Runs a program and measures it: hardware and state, without a change to its code.
 
 Everything behind -- is the program and its arguments. Its input, output and exit code
-are as they would be without this. What it writes to files and terminals is kept as the
-run's logs, unless --no-logs is said. A script that uses the agent joins the same run.
+are as they would be without this. What it writes to files, terminals, pipes and sockets
+is kept as the run's logs, unless --no-logs is said. A script that uses the agent joins
+the same run.
 With --json, the last line of standard error says which run it was.
 """
 
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-logs",
         action="store_true",
-        help="keep nothing of what it prints, and let it print straight to the terminal",
+        help="keep nothing of what it prints, and let it print without anything in between",
     )
     parser.add_argument(
         "program",
@@ -88,7 +89,8 @@ def perform(chosen: argparse.Namespace) -> int:
         if "source" in settings.capture:
             state_program(run, program)
         code = process.wait()
-        output.wait()
+        ended_at = time.monotonic()
+        output.wait(lambda: any(at > ended_at for at in passed_on.values()))
         failure = describe(code)
         told_at = passed_on.get(signal.SIGTERM, float("-inf"))
         end(run, failure, was_told=time.monotonic() < told_at + GRACE_SECONDS)
@@ -160,14 +162,18 @@ def _signals_passed_on() -> Iterator[
     programs: list[subprocess.Popen[bytes]] = []
     passed_on: dict[int, float] = {}
 
-    def pass_on(number: int, _: FrameType | None) -> None:
+    def note(number: int, _: FrameType | None) -> None:
         passed_on[number] = time.monotonic()
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        note(number, frame)
         for program in programs:
             if program.poll() is None:
                 program.send_signal(number)
 
-    # Ctrl-C reaches the whole group, the program in it.
-    before = {signal.SIGINT: signal.signal(signal.SIGINT, leave_alone)}
+    # Ctrl-C reaches the whole group, the program in it; ignored by us, it would be by
+    # the program, too.
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, note)}
     for number in _PASSED_ON:
         before[number] = signal.signal(number, pass_on)
     try:
@@ -175,7 +181,3 @@ def _signals_passed_on() -> Iterator[
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def leave_alone(number: int, frame: FrameType | None) -> None:
-    """Do nothing; a signal that is ignored would be ignored by the program, too."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from agent.commands.checks import Finding, fine, note, problem
 from agent.commands.output import counted
 from agent.commands.status import Waiting, find_waiting
-from agent.leftovers import is_meant_for
+from agent.leftovers import is_meant_for, may_live_elsewhere
 from agent.mounts import NETWORK_FILE_SYSTEMS, file_system_of
 from agent.ring import SHARED_MEMORY, shared_memory_problem
 from agent.settings import Environment, find_server, spool_root
@@ -112,7 +112,17 @@ def _waiting(environment: Environment, root: Path) -> Iterator[Finding]:
             "go back to that server with `seamark login`, or send them to the one of "
             "the settings with `seamark sync --any-server`",
         )
-    ours = [spool for spool in left if spool.id not in others]
+    away = {spool.id for spool in find_spools(root) if may_live_elsewhere(spool)}
+    elsewhere = [spool for spool in left if spool.id in away - others.keys()]
+    if elsewhere:
+        yield note(
+            "left_elsewhere",
+            f"{counted(len(elsewhere), 'spool')} of other machines, written within the"
+            " last hour",
+            "their processes may live; `seamark sync --any-host` delivers them all the"
+            " same",
+        )
+    ours = [spool for spool in left if spool.id not in away | others.keys()]
     if ours:
         is_old = any((s.seconds_since_written or 0) > _OLD_SECONDS for s in ours)
         make = problem if is_old else note

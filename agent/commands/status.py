@@ -17,7 +17,7 @@ from agent import locks
 from agent.commands.output import clean, say, say_json
 from agent.recovery import points_left
 from agent.settings import spool_root
-from agent.spool_reader import find_spools
+from agent.spool_reader import SpoolReader, find_spools
 
 HELP = "list what is not delivered"
 EXAMPLES = ("seamark status", "seamark status --json")
@@ -70,15 +70,12 @@ def find_waiting(root: Path) -> list[Waiting]:
                 is_in_use=is_in_use,
                 pending_bytes=spool.pending_bytes(),
                 points_in_memory=0 if is_in_use else points_left(spool.folder),
-                seconds_since_written=_age(spool.folder),
+                seconds_since_written=_age(spool),
             )
         )
     return found
 
 
-def _age(folder: Path) -> float | None:
-    try:
-        written = [entry.stat().st_mtime for entry in folder.iterdir()]
-    except OSError:
-        return None
-    return round(max(0.0, time.time() - max(written)), 1) if written else None
+def _age(spool: SpoolReader) -> float | None:
+    written = spool.written_at
+    return None if written is None else round(max(0.0, time.time() - written), 1)

@@ -2,27 +2,38 @@
 
 Nobody has to: the next process that logs does it too, and so does a server on this
 machine. It helps where neither will be, or to know that everything is delivered.
+
+What nobody will want any more, `--discard` deletes for good, after it has asked.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent import locks
-from agent.commands.output import Refusal, clean, say, say_json
+from agent.blobs import Blobs
+from agent.commands.output import MISUSED, Refusal, clean, counted, say, say_json
 from agent.delivery import Outcome
-from agent.leftovers import Leftovers, is_meant_for
+from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
 from agent.notices import Notices
+from agent.ring import ring_path
 from agent.settings import Server, find_server, spool_root
 from agent.spool_reader import SpoolReader, find_spools
 from agent.transport import HttpTransport
 
 HELP = "deliver what ended processes left behind"
-EXAMPLES = ("seamark sync", "seamark sync --spool /mnt/job-17/spool --any-server")
+EXAMPLES = (
+    "seamark sync",
+    "seamark sync --spool /mnt/job-17/spool --any-server",
+    "seamark sync --discard 0f8e2c4a-6d1b-4a57-9c3e-2b7d5a91f6e0",
+)
 
 _FOLLOW_SECONDS = 2.0
 _NO_SERVER = (
@@ -47,11 +58,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="deliver also what was meant for another server",
     )
+    parser.add_argument(
+        "--any-host",
+        action="store_true",
+        help="deliver also what another machine wrote within the last hour, whose "
+        "process may live",
+    )
+    parser.add_argument(
+        "--discard",
+        metavar="ID",
+        nargs="+",
+        help="delete what these spools hold instead of delivering it; `seamark status` "
+        "lists them",
+    )
+    parser.add_argument(
+        "--yes", action="store_true", help="delete it without being asked"
+    )
 
 
 def perform(chosen: argparse.Namespace) -> int:
     root = chosen.spool or spool_root(os.environ)
-    left = deliver(root, follow=chosen.follow, any_server=chosen.any_server)
+    if chosen.discard:
+        return _discard(root, chosen)
+    left = deliver(
+        root,
+        follow=chosen.follow,
+        any_server=chosen.any_server,
+        any_host=chosen.any_host,
+    )
     if chosen.json:
         spools = [{"id": s.id, "run": s.run, "reason": s.reason} for s in left]
         say_json({"folder": str(root), "left": spools})
@@ -65,13 +99,15 @@ def perform(chosen: argparse.Namespace) -> int:
     return 1 if left else 0
 
 
-def deliver(root: Path, *, follow: bool, any_server: bool) -> list[Left]:
+def deliver(
+    root: Path, *, follow: bool, any_server: bool, any_host: bool = False
+) -> list[Left]:
     """Deliver abandoned spools, and return those that are left."""
     server = find_server(os.environ)
     if server is None and not follow:
         raise Refusal("no_server", _NO_SERVER)
     notices = Notices()
-    leftovers = Leftovers(root, notices, any_server=any_server)
+    leftovers = Leftovers(root, notices, any_server=any_server, any_host=any_host)
     transport: HttpTransport | None = None
     while True:
         outcome = Outcome(is_done=True)
@@ -83,7 +119,7 @@ def deliver(root: Path, *, follow: bool, any_server: bool) -> list[Left]:
             leftovers.let_go()
             if transport is not None:
                 transport.close()
-            return _left(root, server, any_server=any_server)
+            return _left(root, server, any_server=any_server, any_host=any_host)
         if follow and outcome.is_done:
             time.sleep(_FOLLOW_SECONDS)
             known, server = server, find_server(os.environ)
@@ -93,15 +129,106 @@ def deliver(root: Path, *, follow: bool, any_server: bool) -> list[Left]:
         time.sleep(outcome.wait_seconds)
 
 
-def _left(root: Path, server: Server | None, *, any_server: bool) -> list[Left]:
+def _left(
+    root: Path, server: Server | None, *, any_server: bool, any_host: bool
+) -> list[Left]:
     return [
-        Left(spool.id, str(spool.run), _why_left(spool, server, any_server=any_server))
+        Left(
+            spool.id,
+            str(spool.run),
+            _why_left(spool, server, any_server=any_server, any_host=any_host),
+        )
         for spool in find_spools(root)
         if not locks.is_held(spool.folder)
     ]
 
 
-def _why_left(spool: SpoolReader, server: Server | None, *, any_server: bool) -> str:
+def _why_left(
+    spool: SpoolReader, server: Server | None, *, any_server: bool, any_host: bool
+) -> str:
+    if not any_host and may_live_elsewhere(spool):
+        return (
+            f"{clean(spool.host or 'another machine')} wrote it within the last hour,"
+            " where its process may live; --any-host delivers it all the same"
+        )
     if server is not None and not any_server and not is_meant_for(spool, server):
         return f"it is meant for {spool.url}; --any-server sends it to {server.url}"
     return "the server did not take it, and `seamark doctor` may know why"
+
+
+def _discard(root: Path, chosen: argparse.Namespace) -> int:
+    spools = [
+        _discardable(root, spool_id, any_host=chosen.any_host)
+        for spool_id in dict.fromkeys(chosen.discard)
+    ]
+    if not chosen.yes and not _is_agreed(spools, may_ask=not chosen.json):
+        say("Nothing is deleted.")
+        return 1
+    with ExitStack() as locked:
+        # All of them before the first is deleted.
+        for spool in spools:
+            locked.callback(locks.release, _lock(spool))
+        for spool in spools:
+            _delete(spool)
+    if chosen.json:
+        say_json({"folder": str(root), "discarded": [spool.id for spool in spools]})
+    else:
+        for spool in spools:
+            say(f"{spool.id} is deleted.")
+    return 0
+
+
+def _discardable(root: Path, spool_id: str, *, any_host: bool) -> SpoolReader:
+    found = {spool.id: spool for spool in find_spools(root)}.get(spool_id)
+    if found is None:
+        raise Refusal(
+            "no_spool",
+            f"{root} holds no spool {clean(spool_id)}; see `seamark status`.",
+        )
+    if locks.is_held(found.folder):
+        raise Refusal("in_use", f"{found.id} is in use: its process lives.")
+    if not any_host and may_live_elsewhere(found):
+        host = clean(found.host or "another machine")
+        raise Refusal(
+            "in_use",
+            f"{host} wrote {found.id} within the last hour, where its process may live;"
+            " say --any-host if it does not.",
+        )
+    return found
+
+
+def _is_agreed(spools: Sequence[SpoolReader], *, may_ask: bool) -> bool:
+    if not may_ask or not sys.stdin.isatty():
+        raise Refusal(
+            "not_agreed",
+            "What was never delivered would be deleted for good; say --yes if you"
+            " want that.",
+            MISUSED,
+        )
+    for spool in spools:
+        files = Blobs(spool.folder).pending()
+        size = spool.pending_bytes() + sum(blob.size for blob in files)
+        say(
+            f"{spool.id}  {size:,} bytes, {counted(len(files), 'file')} among them,"
+            f" of run '{clean(spool.run)}'"
+        )
+    try:
+        answer = input("Delete it for good? [y/N] ")
+    except EOFError:
+        return False
+    return answer.strip().lower() in ("y", "yes")
+
+
+def _lock(spool: SpoolReader) -> int:
+    lock = locks.acquire(spool.folder, create=True)
+    if lock is None:
+        raise Refusal("in_use", f"{spool.id} is being delivered just now.")
+    return lock
+
+
+def _delete(spool: SpoolReader) -> None:
+    # What is in memory alone belongs to it, too.
+    ring_path(spool.folder).unlink(missing_ok=True)
+    spool.remove()
+    if spool.folder.exists():
+        raise Refusal("cannot_delete", f"{spool.folder} cannot be deleted.")

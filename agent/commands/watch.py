@@ -1,5 +1,6 @@
 """Measures a program that runs already, until it ends or Ctrl-C is pressed.
 
+How it ended is told to nobody but who started it; the run says so, beside its state.
 With --json, the last line of standard error says which run it was.
 """
 
@@ -11,10 +12,14 @@ import signal
 import psutil
 
 from agent.commands.output import Refusal, tell
+from agent.commands.run import describe, end
 from agent.commands.watched import add_names, opened, settings_of, tell_json
 
 HELP = "measure a program that runs already"
 EXAMPLES = ("seamark watch --pid 4711 --stage train",)
+
+# What the run says of how it ended; its pages know the two.
+ENDED, LEFT_ALONE = "ended, exit code unknown", "left alone"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,11 +42,18 @@ def perform(chosen: argparse.Namespace) -> int:
     run = opened(watching, chosen.tag)
     # `kill` ends this as Ctrl-C does; of the program nothing is known then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    watched = f"{settings.namespace}/watched"
     try:
-        process.wait()
+        code = process.wait()
     except KeyboardInterrupt:
         tell(f"the process {chosen.pid} is left alone")
-    run.finish()
+        run[watched] = LEFT_ALONE
+        run.finish()
+    else:
+        if code is None:
+            run[watched] = ENDED
+        # A shell that starts a program and then becomes this knows the code.
+        end(run, None if code is None else describe(code), was_told=False)
     if chosen.json:
         tell_json(settings)
     return 0

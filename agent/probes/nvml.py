@@ -67,6 +67,7 @@ class NvmlProbe(Probe):
             for number, found in slices_of(self._library, handle, self._pids).items()
         }
         self._lost: dict[int, float] = {}
+        self._failing: set[int] = set()
         self._news: dict[str, Value] = {}
 
     @classmethod
@@ -115,6 +116,12 @@ class NvmlProbe(Probe):
                 news[f"facts/gpu/{index}/measured_with"] = gpu.measured_with
             if gpu.dear:
                 news[f"facts/gpu/{index}/asked_less"] = gpu.dear
+            if gpu.failure and index not in self._lost:
+                self._failing.add(index)
+                news[f"facts/gpu/{index}/state"] = f"fails: {gpu.failure}"
+            elif index in self._failing:
+                self._failing.discard(index)
+                news.setdefault(f"facts/gpu/{index}/state", PRESENT)
         return news
 
     def sample(self, now: float) -> Sample:

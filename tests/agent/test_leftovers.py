@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import time
 
 import msgspec
 import pytest
 
 from agent import locks, messages
-from agent.leftovers import Leftovers, is_meant_for
+from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
+from agent.machine import host_name
 from agent.notices import Notices
+from agent.ring import boot_id
 from agent.settings import Server
 from agent.spool import DESCRIPTION_FILE, create_spool
 from agent.spool_reader import SpoolReader
@@ -151,3 +156,81 @@ def test_what_another_looked_at_for_a_moment_is_found_when_searched_again(
 
     assert tracker.values("a") == [1.0]
     assert not abandoned.exists()
+
+
+def say_of(folder, *, host="node-7", boot="another"):
+    """Have a spool be that of another machine."""
+    file = folder / DESCRIPTION_FILE
+    said = json.loads(file.read_text())
+    said["boot"] = boot
+    said["origin"]["host"] = host
+    file.write_text(json.dumps(said))
+
+
+def test_a_spool_of_another_machine_is_left_alone_while_its_process_may_live(
+    abandoned, deliver, tracker
+):
+    # As on a shared file system whose locks hold within one machine.
+    say_of(abandoned)
+    deliver()
+    assert tracker.values("a") == []
+    assert abandoned.exists()
+
+    for file in abandoned.iterdir():
+        os.utime(file, (0, time.time() - 3700))
+    deliver()
+
+    assert tracker.values("a") == [1.0]
+    assert not abandoned.exists()
+
+
+def test_what_its_process_deletes_meanwhile_says_nothing_of_its_end(abandoned):
+    say_of(abandoned)
+    # As in the listing of a shared folder: delivered, and deleted since.
+    (abandoned / "delivered").symlink_to(abandoned / "gone")
+
+    assert may_live_elsewhere(SpoolReader(abandoned))
+
+
+def test_a_description_that_cannot_be_read_says_nothing_of_its_machine(abandoned):
+    say_of(abandoned)
+    file = abandoned / DESCRIPTION_FILE
+    file.unlink()
+    file.mkdir()
+
+    assert may_live_elsewhere(SpoolReader(abandoned))
+
+
+@pytest.mark.parametrize("name", ["host", "boot"])
+def test_one_of_this_machine_is_delivered_at_once(abandoned, deliver, tracker, name):
+    # Containers change their names, and machines that are started again their boots.
+    say_of(abandoned, **{name: host_name() if name == "host" else boot_id()})
+    deliver()
+
+    assert tracker.values("a") == [1.0]
+
+
+def test_one_that_its_process_completed_is_delivered_at_once(root, deliver, tracker):
+    opened = create_spool(root, ORIGIN, url=None)
+    opened.write(messages.payload([messages.points(["a"], [0.0], [0], [[1.0]])]))
+    opened.write(messages.payload([messages.close(failure=None, time=0)]))
+    opened.close(is_complete=True)
+    say_of(opened.folder)
+    deliver()
+
+    assert tracker.values("a") == [1.0]
+    assert not opened.folder.exists()
+
+
+def test_a_living_process_that_is_quiet_says_that_it_lives(root):
+    opened = create_spool(root, ORIGIN, url=None)
+    for file in opened.folder.iterdir():
+        os.utime(file, (0, time.time() - 7200))
+    say_of(opened.folder)
+    os.utime(opened.folder / DESCRIPTION_FILE, (0, 0))
+    assert not may_live_elsewhere(SpoolReader(opened.folder))
+
+    opened.show_life()
+
+    assert may_live_elsewhere(SpoolReader(opened.folder))
+    opened.close()

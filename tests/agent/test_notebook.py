@@ -5,21 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.agent.conftest import REPOSITORY
+from tests.agent.kernel import NEEDED, STATE, kernel_in
 
-nbclient = pytest.importorskip("nbclient")
-nbformat = pytest.importorskip("nbformat")
-pytest.importorskip("ipykernel")
-utils = pytest.importorskip("jupyter_core.utils")
+for name in NEEDED:
+    pytest.importorskip(name)
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
-
-STATE = """
-import os, signal, sys, threading
-def state():
-    names = sorted(t.name for t in threading.enumerate() if t.name.startswith("seamark"))
-    files = len(os.listdir("/proc/self/fd"))
-    return names, files, sys.excepthook, signal.getsignal(signal.SIGINT)
-"""
 
 
 @pytest.fixture
@@ -28,33 +19,8 @@ def kernel(tracker, tmp_path, monkeypatch):
     monkeypatch.setenv("SEAMARK_CAPTURE", "console,signals")
     for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    client = nbclient.NotebookClient(
-        nbformat.v4.new_notebook(),
-        timeout=60,
-        resources={"metadata": {"path": str(tmp_path)}},
-    )
-    with client.setup_kernel():
-        yield Kernel(client)
-
-
-class Kernel:
-    """Executes cells one by one."""
-
-    def __init__(self, client):
-        self.client = client
-
-    def run(self, code, *, may_fail=False):
-        cell = nbformat.v4.new_code_cell(code)
-        self.client.nb.cells.append(cell)
-        self.client.allow_errors = may_fail
-        self.client.execute_cell(cell, len(self.client.nb.cells) - 1)
-        return "".join(
-            out.get("text", "") + out.get("ename", "") for out in cell.outputs
-        )
-
-    def restart(self):
-        utils.run_sync(self.client.km.restart_kernel)(now=False)
-        utils.run_sync(self.client.kc.wait_for_ready)(timeout=60)
+    with kernel_in(tmp_path) as started:
+        yield started
 
 
 def test_fifty_runs_leave_neither_threads_nor_files_nor_hooks(kernel, tracker):

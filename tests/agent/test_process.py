@@ -39,11 +39,14 @@ def absent_server(monkeypatch):
     ("ending", "code", "state"),
     [
         ("", 0, "finished"),
-        ("import sys; sys.exit(3)", 3, "finished"),
+        ("import sys; sys.exit(3)", 3, "failed"),
+        ("import sys; sys.exit(0)", 0, "finished"),
+        ("import sys; sys.exit()", 0, "finished"),
+        ("import sys; sys.exit('no data')", 1, "failed"),
         ("raise ValueError('no data')", 1, "failed"),
         ("run.finish()", 0, "finished"),
     ],
-    ids=["end", "sys.exit", "exception", "finish"],
+    ids=["end", "code", "zero", "nothing", "text", "exception", "finish"],
 )
 def test_the_exit_code_is_kept_and_the_state_is_right(
     tracker, run_script, ending, code, state
@@ -53,6 +56,113 @@ def test_the_exit_code_is_kept_and_the_state_is_right(
     assert ended.returncode == code
     assert tracker.values("a") == [1.0, 2.0, 3.0]
     assert [m["state"] for m in tracker.of_kind("close")] == [state]
+
+
+SAID = "The program ended with exit code"
+EXITS = {
+    "by its own code": ("sys.exit(3)", 3, f"{SAID} 3."),
+    "by a text": ("sys.exit('no data')", 1, f"{SAID} 1: no data"),
+    "with what main returns": (
+        "def main():\n    agent.init('r', monitor=False); return 4\nsys.exit(main())",
+        4,
+        f"{SAID} 4.",
+    ),
+    "by its parser": (
+        "import argparse; argparse.ArgumentParser().error('no such option')",
+        2,
+        f"{SAID} 2.",
+    ),
+    "out of a context": (
+        "from contextlib import ExitStack\n"
+        "with ExitStack() as stack:\n    stack.callback(print); sys.exit(5)",
+        5,
+        f"{SAID} 5.",
+    ),
+    "raised again": (
+        "try: sys.exit(6)\nexcept SystemExit as error:\n    str(error); raise",
+        6,
+        f"{SAID} 6.",
+    ),
+    "caught, and goes on": ("try: sys.exit(3)\nexcept SystemExit: pass", 0, ""),
+    "caught and kept": (
+        "try: sys.exit(3)\nexcept SystemExit as error: kept = error",
+        0,
+        "",
+    ),
+    "caught, and another": (
+        "try: sys.exit(3)\nexcept SystemExit: sys.exit(0)",
+        0,
+        "",
+    ),
+    "in another thread": (
+        "import threading, _thread, time\n"
+        "thread = threading.Thread(target=sys.exit, args=(3,))\n"
+        "thread.start(); thread.join()\n"
+        "_thread.start_new_thread(sys.exit, (3,)); time.sleep(0.2)",
+        0,
+        "",
+    ),
+    "in a call at its end": (
+        "import atexit; atexit.register(lambda: sys.exit(3))",
+        0,
+        "",
+    ),
+    "by what systems take for 0": ("sys.exit(256)", 0, ""),
+    "after the run": ("run.finish(); sys.exit(3)", 3, ""),
+}
+
+
+@pytest.mark.parametrize(("ending", "code", "failure"), EXITS.values(), ids=EXITS)
+def test_a_script_that_exits_says_what_its_run_says(
+    tracker, run_script, ending, code, failure
+):
+    ended = run_script(f"import sys\n{LOG_THREE}\n{ending}")
+
+    assert ended.returncode == code, ended.stderr
+    assert {m["failure"] for m in tracker.of_kind("close")} == {failure}
+
+
+def test_sys_exit_is_as_it_was_when_the_last_run_has_ended(tracker, run_script):
+    script = """
+import sys
+original = sys.exit
+import agent
+first, second = agent.init("a", monitor=False), agent.init("b", monitor=False)
+first.finish()
+assert sys.exit is not original and sys.exit.__name__ == "exit"
+second.finish()
+assert sys.exit is original
+third = agent.init("c", monitor=False)
+ours = sys.exit
+def theirs(*arguments): ours(*arguments)
+sys.exit = theirs
+third.finish()
+assert sys.exit is theirs
+agent.init("d", monitor=False)
+assert sys.exit is theirs
+sys.exit(3)
+"""
+    ended = run_script(script)
+
+    assert ended.returncode == 3, ended.stderr
+    states = [message["state"] for message in tracker.of_kind("close")]
+    assert sorted(states) == ["failed", "finished", "finished", "finished"]
+
+
+def test_what_exits_may_travel_to_another_process(tracker, run_script):
+    script = f"""
+import copy, pickle, sys
+{LOG_THREE}
+try:
+    sys.exit(3)
+except SystemExit as error:
+    assert pickle.loads(pickle.dumps(error)).code == 3
+    assert copy.copy(error).code == 3
+"""
+    ended = run_script(script)
+
+    assert ended.returncode == 0, ended.stderr
+    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
 
 
 HANDLED = """
@@ -79,7 +189,7 @@ time.sleep(0.5)
         ("SIGTERM", "raise RuntimeError('told to end')", (1, "failed", True)),
         ("SIGTERM", "pass", (0, "finished", True)),
         # It means what the script says, which may be: write a checkpoint and go on.
-        ("SIGUSR1", "sys.exit(7)", (7, "finished", False)),
+        ("SIGUSR1", "sys.exit(7)", (7, "failed", False)),
         ("SIGUSR1", "run.preempt(); sys.exit(7)", (7, "finished", True)),
     ],
 )
@@ -296,42 +406,6 @@ print(free, recorder._rows._is_busy, len(recorder.buffer._rows))
     assert len(set(steps)) == len(steps)
 
 
-REENTRANT = """
-import gc, logging, signal, agent
-run = agent.init("r", monitor=False)
-
-class Dying:
-    def __init__(self): self.me = self
-    def __del__(self): run["del"].append(1.0)
-
-class Handler(logging.Handler):
-    def emit(self, record):
-        run["handler"].append(1.0)
-        run["handler"].append(object())
-
-logging.getLogger().addHandler(Handler())
-signal.signal(signal.SIGALRM, lambda *_: run["signal"].append(1.0))
-signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
-gc.set_threshold(10)
-for number in range(20_000):
-    Dying()
-    run["loop"].append(float(number))
-    run[f"bad/{number % 100}"].append("text")
-signal.setitimer(signal.ITIMER_REAL, 0)
-"""
-
-
-def test_logging_from_finalizers_signals_and_log_handlers_never_hangs(
-    tracker, run_script
-):
-    ended = run_script(REENTRANT, seconds=60)
-
-    assert ended.returncode == 0, ended.stderr
-    assert len(tracker.values("loop")) == 20_000
-    assert tracker.values("del")
-    assert tracker.values("signal")
-
-
 def test_a_full_disk_costs_points_but_is_counted(tracker, run_script):
     script = """
 import errno, os, agent
@@ -342,16 +416,17 @@ run["a"].append(1.0)
 run._recorder._rows._ring = None
 # A row of one point takes 96 bytes.
 run._recorder.buffer._capacity = 96 * 100
-write, full = os.write, True
+write, full, refused = os.write, True, []
 class Disk:
     def __getattr__(self, name): return getattr(os, name)
     def write(self, fd, data):
         if full:
+            refused.append(fd)
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(fd, data)
 spool.os = Disk()
 run["b"].append(1.0)
-wait_until(lambda: run._session._writer._unwritten)
+wait_until(lambda: refused)
 for number in range(1000):
     run["c"].append(float(number))
 full = False

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -42,9 +46,56 @@ NOW = 1_700_000_000.5
     ],
 )
 def test_schedulers_say_whether_a_job_was_started_again(variables, expected):
-    found = resumed_at(variables, NOW)
+    found = resumed_at(variables, NOW, began=lambda now: now)
 
     assert found == (None if expected is None else round(expected * 1_000_000))
+
+
+def test_ranks_that_torchrun_starts_again_say_when_they_were_started():
+    variables = {"TORCHELASTIC_RESTART_COUNT": "1"}
+
+    assert (
+        resumed_at(variables, NOW, began=lambda now: now - 9) == (NOW - 9) * 1_000_000
+    )
+
+
+def test_a_process_knows_when_it_was_started():
+    now = time.time()
+    code = "import time; from agent.restarts import process_start as began\n"
+    code += "time.sleep(0.5); print(began(time.time()))"
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, text=True
+    )
+
+    assert now - 0.1 < float(told.stdout) < time.time() - 0.4
+
+
+def test_a_rank_that_is_late_does_not_hide_what_another_has_logged(
+    tracker, run_script, tmp_path
+):
+    # torchrun starts both at once; this one is slow, and the other logs meanwhile.
+    script = (
+        "import os, time, agent\n"
+        "time.sleep(float(os.environ['DELAY']))\n"
+        "run = agent.init('r', monitor=False)\n"
+        "run['train/loss'].append(1.0, step=int(os.environ['RANK']))\n"
+    )
+    began = time.time()
+    with ThreadPoolExecutor() as ranks:
+        for each, delay in (("0", "0"), ("1", "3")):
+            ranks.submit(
+                run_script,
+                script,
+                RANK=each,
+                WORLD_SIZE="2",
+                DELAY=delay,
+                TORCHELASTIC_RESTART_COUNT="1",
+            )
+
+    since = [message["time"] for message in tracker.of_kind("rewind")]
+    assert len(since) == 2
+    assert max(since) < min(tracker.times("train/loss"))
+    assert min(since) > (began - 1) * 1_000_000
 
 
 def test_anything_else_is_refused():

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import argparse
 import copy
+import dataclasses
 import decimal
+import io
+import itertools
 import math
 import pickle
 import threading
 import time
-from datetime import datetime, timezone
+from collections import UserDict
+from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
 from enum import Enum
 
 import msgspec
@@ -138,7 +144,33 @@ def test_a_dictionary_that_contains_itself_is_refused(tracker, caplog):
         run["params"] = cycle
 
     assert tracker.attributes() == {}
+    assert "contains itself" in caplog.text
+
+
+def test_what_is_too_deep_takes_no_other_along(tracker, caplog):
+    cycle = {"lr": 0.1}
+    cycle["again"] = cycle
+    deep = 1
+    for _ in range(40):
+        deep = {"a": deep}
+    with init() as run:
+        run["params"] = {"cycle": cycle, "deep": deep, "depth": 3}
+
+    assert tracker.attributes() == {"params/cycle/lr": 0.1, "params/depth": 3}
+    assert "contains itself" in caplog.text
     assert "nested deeper" in caplog.text
+
+
+def test_few_dictionaries_that_stand_for_very_many_values_are_refused(tracker, caplog):
+    shared = {"a": 1, "b": 2}
+    for _ in range(25):
+        shared = {"a": shared, "b": shared}
+    with init() as run:
+        run["params"] = shared
+        run["seed"] = 1
+
+    assert tracker.attributes() == {"seed": 1}
+    assert "more than 100000 values" in caplog.text
 
 
 @pytest.mark.parametrize("value", [2**63, "x" * 65_537, object()], ids=type)
@@ -534,3 +566,353 @@ def test_threads_that_name_a_series_first_at_once_share_its_steps():
     another.join(60)
 
     assert found[0] is found[1]
+
+
+class Missing(Mapping):
+    """Settings of which one is missing, as OmegaConf has them."""
+
+    def __getitem__(self, key):
+        if key == "missing":
+            raise LookupError(key)
+        return {"lr": 0.1, "depth": 3}[key]
+
+    def __iter__(self):
+        return iter(["lr", "missing", "depth"])
+
+    def __len__(self):
+        return 3
+
+
+class Endless(UserDict):
+    def __iter__(self):
+        raise RuntimeError("no")
+
+
+class Nameless:
+    __hash__ = object.__hash__
+
+    def __str__(self):
+        raise RuntimeError("no")
+
+    __repr__ = __str__
+
+
+class Unhashable:
+    def __hash__(self):
+        raise ValueError("no")
+
+    __repr__ = object.__repr__
+
+
+class Lazy:
+    """What stands for something that cannot be had."""
+
+    @property
+    def __class__(self):
+        raise RuntimeError("unbound")
+
+
+class Secretive:
+    """Raises whatever is asked of it."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+    def __repr__(self):
+        raise RuntimeError("no")
+
+
+class NoPath:
+    def __fspath__(self):
+        raise RuntimeError("no")
+
+
+class Odd(str):
+    __slots__ = ()
+
+    def __str__(self):
+        raise RuntimeError("no")
+
+
+CALLS = {
+    "a mapping that cannot be iterated": lambda run: run.__setitem__("x", Endless()),
+    "logging one": lambda run: run.log(Endless()),
+    "a key without text": lambda run: run.__setitem__("x", {Nameless(): 1}),
+    "logging a key without text": lambda run: run.log({Nameless(): 1}),
+    "a set of what has no text": lambda run: run.__setitem__("x", {Nameless()}),
+    "a text that hides": lambda run: run.__setitem__("x", Odd("text")),
+    "a value that hides its class": lambda run: run.__setitem__("x", Lazy()),
+    "appending it": lambda run: run["x"].extend([Lazy()]),
+    "a value that raises": lambda run: run.__setitem__("x", Secretive()),
+    "logging what raises": lambda run: run.log({"x": Secretive()}),
+    "appending what raises": lambda run: run["x"].extend([Secretive()]),
+    "a number that cannot be iterated": lambda run: run["x"].extend(5),
+    "an array without axes": lambda run: run["x"].extend(np.array(1.0)),
+    "too few steps": lambda run: run["x"].extend([1.0, 2.0], steps=[1]),
+    "too many steps": lambda run: run["x"].extend([1.0], steps=itertools.count()),
+    "a number for steps": lambda run: run["x"].extend([1.0], steps=3),
+    "a pattern that is none": lambda run: run["x"].upload_files(None),
+    "a pattern that raises": lambda run: run["x"].upload_files(NoPath()),
+    "a file that is none": lambda run: run["x"].upload(None),
+    "a path that raises": lambda run: run["x"].upload(NoPath()),
+    "a type that is none": lambda run: run["x"].upload(b"", media_type=5),
+    "a path that is a list": lambda run: run[["a"]].append(1.0),
+    "a path whose hash raises": lambda run: run[Unhashable()].append(1.0),
+    "a path without text": lambda run: run[Nameless()].append(1.0),
+    "members below what is no path": lambda run: run.__setitem__(5, {"a": 1}),
+    "a time that is none": lambda run: run["x"].append(1.0, time=Nameless()),
+    "a step that is none": lambda run: run.log({"x": 1.0}, step=Nameless()),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_no_call_raises_and_what_it_refuses_is_said_once(tracker, caplog, call):
+    with init() as run:
+        call(run)
+        call(run)
+        run["b"].append(1.0)
+
+    assert tracker.values("b") == [1.0]
+    assert tracker.attributes() == {}
+    assert [r.getMessage().startswith("not logged") for r in caplog.records] == [True]
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_strict_run_raises_an_error_of_its_own(tracker, call):
+    with init(strict=True) as run, pytest.raises(agent.AgentError):
+        call(run)
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_disabled_run_raises_nothing_either(tracker, call):
+    with init(mode="disabled") as run:
+        call(run)
+
+    assert tracker.requests == []
+
+
+def test_a_member_that_cannot_be_read_takes_no_other_along(tracker, caplog):
+    with init(params=Missing()) as run:
+        run.log({"loss": 1.0, "more": Missing()})
+
+    assert tracker.attributes() == {"params/lr": 0.1, "params/depth": 3}
+    assert tracker.values("more/depth") == [3]
+    assert tracker.values("loss") == [1.0]
+    assert "'params/missing'" in caplog.text
+    assert "'more/missing'" in caplog.text
+
+
+def test_a_dictionary_may_change_while_it_is_logged(tracker):
+    changing = {"a": 1.0, "b": 2.0}
+
+    class Growing:
+        """Another thread's turn may come while a number is asked for."""
+
+        def __float__(self):
+            changing[f"more/{len(changing)}"] = 0.0
+            return 3.0
+
+    with init() as run:
+        for _ in range(3):
+            changing["b"] = 2.0
+            run.log(changing)
+            changing["b"] = Growing()
+            run.log(changing)
+
+    assert tracker.values("a") == 6 * [1.0]
+    assert tracker.values("b") == 3 * [2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("said", "failure"),
+    [(None, "None"), (5, "5"), ("half \ud800", "half ?"), (Nameless(), "a Nameless")],
+    ids=["None", "a number", "half of a pair", "no text"],
+)
+def test_whatever_is_said_of_a_failure_the_run_has_failed(tracker, said, failure):
+    init().fail(said)
+
+    (close,) = tracker.of_kind("close")
+    assert (close["state"], close["failure"]) == ("failed", failure)
+
+
+def test_what_cannot_be_appended_takes_nothing_else_of_a_list_along(tracker, caplog):
+    with init() as run:
+        run["a"].extend([1.0, None, 2.0])
+        run["b"].extend([1.0, object(), 2.0], steps=(n for n in (5, 6, 7)))
+        run["c"].extend([1.0, 2.0], times=[-1.0, 1e9])
+
+    assert tracker.values("a") == [1.0, 2.0]
+    assert tracker.steps("a") == [0, 1]
+    assert tracker.steps("b") == [5, 7]
+    assert tracker.times("c") == [10**15]
+    assert len(caplog.records) == 3
+
+
+class Figure:
+    def savefig(self, to, format):  # noqa: A002 - as Matplotlib calls it
+        to.write(b"drawn")
+
+
+class Table:
+    shape = (3, 2)
+
+    def to_csv(self):
+        return "a,b\n"
+
+    def __array__(self):
+        raise AssertionError
+
+
+def test_figures_and_tables_that_are_assigned_are_files(tracker):
+    with init(strict=True) as run:
+        run["figure"] = Figure()
+        run["params"] = {"table": Table(), "lr": 0.1}
+        run["figure"] = Figure()
+
+    found = {m["path"]: (m["type"], m["name"]) for m in tracker.of_kind("file")}
+    assert found == {
+        "figure": ("image/png", "figure.png"),
+        "params/table": ("text/csv", "table.csv"),
+    }
+    assert tracker.attributes() == {"params/lr": 0.1}
+
+
+def test_an_image_and_a_figure_of_frameworks_that_are_assigned_are_files(tracker):
+    pil = pytest.importorskip("PIL.Image")
+    plotly = pytest.importorskip("plotly.graph_objects")
+    with init(strict=True) as run:
+        run["image"] = pil.new("RGB", (3, 2))
+        run["plot"] = plotly.Figure(plotly.Scatter(y=[1, 2]))
+
+    assert {m["path"] for m in tracker.of_kind("file")} == {"image", "plot"}
+
+
+@pytest.mark.parametrize(
+    ("array", "text"),
+    [
+        (np.array([0.5, 1.0]), "[0.5, 1.0]"),
+        (np.array([[5, 0], [1, 4]]), "[[5, 0], [1, 4]]"),
+        (np.arange(1_000), str(list(range(1_000)))),
+        (np.zeros(0), "[]"),
+        (np.array(["a", "b"]), "['a', 'b']"),
+        (
+            np.array(["2024-01-01", "2024-01-02"], "M8[D]"),
+            "['2024-01-01', '2024-01-02']",
+        ),
+    ],
+)
+def test_a_small_array_that_is_assigned_is_its_list(tracker, array, text):
+    with init(strict=True) as run:
+        run["a"] = array
+
+    assert tracker.attributes() == {"a": text}
+
+
+def test_a_large_array_is_refused_and_leaves_its_path(tracker, caplog):
+    with init() as run:
+        run["a"] = np.zeros((40, 40))
+        run["a"].upload(np.zeros((40, 40)))
+        run["b"].append(Figure())
+        run["b"].upload(Figure())
+
+    assert tracker.attributes() == {}
+    assert {m["path"] for m in tracker.of_kind("file")} == {"a", "b"}
+    large, figure = (record.getMessage() for record in caplog.records)
+    assert "of 1,600 elements is too large" in large
+    assert "agent.Histogram" in large
+    assert "agent.Image of it, or upload it" in figure
+
+
+def test_a_tensor_that_is_assigned_is_its_list_or_is_refused(tracker, caplog):
+    torch = pytest.importorskip("torch")
+    with init() as run:
+        run["small"] = torch.tensor([1.0, 2.0], requires_grad=True)
+        run["large"] = torch.zeros(3, 64, 64)
+
+    assert tracker.attributes() == {"small": "[1.0, 2.0]"}
+    assert "of 12,288 elements is too large" in caplog.text
+
+
+class Space:
+    """What has a shape and is no array, as spaces of reinforcement learning have."""
+
+    shape = (4,)
+
+    def __repr__(self):
+        return "Space(4)"
+
+
+def test_what_has_a_shape_and_is_no_array_is_its_text(tracker):
+    with init(strict=True) as run:
+        run["space"] = Space()
+        run["class"] = Table
+        run["stream"] = io.StringIO
+
+    stored = tracker.attributes()
+    assert stored["space"] == "Space(4)"
+    assert stored["class"].startswith("<class ")
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_moments_of_numpy_are_moments_in_utc(tracker, unit):
+    with init(strict=True) as run:
+        run["a"] = np.datetime64("2024-01-01T00:00:01", unit)
+        run["b"] = np.array(["2024-01-01T00:00:01"], f"M8[{unit}]")
+        run["c"] = np.timedelta64(1, "s").astype(f"m8[{unit}]")
+
+    moment = datetime(2024, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
+    found = tracker.attributes()
+    assert found == {"a": moment, "b": moment, "c": str(timedelta(seconds=1))}
+
+
+def test_what_numpy_has_of_time_beyond_python_is_its_text(tracker):
+    with init(strict=True) as run:
+        run["day"] = np.datetime64("2024-01-01")
+        run["none"] = np.datetime64("NaT", "ns")
+        run["far"] = np.datetime64("12000-01-01T00", "s")
+
+    assert tracker.attributes() == {
+        "day": "2024-01-01",
+        "none": "NaT",
+        "far": "12000-01-01T00:00:00",
+    }
+
+
+def test_a_moment_is_no_number_of_a_series(tracker, caplog):
+    with init() as run:
+        run["a"].append(1)
+        run["a"].append(np.datetime64("2024-01-01", "ns"))
+        run["a"].extend([np.datetime64("2024-01-01", "ns")])
+        run["b"].append(np.timedelta64(5, "ns"))
+        run["b"].append(2**60)
+
+    assert tracker.values("a") == [1.0]
+    assert tracker.values("b") == [2.0**60]
+    assert "is a time, and not one number" in caplog.text
+
+
+def test_settings_written_as_classes_are_their_members(tracker):
+    @dataclasses.dataclass
+    class Model:
+        depth: int = 3
+        kind: dataclasses.InitVar[str] = "mlp"
+
+        def __post_init__(self, kind):
+            self.name = f"{kind}-{self.depth}"
+
+    # Slots of dataclasses came with Python 3.10.
+    @dataclasses.dataclass(slots=True)
+    class Settings:
+        lr: float
+        model: Model
+        late: int = dataclasses.field(init=False)
+
+    with init(params=Settings(0.1, Model())) as run:
+        run["arguments"] = argparse.Namespace(epochs=3)
+
+    assert tracker.attributes() == {
+        "params/lr": 0.1,
+        "params/model/depth": 3,
+        "params/model/name": "mlp-3",
+        "arguments/epochs": 3,
+    }

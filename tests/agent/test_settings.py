@@ -121,3 +121,31 @@ def test_a_user_whom_the_machine_does_not_know_is_no_error(monkeypatch):
 
     assert spool_root({}).is_absolute()
     assert find_server({}) is None
+
+
+def test_ranks_are_kept_apart_where_that_is_asked_for():
+    environment = {"SEAMARK_SEPARATE_RANKS": "yes", "RANK": "3"}
+
+    assert read("r", environment).own_prefix == "rank-3/"
+    assert read("r", {**environment, "RANK": "0"}).own_prefix == ""
+    assert read("r", {"RANK": "3"}).own_prefix == ""
+    assert read("r", {"RANK": "3"}, separate_ranks=True).own_prefix == "rank-3/"
+    assert read("r", environment, separate_ranks=False).own_prefix == ""
+    with pytest.raises(InvalidSetting):
+        read("r", {"SEAMARK_SEPARATE_RANKS": "perhaps"})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(None, None), ("", None), ("4", 4 * 2**30), ("0.5", 2**29), ("0", 0)],
+)
+def test_how_much_of_points_may_wait_can_be_said(text, expected):
+    environment = {} if text is None else {"SEAMARK_SPOOL_POINTS_GIB": text}
+
+    assert read("r", environment).spool_points_bytes == expected
+
+
+@pytest.mark.parametrize("text", ["-1", "much", "1e9", "0.12345", "\u0664"])
+def test_another_amount_of_points_is_refused(text):
+    with pytest.raises(InvalidSetting, match="SEAMARK_SPOOL_POINTS_GIB"):
+        read("r", {"SEAMARK_SPOOL_POINTS_GIB": text})

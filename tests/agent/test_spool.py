@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import agent
 from agent import locks, messages, spool, spool_reader
 from agent.recovery import points_left
 from agent.spool import create_spool
@@ -268,7 +269,7 @@ def test_the_description_holds_no_token(written, monkeypatch):
     description = msgspec.json.decode((written.folder / "spool.json").read_bytes())
 
     # Only what tells one token from another, see test_leftovers.
-    assert set(description) == {"version", "url", "token_digest", "origin"}
+    assert set(description) == {"version", "url", "token_digest", "origin", "boot"}
 
 
 def test_a_tracker_that_forgot_the_start_gets_the_rest(tmp_path, monkeypatch):
@@ -377,3 +378,44 @@ def test_a_segment_that_begins_while_others_are_removed_stays(written, monkeypat
     reader.acknowledge(20)
 
     assert begun.exists()
+
+
+def test_a_process_may_keep_less(tmp_path, monkeypatch):
+    monkeypatch.setattr(spool, "SEGMENT_BYTES", 0)
+    opened = create_spool(tmp_path, ORIGIN, url=None, most_bytes=1)
+
+    with pytest.raises(OSError, match="largest size"):
+        opened.write(b"\x90")
+
+    opened.close()
+
+
+def test_a_disk_that_is_nearly_full_is_left_to_others(written, monkeypatch):
+    monkeypatch.setattr(spool, "_LEAST_FREE_BYTES", 2**62)
+    monkeypatch.setattr(spool, "_LEAST_FREE_PART", 1)
+    monkeypatch.setattr(spool, "SEGMENT_BYTES", 0)
+
+    # What is sent at once finds room on any disk.
+    written.write(b"\x90")
+    monkeypatch.setattr(spool, "_ALWAYS_BYTES", 0)
+    with pytest.raises(OSError, match="nearly full"):
+        written.write(b"\x90")
+
+    monkeypatch.undo()
+    written.write(b"\x90")
+    assert numbers(SpoolReader(written.folder)) == list(range(1, 23))
+
+
+def test_a_folder_on_a_network_file_system_is_warned_of_once(
+    tmp_path, monkeypatch, caplog
+):
+    with agent.init("r", monitor=False, mode="offline") as run:
+        run["a"].append(1.0)
+    assert "network file system" not in caplog.text
+
+    monkeypatch.setattr("agent.session.file_system_of", lambda _: "nfs4")
+    with agent.init("r", monitor=False, mode="offline") as run:
+        run["a"].append(1.0)
+
+    assert caplog.text.count("lies on a network file system (nfs4)") == 1
+    assert "SEAMARK_SPOOL" in caplog.text

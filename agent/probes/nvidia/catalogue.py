@@ -46,6 +46,7 @@ _REASONS = {
     "low_utilization": "because there was little to do",
     "reliability": "by the voltage's limit",
     "base_clocks": "than its base clocks, whatever the reason",
+    "any_reason": "than its application clocks, whatever the reason",
     "thermal_software": "by the driver, for the temperature",
     "thermal_hardware": "by the card itself, for the temperature",
     "power_brake": "by the power supply's brake",
@@ -67,6 +68,9 @@ _SPREADS = (
     ("memory_utilization", "percent", "% of time"),
     ("power", "watts", "W"),
     ("sm_clock", "mhz", "MHz"),
+    ("encoder", "percent", "% of time"),
+    ("decoder", "percent", "% of time"),
+    ("jpeg", "percent", "% of time"),
 )
 _BYTES = {
     "pcie_send": "from the GPU to the host",

@@ -23,6 +23,7 @@ TIMES_LIMITED = {
     "limited/low_utilization_share": "PERF_POLICY_LOW_UTILIZATION",
     "limited/reliability_share": "PERF_POLICY_RELIABILITY",
     "limited/base_clocks_share": "PERF_POLICY_TOTAL_BASE_CLOCKS",
+    "limited/any_reason_share": "PERF_POLICY_TOTAL_APP_CLOCKS",
     "limited/thermal_software_share": "CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN",
     "limited/thermal_hardware_share": "CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN",
     "limited/power_brake_share": "CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN",

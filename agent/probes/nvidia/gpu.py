@@ -62,6 +62,16 @@ class Gpu:
         return ", ".join(parts)
 
     @property
+    def failure(self) -> str:
+        """Why nothing was answered of what is asked most often; empty while anything is."""
+        failures = [
+            reader.failure
+            for reader in self._readers
+            if reader.is_offered and reader.seconds <= _OFTEN
+        ]
+        return failures[0] if failures and all(failures) else ""
+
+    @property
     def measured_with(self) -> str:
         """Name what the GPU has answered with, the best first."""
         tiers = {"gpm": "gpm", "samples": "samples", "counters": "counters"}

@@ -97,6 +97,7 @@ FACTS = tuple(
         ("pcie_generation_of_card", "int", "of the card alone"),
         ("pcie_width_max", "int", "lanes, of card and slot together"),
         ("nvlinks", "int", "links that are up; absent if it has none"),
+        ("nvlink_version", "string", "of the first link, such as `4_0`"),
         ("numa_node", "int", "of the host, that the card is nearest to"),
         ("near_cpus", "string", "the CPUs of that node, such as `0-31,64-95`"),
         (
@@ -125,7 +126,11 @@ FACTS = tuple(
             "which questions cost so much that they are asked less often, or never; absent"
             " while there is none",
         ),
-        ("state", "string", "`present`, or `lost: …`; absent until one was lost"),
+        (
+            "state",
+            "string",
+            "`present`, `lost: …`, or `fails: …` while nothing is answered; absent until then",
+        ),
         ("last_xid", "int", "the number of the driver's last error message"),
     )
 )
@@ -168,6 +173,9 @@ def _readers(
         "power_limit_max_watts": lambda: _bounds(library, gpu)[1],
         "power_limit_requested_watts": lambda: requested_limit(library, gpu),
         "nvlinks": lambda: links_up(library, gpu),
+        "nvlink_version": lambda: _named(
+            library, "NVML_NVLINK_VERSION_", library.nvmlDeviceGetNvLinkVersion(gpu, 0)
+        ),
         "numa_node": lambda: _node(_bus(library, gpu), devices),
         "near_cpus": lambda: _listed(
             library.nvmlDeviceGetCpuAffinity(gpu, _AFFINITY_WORDS)
@@ -234,7 +242,7 @@ def _named(library: Any, prefix: str, number: int) -> str | None:
     names = [n for n in dir(library) if n.startswith(prefix)]
     found = (n for n in names if getattr(library, n) == number)
     name = next(found, f"{prefix}UNKNOWN").removeprefix(prefix).lower()
-    return None if name == "unknown" else name
+    return None if name in ("unknown", "invalid") else name
 
 
 def _listed(words: Iterable[int]) -> str | None:

@@ -51,6 +51,8 @@ class Paced:
         self.is_offered = True
         self.is_too_dear = False
         self.has_answered = False
+        # Why the last answer did not come; empty if it did.
+        self.failure = ""
         self._read = read
         self._clocks = clocks
         self._costs: deque[Cost] = deque(maxlen=_COSTS)
@@ -67,8 +69,10 @@ class Paced:
         except NotOffered:
             self.is_offered = False
             return {}
-        except NotNow:
+        except NotNow as error:
+            self.failure = str(error)
             return {}
+        self.failure = ""
         ended = self._clocks()
         self._costs.append(Cost(ended.cpu - began.cpu, ended.waited - began.waited))
         self.has_answered = True

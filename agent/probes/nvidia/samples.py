@@ -72,5 +72,8 @@ def buffered(library: Any, gpu: Any) -> list[Buffered]:
             ("NVML_MEMORY_UTILIZATION_SAMPLES", "memory_utilization", "percent"),
             ("NVML_TOTAL_POWER_SAMPLES", "power", "watts"),
             ("NVML_PROCESSOR_CLK_SAMPLES", "sm_clock", "mhz"),
+            ("NVML_ENC_UTILIZATION_SAMPLES", "encoder", "percent"),
+            ("NVML_DEC_UTILIZATION_SAMPLES", "decoder", "percent"),
+            ("NVML_JPG_UTILIZATION_SAMPLES", "jpeg", "percent"),
         )
     ]

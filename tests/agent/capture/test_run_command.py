@@ -74,17 +74,3 @@ def test_nothing_is_followed_where_it_is_not_wanted(tracker, tmp_path):
 
     assert tracker.texts(OUT) == []
     assert tracker.attributes() == {}
-
-
-def test_output_elsewhere_than_to_files_is_left_alone(tracker, tmp_path):
-    ended = subprocess.run(
-        [sys.executable, "-m", "agent", "run", "--", "echo", "one"],
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-
-    assert ended.stdout == "one\n"
-    assert tracker.texts("monitoring/main/stdout") == []

@@ -12,7 +12,10 @@ import pytest
 
 from agent import mounts, ring
 from agent.commands.doctor import perform as look
+from agent.spool import create_spool
 from tests.agent.commands.site import ME, TOKEN, as_json
+from tests.agent.test_leftovers import say_of
+from tests.agent.test_spool import ORIGIN
 
 LOG = "import agent; run = agent.init('r', monitor=False); run['a'].append(1.0)"
 
@@ -157,6 +160,18 @@ def test_a_network_file_system_and_scarce_memory_are_noted(doctor, known, monkey
     assert "nfs4" in found["spool_file_system"]["text"]
     assert "are free" in found["shared_memory"]["text"]
     assert "nfs4" in mounts.NETWORK_FILE_SYSTEMS
+
+
+def test_what_another_machine_wrote_just_now_is_no_problem(doctor, known, spool_root):
+    opened = create_spool(spool_root, ORIGIN, url=None)
+    opened.close()
+    say_of(opened.folder)
+
+    code, found = doctor()
+
+    assert code == 0
+    assert "--any-host" in found["left_elsewhere"]["advice"]
+    assert "left" not in found
 
 
 def test_what_is_left_is_counted_and_what_waits_for_another_server_a_problem(

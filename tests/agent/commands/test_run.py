@@ -11,7 +11,7 @@ import pytest
 
 from agent.commands import COMMANDS, main
 from agent.commands.run import describe
-from tests.agent.conftest import wait_until
+from tests.agent.conftest import REPOSITORY, wait_until
 
 JOB = "monitoring/train/job/cpu_cores"
 BUSY = "import time; end = time.time() + 2.5\nwhile time.time() < end: sum(range(1000))"
@@ -129,6 +129,9 @@ def test_a_program_that_runs_already_is_measured_until_it_ends(tracker, start):
             busy.wait()
         assert watching.wait(60) == 0
     assert states(tracker) == [("finished", "")]
+    # It was killed, which nobody but who started it is told.
+    watched = tracker.attributes()["monitoring/train/watched"]
+    assert watched == "ended, exit code unknown"
 
 
 def test_watching_ends_with_ctrl_c_and_leaves_the_program_alone(tracker, start):
@@ -141,6 +144,19 @@ def test_watching_ends_with_ctrl_c_and_leaves_the_program_alone(tracker, start):
         assert watching.wait(60) == 0
         assert program.poll() is None
         program.kill()
+    assert tracker.attributes()["monitoring/main/watched"] == "left alone"
+
+
+def test_a_shell_that_becomes_the_watch_of_its_program_knows_how_it_ended(
+    tracker, tmp_path
+):
+    """The program is then a child of what watches it."""
+    command = f'sleep 1 && exit 3 & exec "{sys.executable}" -m agent watch --pid $!'
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, check=True)
+
+    assert states(tracker) == [("failed", "The program ended with exit code 3.")]
+    assert "monitoring/main/watched" not in tracker.attributes()
 
 
 def test_without_arguments_it_says_what_there_is(capsys):

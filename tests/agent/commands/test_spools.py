@@ -6,7 +6,12 @@ import json
 
 import pytest
 
+import agent
+from agent import messages
 from agent.commands import main
+from agent.spool import create_spool
+from tests.agent.test_leftovers import say_of
+from tests.agent.test_spool import ORIGIN
 
 LOG = "import agent; run = agent.init('r\\x1b[2J', monitor=False); run['a'].append(1.0)"
 
@@ -64,3 +69,83 @@ def test_without_a_server_nothing_can_be_delivered(left, capsys):
     assert main(["sync", "--json"]) == 1
 
     assert said(capsys)["error"]["code"] == "no_server"
+
+
+def ids(root):
+    return sorted(path.parent.name for path in root.glob("*/spool.json"))
+
+
+def test_what_nobody_wants_is_deleted_for_good(left, spool_root, tracker, capsys):
+    (spool,) = ids(spool_root)
+
+    assert main(["sync", "--discard", spool, "--yes", "--json"]) == 0
+
+    assert said(capsys)["discarded"] == [spool]
+    assert ids(spool_root) == []
+    assert main(["sync"]) == 0
+    assert tracker.values("a") == []
+
+
+@pytest.mark.parametrize("answer", ["n", "", "y"])
+def test_it_is_asked_before(left, spool_root, capsys, monkeypatch, answer):
+    (spool,) = ids(spool_root)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda _: answer)
+
+    code = main(["sync", "--discard", spool])
+
+    assert (code, ids(spool_root)) == ((0, []) if answer == "y" else (1, [spool]))
+    assert "of run 'r" in capsys.readouterr().out
+
+
+def test_who_answers_nothing_wants_nothing_deleted(
+    left, spool_root, capsys, monkeypatch
+):
+    (spool,) = ids(spool_root)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+
+    def ended(_):
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", ended)
+
+    assert main(["sync", "--discard", spool]) == 1
+    assert ids(spool_root) == [spool]
+    assert "Nothing is deleted" in capsys.readouterr().out
+
+
+def test_without_a_terminal_it_is_not_guessed(left, spool_root, capsys):
+    (spool,) = ids(spool_root)
+
+    assert main(["sync", "--discard", spool, "--json"]) == 2
+
+    assert said(capsys)["error"]["code"] == "not_agreed"
+    assert ids(spool_root) == [spool]
+
+
+def test_what_a_process_uses_or_nobody_knows_is_not_deleted(spool_root, capsys):
+    with agent.init("r", monitor=False, mode="offline") as run:
+        run["a"].append(1.0)
+        (spool,) = ids(spool_root)
+        assert main(["sync", "--discard", spool, "--yes", "--json"]) == 1
+        assert said(capsys)["error"]["code"] == "in_use"
+    assert main(["sync", "--discard", "..", "--yes", "--json"]) == 1
+    assert said(capsys)["error"]["code"] == "no_spool"
+    assert ids(spool_root) == [spool]
+
+
+def test_what_another_machine_wrote_is_told_and_can_be_delivered(
+    spool_root, tracker, capsys
+):
+    opened = create_spool(spool_root, ORIGIN, url=None)
+    opened.write(messages.payload([messages.points(["a"], [0.0], [0], [[1.0]])]))
+    opened.close()
+    say_of(opened.folder)
+
+    assert main(["sync", "--json"]) == 1
+    (spool,) = said(capsys)["left"]
+    assert "node-7" in spool["reason"]
+    assert "--any-host" in spool["reason"]
+
+    assert main(["sync", "--any-host", "--json"]) == 0
+    assert tracker.values("a") == [1.0]

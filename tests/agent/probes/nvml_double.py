@@ -176,6 +176,10 @@ class NvmlDouble:
         active._obj.value = link != 3
         return SUCCESS
 
+    def on_nvmlDeviceGetNvLinkVersion(self, handle, link, version):
+        version._obj.value = pynvml.NVML_NVLINK_VERSION_4_0
+        return SUCCESS
+
     def on_nvmlDeviceGetEccMode(self, handle, current, pending):
         current._obj.value = pending._obj.value = 1
         return SUCCESS

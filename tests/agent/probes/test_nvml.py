@@ -117,6 +117,25 @@ def test_a_passing_failure_is_asked_again(driver):
     assert probe.sample(1.0)["gpu/0/power_watts"] == 250.5
 
 
+def test_a_gpu_of_which_no_question_is_answered_says_so(driver):
+    card = Card()
+    driver(card, Card())
+    probe = make()
+    probe.sample(0.0)
+    assert "facts/gpu/0/state" not in probe.news()
+    card.fails["all"] = 999
+
+    failing = probe.sample(10.0)
+    news = probe.news()
+    card.fails.clear()
+    probe.sample(20.0)
+
+    assert {path.split("/")[1] for path in failing} == {"1"}
+    assert news["facts/gpu/0/state"] == "fails: Unknown Error"
+    assert "facts/gpu/1/state" not in news
+    assert probe.news()["facts/gpu/0/state"] == "present"
+
+
 def test_a_gpu_that_vanishes_leaves_the_others(driver):
     card = Card()
     library = driver(card, Card())
@@ -261,6 +280,45 @@ def test_the_drivers_samples_are_a_distribution_of_what_is_new(driver):
     assert sample["gpu/0/utilization_p95_percent"] == 100
     assert sample["gpu/0/utilization_samples"] == 20
     assert "gpu/0/utilization_samples" not in probe.sample(10.0)
+
+
+@pytest.mark.parametrize("engine", ["ENC", "DEC", "JPG"])
+def test_engines_that_work_in_bursts_show_them_in_the_drivers_samples(driver, engine):
+    kind = getattr(pynvml, f"NVML_{engine}_UTILIZATION_SAMPLES")
+    name = {"ENC": "encoder", "DEC": "decoder", "JPG": "jpeg"}[engine]
+    card = Card(samples={kind: [(1, 50)]})
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+
+    card.samples[kind] += [(moment, 100 * (moment == 9)) for moment in range(2, 12)]
+    sample = probe.sample(10.0)
+
+    assert sample[f"gpu/0/{name}_samples"] == 10
+    assert sample[f"gpu/0/{name}_p50_percent"] == 0
+    assert sample[f"gpu/0/{name}_p95_percent"] > 0
+
+
+def test_time_below_the_application_clocks_is_counted_whatever_the_reason(driver):
+    field = pynvml.NVML_FI_DEV_PERF_POLICY_TOTAL_APP_CLOCKS
+    card = Card(fields={field: 0})
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+
+    card.fields[field] = 2_500_000_000
+    sample = probe.sample(10.0)
+
+    assert sample["gpu/0/limited/any_reason_share"] == 0.25
+
+
+def test_the_version_of_nvlink_is_named(driver):
+    driver(Card(), Card(lacks={"nvmlDeviceGetNvLinkVersion"}))
+
+    facts = make().facts()
+
+    assert facts["facts/gpu/0/nvlink_version"] == "4_0"
+    assert "facts/gpu/1/nvlink_version" not in facts
 
 
 def test_hardware_counters_compare_with_the_sample_before(driver):

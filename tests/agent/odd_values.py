@@ -1,0 +1,97 @@
+"""What training code hands over: stand-ins for tensors, and values that misbehave."""
+
+from __future__ import annotations
+
+import decimal
+import math
+import time
+from collections.abc import Callable
+from typing import NoReturn
+
+import numpy as np
+
+LONG_TEXT_CHARACTERS = 10_000_000
+SLEEP_SECONDS = 0.2
+
+
+class Tensor:
+    """What a scalar tensor of PyTorch offers and refuses, on any device."""
+
+    shape: tuple[int, ...] = ()
+    ndim = 0
+
+    def __init__(self, number: float, *, refusal: str = "") -> None:
+        self._number, self._refusal = number, refusal
+
+    def item(self) -> float:
+        return self._number
+
+    def __float__(self) -> float:
+        return self._number
+
+    def numpy(self) -> NoReturn:
+        raise TypeError(self._refusal)
+
+    def __array__(self, *arguments: object, **named: object) -> NoReturn:
+        raise RuntimeError(self._refusal)
+
+    def __len__(self) -> int:
+        raise TypeError("len() of a 0-d tensor")
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("iteration over a 0-d tensor")
+
+
+class Slow:
+    """A number that is computed when it is asked for."""
+
+    def __float__(self) -> float:
+        time.sleep(SLEEP_SECONDS)
+        return 1.0
+
+
+class Raising:
+    def __float__(self) -> float:
+        raise RuntimeError("no")
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text either")
+
+
+def cyclic() -> dict[str, object]:
+    cycle: dict[str, object] = {}
+    cycle["again"] = cycle
+    return cycle
+
+
+# Each is one number.
+NUMBERS: dict[str, Callable[[], object]] = {
+    "a scalar of bfloat16": lambda: Tensor(
+        1.0, refusal="Got unsupported ScalarType BFloat16"
+    ),
+    "a scalar with a gradient": lambda: Tensor(
+        1.0, refusal="Can't call numpy() on Tensor that requires grad"
+    ),
+    "a scalar on a GPU": lambda: Tensor(
+        1.0, refusal="can't convert cuda:0 device type tensor to numpy"
+    ),
+    "an array without dimensions": lambda: np.array(1.0),
+    "a Decimal": lambda: decimal.Decimal(1),
+    "a __float__ that sleeps": Slow,
+    "NaN": lambda: math.nan,
+    "Infinity": lambda: math.inf,
+    "-Infinity": lambda: -math.inf,
+}
+# None of these is; what has a text may still be a value.
+OTHERS: dict[str, Callable[[], object]] = {
+    "a complex number": lambda: 3 + 4j,
+    "many numbers": lambda: np.zeros(3),
+    "a __float__ that raises": Raising,
+    "a dictionary that holds itself": cyclic,
+    "bytes": lambda: b"1",
+    "nothing": lambda: None,
+}
+
+
+def long_text() -> str:
+    return "x" * LONG_TEXT_CHARACTERS

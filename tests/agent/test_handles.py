@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import agent
+from tests.agent.tracker_double import TOKEN
+
+
+def test_a_closure_takes_a_run_along_without_the_token(tracker):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    with agent.init("r", monitor=False) as run:
+        data = cloudpickle.dumps(lambda: run["a"].append(1.0))
+        pickle.loads(data)()
+
+    assert TOKEN.encode() not in data
+    assert tracker.values("a") == [1.0]
+
+
+def test_a_handle_without_a_token_sends_nothing_and_keeps_what_is_logged(
+    tracker, monkeypatch, spool_root
+):
+    run = agent.init("r", monitor=False)
+    data = pickle.dumps(run)
+    run.finish()
+    monkeypatch.delenv("SEAMARK_TOKEN")
+    before = len(tracker.requests)
+
+    other = pickle.loads(data)
+    other["a"].append(1.0)
+    other.finish(timeout=0.2)
+
+    assert len(tracker.requests) == before
+    assert list(spool_root.glob("*/*.frames"))
