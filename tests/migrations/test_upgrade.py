@@ -111,6 +111,18 @@ class TestUpgrade:
         expect_every_point(filled)
         assert problems() == []
 
+    def test_rows_of_chunks_that_were_there_have_no_checksum(self, filled):
+        before = list(SeriesChunk.objects.values_list("checksum", flat=True))
+        kept = set(SeriesChunk.objects.values_list("id", flat=True))
+        for run in filled:
+            compact_run(run.id)
+        written = SeriesChunk.objects.exclude(id__in=kept)
+
+        assert before
+        assert set(before) == {None}
+        assert written.exists()
+        assert not written.filter(checksum=None).exists()
+
     def test_charts_draw_chunks_of_both_versions_as_one_line(self, filled):
         run = Run.objects.get(id=filled[0].id)
         compact_run(run.id)
@@ -170,6 +182,18 @@ def test_the_first_version_wrote_the_golden_bytes_so():
     ours = decode_overview(encode_overview(summarise(some, size=3)), None)
     for name in golden.__slots__:
         assert getattr(ours, name).tobytes() == getattr(golden, name).tobytes()
+
+
+@pytest.mark.database
+def test_checksums_of_rows_can_be_given_up_again(filled):
+    compact_run(filled[0].id)
+
+    MigrationExecutor(connection).migrate(WITH_DELETIONS)
+    upgrade()
+
+    assert has_current_schema()
+    assert set(SeriesChunk.objects.values_list("checksum", flat=True)) == {None}
+    assert read_points(Run.objects.get(id=filled[0].id), "train/loss")
 
 
 @pytest.mark.database

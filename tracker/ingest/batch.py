@@ -21,6 +21,7 @@ from tracker.ingest.messages import (
     ChangeTags,
     Content,
     Open,
+    Rewound,
     SetValue,
     read_message,
 )
@@ -74,8 +75,12 @@ def read_batch(body: bytes) -> Batch:
         raise TooLarge("The batch", f"{LIMITS.messages} messages")
     messages: list[Message] = []
     refusals: list[Refusal] = []
+    rewinds = 0
     for frame in frames:
-        _read_payload(frame, messages, refusals)
+        rewinds += _read_payload(frame, messages, refusals)
+        # Of a few bytes each, and a row of the database: so the rest is not even read.
+        if rewinds > LIMITS.rewinds:
+            raise TooLarge("The batch", f"{LIMITS.rewinds} series logged again")
 
     batch = Batch(
         frames[0].number,
@@ -168,7 +173,9 @@ def _without_paths(content: Content, bad: Container[str]) -> AddPoints | None:
 
 def _read_payload(
     frame: Frame, messages: list[Message], refusals: list[Refusal]
-) -> None:
+) -> int:
+    """Add the frame's messages; return how many series they log again."""
+    rewinds = 0
     try:
         raw_messages = _payloads.decode(frame.payload)
     except (msgspec.DecodeError, RecursionError):
@@ -176,7 +183,7 @@ def _read_payload(
         # is refused like a message, and its number counts as stored.
         reason = "The frame is not a MessagePack array of messages."
         refusals.append(Refusal(frame.number, 0, "invalid_message", reason))
-        return
+        return 0
 
     for index, raw in enumerate(raw_messages):
         place = frame.number, index
@@ -186,6 +193,8 @@ def _read_payload(
             refusals.append(Refusal(*place, error.code, str(error)))
             continue
         messages.append(Message(*place, content))
+        if isinstance(content, Rewound):
+            rewinds += len(content.steps)
         if isinstance(content, AddRecords):
             refusals += [Refusal(*place, *why) for why in content.reasons]
         if isinstance(content, AddPoints):
@@ -196,6 +205,7 @@ def _read_payload(
         # A few bytes can name very many bad paths, and each is remembered.
         if len(refusals) > LIMITS.messages:
             raise TooLarge("What is refused of the batch", f"{LIMITS.messages} paths")
+    return rewinds
 
 
 def _checked_opening(batch: Batch) -> Batch:

@@ -26,9 +26,13 @@ NUMBER_BYTES = 8
 # MessagePack's empty array.
 NO_PATHS = b"\x90"
 NO_NUL = r"\A[^\x00]*\Z"
-RunName = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
-ProjectName = Annotated[str, Meta(min_length=1, max_length=200, pattern=NO_NUL)]
-StageName = Annotated[str, Meta(max_length=100, pattern=NO_NUL)]
+RunName = Annotated[
+    str, Meta(min_length=1, max_length=LIMITS.run_characters, pattern=NO_NUL)
+]
+ProjectName = Annotated[
+    str, Meta(min_length=1, max_length=LIMITS.project_characters, pattern=NO_NUL)
+]
+StageName = Annotated[str, Meta(max_length=LIMITS.stage_characters, pattern=NO_NUL)]
 Tag = Annotated[
     str,
     Meta(min_length=1, max_length=LIMITS.set_string_characters, pattern=NO_NUL),
@@ -39,9 +43,15 @@ _Scalar: TypeAlias = float | int | bool | str | datetime
 # SHA-256, as small hexadecimal digits: the name of a file's content everywhere.
 Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 MediaType = Annotated[
-    str, Meta(max_length=100, pattern=r"\A[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+\Z")
+    str,
+    Meta(
+        max_length=LIMITS.media_type_characters,
+        pattern=r"\A[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+\Z",
+    ),
 ]
-FileName = Annotated[str, Meta(min_length=1, max_length=255, pattern=NO_NUL)]
+FileName = Annotated[
+    str, Meta(min_length=1, max_length=LIMITS.file_name_characters, pattern=NO_NUL)
+]
 
 
 class FileValue(Struct, frozen=True):
@@ -60,9 +70,9 @@ class Open(Struct, tag_field="t", tag="open", frozen=True):
     project: ProjectName
     run: RunName
     rank: Annotated[int, Meta(ge=0, le=2**31 - 1)]
-    host: Annotated[str, Meta(max_length=255, pattern=NO_NUL)]
+    host: Annotated[str, Meta(max_length=LIMITS.host_characters, pattern=NO_NUL)]
     pid: Annotated[int, Meta(ge=0, le=2**53)]
-    agent: Annotated[str, Meta(max_length=50, pattern=NO_NUL)]
+    agent: Annotated[str, Meta(max_length=LIMITS.agent_characters, pattern=NO_NUL)]
     time: Time
     stage: StageName = "main"
     workspace: str | None = None
@@ -120,7 +130,7 @@ class ChangeTags(Struct, tag_field="t", tag="tags", frozen=True):
 
 
 class _UnjudgedRewind(Struct, tag_field="t", tag="rewind", frozen=True):
-    paths: Annotated[list[str], Meta(max_length=LIMITS.attributes)]
+    paths: Annotated[list[str], Meta(max_length=LIMITS.rewinds)]
     steps: bytes
     time: Time
 

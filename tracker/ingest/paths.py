@@ -19,9 +19,6 @@ from tracker.memory import Memory
 MOST_BYTES = 64 * 1024 * 1024
 # Of a text and of a list's place for it, beside the characters.
 BYTES_BESIDE = 100
-# A message with more of them is refused as a whole: each is an answer of its own, and
-# a few bytes could make very many.
-MOST_BAD_PATHS = 1_000
 
 _decoder = msgspec.msgpack.Decoder(tuple[str, ...])
 
@@ -95,9 +92,9 @@ def _read_paths(raw: bytes) -> Paths:
         else:
             if columns.setdefault(path, column) != column:
                 bad.append(BadPath(text, "The message has this path twice."))
-        if len(bad) > MOST_BAD_PATHS:
+        if len(bad) > LIMITS.bad_paths:
             raise Unacceptable(
-                "invalid_path", f"There are more than {MOST_BAD_PATHS} bad paths."
+                "invalid_path", f"There are more than {LIMITS.bad_paths} bad paths."
             )
     return Paths(tuple(columns), tuple(columns.values()), len(texts), tuple(bad))
 

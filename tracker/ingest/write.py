@@ -129,7 +129,7 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
     entry = entry_of(batch, series)
     if entry is not None:
         add_entry(spool.run_id, spool.id, entry, now)
-    write_rewinds(spool.run_id, batch, now)
+    batch = write_rewinds(spool.run_id, batch, now)
     last_number = spool.last_number if batch.is_heartbeat else batch.last
     note_progress(spool, last_number, checksums, now)
     has_changed = _note_what_is_rare(spool, batch, now)

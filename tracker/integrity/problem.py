@@ -20,6 +20,7 @@ class Repair(StrEnum):
 
     CHUNK_COUNT = "count the chunks of ticks anew"
     SUMMARY = "make a series' summary anew from its chunks"
+    ROW = "make a chunk's row anew from its points"
     OVERVIEW = "make a chunk's drawing buckets anew from its points"
     TICKS_OVERVIEW = "make the drawing buckets of ticks anew from these"
     ENTRY = "set a damaged journal entry aside"

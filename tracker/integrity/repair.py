@@ -5,7 +5,7 @@ Each repair looks again, in a transaction, and so may come late or twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from uuid import UUID
 
 import numpy as np
@@ -13,10 +13,13 @@ from django.db import transaction
 
 from tracker.integrity.problem import Problem, Repair
 from tracker.integrity.rows import (
+    ROW_NUMBERS,
     Ticks,
     chunk_faults,
     chunk_overview,
     ends_of,
+    is_row_damaged,
+    make_row_anew,
     overview_faults,
     read_chunk,
     read_entry,
@@ -36,17 +39,7 @@ def repair(problem: Problem) -> bool:
     if problem.repair is None or problem.run_id is None:
         return False
     with transaction.atomic():
-        match problem.repair:
-            case Repair.CHUNK_COUNT:
-                return _count_chunks(problem.run_id, problem.row_id)
-            case Repair.SUMMARY:
-                return _summarise(problem.run_id, problem.row_id)
-            case Repair.OVERVIEW:
-                return _draw_chunk(problem.run_id, problem.row_id)
-            case Repair.TICKS_OVERVIEW:
-                return _draw_ticks(problem.run_id, problem.row_id)
-            case Repair.ENTRY:
-                return _set_aside(problem.run_id, problem.row_id)
+        return REPAIRS[problem.repair](problem.run_id, problem.row_id)
 
 
 def _count_chunks(run_id: UUID, ticks_id: int) -> bool:
@@ -80,11 +73,14 @@ def _whole(run_id: UUID, series_id: int) -> tuple[Whole, np.float64 | None]:
     whole, last, best = Whole(), None, None
     chunks = SeriesChunk.objects.filter(run_id=run_id, series_id=series_id)
     for chunk in chunks.order_by("first_step", "id").iterator(chunk_size=100):
-        whole.add_row(chunk)
         try:
-            points, _ = read_chunk(chunk, _ticks_of(chunk))
+            points, bucket = read_chunk(chunk, _ticks_of(chunk))
         except Damaged:
+            whole.add_row(chunk)
             continue
+        if is_row_damaged(chunk):
+            make_row_anew(chunk, bucket)
+        whole.add_row(chunk)
         end = points.sorted_by_step()[-1:]
         place = (end.steps[0], end.times[0])
         if best is None or place >= best:
@@ -97,6 +93,20 @@ def _ticks_of(chunk: SeriesChunk) -> Ticks | None:
         return None
     row = SeriesTicks.objects.filter(run_id=chunk.run_id, id=chunk.ticks_id).first()
     return read_ticks(row) if row else None
+
+
+def _write_row(run_id: UUID, chunk_id: int) -> bool:
+    rows = SeriesChunk.objects.filter(run_id=run_id, id=chunk_id)
+    chunk = rows.select_for_update().first()
+    if chunk is None or not is_row_damaged(chunk):
+        return False  # compaction replaced it meanwhile, or it came twice
+    try:
+        _, bucket = read_chunk(chunk, _ticks_of(chunk))
+    except Damaged:
+        return False
+    make_row_anew(chunk, bucket)
+    chunk.save(update_fields=[*ROW_NUMBERS, "checksum"])
+    return True
 
 
 def _draw_chunk(run_id: UUID, chunk_id: int) -> bool:
@@ -147,3 +157,13 @@ def _set_aside(run_id: UUID, entry_id: int) -> bool:
     except Damaged:
         return bool(rows.update(is_damaged=True))
     return False
+
+
+REPAIRS: dict[Repair, Callable[[UUID, int], bool]] = {
+    Repair.CHUNK_COUNT: _count_chunks,
+    Repair.SUMMARY: _summarise,
+    Repair.ROW: _write_row,
+    Repair.OVERVIEW: _draw_chunk,
+    Repair.TICKS_OVERVIEW: _draw_ticks,
+    Repair.ENTRY: _set_aside,
+}

@@ -21,10 +21,14 @@ from tracker.series.downsample import (
     summarise_ticks,
 )
 from tracker.series.points import Floats, Integers, Points
+from tracker.series.rows import checksums_of, stored
 from tracker.series.table import Table
 
 # Sums of the same numbers in another order differ by rounding.
 TOLERANCE = 1e-9
+
+# What the row of a chunk says of all its points.
+ROW_NUMBERS = tuple(field.name for field in fields(Buckets))
 
 Ticks = tuple[Floats, Integers]
 # None where they cannot be read.
@@ -81,14 +85,28 @@ def read_chunk(row: SeriesChunk, ticks: Ticks | None) -> tuple[Points, Buckets]:
     return points, summarise(points, size=len(points))
 
 
+def is_row_damaged(row: SeriesChunk) -> bool:
+    """Say whether a row's numbers are not those that were written."""
+    return row.checksum is not None and [row.checksum] != checksums_of([row])
+
+
+def make_row_anew(row: SeriesChunk, whole: Buckets) -> None:
+    """Have the row say what its points do; nothing is stored yet."""
+    for name in ROW_NUMBERS:
+        number = getattr(whole, name)[0]
+        is_float = codec.dtype_of(name) is np.float64
+        setattr(row, name, stored(number) if is_float else number.item())
+    (row.checksum,) = checksums_of([row])
+
+
 def chunk_faults(row: SeriesChunk, whole: Buckets, points: Points) -> Iterator[str]:
     """Say where a chunk's row differs from its points."""
-    for field in fields(Buckets):
-        said = getattr(row, field.name)
-        found = getattr(whole, field.name)[0].item()
+    for name in ROW_NUMBERS:
+        said = getattr(row, name)
+        found = getattr(whole, name)[0].item()
         said = float("nan") if said is None else said
-        if not _is_same(field.name, said, found, points):
-            yield f"its row says {field.name} {said}, its points {found}"
+        if not _is_same(name, said, found, points):
+            yield f"its row says {name} {said}, its points {found}"
     if row.is_open and row.count >= codec.FULL_POINTS:
         yield "it is open and full"
 

@@ -23,6 +23,8 @@ from tracker.integrity.rows import (
     Ticks,
     TicksById,
     chunk_faults,
+    is_row_damaged,
+    make_row_anew,
     overview_faults,
     read_chunk,
     read_entry,
@@ -43,6 +45,8 @@ from tracker.models import (
 from tracker.queries.records import RECORD_KINDS
 from tracker.series.codec import decode_ticks
 from tracker.series.columns import Damaged
+from tracker.series.downsample import Buckets
+from tracker.series.points import Points
 
 READ_ROWS = 500
 READ_BYTES = 16 * 1024 * 1024
@@ -166,7 +170,9 @@ class RunWalk:
         self.seen.chunks += 1
         where = self._name(chunk)
         whole = self.wholes[chunk.series_id]
-        whole.add_row(chunk)
+        is_damaged = is_row_damaged(chunk)
+        if not is_damaged:
+            whole.add_row(chunk)
         if chunk.series_id not in self.series:
             yield self._wrong("chunk-series", where, "its series does not exist")
         ticks: Ticks | None = None
@@ -182,6 +188,10 @@ class RunWalk:
             yield self._unreadable(chunk, "chunk-damaged", where, str(damage))
             return
         self.seen.points += len(points)
+        if is_damaged:
+            yield self._damaged_row(chunk, bucket, points)
+            make_row_anew(chunk, bucket)
+            whole.add_row(chunk)
         whole.add_points(points)
         faults = list(chunk_faults(chunk, bucket, points))
         for fault in faults:
@@ -197,12 +207,28 @@ class RunWalk:
             row_id=chunk.pk,
         )
 
+    def _damaged_row(
+        self, chunk: SeriesChunk, bucket: Buckets, points: Points
+    ) -> Problem:
+        """Tell of what is taken from the points instead: nothing is lost with it."""
+        faults = "; ".join(chunk_faults(chunk, bucket, points))
+        return Problem(
+            Severity.WARNING,
+            "row-damaged",
+            self._place(self._name(chunk)),
+            f"its row's checksum is wrong ({faults or 'the numbers are right'}); its"
+            " points are read instead, which takes longer",
+            f"{REPAIR}; {NOTHING_LOST}",
+            self.run.id,
+            Repair.ROW,
+            chunk.pk,
+        )
+
     def _without_ticks(
         self, chunk: SeriesChunk, where: str, is_there: bool
     ) -> Iterator[Problem]:
         if is_there:  # which is told of the ticks, once for all of their chunks
-            self.seen.unreadable_points += chunk.count
-            self.wholes[chunk.series_id].is_complete = False
+            self._leave_out(chunk)
         else:
             what = f"its ticks {chunk.ticks_id} are gone"
             yield self._unreadable(chunk, "chunk-ticks", where, what)
@@ -210,10 +236,16 @@ class RunWalk:
     def _unreadable(
         self, chunk: SeriesChunk, code: str, where: str, why: str
     ) -> Problem:
-        self.seen.unreadable_points += chunk.count
-        self.wholes[chunk.series_id].is_complete = False
+        self._leave_out(chunk)
         what = f"{why}; its {chunk.count:,} points are left out"
         return self._damaged(code, where, what)
+
+    def _leave_out(self, chunk: SeriesChunk) -> None:
+        self.seen.unreadable_points += chunk.count
+        whole = self.wholes[chunk.series_id]
+        whole.is_complete = False
+        if is_row_damaged(chunk):
+            whole.add_row(chunk)  # there is nothing better
 
     def _ticks(self) -> Iterator[Problem]:
         rows = SeriesTicks.objects.filter(run_id=self.run.id)

@@ -77,7 +77,8 @@ class SeriesChunk(models.Model):
 
     Never changed once written: compaction replaces an open chunk by another row.
 
-    `data` and `overview` are laid out as docs/formats/series-chunk.md says.
+    `data` and `overview` are laid out as docs/formats/series-chunk.md says, which also
+    says what `checksum` is.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, db_index=False)
@@ -101,12 +102,14 @@ class SeriesChunk(models.Model):
     total = models.FloatField()
     overview = models.BinaryField()
     data = models.BinaryField()
+    # Of the nine numbers above. None where an earlier version wrote the row.
+    checksum = models.IntegerField(null=True)
     # There is room for more points. At most one chunk of a series is open.
     is_open = models.BooleanField(default=False)
 
     class Meta:
         indexes: ClassVar = [
-            # Reading a range of one series by step.
+            # Reading a range of one series by step. SQLite's has more in it: migration 0026.
             models.Index(fields=["run", "series", "first_step"], name="chunk_by_step"),
             # Finding the chunk that new points go to, among thousands of full ones.
             models.Index(

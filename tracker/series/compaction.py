@@ -44,6 +44,8 @@ from tracker.series.store import (
 )
 from tracker.series.summary import Summary, add_to_summaries, summaries
 from tracker.series.table import Table, disentangled, one_after_the_other, table_of
+from tracker.series.writer_rows import find_changes, note_writers
+from tracker.series.writers import Known, Logged
 from tracker.statements import carry_out_many, key
 
 logger = logging.getLogger(__name__)
@@ -69,6 +71,7 @@ CHUNK_COLUMNS = (
     "minimum",
     "maximum",
     "total",
+    "checksum",
     "overview",
     "data",
     "is_open",
@@ -91,6 +94,8 @@ class Plan:
     damaged_entry_ids: list[int]
     chunks: list[NewChunks]
     summaries: list[Summary]
+    # Of series whose rows are to name other writers.
+    writers: dict[int, Known]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,7 +157,7 @@ def _make_plan(run_id: UUID) -> Plan | None:
     entry_ids = _next_entry_ids(run_id)
     if not entry_ids:
         return None
-    tables, damaged = _read_entries(run_id, entry_ids)
+    tables, logged, damaged = _read_entries(run_id, entry_ids)
     tables = _of_existing_series(run_id, disentangled(tables))
     return Plan(
         run_id,
@@ -160,6 +165,7 @@ def _make_plan(run_id: UUID) -> Plan | None:
         damaged,
         [new for table in tables for new in make_chunks(run_id, table)],
         [summary for table in tables for summary in summaries(table)],
+        find_changes(run_id, logged),
     )
 
 
@@ -177,21 +183,35 @@ def _next_entry_ids(run_id: UUID) -> list[int]:
 
 def _read_entries(
     run_id: UUID, entry_ids: Sequence[int]
-) -> tuple[list[Table], list[int]]:
-    """Return the tables, and the entries that cannot be read.
+) -> tuple[list[Table], list[Logged], list[int]]:
+    """Return the tables, by whom they were logged, and the entries that cannot be read.
 
     Those are kept aside, or nothing after them would ever be compacted.
     """
     tables: list[Table] = []
+    logged: dict[tuple[UUID, bytes], Logged] = {}
     damaged: list[int] = []
     rows = by_id(JournalEntry, {run_id}, entry_ids).order_by("id")
-    for entry_id, data in rows.values_list("id", "data"):
+    for entry_id, spool_id, data in rows.values_list("id", "spool_id", "data"):
         found = undamaged(journal.decode, data, f"journal entry {entry_id}")
         if found is None:
             damaged.append(entry_id)
         else:
             tables += found
-    return tables, damaged
+            for table in found:
+                _note_logged(logged, spool_id, table)
+    return tables, [*logged.values()], damaged
+
+
+def _note_logged(
+    logged: dict[tuple[UUID, bytes], Logged], spool_id: UUID, table: Table
+) -> None:
+    """Note until when a process has logged to these series; it names them each time."""
+    name = spool_id, table.series_ids.tobytes()
+    last = table.times.max().item()
+    if name in logged:
+        last = max(last, logged[name].last_time)
+    logged[name] = Logged(key(spool_id), table.series_ids, last)
 
 
 def _of_existing_series(run_id: UUID, tables: Sequence[Table]) -> list[Table]:
@@ -218,6 +238,7 @@ def _carry_out(plan: Plan) -> None:
     entries.filter(id__in=plan.damaged_entry_ids).update(is_damaged=True)
     entries.exclude(id__in=plan.damaged_entry_ids).delete()
     _insert(plan.chunks)
+    note_writers(plan.run_id, plan.writers)
     if add_to_summaries(plan.run_id, plan.summaries) != len(plan.summaries):
         raise Overtaken("a series was deleted")
 

@@ -153,6 +153,42 @@ def merge(buckets: Buckets, position: Floats, width: float) -> Buckets:
     return _reduce(buckets if order is None else select(buckets, order), starts)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """Buckets and the stretches they lie in, each stretch once and in their order."""
+
+    buckets: Buckets
+    place: Floats
+
+    @staticmethod
+    def nothing() -> Placed:
+        return Placed(Buckets.empty(), np.empty(0))
+
+    def joined(self, buckets: Buckets, place: Floats) -> Placed:
+        """Merge with more buckets what lies in the same stretches."""
+        place = np.concatenate([self.place, place])
+        if not len(place):
+            return self
+        buckets = concatenate([self.buckets, buckets])
+        order, starts = _in_order(place)
+        if order is not None:
+            buckets, place = select(buckets, order), place[order]
+        return Placed(_reduce(buckets, starts), place[starts])
+
+    def joined_with_points(self, points: Points, place: Floats) -> Placed:
+        """Merge with points, each at its place."""
+        if not len(points):
+            return self
+        order, starts = _in_order(place)
+        if order is not None:
+            points, place = points[order], place[order]
+        # Much faster than as buckets of one point each.
+        rows = summarise_rows(points.values[np.newaxis], starts)
+        own = {name: columns[0] for name, columns in rows.items()}
+        shared = summarise_ticks(points.steps, points.times, starts)
+        return self.joined(Buckets(**shared, **own), place[starts])
+
+
 def stretches(
     position: Floats, width: float
 ) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
@@ -160,11 +196,21 @@ def stretches(
 
     No order where there is one already. There is at least one position.
     """
-    place = np.zeros(len(position))
-    if width > 0:
-        # Steps near the largest float overflow here; a chart of them is still one.
-        with np.errstate(all="ignore"):
-            place = np.nan_to_num(np.floor((position - position.min()) / width))
+    return _in_order(stretch_of(position, width, position.min()))
+
+
+def stretch_of(position: Floats, width: float, origin: float) -> Floats:
+    """Return in which stretch of `width` each position lies, counted from the origin."""
+    if not width > 0:
+        return np.zeros(len(position))
+    # Steps near the largest float overflow here; a chart of them is still one.
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(np.floor((position - origin) / width))
+
+
+def _in_order(
+    place: Floats,
+) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
     order = None
     if np.any(place[1:] < place[:-1]):
         order = np.argsort(place, kind="stable")

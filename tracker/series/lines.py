@@ -8,7 +8,7 @@ takes the coarsest that is no wider than one of its own buckets.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -19,8 +19,10 @@ from tracker.series import downsample
 from tracker.series.downsample import (
     BUCKET_POINTS,
     Buckets,
+    Placed,
     mean_of,
     merge,
+    stretch_of,
     stretches,
     summarise,
     summarise_rows,
@@ -34,6 +36,8 @@ Mask = NDArray[np.bool_]
 DECODED_POINTS = 65_536
 # Up to so many points for each bucket asked for, a line has the points themselves.
 EXACT_POINTS = 2
+# A drawing bucket takes the memory of three points.
+OVERVIEW_SHARE = BUCKET_POINTS // 3
 # In so many steps do steady buckets become twice as wide.
 WIDTHS = 4
 LARGEST_WIDTH = 1e300
@@ -119,6 +123,17 @@ class Choice:
     by_overview: Mask
     by_points: Mask
     bucket_width: float
+    # Nothing in the window lies before it.
+    origin: float = 0.0
+    # In the window, as far as rows tell; whatever is read, there are no more.
+    point_count: int = 0
+
+    def weight(self, chunks: Buckets) -> int:
+        """Return how much is held of the chunks, in points, or a little more."""
+        if self.point_count <= DECODED_POINTS:
+            return self.point_count  # as of most series, so nothing is added up
+        of_overviews = chunks.count[self.by_overview].sum() // OVERVIEW_SHARE
+        return int(chunks.count[self.by_points].sum() + of_overviews)
 
     def by_points_alone(self, mask: Mask) -> Choice:
         """Return a choice that reads these chunks as nothing but points."""
@@ -128,6 +143,8 @@ class Choice:
             self.by_overview & ~mask,
             self.by_points | (coarse & mask),
             self.bucket_width,
+            self.origin,
+            self.point_count,
         )
 
 
@@ -150,7 +167,7 @@ def choose(window: Window, chunks: Buckets, tail: Points) -> Choice:
     )
     bucket_width = window.bucket_width(low, high)
     if total <= max(DECODED_POINTS, EXACT_POINTS * window.buckets):
-        return Choice(nothing, nothing, inside, bucket_width)
+        return Choice(nothing, nothing, inside, bucket_width, low, total)
 
     uncut = inside & (lows >= window.low) & (highs <= window.high)
     with np.errstate(over="ignore"):
@@ -159,7 +176,8 @@ def choose(window: Window, chunks: Buckets, tail: Points) -> Choice:
     # About how wide a drawing bucket is; some may be wider, where points are rare.
     fine_widths = widths * np.minimum(1.0, BUCKET_POINTS / chunks.count)
     by_overview = uncut & ~by_row & (fine_widths <= bucket_width)
-    return Choice(by_row, by_overview, inside & ~by_row & ~by_overview, bucket_width)
+    by_points = inside & ~by_row & ~by_overview
+    return Choice(by_row, by_overview, by_points, bucket_width, low, total)
 
 
 def draw(
@@ -173,9 +191,50 @@ def draw(
         return draw_points([PointsRead(window, bucket_width, concatenate(parts))])[0]
 
     points = window.clip(concatenate(parts))
-    pieces = downsample.concatenate([*buckets, summarise(points, size=1)])
+    pieces = downsample.concatenate(
+        [*buckets, summarise(points, size=1)] if len(points) else buckets
+    )
     lows, highs = window.ends(pieces)
     merged = merge(pieces, position=lows / 2 + highs / 2, width=bucket_width)
+    return _drawn(window, merged)
+
+
+def draw_gradually(
+    window: Window, choice: Choice, portions: Iterable[Buckets | Points]
+) -> Drawn:
+    """Draw what is read a portion at a time, of which no more is held than is drawn.
+
+    As `draw` would, but for where the first bucket begins: at the origin of the choice.
+    """
+    placed = Placed.nothing()
+    few = Points.empty()
+    for portion in portions:
+        if isinstance(portion, Points):
+            few = concatenate([few, window.clip(portion)])
+        else:
+            placed = placed.joined(portion, _places(window, choice, portion))
+        if len(few) > EXACT_POINTS * window.buckets:
+            placed = _with_points(placed, window, choice, few)
+            few = Points.empty()
+    if not len(placed.buckets):
+        return draw_points([PointsRead(window, choice.bucket_width, few)])[0]
+    return _drawn(window, _with_points(placed, window, choice, few).buckets)
+
+
+def _with_points(
+    placed: Placed, window: Window, choice: Choice, points: Points
+) -> Placed:
+    x = window.x(points.steps, points.times)
+    place = stretch_of(x, choice.bucket_width, choice.origin)
+    return placed.joined_with_points(points, place)
+
+
+def _places(window: Window, choice: Choice, buckets: Buckets) -> Floats:
+    lows, highs = window.ends(buckets)
+    return stretch_of(lows / 2 + highs / 2, choice.bucket_width, choice.origin)
+
+
+def _drawn(window: Window, merged: Buckets) -> Drawn:
     lows, highs = window.ends(merged)
     return Drawn(
         # Overlapping chunks can have middles that go back a little.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from tracker.series import codec
 from tracker.series.codec import CHUNK_POINTS, FULL_POINTS
 from tracker.series.downsample import (
     BUCKET_POINTS,
+    Buckets,
     bucket_starts,
     summarise_rows,
     summarise_ticks,
@@ -81,7 +82,21 @@ def _make_chunks(run_id: UUID, table: Table) -> NewChunks:
         )
         for row, series_id in enumerate(table.series_ids.tolist())
     ]
+    for chunk, checksum in zip(chunks, checksums_of(chunks), strict=True):
+        chunk.checksum = checksum
     return NewChunks(ticks, chunks)
+
+
+def checksums_of(rows: Sequence[SeriesChunk]) -> list[int]:
+    """Return checksums of what rows of chunks say of their points."""
+    columns: dict[str, Any] = {
+        field.name: np.array(
+            [getattr(row, field.name) for row in rows], codec.dtype_of(field.name)
+        )
+        for field in fields(Buckets)
+    }
+    checksums: list[int] = codec.row_checksums(Buckets(**columns)).tolist()
+    return checksums
 
 
 def _overview(columns: dict[str, NDArray[Any]], row: int) -> bytes:

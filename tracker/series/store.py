@@ -1,19 +1,17 @@
-"""Reads points from chunk rows and the journal together.
+"""Reads chunks: their rows, their drawing buckets and their points.
 
 Chunk rows never change: compaction writes new ones, then takes the old ones and
 their journal rows away, all in one transaction. So a reader needs no lock and no
-transaction, only to look again when something it read is gone (see `consistently`).
+transaction, only to look again when something it read is gone (see tails.py).
 """
 
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import groupby
-from operator import itemgetter
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -21,37 +19,28 @@ import numpy as np
 from django.db import connection
 from django.db.models import Model, QuerySet
 
-from tracker.errors import Unavailable
 from tracker.memory import Memory
-from tracker.models import SeriesChunk, SeriesTicks
-from tracker.series import codec, journal
+from tracker.models import JournalEntry, SeriesChunk, SeriesTicks
+from tracker.series import codec
 from tracker.series.columns import Damaged
 from tracker.series.downsample import Buckets, summarise
-from tracker.series.points import Floats, Integers, Points, concatenate
-from tracker.series.table import Table, one_after_the_other
+from tracker.series.points import Floats, Integers, Points
 from tracker.statements import every_row, many
 
 logger = logging.getLogger(__name__)
 
 # How many ids one statement names; SQLite's default limit is 32,766.
 IDS_IN_A_STATEMENT = 1_000
-# A compaction that is under way replaces what was read about once a second.
-TRIES = 10
 
 # Of overviews, in each process: whoever zooms in or looks again asks for the same ones.
 MOST_OVERVIEW_BYTES = 16 * 1024 * 1024
 # Of a drawing bucket, and of an overview besides them.
 BUCKET_BYTES, OVERVIEW_BYTES = 72, 1_500
 
-# What every chart asks for; the ORM would take longer to build these statements than
+# What every chart asks for; the ORM would take longer to build this statement than
 # databases take to answer.
-SELECT_ENTRIES = (
-    "SELECT id, data FROM tracker_journalentry"
-    " WHERE run_id IN ({runs}) AND NOT is_damaged"
-)
-SELECT_ENTRY_IDS = SELECT_ENTRIES.replace("id, data", "id")
 SELECT_SUMMARIES = (
-    f"SELECT series_id, id, {', '.join(field.name for field in fields(Buckets))}"
+    f"SELECT series_id, id, checksum, {', '.join(field.name for field in fields(Buckets))}"
     " FROM tracker_serieschunk WHERE run_id IN ({runs}) AND series_id = ANY(%s)"
     " ORDER BY series_id, first_step, id"
 )
@@ -79,66 +68,6 @@ class Summaries:
     buckets: Buckets
 
 
-class Tails:
-    """The points of series that are still in the journal."""
-
-    def __init__(self, tables: Sequence[Table] = ()) -> None:
-        # A process names the same series in batch after batch.
-        alike: dict[bytes, list[Table]] = defaultdict(list)
-        for table in tables:
-            alike[table.series_ids.tobytes()].append(table)
-        self._groups = list(alike.values())
-
-    def tables_of(self, series_ids: Collection[int]) -> list[Table]:
-        """Return these series' points, in one table where they were logged together."""
-        wanted = np.fromiter(series_ids, np.int64, len(series_ids))
-        tables = []
-        for group in self._groups:
-            is_wanted = np.isin(group[0].series_ids, wanted)
-            if is_wanted.all():
-                tables.append(one_after_the_other(group))
-            elif is_wanted.any():
-                rows = np.flatnonzero(is_wanted)
-                tables.append(one_after_the_other([part.rows(rows) for part in group]))
-        return tables
-
-    def points_of(self, series_ids: Collection[int]) -> dict[int, Points]:
-        """Return the points of each series; perhaps none."""
-        parts: dict[int, list[Points]] = {series_id: [] for series_id in series_ids}
-        for table in self.tables_of(series_ids):
-            for row, series_id in enumerate(table.series_ids.tolist()):
-                parts[series_id].append(table.points_of(row))
-        return {series_id: concatenate(some) for series_id, some in parts.items()}
-
-
-def consistently(run_ids: Collection[UUID], read: Callable[[Tails], Result]) -> Result:
-    """Call `read` with what is in the journal, so that nothing is missed.
-
-    What is in the journal before and after was not in a chunk in between, and
-    what was not in the journal before was in a chunk already.
-    """
-    for _ in range(TRIES):
-        # In order of arrival; sorting them in the database would copy their data.
-        seen = sorted(every_row(SELECT_ENTRIES, [], run_ids=run_ids), key=itemgetter(0))
-        try:
-            result = read(points_by_series(seen))
-        except Overtaken:
-            continue
-        if not seen or {i for i, _ in seen} <= {
-            i for (i,) in every_row(SELECT_ENTRY_IDS, [], run_ids=run_ids)
-        }:
-            return result
-    raise Unavailable
-
-
-def points_by_series(entries: Sequence[tuple[int, Stored]]) -> Tails:
-    """Return what journal entries hold; damaged ones are logged and left out."""
-    tables: list[Table] = []
-    for entry_id, data in entries:
-        tables += undamaged(journal.decode, data, f"journal entry {entry_id}") or []
-    return Tails(tables)
-
-
 def undamaged(
     decode: Callable[[Stored], Result], data: Stored, name: str
 ) -> Result | None:
@@ -158,12 +87,17 @@ def read_summaries(
     if not rows:
         return {}
     # The columns of all at once: a chart of many series has few chunks of each.
-    of_series, ids, *columns = zip(*rows, strict=True)
+    of_series, ids, checksums, *columns = zip(*rows, strict=True)
     # None, for no value but NaN, becomes NaN again.
     arrays: dict[str, Any] = {
         field.name: np.array(column, codec.dtype_of(field.name))
         for field, column in zip(fields(Buckets), columns, strict=True)
     }
+    if lost := _make_anew(run_ids, ids, checksums, arrays):
+        left = [place for place in range(len(ids)) if place not in lost]
+        of_series = tuple(of_series[place] for place in left)
+        ids = tuple(ids[place] for place in left)
+        arrays = {name: array[left] for name, array in arrays.items()}
     found: dict[int, Summaries] = {}
     start = 0
     for series_id, group in groupby(of_series):
@@ -174,11 +108,39 @@ def read_summaries(
     return found
 
 
+# Any: columns of numbers of either kind.
+def _make_anew(
+    run_ids: Collection[UUID],
+    ids: Sequence[int],
+    checksums: Sequence[int | None],
+    arrays: dict[str, Any],
+) -> set[int]:
+    """Put in place of damaged rows what follows from their points.
+
+    Return the places of those whose points are damaged, too.
+    """
+    # What earlier versions wrote has no checksum, and NaN for it.
+    said = np.array(checksums, np.float64)
+    is_wrong = said != codec.row_checksums(Buckets(**arrays))
+    lost = set()
+    for place in np.flatnonzero(is_wrong & ~np.isnan(said)).tolist():
+        chunk_id = ids[place]
+        logger.error("row of chunk %s is damaged and made anew", chunk_id)
+        points = read_chunks(run_ids, [chunk_id]).get(chunk_id)
+        if points is None:
+            lost.add(place)
+            continue
+        whole = summarise(points, size=len(points))
+        for name, array in arrays.items():
+            array[place] = getattr(whole, name)[0]
+    return lost
+
+
 def read_chunks(run_ids: Collection[UUID], ids: Collection[int]) -> dict[int, Points]:
     """Return the points of chunks, without those that are damaged."""
     found: dict[int, Points] = {}
     for some in batches(list(ids)):
-        rows = _rows(SeriesChunk, run_ids, some, "ticks_id", "data")
+        rows = rows_by_id(SeriesChunk, run_ids, some, "ticks_id", "data")
         if len(rows) < len(some):
             raise Overtaken
         ticks = _read_ticks(run_ids, rows)
@@ -199,7 +161,7 @@ def read_overviews(
     found = _remembered(ids) if is_final else {}
     damaged: list[int] = []
     for some in batches([i for i in ids if i not in found]):
-        rows = _rows(SeriesChunk, run_ids, some, "ticks_id", "overview")
+        rows = rows_by_id(SeriesChunk, run_ids, some, "ticks_id", "overview")
         if len(rows) < len(some):
             raise Overtaken
         ticks = _read_ticks_overviews(run_ids, rows)
@@ -248,7 +210,7 @@ def _rows_of_ticks(
 ) -> list[tuple[Any, ...]]:
     """Read a column of the ticks that rows of chunks refer to."""
     ids = {ticks_id for _, ticks_id, _ in chunks} - {None}
-    rows = _rows(SeriesTicks, run_ids, ids, column)
+    rows = rows_by_id(SeriesTicks, run_ids, ids, column)
     if len(rows) < len(ids):
         # They went with their chunks; or they alone are gone, which is damage.
         _expect_still_there(run_ids, [chunk_id for chunk_id, _, _ in chunks])
@@ -256,8 +218,8 @@ def _rows_of_ticks(
 
 
 # Any: a row is what its columns are.
-def _rows(
-    model: type[SeriesChunk | SeriesTicks],
+def rows_by_id(
+    model: type[JournalEntry | SeriesChunk | SeriesTicks],
     run_ids: Collection[UUID],
     ids: Collection[int],
     *columns: str,

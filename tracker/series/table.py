@@ -37,6 +37,15 @@ class Table:
         chosen = self.series_ids[index], self.values[index]
         return Table(chosen[0], self.steps, self.times, chosen[1])
 
+    def copy(self) -> Table:
+        """Return the same in memory of its own."""
+        return Table(
+            self.series_ids.copy(),
+            self.steps.copy(),
+            self.times.copy(),
+            self.values.copy(),
+        )
+
     def ticks(self, index: slice | NDArray[np.intp] | NDArray[np.bool_]) -> Table:
         """Return some of the ticks."""
         steps, times = self.steps[index], self.times[index]

@@ -99,6 +99,11 @@ def pack_held(items: Sequence[Held]) -> str:
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
+def most_held(characters: int) -> int:
+    """Return of how many items `pack_held` needs no more characters than these."""
+    return characters * 3 // 4 // _KNOWN.size
+
+
 def read_held(text: str) -> list[Held]:
     """Read what `pack_held` wrote; who says anything else holds nothing."""
     try:

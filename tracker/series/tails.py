@@ -1,0 +1,196 @@
+"""Reads points that are still in the journal, together with chunks.
+
+The journal holds all series of a run, as long as compaction has not come to them. What
+a reader holds of it is what it asked for, and readers of much of it wait for each
+other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from operator import itemgetter
+from threading import BoundedSemaphore
+from typing import TypeVar
+from uuid import UUID
+
+import numpy as np
+
+from tracker.errors import Unavailable
+from tracker.models import JournalEntry
+from tracker.series import journal
+from tracker.series.points import Points, concatenate
+from tracker.series.store import IDS_IN_A_STATEMENT, Overtaken, rows_by_id, undamaged
+from tracker.series.table import Table, one_after_the_other
+from tracker.statements import every_row
+
+# A compaction that is under way replaces what was read about once a second.
+TRIES = 10
+# Up to so many points of the journal are read at once, whoever they belong to.
+POINTS_AT_ONCE = 1_000_000
+# The most that is held of the series asked for, some 24 bytes each.
+MOST_POINTS = 20_000_000
+# Of readers that find more than is read at once, in each process; and how long the
+# others wait for them.
+LONG_READS_AT_ONCE = 2
+WAIT_SECONDS = 0.5
+
+OTHERS_READ = (
+    "Much of what this run logged is not compacted yet, and others are reading it; try"
+    " again in a few seconds."
+)
+TOO_MUCH = (
+    f"More than {MOST_POINTS:,} points of these series are not compacted yet. Ask for"
+    " fewer series, or try again once the worker has come to them."
+)
+
+_ENTRIES = "FROM tracker_journalentry WHERE run_id IN ({runs}) AND NOT is_damaged"
+# Data comes only where there is little of it: a second statement would cost each chart
+# of a live run more than the sum does.
+SELECT_ENTRIES = (
+    "SELECT id, point_count,"
+    f" CASE WHEN (SELECT SUM(point_count) {_ENTRIES}) <= {POINTS_AT_ONCE}"
+    f" THEN data END {_ENTRIES}"
+)
+SELECT_ENTRY_IDS = f"SELECT id {_ENTRIES}"
+
+Result = TypeVar("Result")
+# PostgreSQL answers with the one, SQLite with the other.
+Stored = bytes | memoryview
+# An entry's id, how many points it holds and, where it was read, its data.
+Entry = tuple[int, int, Stored | None]
+
+_long_reads = BoundedSemaphore(LONG_READS_AT_ONCE)
+
+
+class Tails:
+    """The points of series that are still in the journal."""
+
+    def __init__(self, tables: Sequence[Table] = ()) -> None:
+        # A process names the same series in batch after batch.
+        alike: dict[bytes, list[Table]] = defaultdict(list)
+        for table in tables:
+            alike[table.series_ids.tobytes()].append(table)
+        self._groups = list(alike.values())
+
+    def tables_of(self, series_ids: Collection[int]) -> list[Table]:
+        """Return these series' points, in one table where they were logged together."""
+        wanted = np.fromiter(series_ids, np.int64, len(series_ids))
+        tables = []
+        for group in self._groups:
+            is_wanted = np.isin(group[0].series_ids, wanted)
+            if is_wanted.all():
+                tables.append(one_after_the_other(group))
+            elif is_wanted.any():
+                rows = np.flatnonzero(is_wanted)
+                tables.append(one_after_the_other([part.rows(rows) for part in group]))
+        return tables
+
+    def points_of(self, series_ids: Collection[int]) -> dict[int, Points]:
+        """Return the points of each series; perhaps none."""
+        parts: dict[int, list[Points]] = {series_id: [] for series_id in series_ids}
+        for table in self.tables_of(series_ids):
+            for row, series_id in enumerate(table.series_ids.tolist()):
+                parts[series_id].append(table.points_of(row))
+        return {series_id: concatenate(some) for series_id, some in parts.items()}
+
+
+def consistently(
+    run_ids: Collection[UUID],
+    series_ids: Collection[int],
+    read: Callable[[Tails], Result],
+) -> Result:
+    """Call `read` with what is in the journal of series, so that nothing is missed.
+
+    What is in the journal before and after was not in a chunk in between, and
+    what was not in the journal before was in a chunk already.
+
+    Raise Unavailable where the journal is long and too many read such ones, or where
+    these series alone have too many points in it.
+    """
+    for _ in range(TRIES):
+        found: list[Entry] = every_row(SELECT_ENTRIES, [], run_ids=run_ids)
+        # In order of arrival; sorting them in the database would copy their data.
+        entries = sorted(found, key=itemgetter(0))
+        with _room_for(entries):
+            try:
+                result = read(_tails(run_ids, series_ids, entries))
+            except Overtaken:
+                continue
+        if not entries or {i for i, _, _ in entries} <= {
+            i for (i,) in every_row(SELECT_ENTRY_IDS, [], run_ids=run_ids)
+        }:
+            return result
+    raise Unavailable
+
+
+def _is_long(entries: Sequence[Entry]) -> bool:
+    return bool(entries) and entries[0][2] is None
+
+
+@contextmanager
+def _room_for(entries: Sequence[Entry]) -> Iterator[None]:
+    """Let few at once hold what they read of long journals."""
+    if not _is_long(entries):
+        yield
+        return
+    if not _long_reads.acquire(timeout=WAIT_SECONDS):
+        raise Unavailable(OTHERS_READ)
+    try:
+        yield
+    finally:
+        _long_reads.release()
+
+
+def _tails(
+    run_ids: Collection[UUID], series_ids: Collection[int], entries: Sequence[Entry]
+) -> Tails:
+    if not _is_long(entries):
+        read = ((entry_id, data) for entry_id, _, data in entries if data is not None)
+        return Tails([*_decoded(read)])
+
+    wanted = np.fromiter(series_ids, np.int64, len(series_ids))
+    tables: list[Table] = []
+    point_count = 0
+    for table in _decoded(_portions(run_ids, entries)):
+        rows = np.flatnonzero(np.isin(table.series_ids, wanted))
+        if len(rows):
+            point_count += len(rows) * table.tick_count
+            if point_count > MOST_POINTS:
+                raise Unavailable(TOO_MUCH)
+            # Copied, or these few would hold the bytes of the whole entry.
+            tables.append(table.rows(rows).copy())
+    return Tails(tables)
+
+
+def _portions(
+    run_ids: Collection[UUID], entries: Sequence[Entry]
+) -> Iterator[tuple[int, Stored]]:
+    """Yield entries with their data, of which few are held at a time."""
+    ids: list[int] = []
+    points = 0
+    for entry_id, point_count, _ in entries:
+        if ids and (
+            points + point_count > POINTS_AT_ONCE or len(ids) == IDS_IN_A_STATEMENT
+        ):
+            yield from _with_data(run_ids, ids)
+            ids, points = [], 0
+        ids.append(entry_id)
+        points += point_count
+    yield from _with_data(run_ids, ids)
+
+
+def _with_data(
+    run_ids: Collection[UUID], ids: Sequence[int]
+) -> list[tuple[int, Stored]]:
+    rows = rows_by_id(JournalEntry, run_ids, ids, "data")
+    if len(rows) < len(ids):
+        raise Overtaken
+    return sorted(((row[0], row[1]) for row in rows), key=itemgetter(0))
+
+
+def _decoded(entries: Iterable[tuple[int, Stored]]) -> Iterator[Table]:
+    """Yield what journal entries hold; damaged ones are logged and left out."""
+    for entry_id, data in entries:
+        yield from undamaged(journal.decode, data, f"journal entry {entry_id}") or []

@@ -1,0 +1,88 @@
+"""Finds who logs to series, and notes on their rows what is new of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from tracker.models import Attribute, Kind, Spool
+from tracker.series.store import batches
+from tracker.series.writers import (
+    Known,
+    Logged,
+    Process,
+    SpoolKey,
+    Writer,
+    changed,
+    strangers,
+)
+from tracker.statements import every_row, key, many
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Of a thousand series, the ORM would take longer than all else here.
+SELECT_WRITERS = (
+    "SELECT id, writer FROM tracker_attribute"
+    " WHERE run_id IN ({runs}) AND kind = %s AND id = ANY(%s)"
+)
+
+
+def find_changes(run_id: UUID, logged: Sequence[Logged]) -> dict[int, Known]:
+    """Return what rows of series are to say anew, now that this was logged.
+
+    As long as each is written by the one process that its row names, one statement says
+    so.
+    """
+    wanted = sorted({i for some in logged for i in some.series_ids.tolist()})
+    spools: dict[int, SpoolKey | None] = {}
+    for ids in batches(wanted):
+        asked = [Kind.FLOAT_SERIES.value, many(ids)]
+        spools.update(every_row(SELECT_WRITERS, asked, run_ids=[run_id]))
+    new = strangers(spools, logged)
+    if not new:
+        return {}
+    known = _known(run_id, new)
+    named = {some.spool for some in logged}
+    named.update(found.spool for found in known.values() if found.spool is not None)
+    return changed(known, logged, _processes(run_id, named))
+
+
+def note_writers(run_id: UUID, changes: Mapping[int, Known]) -> None:
+    """Write it to the rows; only inside a transaction."""
+    alike: dict[tuple[SpoolKey | None, tuple[Writer, ...]], list[int]]
+    alike = defaultdict(list)
+    for series_id, found in sorted(changes.items()):
+        alike[found.spool, found.writers].append(series_id)
+    for (spool, writers), series_ids in alike.items():
+        said = [list(writer) for writer in writers] or None
+        for ids in batches(series_ids):
+            rows = Attribute.objects.filter(run_id=run_id, id__in=ids)
+            rows.update(writer=spool, writers=said)
+
+
+def _known(run_id: UUID, series_ids: Collection[int]) -> dict[int, Known]:
+    found: dict[int, Known] = {}
+    for ids in batches(sorted(series_ids)):
+        rows = Attribute.objects.filter(run_id=run_id, id__in=ids)
+        for series_id, spool, last_time, writers in rows.values_list(
+            "id", "writer", "last_time", "writers"
+        ):
+            found[series_id] = Known(
+                None if spool is None else key(spool),
+                last_time,
+                tuple(Writer(*writer) for writer in writers or ()),
+            )
+    return found
+
+
+def _processes(run_id: UUID, spools: Collection[SpoolKey]) -> dict[SpoolKey, Process]:
+    found = {}
+    # Those of one run: few, but for runs that were started again very often.
+    for ids in batches(sorted(spools, key=str)):
+        rows = Spool.objects.filter(run_id=run_id, id__in=ids).select_related("stage")
+        for spool in rows:
+            writer = Writer(spool.rank, spool.stage.name, spool.host, spool.process_id)
+            began = (spool.started_at - EPOCH) // timedelta(microseconds=1)
+            found[key(spool.id)] = Process(writer, began)
+    return found

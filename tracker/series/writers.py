@@ -1,0 +1,122 @@
+"""Which series several processes log to at the same time (pure).
+
+A series' row names the process that writes it. Another one that began before the first
+was done writes at the same time: their points share steps, and a chart goes back and forth
+between them. One that began after all of them takes over, as after a preemption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+from uuid import UUID
+
+from tracker.series.points import Integers
+
+# Of more, a reader learns nothing; and the row stays small.
+MOST_WRITERS = 64
+
+# As the database's driver has it: see tracker/statements.py.
+SpoolKey: TypeAlias = UUID | str
+
+
+class Writer(NamedTuple):
+    """A process of a run, as it said who it is."""
+
+    rank: int
+    stage: str
+    host: str
+    process: int
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """Who writes a spool, and since when."""
+
+    writer: Writer
+    began: int  # microseconds since 1970, by its own clock
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Logged:
+    """Series that one process has logged to, and the time of their last points."""
+
+    spool: SpoolKey
+    series_ids: Integers
+    last_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a series' row says: who writes it, and who all did at the same time."""
+
+    spool: SpoolKey | None = None
+    last_time: int | None = None
+    writers: tuple[Writer, ...] = ()
+
+
+def strangers(
+    spools: Mapping[int, SpoolKey | None], logged: Iterable[Logged]
+) -> set[int]:
+    """Return the series that are logged to by others than whom their rows name."""
+    return {
+        series_id
+        for some in logged
+        for series_id in some.series_ids.tolist()
+        if series_id in spools and spools[series_id] != some.spool
+    }
+
+
+def changed(
+    known: Mapping[int, Known],
+    logged: Iterable[Logged],
+    processes: Mapping[SpoolKey, Process],
+) -> dict[int, Known]:
+    """Return what is to be said of series after these points, where it is new.
+
+    `logged` is in the order of arrival; of series that `known` lacks, nothing is said.
+    """
+    after = dict(known)
+    for some in logged:
+        for series_id in some.series_ids.tolist():
+            if series_id in after:
+                after[series_id] = _after(after[series_id], some, processes)
+    return {
+        series_id: found
+        for series_id, found in after.items()
+        if (found.spool, found.writers)
+        != (known[series_id].spool, known[series_id].writers)
+    }
+
+
+def _after(before: Known, some: Logged, processes: Mapping[SpoolKey, Process]) -> Known:
+    last = some.last_time
+    if before.last_time is not None:
+        last = max(last, before.last_time)
+    first, other = _process(before.spool, processes), _process(some.spool, processes)
+    if before.spool == some.spool or other is None:
+        return replace(before, last_time=last)
+    if first is None or before.last_time is None or first.writer == other.writer:
+        # The first one; or a process that went on in another spool.
+        return replace(before, spool=some.spool, last_time=last)
+    if other.began >= before.last_time:
+        return replace(before, spool=some.spool, last_time=last)
+    if first.began >= some.last_time:
+        # An earlier one, whose points come late.
+        return replace(before, last_time=last)
+    writers = _joined(before.writers, (first.writer, other.writer))
+    return replace(before, last_time=last, writers=writers)
+
+
+def _process(
+    spool: SpoolKey | None, processes: Mapping[SpoolKey, Process]
+) -> Process | None:
+    return None if spool is None else processes.get(spool)
+
+
+def _joined(known: tuple[Writer, ...], others: Sequence[Writer]) -> tuple[Writer, ...]:
+    new = set(others) - set(known)
+    if not new or len(known) >= MOST_WRITERS:
+        return known
+    return tuple(sorted({*known, *new})[:MOST_WRITERS])
