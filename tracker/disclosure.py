@@ -26,6 +26,7 @@ from tracker.queries.namespaces import MONITORING, PARAMS
 from tracker.queries.neighbours import Neighbours
 from tracker.queries.notes import Note
 from tracker.queries.run import RunOverview, StageRow
+from tracker.queries.run_fields import MADE_BY
 from tracker.queries.rungs import RungView
 from tracker.queries.source import CapturedSource
 
@@ -97,6 +98,11 @@ def seen_by(actor: Actor) -> Callable[[str, str], bool] | None:
     if actor.grant is None:
         return None
     return lambda kind, path: is_seen(actor, kind, path)
+
+
+def sees_field(actor: Actor, field: str) -> bool:
+    """Tell whether the actor sees what every run has: who made it is for members."""
+    return actor.grant is None or field != MADE_BY
 
 
 def withheld_from(actor: Actor) -> frozenset[str]:

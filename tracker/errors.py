@@ -139,14 +139,15 @@ class Changed(TrackerError):
 
 
 class Unavailable(TrackerError):
-    """The database cannot be reached or is too busy; try again."""
+    """The database cannot be reached, or something is too busy; try again."""
 
     code = "unavailable"
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The server or its database is too busy; try again in a few seconds."
-        )
+    def __init__(
+        self,
+        why: str = "The server or its database is too busy; try again in a few seconds.",
+    ) -> None:
+        super().__init__(why)
 
 
 class Busy(TrackerError):

@@ -35,6 +35,8 @@ AGENT_NAMES = {
         "SAMPLE_SECONDS",
         "SPOOL",
         "SPOOL_GIB",
+        "SPOOL_POINTS_GIB",
+        "SEPARATE_RANKS",
         "STAGE",
         "TOKEN",
     )

@@ -79,7 +79,7 @@ def every_row(
     """Return all rows of what a constant statement selects, as the driver gives them.
 
     It may say `= ANY(%s)`, also for SQLite, of what `many` returned; and, before all
-    other values, `run_id IN ({runs})`.
+    other values, `run_id IN ({runs})`, any number of times.
     """
     if "{runs}" in statement:
         keys: list[object] = [key(run_id) for run_id in run_ids] or [None]
@@ -87,8 +87,8 @@ def every_row(
         # to a power of two, so that few statements are prepared.
         places = 1 << (len(keys) - 1).bit_length()
         keys += keys[-1:] * (places - len(keys))
+        values = [*keys * statement.count("{runs}"), *values]
         statement = statement.replace("{runs}", ", ".join(["%s"] * places))
-        values = [*keys, *values]
     rows: list[tuple[Any, ...]] = _carry_out(database(), statement, values).fetchall()
     return rows
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+from django.db import InterfaceError, InternalError, OperationalError
+
 from tracker.errors import (
     Busy,
     Changed,
@@ -24,6 +26,11 @@ from tracker.errors import (
     Unavailable,
     UnsupportedMedia,
 )
+
+# What a database that is away, busy or out of connections raises.
+DATABASE_AWAY = (OperationalError, InterfaceError)
+# What a PostgreSQL says that takes no writes, as one that has become a standby.
+READ_ONLY = "25006"
 
 STATUS: dict[type[TrackerError], HTTPStatus] = {
     Busy: HTTPStatus.TOO_MANY_REQUESTS,
@@ -50,3 +57,11 @@ def status_of(error: TrackerError) -> HTTPStatus:
     """Return the status of a refusal: that of its kind, or of what it is a kind of."""
     kinds = (kind for kind in type(error).__mro__ if kind in STATUS)
     return STATUS[next(kinds)]
+
+
+def is_database_away(error: BaseException) -> bool:
+    """Tell whether the database could not be asked, and the request is fine."""
+    if isinstance(error, InternalError):
+        # Damaged tables and faults of ours are internal, too.
+        return getattr(error.__cause__, "sqlstate", None) == READ_ONLY
+    return isinstance(error, DATABASE_AWAY)

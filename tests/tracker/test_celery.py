@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+import redis
 from kombu import Connection, Consumer, Queue
 
 from tracker import celery, tasks
@@ -76,6 +77,8 @@ def test_no_half_written_message_is_ever_read(folder_connection, tmp_path):
 @pytest.mark.processes
 def test_redis_serves_as_queue_where_it_is_set(settings, valkey):
     settings.REDIS_URL = valkey.url
+    # Other tests of this process may have left work there.
+    redis.Redis.from_url(valkey.url).flushall()
     broker = celery.broker()
 
     assert "broker_transport" not in broker

@@ -144,14 +144,14 @@ THOUGHT_OF = {
     StageDiagnosis: "stage state diagnosed_at is_final window step_count findings cleared"
     " healthy unanswered not_applicable failed ledger steps_per_second"
     " examples_per_second median_step_seconds data_wait_share rules_version",
-    RunOverview: "name state started_at last_known last_seen_at may_go_on silent_for tags"
-    " description stages facts",
+    RunOverview: "name state started_at last_known last_seen_at may_go_on may_resume"
+    " silent_for tags description stages facts",
     StageRow: "name state failure started_at last_known processes gpu_percent"
-    " cpu_percent",
+    " cpu_percent watched",
     ProcessRow: "rank host process_id state failure started_at ended_at last_known"
     " agent_version dropped_points refused",
     LadderView: "id name stage stages quality_path quality_paths rungs climb left"
-    " may_go_on",
+    " may_go_on may_resume",
     RungView: "position run_id run_name state note label total_seconds stages params"
     " machine breakdown against_previous against_baseline why_no_change gpu_count"
     " quality quality_before is_diagnosed findings predicted outcome learned"

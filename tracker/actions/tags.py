@@ -9,13 +9,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from tracker.actions.many_runs import RUNS_AT_ONCE
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Project, Run
 from tracker.queries.run_columns import each_of
 from tracker.queries.run_filter import TAGS_PATH
 from tracker.texts import is_storable
 
-RUNS_AT_ONCE = 1_000
 LONGEST_TAG = 1_024
 # As many as an agent may give one run.
 MOST_TAGS = 1_000
@@ -53,14 +53,18 @@ def change_tags(
             raise InvalidInput(
                 "tag", f"cannot be added: something else is kept at {TAGS_PATH!r}"
             )
+        # Most have the same tags as others, and are written with them.
+        same: dict[tuple[str, ...], list[UUID]] = {}
         for row in rows:
             tags = sorted((set(row.items or ()) | new) - gone)
             if tags == row.items:
                 continue
             if len(tags) > MOST_TAGS:
                 raise InvalidInput("tag", f"is one too many; a run has {MOST_TAGS:,}")
-            _own(row.run_id).update(items=tags, updated_at=timezone.now())
+            same.setdefault(tuple(tags), []).append(row.run_id)
             changed.append(row.run_id)
+        for items, own in same.items():
+            _own(own).update(items=list(items), updated_at=timezone.now())
     return changed
 
 
@@ -93,6 +97,6 @@ def _locked(run_ids: Sequence[UUID]) -> list[Attribute]:
     return list(rows.order_by("run_id"))
 
 
-def _own(run_id: UUID) -> QuerySet[Attribute]:
-    # By its run, which says in which partition of the table it is.
-    return Attribute.objects.filter(run_id=run_id, path=TAGS_PATH)
+def _own(run_ids: Sequence[UUID]) -> QuerySet[Attribute]:
+    # By their runs, which say in which partitions of the table they are.
+    return Attribute.objects.filter(run_id__in=each_of(run_ids), path=TAGS_PATH)

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from tracker.actions.many_runs import RUNS_AT_ONCE
 from tracker.actions.shares import end_links
 from tracker.actions.work import request_work
 from tracker.errors import InvalidInput, NotFound, Pinned
@@ -22,8 +23,6 @@ from tracker.models import Project, Run, WorkKind
 from tracker.queries.trash import TRASH_DAYS, expired_runs
 
 SHORTEST_RETENTION_DAYS, LONGEST_RETENTION_DAYS = 1, 36_500
-# Runs that one statement moves, and that one look at the trash deletes.
-RUNS_AT_ONCE = 1_000
 
 
 def move_to_trash(run: Run, *, now: datetime | None = None) -> None:

@@ -56,7 +56,8 @@ MEANINGS: dict[type[TrackerError], str] = {
     Pinned: "The run is pinned; unpin it first.",
     TooLarge: "The body is beyond a limit.",
     TooSlow: "The body did not come in the time that it may take; send less at a time.",
-    Unavailable: "The server or its database is busy or away; try again later.",
+    Unavailable: "The server or its database is busy or away, or too much of what is"
+    " asked for is not compacted yet; try again later.",
     UnsupportedMedia: "The body's type or encoding is not one of those described.",
 }
 ALWAYS: Refusals = (InvalidInput, Unavailable)

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from http import HTTPStatus
 
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
@@ -21,7 +20,7 @@ from tracker.errors import (
     TrackerError,
     Unavailable,
 )
-from tracker.statuses import status_of
+from tracker.statuses import is_database_away, status_of
 
 logger = logging.getLogger(__name__)
 
@@ -79,8 +78,8 @@ def answered(error: Exception) -> HttpResponse | None:
     match error:
         case TrackerError():
             return refused(error)
-        case OperationalError() | InterfaceError():
-            # The database is away, busy or out of connections; the request is fine.
+        case _ if is_database_away(error):
+            # The request is fine.
             logger.warning("the database is not available: %s", error)
             return refused(Unavailable())
         case ValidationError():

@@ -26,6 +26,20 @@ class Use(StrEnum):
     UNKNOWN = "unknown"
 
 
+# While a GPU is held for these, it computes nothing. Evaluation computes, and what was
+# lost was computed, too.
+IDLE_USES = (
+    Use.DATA_WAIT,
+    Use.COMMUNICATION,
+    Use.COPY,
+    Use.BOUNDARY,
+    Use.CHECKPOINT,
+    Use.INITIALISATION,
+    Use.IDLE,
+)
+KNOWN_USES = tuple(use for use in Use if use is not Use.UNKNOWN)
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """`seconds` has every use and adds up to `total`; energy is None if not measured.

@@ -19,11 +19,10 @@ from tracker.series.points import Points, concatenate
 from tracker.series.rewinds import Replaced, without
 from tracker.series.store import (
     Summaries,
-    Tails,
-    consistently,
     read_chunks,
     read_summaries,
 )
+from tracker.series.tails import Tails, consistently
 
 # How many series of a run are begun together: their last points are held meanwhile.
 SERIES_AT_ONCE = 8
@@ -55,7 +54,7 @@ class Begun:
     path: str
     window: Window
     stretches: list[Stretch]
-    replaced: Sequence[Replaced] = ()
+    replaced: Replaced | None = None
 
 
 def read_all_points(
@@ -88,7 +87,7 @@ def _begin(
     paths: Sequence[str],
     axis: Axis,
     bounds: tuple[float, float],
-    replaced: Mapping[tuple[UUID, str], Sequence[Replaced]],
+    replaced: Mapping[tuple[UUID, str], Replaced],
 ) -> list[Begun]:
     """Note which chunks there are, and read at once what may soon be elsewhere."""
     series_ids = series_ids_of({run.id}, paths)
@@ -105,11 +104,11 @@ def _begin(
             origin = start_of(run, *times) if axis == Axis.RELATIVE else 0
             window = Window(axis, *bounds, 1, origin)
             stretches = [*_stretches(run, window, chunks, tail)]
-            known = replaced.get((run.id, path), ())
+            known = replaced.get((run.id, path))
             begun.append(Begun(path, window, stretches, known))
         return begun
 
-    return consistently({run.id}, read)
+    return consistently({run.id}, series_ids.values(), read)
 
 
 def _stretches(

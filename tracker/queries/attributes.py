@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate
 from math import nan
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, TextField
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Cast, Coalesce, Length
 
+from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.run_columns import each_of
+from tracker.series.writers import Writer
 from tracker.texts import is_storable
 
 EVERYTHING = Q()
 IS_SERIES = Q(kind=Kind.FLOAT_SERIES)
 # They may be long.
 TEXTS_AT_ONCE = 100
+# Of what a page holds; of its first attribute, all.
+MOST_CHARACTERS = 4 * 1024 * 1024
+MEASURED_FIRST = 64
 FIRST_SURROGATE, LAST_SURROGATE = 0xD800, 0xDFFF
 Value = float | int | bool | str | datetime | list[str]
 
@@ -55,6 +63,16 @@ class AttributeRow:
     first_step: float | None
     last_step: float | None
     updated_at: datetime
+    # Those known to have logged at the same time; none of a series that one writes.
+    writers: tuple[Writer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttributePage:
+    """Some attributes by path, and after which path the next begin; "" if none do."""
+
+    rows: tuple[AttributeRow, ...]
+    next: str
 
 
 def plain_value(value: Value | None) -> str:
@@ -78,6 +96,49 @@ def list_attributes(
     """Return the run's attributes whose paths begin so, by path."""
     rows = map(_row, _beginning_with(run, prefix).filter(where))
     return sorted(rows, key=lambda row: row.path)
+
+
+def attribute_page(
+    run: Run, *, prefix: str = "", cursor: str = "", limit: int
+) -> AttributePage:
+    """Return attributes whose paths begin so and are after another, by path.
+
+    There are no more of them than the limit, and fewer where their texts are long; none
+    is cut short.
+    """
+    if not storable([cursor]):
+        raise InvalidInput("cursor", "is no path; start again without it")
+    attributes = _beginning_with(run, prefix).filter(path__gt=cursor).order_by("path")
+    # One more, to know whether there are more.
+    places = measured(attributes, most=limit + 1)
+    count = min(limit, _fitting([size for _, size in places]))
+    if not count:
+        return AttributePage((), "")
+    last, _ = places[count - 1]
+    rows = attributes.filter(path__lte=last)
+    return AttributePage(tuple(map(_row, rows)), last if count < len(places) else "")
+
+
+def measured(attributes: QuerySet[Attribute], *, most: int) -> list[tuple[str, int]]:
+    """Return paths and how long each attribute is, up to the first too many for a page.
+
+    A few more each time: to measure a text, a database reads it.
+    """
+    found: list[tuple[str, int]] = []
+    characters, portion = 0, MEASURED_FIRST
+    while len(found) < most and characters <= MOST_CHARACTERS:
+        wanted = min(portion, most - len(found))
+        following = attributes.filter(path__gt=found[-1][0]) if found else attributes
+        sized = following.annotate(size=_characters()).values_list("path", "size")
+        some = list(sized[:wanted])
+        found += some
+        characters += sum(size for _, size in some)
+        if len(some) < wanted:
+            break
+        # Where texts are short, soon all that are left.
+        room = MOST_CHARACTERS * len(found) // max(1, characters) - len(found)
+        portion = max(MEASURED_FIRST, min(room, 10 * portion))
+    return found
 
 
 def attribute_paths(run: Run, prefix: str = "", *, where: Q = EVERYTHING) -> list[str]:
@@ -166,6 +227,18 @@ def _beginning_with(run: Run, prefix: str) -> QuerySet[Attribute]:
     return attributes.filter(beginning_with(prefix)) if prefix else attributes
 
 
+def _characters() -> Combinable:
+    """Return how long an attribute is, as far as there is no bound to it."""
+    items = Coalesce(Length(Cast("items", TextField())), 0)
+    return Length("path") + Coalesce(Length("text"), 0) + items
+
+
+def _fitting(sizes: Sequence[int]) -> int:
+    """Return how many of the first ones a page may hold: one at least, if there is any."""
+    fitting = sum(total <= MOST_CHARACTERS for total in accumulate(sizes))
+    return max(fitting, min(1, len(sizes)))
+
+
 def _row(attribute: Attribute) -> AttributeRow:
     finite = attribute.finite_count
     return AttributeRow(
@@ -179,6 +252,7 @@ def _row(attribute: Attribute) -> AttributeRow:
         first_step=attribute.first_step,
         last_step=attribute.last_step,
         updated_at=attribute.updated_at,
+        writers=tuple(Writer(*writer) for writer in attribute.writers or ()),
     )
 
 

@@ -20,6 +20,8 @@ SUMMARY_MARKS = {
 USUAL = ("state", "started", "duration", "stages", "tags", "finding", "gpu", "cpu")
 # What the ledger of time says of a run.
 OF_GPU_TIME = ("gpu_idle", "gpu_hours", "energy")
+# Columns of the run whose numbers are put together in groups.
+NUMBERS_OF_RUN = ("duration", "gpu", "cpu", *OF_GPU_TIME)
 OF_RUN = (*USUAL, *OF_GPU_TIME, "created", "ended", "made_by")
 
 

@@ -11,7 +11,7 @@ from tracker.queries.attributes import storable
 from tracker.queries.metrics import importance
 from tracker.queries.namespaces import MONITORING
 from tracker.queries.paths import PathRow, paths_beginning
-from tracker.queries.run_columns import each_of
+from tracker.queries.run_columns import each_of, holds
 
 RUNS_LOOKED_AT = 5
 ROWS_LOOKED_AT = 2_000
@@ -28,7 +28,7 @@ def search_columns(project_id: int, text: str) -> list[PathRow]:
     newest = Run.objects.filter(project_id=project_id).not_in_trash()
     ids = newest.order_by("-created_at").values_list("id", flat=True)
     rows = Attribute.objects.filter(
-        run_id__in=each_of(list(ids[:RUNS_LOOKED_AT])), path__icontains=text
+        holds("path", text), run_id__in=each_of(list(ids[:RUNS_LOOKED_AT]))
     ).exclude(kind__in=LEFT_OUT)
     holding = rows.order_by("path").values_list("path", "kind")[:ROWS_LOOKED_AT]
     found = {row.path: row.kind for row in beginning if row.kind not in LEFT_OUT}

@@ -14,7 +14,7 @@ from tracker.models import Attribute, Kind, Run
 from tracker.queries.attributes import AttributeRow, attribute_values, beginning_with
 from tracker.queries.metrics import importance, quality_rank
 from tracker.queries.namespaces import MONITORING, PARAMS
-from tracker.queries.run_columns import run_seconds
+from tracker.queries.run_fields import FIELDS, MADE_BY, field_values
 from tracker.queries.run_filter import Found, RunFilter, read_query
 
 # Where other runs are shown beside the chosen ones: the newest.
@@ -27,11 +27,21 @@ NUMBERS = (Kind.FLOAT_SERIES, Kind.FLOAT, Kind.INTEGER, Kind.BOOLEAN)
 COMPARABLE = Q(kind__in=NUMBERS) | Q(beginning_with(PARAMS), kind=Kind.STRING)
 # What is known of a run beside its attributes. No path begins with a parenthesis.
 DURATION, STARTED, PROJECT = "(duration)", "(started)", "(project)"
+BESIDE = "(%s)"
+WHO_MADE_IT = BESIDE % MADE_BY
 OWN_DIMENSIONS = {
     DURATION: "duration in seconds",
     STARTED: "start, in hours before the last",
     PROJECT: "project",
+    BESIDE % "gpu": "GPU of the whole run, in percent",
+    BESIDE % "cpu": "CPU of the whole run, in percent",
+    BESIDE % "gpu_idle": "GPU idle, in percent",
+    BESIDE % "gpu_hours": "GPU hours",
+    BESIDE % "energy": "energy in kWh",
+    BESIDE % "finding": "main finding",
+    WHO_MADE_IT: "made by",
 }
+OF_FIELDS = {BESIDE % field: field for field in FIELDS}
 HOUR = 3_600
 # Tells by kind and path what the reader sees; None: everything.
 Seen = Callable[[str, str], bool]
@@ -109,8 +119,9 @@ def dimensions_of(run_ids: Sequence[UUID], seen: Seen | None = None) -> Dimensio
     telling = sorted(
         metrics, key=lambda path: (quality_rank(path) is None, importance(path))
     )
+    own = [name for name in OWN_DIMENSIONS if seen is None or name != WHO_MADE_IT]
     return Dimensions(
-        [*params, *metrics, *OWN_DIMENSIONS, *of_series, *means][:PATHS_AT_MOST],
+        [*params, *metrics, *own, *of_series, *means][:PATHS_AT_MOST],
         [*(differing or params)[:SUGGESTED_PARAMS], *telling[:SUGGESTED_METRICS]]
         or [STARTED, DURATION],
     )
@@ -119,15 +130,22 @@ def dimensions_of(run_ids: Sequence[UUID], seen: Seen | None = None) -> Dimensio
 def read_columns(
     runs: Sequence[Run], dimensions: Sequence[str], seen: Seen | None = None
 ) -> list[Column]:
-    """Read each dimension of each run, in one query."""
+    """Read each dimension of each run, those of attributes in one query.
+
+    Who made a run is told to those who see everything.
+    """
+    fields = {OF_FIELDS[name] for name in dimensions if name in OF_FIELDS}
+    if seen is not None:
+        fields.discard(MADE_BY)
+    known = field_values(runs, fields)
     paths = {dimension: _path(dimension) for dimension in dimensions}
     values = attribute_values([run.id for run in runs], set(paths.values()))
     last_start = max((run.started_at for run in runs if run.started_at), default=None)
     columns = []
     found: list[float | str | None]
     for dimension in dimensions:
-        if dimension == DURATION:
-            found = [run_seconds(run) for run in runs]
+        if dimension in OF_FIELDS:
+            found = known.get(OF_FIELDS[dimension], [None] * len(runs))
         elif dimension == PROJECT:
             found = [run.project.name for run in runs]
         elif dimension == STARTED:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from tracker.models import Attribute, Kind, Project, Run
 from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.namespaces import MONITORING, namespace
+from tracker.queries.run_columns import holds
 from tracker.queries.run_filter import Found, RunFilter
 
 # Runs laid over each other. Their ids take 3.7 kB of an address; servers and proxies
@@ -104,7 +105,11 @@ def difference(
     if value is None or reference is None:
         return None
     a, b = _as_number(value), _as_number(reference)
-    if a is None or b is None or a == b:
+    return None if a is None or b is None else difference_between(a, b)
+
+
+def difference_between(a: float, b: float) -> Difference | None:
+    if a == b:
         return None
     amount = a - b
     is_shareable = b != 0 and math.isfinite(amount)
@@ -162,7 +167,7 @@ def find_runs_beside(
     found = projects.order_by().values("id")
     runs = Run.objects.filter(project__in=found).not_in_trash()
     for word in text.replace("\0", " ").split()[:MOST_WORDS]:
-        named = Q(name__icontains=word) | Q(project__name__icontains=word)
+        named = holds("name", word) | holds("project__name", word)
         runs = runs.filter(named)
     runs = runs.exclude(id__in=without).select_related("project")
     return list(runs.order_by("-created_at", "id")[:limit])

@@ -222,10 +222,16 @@ def main_findings(run_ids: Collection[UUID]) -> dict[UUID, MainFinding]:
     rows = Finding.objects.filter(
         run_id__in=run_ids, is_open=True, is_primary=True, dismissed_at=None
     ).values_list(
-        "run_id", "rule", "title", "stage__name", "severity", "confidence", named=True
+        *("run_id", "rule", "title", "stage__name", "severity", "confidence", "id"),
+        named=True,
     )
     worst_last = sorted(
-        rows, key=lambda row: (SEVERITIES.index(Severity(row.severity)), row.confidence)
+        rows,
+        key=lambda row: (
+            SEVERITIES.index(Severity(row.severity)),
+            row.confidence,
+            row.id,
+        ),
     )
     return {
         row.run_id: MainFinding(

@@ -12,6 +12,8 @@ from uuid import UUID
 import numpy as np
 
 from tracker.models import Run
+from tracker.series import downsample
+from tracker.series.codec import CHUNK_POINTS
 from tracker.series.downsample import Buckets, select
 from tracker.series.lines import (
     Axis,
@@ -21,6 +23,7 @@ from tracker.series.lines import (
     Window,
     choose,
     draw,
+    draw_gradually,
     draw_points,
     draw_table,
 )
@@ -30,8 +33,11 @@ from tracker.series.store import Summaries, read_chunks, read_overviews
 from tracker.series.table import Table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Of so many series what is read of chunks is held in memory.
+# Of so many series, and of so many points, what is read of chunks is held in memory. A
+# series that has more, as where each epoch counts its steps anew, is read in portions.
 SERIES_AT_ONCE = 100
+POINTS_AT_ONCE = 2_000_000
+CHUNKS_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +70,18 @@ class Source:
     chunks: Summaries
     tail: Points
     choice: Choice
-    replaced: Sequence[Replaced] = ()
+    replaced: Replaced | None = None
+
+    @property
+    def weight(self) -> int:
+        """How much of it is held while it is drawn, in points."""
+        return self.choice.weight(self.chunks.buckets) + len(self.tail)
 
     def chosen(self, mask_name: str) -> list[int]:
         """Return the ids of the chunks to read in one of the choice's ways."""
         mask = getattr(self.choice, mask_name)
+        if not mask.any():
+            return []
         return list(compress(self.chunks.ids, mask.tolist()))
 
 
@@ -89,6 +102,8 @@ def draw_together(
     """Draw series that lie in one table and nowhere else, those of a table at once."""
     places = Counter(i for table in tables for i in table.series_ids.tolist())
     for table in tables:
+        if table.tick_count > POINTS_AT_ONCE:
+            continue  # it is drawn in portions
         rows = [
             row
             for row, series_id in enumerate(table.series_ids.tolist())
@@ -107,11 +122,11 @@ def source_of(
     run: Run,
     chunks: Summaries | None,
     tail: Points,
-    replaced: Sequence[Replaced],
+    replaced: Replaced | None,
 ) -> Source:
     chunks = chunks or Summaries([], Buckets.empty())
     window = asked.window(run, chunks.buckets.first_time, tail.times)
-    if not replaced:
+    if replaced is None:
         return Source(window, chunks, tail, choose(window, chunks.buckets, tail))
     left = np.flatnonzero(~gone(chunks.buckets, replaced))
     chunks = Summaries([chunks.ids[i] for i in left], select(chunks.buckets, left))
@@ -126,10 +141,39 @@ def draw_all(
 ) -> dict[int, Drawn]:
     """Read what was chosen, for many at once but not for all, and draw each."""
     drawn: dict[int, Drawn] = {}
-    items = list(sources.items())
-    for start in range(0, len(items), SERIES_AT_ONCE):
-        drawn |= _draw_some(run_ids, dict(items[start : start + SERIES_AT_ONCE]))
-    return drawn
+    some: dict[int, Source] = {}
+    held = 0
+    for series_id, source in sources.items():
+        weight = source.weight
+        if weight > POINTS_AT_ONCE:
+            portions = _portions(run_ids, source)
+            drawn[series_id] = draw_gradually(source.window, source.choice, portions)
+            continue
+        if len(some) == SERIES_AT_ONCE or held + weight > POINTS_AT_ONCE:
+            drawn |= _draw_some(run_ids, some)
+            some, held = {}, 0
+        some[series_id] = source
+        held += weight
+    return drawn | _draw_some(run_ids, some)
+
+
+def _portions(run_ids: Collection[UUID], source: Source) -> Iterator[Buckets | Points]:
+    """Read what was chosen of one series, a few chunks at a time."""
+    if source.choice.by_row.any():
+        yield select(source.chunks.buckets, source.choice.by_row)
+    for some in _few(source.chosen("by_overview")):
+        yield downsample.concatenate([*read_overviews(run_ids, some).values()])
+    for some in _few(source.chosen("by_points")):
+        parts = read_chunks(run_ids, some).values()
+        yield concatenate([without(part, source.replaced) for part in parts])
+    for start in range(0, len(source.tail), CHUNKS_AT_ONCE * CHUNK_POINTS):
+        # What was replaced was taken out of it before.
+        yield source.tail[start : start + CHUNKS_AT_ONCE * CHUNK_POINTS]
+
+
+def _few(chunk_ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(chunk_ids), CHUNKS_AT_ONCE):
+        yield chunk_ids[start : start + CHUNKS_AT_ONCE]
 
 
 def _draw_some(

@@ -1,34 +1,29 @@
 """How long runs held GPUs, for how much of it in vain, and what energy that took.
 
 The figures are those of the ledgers that the diagnosis keeps of each stage. What was
-not measured is None. A page of runs is looked up; to sort by them, one pass over the
-project's diagnoses yields those of all.
+not measured is None. A page of runs is looked up; to sort by them and to find runs, one
+pass over an index of diagnoses yields those of all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, FloatField, Sum, Value, When
-from django.db.models.expressions import Combinable
+from django.db.models import Case, QuerySet, Sum, Value, When
 from django.db.models.functions import NullIf
 from django.db.models.lookups import GreaterThan
 
-from tracker.diagnosis.uses import Ledger, Use, added_up
+from tracker.diagnosis.uses import IDLE_USES, KNOWN_USES, Ledger, added_up
 from tracker.models import Diagnosis
-from tracker.queries.hardware_order import Sorted
 from tracker.queries.ledgers import (
     HOUR,
-    IDLE_USES,
-    energy_kept,
     ledger_from,
-    number_kept,
-    seconds_kept,
 )
 from tracker.queries.run_columns import each_of
-from tracker.queries.run_filter import Found
+from tracker.queries.some_runs import SomeRuns, Sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +36,6 @@ class GpuTime:
 
 
 NOT_MEASURED = GpuTime()
-KNOWN_USES = tuple(use for use in Use if use is not Use.UNKNOWN)
 
 
 def gpu_times(run_ids: Collection[UUID]) -> dict[UUID, GpuTime]:
@@ -57,29 +51,24 @@ def gpu_times(run_ids: Collection[UUID]) -> dict[UUID, GpuTime]:
     return {run_id: _figures(added_up(ledgers)) for run_id, ledgers in held.items()}
 
 
-def by_gpu_hours(found: Found) -> Sorted:
-    return _held(found, _summed(Use) / Value(HOUR))
+def by_gpu_hours(found: SomeRuns) -> Sorted:
+    return _held(found), Sum("gpu_seconds") / Value(HOUR)
 
 
-def by_gpu_idle(found: Found) -> Sorted:
-    idle = 100 * _summed(IDLE_USES) / NullIf(_summed(Use), Value(0.0))
-    is_known = GreaterThan(_summed(KNOWN_USES), Value(0.0))
-    return _held(found, Case(When(is_known, then=idle)))
+def by_gpu_idle(found: SomeRuns) -> Sorted:
+    idle = 100 * Sum("gpu_idle_seconds") / NullIf(Sum("gpu_seconds"), Value(0.0))
+    is_known = GreaterThan(Sum("gpu_known_seconds"), Value(0.0))
+    return _held(found), Case(When(is_known, then=idle))
 
 
-def by_energy(found: Found) -> Sorted:
-    return _held(found, Sum(energy_kept(), output_field=FloatField()))
+def by_energy(found: SomeRuns) -> Sorted:
+    return _held(found), Sum("gpu_joules")
 
 
-def _held(found: Found, key: Combinable) -> Sorted:
-    """Return the stages that held GPUs, to be grouped by run."""
-    kept = Diagnosis.objects.filter(ledger__isnull=False, run__in=found.runs())
-    kept = kept.annotate(gpus=number_kept("gpus")).filter(gpus__gt=0)
-    return kept.order_by().values("run_id"), key
-
-
-def _summed(uses: Collection[Use] | type[Use]) -> Sum:
-    return Sum(seconds_kept(uses), output_field=FloatField())
+def _held(found: SomeRuns) -> QuerySet[Any]:
+    """Return the stages that held GPUs for a time, to be grouped by run."""
+    kept = Diagnosis.objects.filter(gpu_seconds__gt=0, run__in=found.runs())
+    return kept.order_by().values("run_id")
 
 
 def _figures(ledger: Ledger | None) -> GpuTime:

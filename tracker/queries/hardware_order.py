@@ -6,14 +6,11 @@ page of them; here one pass over an index yields those of all.
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db.models import (
     F,
     FloatField,
     Max,
     Q,
-    QuerySet,
     Sum,
     Value,
 )
@@ -23,20 +20,18 @@ from django.db.models.functions import Cast, Coalesce, NullIf
 from tracker.queries.hardware_means import CPU_CORES, EFFECTIVE_CORES
 from tracker.queries.namespaces import MONITORING
 from tracker.queries.paths import walk
-from tracker.queries.run_filter import Found
+from tracker.queries.some_runs import SomeRuns, Sorted
 
 MOST_PATHS = 5_000
 # More would make a statement that SQLite finds too deep. One script is one stage.
 MOST_STAGES = 50
 
-# Rows of at most one for each run, and what they are sorted by.
-Sorted = tuple[QuerySet[Any], Combinable]
 NOTHING = Value(0.0)
 # Of a set of paths that is empty, the ORM would say that no run matches at all.
 NO_PATH = [""]
 
 
-def by_gpu(found: Found) -> Sorted:
+def by_gpu(found: SomeRuns) -> Sorted:
     paths = [
         path
         for path in _monitored(found.project_id, "/utilization_percent")
@@ -44,12 +39,13 @@ def by_gpu(found: Found) -> Sorted:
     ]
     rows = found.attributes().filter(path__in=paths or NO_PATH, finite_count__gt=0)
     if len(paths) == 1:
-        return rows, F("total") / _as_float(F("finite_count"))
+        # PostgreSQL may divide before it has left out those without readings.
+        return rows, F("total") / NullIf(_as_float(F("finite_count")), NOTHING)
     mean = Sum("total") / _as_float(Sum("finite_count"))
     return rows.order_by().values("run_id"), mean
 
 
-def by_cpu(found: Found) -> Sorted:
+def by_cpu(found: SomeRuns) -> Sorted:
     busy: Combinable = NOTHING
     finite: Combinable = NOTHING
     paths: list[str] = []

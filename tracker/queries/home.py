@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.db.models import (
     BooleanField,
+    Count,
     Exists,
     ExpressionWrapper,
     F,
@@ -35,6 +36,7 @@ RECENT_SHOWN = 10
 ALERTS_SHOWN = 6
 # Older alerts are told on the pages of their projects.
 ALERTS_FOR = timedelta(days=7)
+LATE_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,30 @@ class OpenAlerts:
     @property
     def past(self) -> list[OpenAlert]:
         return [alert for alert in self.shown if not alert.is_live]
+
+
+def home_news(actor: Actor, *, now: datetime) -> tuple[object, ...]:
+    """Return what changes whenever recent runs, alerts and counts may be others.
+
+    While something runs they may be at any moment. Otherwise they are others where a run
+    or an alert is new; what people did meanwhile, and how long ago things were, may be
+    five minutes late.
+    """
+    running = Run.objects.readable_by(actor).not_in_trash().filter(state=State.RUNNING)
+    if running.exists():
+        return (now,)
+    # The newest of each project is found by an index.
+    newest = Run.objects.filter(project=OuterRef("pk")).order_by("-created_at")
+    ended = newest.values("ended_at")[:1]
+    projects = Project.objects.readable_by(actor).annotate(
+        last=Subquery(newest.values("created_at")[:1]), ended=Subquery(ended)
+    )
+    alerts = Alert.objects.filter(project__in=Project.objects.readable_by(actor))
+    return (
+        *projects.aggregate(Count("id"), Max("last"), Max("ended")).values(),
+        alerts.aggregate(newest=Max("raised_at"))["newest"],
+        int(now.timestamp() // LATE_SECONDS),
+    )
 
 
 def live_runs(actor: Actor, *, now: datetime) -> LiveRuns:

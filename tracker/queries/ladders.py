@@ -17,7 +17,7 @@ from tracker.queries.finding_changes import finding_changes
 from tracker.queries.ladder_runs import MeasuredRun, measure_runs
 from tracker.queries.ledgers import run_ledger
 from tracker.queries.promises import LeftGain, left_gain, outcome_of, prediction_of
-from tracker.queries.run import may_go_on, silent_for
+from tracker.queries.run import may_go_on, may_resume, silent_for
 from tracker.queries.rungs import (
     RungView,
     changed_machine,
@@ -60,6 +60,7 @@ class LadderView:
     climb: Climb | None
     left: LeftGain | None  # what the last rung's findings promise
     may_go_on: bool  # a rung runs, or the next one may soon be added
+    may_resume: bool  # a rung was preempted, and may go on some time
 
 
 def ladder_summaries(project_id: int) -> list[LadderSummary]:
@@ -137,6 +138,7 @@ def read_ladder(
         if measured.runs
         else None,
         may_go_on=any(may_go_on(run.run, now=now) for run in measured.runs),
+        may_resume=any(may_resume(run.run, now=now) for run in measured.runs),
     )
 
 

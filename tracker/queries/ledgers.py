@@ -14,7 +14,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
 
 from tracker.actor import Actor
-from tracker.diagnosis.uses import Ledger, Use, added_up, shares
+from tracker.diagnosis.uses import IDLE_USES, Ledger, Use, added_up, shares
 from tracker.models import Diagnosis, Project
 
 HOUR = 3_600.0
@@ -38,17 +38,6 @@ LABELS = {
 }
 # What a run's own time has beside the ledgers of its stages.
 BETWEEN, BETWEEN_LABEL = "between", "between stages"
-# While a GPU is held for these, it computes nothing. Evaluation computes, and what was
-# lost was computed, too.
-IDLE_USES = (
-    Use.DATA_WAIT,
-    Use.COMMUNICATION,
-    Use.COPY,
-    Use.BOUNDARY,
-    Use.CHECKPOINT,
-    Use.INITIALISATION,
-    Use.IDLE,
-)
 
 
 @dataclass(frozen=True, slots=True)

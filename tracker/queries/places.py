@@ -12,6 +12,7 @@ from django.utils import timezone
 from tracker.actor import Actor
 from tracker.models import Dashboard, Ladder, Project, Report, Run
 from tracker.queries.run import silent_for
+from tracker.queries.run_columns import holds
 
 LONGEST_TEXT = 200
 MOST_WORDS = 8
@@ -92,7 +93,7 @@ def _with_words(rows: QuerySet[Row], text: str) -> QuerySet[Row]:
     # No database stores a zero character, and PostgreSQL refuses to look for one.
     words = text[:LONGEST_TEXT].replace("\0", " ").split()[:MOST_WORDS]
     for word in words:
-        rows = rows.filter(name__icontains=word)
+        rows = rows.filter(holds("name", word))
     return rows
 
 

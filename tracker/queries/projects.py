@@ -23,6 +23,10 @@ class ProjectSummary:
     last_activity_at: datetime | None
 
 
+def has_projects(actor: Actor) -> bool:
+    return Project.objects.readable_by(actor).exists()
+
+
 def project_summaries(actor: Actor) -> list[ProjectSummary]:
     """Return the actor's projects, the one with the newest activity first."""
     kept = Q(runs__trashed_at=None)

@@ -33,12 +33,18 @@ DESCRIPTION_PATH = "description"
 SILENT_AFTER = timedelta(seconds=30)
 # A script that joins a run comes soon after the one before it has ended.
 JOINED_WITHIN = timedelta(minutes=10)
+# Who was preempted waits for its turn to go on: on a busy cluster, for hours.
+REQUEUED_WITHIN = timedelta(days=1)
 # Of further ranks nothing is shown.
 # Of several GPUs, the first stands for all; descriptions of readings are long.
 UNSHOWN = Q(path__endswith="/facts/readings") | (
     Q(path__contains="/facts/gpu/") & ~Q(path__contains="/facts/gpu/0/")
 )
-MACHINES = (Q(path__contains="/facts/") & ~UNSHOWN | OF_CPUS) & OF_FIRST_RANK
+# Of a program that was watched from outside, what is known of its end.
+WATCHED = "/watched"
+MACHINES = (
+    Q(path__contains="/facts/") & ~UNSHOWN | OF_CPUS | Q(path__endswith=WATCHED)
+) & OF_FIRST_RANK
 
 # A path, and the total, the number of finite readings and of all.
 GpuReading: TypeAlias = tuple[str, float, int, int]
@@ -73,6 +79,8 @@ class StageRow:
     processes: tuple[ProcessRow, ...]
     gpu_percent: float | None
     cpu_percent: float | None
+    # Of one that `seamark watch` measured, what it says of the end; "" of others.
+    watched: str = ""
 
     @property
     def is_live(self) -> bool:
@@ -93,6 +101,7 @@ class RunOverview:
     last_known: datetime | None
     last_seen_at: datetime
     may_go_on: bool  # it is worth looking again
+    may_resume: bool  # it is worth looking again now and then
     silent_for: timedelta | None  # None: not running, or heard of lately
     tags: tuple[str, ...]
     description: str
@@ -122,6 +131,13 @@ def may_go_on(run: Run, *, now: datetime | None = None) -> bool:
     return (now or timezone.now()) - run.ended_at < JOINED_WITHIN
 
 
+def may_resume(run: Run, *, now: datetime | None = None) -> bool:
+    """Tell runs that were preempted, and may wait for their turn to go on."""
+    if run.state != State.PREEMPTED or run.ended_at is None:
+        return False
+    return (now or timezone.now()) - run.ended_at < REQUEUED_WITHIN
+
+
 def silent_for(run: Run, *, now: datetime | None = None) -> timedelta | None:
     """Return since when a running run has sent nothing; None if it has lately."""
     silence = (now or timezone.now()) - run.last_seen_at
@@ -142,6 +158,7 @@ def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
         last_known=now if is_live(run) else run.ended_at or run.last_seen_at,
         last_seen_at=run.last_seen_at,
         may_go_on=may_go_on(run, now=now),
+        may_resume=may_resume(run, now=now),
         silent_for=silent_for(run, now=now),
         tags=_tags(said.get(TAGS_PATH)),
         description=_text(said.get(DESCRIPTION_PATH)),
@@ -195,6 +212,7 @@ def _stages(
                 processes=processes,
                 gpu_percent=_gpu_percent(stage.name, gpus),
                 cpu_percent=_cpu_percent(stage.name, readings),
+                watched=_text(readings.get(f"{MONITORING}{stage.name}{WATCHED}")),
             )
         )
     return sorted(rows, key=lambda row: (row.started_at or now, row.name))

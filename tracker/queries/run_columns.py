@@ -16,6 +16,7 @@ from django.db.models import (
     F,
     FloatField,
     Func,
+    Q,
     UUIDField,
     Value,
     When,
@@ -92,6 +93,42 @@ class SecondsBetween(Func):
         return self.as_sql(compiler, connection, template=template, arg_joiner=" - ")
 
 
+def holds(column: str, text: str) -> Q:
+    """Return the condition that a text holds another, whatever the case of letters."""
+    if _is_folded_by_us(text):
+        return Q(HoldsFolded(F(column), Value(text.casefold())))
+    return Q((f"{column}__icontains", text))
+
+
+def any_item_holds(column: str, text: str) -> Q:
+    """Return the condition that an item of a JSON array of texts does."""
+    if _is_folded_by_us(text):
+        return Q(AnyItemFolded(F(column), Value(text.casefold())))
+    return Q(AnyItem(F(column), Value(_pattern(text)), is_pattern=True))
+
+
+def _is_folded_by_us(text: str) -> bool:
+    """Tell whether the database would not know the capitals of these letters.
+
+    SQLite's LIKE knows those of A to Z, which is all that most ask for, and is quicker.
+    """
+    return connection.vendor == "sqlite" and not text.isascii()
+
+
+def _pattern(text: str) -> str:
+    """Return what LIKE ... ESCAPE '!' takes for a text that holds this one."""
+    for character in "!%_":
+        text = text.replace(character, f"!{character}")
+    return f"%{text}%"
+
+
+class HoldsFolded(Func):
+    """True where a text holds a folded one: a function of our SQLite."""
+
+    function = "holds_folded"
+    output_field = BooleanField()
+
+
 class AnyItem(Func):
     """True where an item of a JSON array of texts is equal to, or like, a text.
 
@@ -137,4 +174,18 @@ class AnyItem(Func):
             connection,
             template=f"EXISTS (SELECT 1 FROM {items_of}(%(expressions)s{escape})",
             arg_joiner=f") AS item WHERE {compared} ",
+        )
+
+
+class AnyItemFolded(AnyItem):
+    """True where an item holds a folded text; for SQLite only."""
+
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any
+    ) -> Sql:
+        return self.as_sql(
+            compiler,
+            connection,
+            template="EXISTS (SELECT 1 FROM json_each(%(expressions)s))",
+            arg_joiner=") AS item WHERE holds_folded(item.value, ",
         )

@@ -7,7 +7,7 @@ yields, and sets are what a database is quick with, however many runs there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -37,7 +37,15 @@ from django.utils import timezone
 
 from tracker.models import Attribute, Kind, Run
 from tracker.models.attribute import SHORT_CHARACTERS
-from tracker.queries.run_columns import AnyItem, duration_seconds
+from tracker.queries import gathered
+from tracker.queries.ledgers import JOULES_OF_A_KILOWATT_HOUR
+from tracker.queries.main_findings import by_finding
+from tracker.queries.run_columns import (
+    AnyItem,
+    any_item_holds,
+    duration_seconds,
+    holds,
+)
 from tracker.queries.run_query.tree import (
     AttributeField,
     Both,
@@ -46,12 +54,14 @@ from tracker.queries.run_query.tree import (
     Either,
     Existence,
     IsNan,
+    Known,
     Likeness,
     Membership,
     Negation,
     RunField,
     Tree,
 )
+from tracker.queries.some_runs import EveryRun, SomeRuns, Sorted
 
 ORDERINGS: dict[str, type[Lookup[Any]]] = {
     "=": Exact,
@@ -63,10 +73,16 @@ ORDERINGS: dict[str, type[Lookup[Any]]] = {
 RUN_COLUMNS: dict[str, Callable[[], Combinable]] = {
     "name": lambda: F("name"),
     "state": lambda: F("state"),
+    "made_by": lambda: F("made_by__username"),
     "created": lambda: F("created_at"),
     "started": lambda: F("started_at"),
     "ended": lambda: F("ended_at"),
     "duration": lambda: duration_seconds(timezone.now()),
+}
+# What is gathered from other rows than the run's own.
+GATHERED: Mapping[str, Callable[[SomeRuns], Sorted]] = {
+    **gathered.NUMBERS,
+    "finding": by_finding,
 }
 SUMMARY_COLUMNS: dict[str, Callable[[], Combinable]] = {
     "last": lambda: F("number"),
@@ -123,6 +139,9 @@ class Conditions:
         return self._of_one(tree)
 
     def _of_one(self, condition: Condition) -> Q:
+        rows = _gathered_where(condition, self.project_id)
+        if rows is not None:
+            return self._among(rows, "run_id")
         if is_of_run(condition):
             return self._of_run(_run_condition(condition))
         path, wanted = _attribute_condition(condition)
@@ -187,10 +206,43 @@ def rows_where(condition: Condition, project_id: int) -> list[QuerySet[Attribute
     return [rows.filter(part) for part in parts]
 
 
+# Any: rows of any table, at most one for each run.
+def _gathered_where(condition: Condition, project_id: int) -> QuerySet[Any] | None:
+    """Return rows of the runs of which it is true; None: it asks for no such thing."""
+    match condition:
+        case (
+            Comparison(operand=RunField(name=name))
+            | Likeness(operand=RunField(name=name))
+            | Known(operand=RunField(name=name))
+        ) if name in GATHERED:
+            rows, value = GATHERED[name](EveryRun(project_id))
+            found: QuerySet[Any] = rows.annotate(known=value).filter(
+                _gathered_condition(condition)
+            )
+            return found
+    return None
+
+
+def _gathered_condition(condition: Condition) -> Q:
+    match condition:
+        case Likeness(text=text):
+            return holds("known", text)
+        case Comparison(operand=operand, operator=operator, value=value):
+            if isinstance(value, float) and operand == RunField("energy"):
+                value = value * JOULES_OF_A_KILOWATT_HOUR
+            return _compared(lambda: F("known"), operator, value)
+    return Q(known__isnull=False)
+
+
 def _run_condition(condition: Condition) -> Q:
     match condition:
         case Likeness(operand=RunField(name="name"), text=text):
-            return Q(name__icontains=text)
+            return holds("name", text)
+        case Likeness(operand=RunField(name="made_by"), text=text):
+            # False where nobody is known, so that its negation is true.
+            return holds("made_by__username", text) & Q(made_by__isnull=False)
+        case Known(operand=RunField(name=name)):
+            return Q(IsNull(RUN_COLUMNS[name](), False))
         case Comparison(operand=RunField(name=name), operator=operator, value=value):
             seconds = value.total_seconds() if isinstance(value, timedelta) else value
             compared = _compared(RUN_COLUMNS[name], operator, seconds)
@@ -239,19 +291,11 @@ def _compared_text(operator: str, text: str) -> list[Q]:
 
 
 def _like(text: str) -> list[Q]:
-    in_items = AnyItem(F("items"), Value(pattern(text)), is_pattern=True)
     return [
-        SHORT_TEXT & Q(text__icontains=text),
-        LONG_TEXT & Q(text__icontains=text),
-        Q(items__isnull=False) & Q(in_items),
+        SHORT_TEXT & holds("text", text),
+        LONG_TEXT & holds("text", text),
+        Q(items__isnull=False) & any_item_holds("items", text),
     ]
-
-
-def pattern(text: str) -> str:
-    """Return what LIKE ... ESCAPE '!' takes for a text that holds this one."""
-    for character in "!%_":
-        text = text.replace(character, f"!{character}")
-    return f"%{text}%"
 
 
 def _compared(column: Callable[[], Combinable], operator: str, value: object) -> Q:

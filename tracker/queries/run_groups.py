@@ -9,23 +9,30 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
-from django.db.models import CharField, F, FloatField
+from django.db.models import CharField, F, FloatField, Max, QuerySet
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast
+from django.utils import timezone
 from numpy.typing import NDArray
 
 from tracker.errors import InvalidInput
 from tracker.models import Kind
 from tracker.models.attribute import SHORT_CHARACTERS
-from tracker.queries.column_keys import OfAttribute, of_attribute
+from tracker.queries.column_keys import NUMBERS_OF_RUN, PATH_MARK, of_attribute
+from tracker.queries.gathered import NUMBERS
+from tracker.queries.main_findings import by_finding
 from tracker.queries.metrics import is_good_high
 from tracker.queries.planner import planner
+from tracker.queries.run_columns import duration_seconds
 from tracker.queries.run_conditions import SUMMARY_COLUMNS
-from tracker.queries.run_filter import Found, RunFilter, is_searchable
+from tracker.queries.run_filter import TAGS_PATH, Found, RunFilter, is_searchable
+from tracker.queries.run_query.parser import MOST_CHARACTERS
 from tracker.queries.run_query.writer import (
     written_number,
     written_path,
@@ -33,15 +40,20 @@ from tracker.queries.run_query.writer import (
 )
 
 MOST_KEYS = 4
-# Columns whose numbers are put together, each in a statement of its own.
+# Columns of attributes whose numbers are put together, each in a statement of its own.
 MOST_COLUMNS = 8
 GROUPS_SHOWN = 500
-STATE = "state"
+# A run with several tags is in as many groups; more of them would not fit in memory.
+MOST_MEMBERSHIPS = 2_000_000
+# What runs have in common beside attributes.
+TAGS = "tags"
+KEYS_OF_RUN = ("state", "made_by", "finding", TAGS)
 # One object for all: no NaN is equal to another.
 NAN = math.nan
 
 # None: the runs have nothing there.
 GroupValue: TypeAlias = float | bool | str | None
+Items: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +86,12 @@ class RunGroups:
     is_cut: bool
 
 
+class Item(str):
+    """One text of a set: a run is in the group of each that it has."""
+
+    __slots__ = ()
+
+
 class Other(str):
     """Stands for all values that no condition could tell apart, such as long texts."""
 
@@ -81,6 +99,8 @@ class Other(str):
 
 
 OTHER = Other("other values")
+# Of the run's own numbers, those that are better high, or low.
+GOOD_HIGH = {"gpu": True, "gpu_idle": False}
 NO_NUMBERS = Numbers(0, None, None, None, None)
 
 
@@ -92,26 +112,44 @@ def run_groups(
     columns: Sequence[str],
     most: int = GROUPS_SHOWN,
 ) -> RunGroups:
-    """Group runs by attributes or their state, with the numbers of some columns.
+    """Group runs by what they have in common, with the numbers of some columns.
 
-    `columns` are keys of attributes; of very many the first are read.
+    `columns` are those of columns_with_numbers.
     """
     _check(keys)
     found = Found(project_id, wanted)
-    shown = [column for key in columns[:MOST_COLUMNS] if (column := of_attribute(key))]
     with planner() as plan:
         plan.expect_large_sets()
         runs = _Runs(found)
-        values = list(zip(*(runs.values_of(key) for key in keys), strict=True))
+        by_key = [runs.values_of(key) for key in keys]
+        places, values = _memberships(by_key)
         counts = Counter(values)
         largest = dict(counts.most_common(most))
-        numbers = _numbers_of(runs, values, list(largest), shown)
+        place_of = {group: place for place, group in enumerate(largest)}
+        codes = np.fromiter((place_of.get(value, -1) for value in values), np.int64)
+        by_column = [
+            _numbers(runs.numbers_of(key)[places], codes, len(largest), key)
+            for key in columns
+        ]
+    of_sets = [_is_of_sets(key, said) for key, said in zip(keys, by_key, strict=True)]
     groups = [
-        RunGroup(group, count, numbers[place], _query(keys, group))
+        RunGroup(
+            group,
+            count,
+            [numbers[place] for numbers in by_column],
+            _query(keys, group, of_sets),
+        )
         for place, (group, count) in enumerate(largest.items())
     ]
     groups.sort(key=lambda group: tuple(map(_place, group.values)))
-    return RunGroups(len(values), groups, len(counts) > len(largest))
+    return RunGroups(len(runs.states), groups, len(counts) > len(largest))
+
+
+def columns_with_numbers(keys: Sequence[str]) -> list[str]:
+    """Return those columns that have numbers of groups; of many attributes the first."""
+    attributes = [key for key in keys if of_attribute(key)][:MOST_COLUMNS]
+    shown = {*attributes, *NUMBERS_OF_RUN}
+    return [key for key in keys if key in shown]
 
 
 def _check(keys: Sequence[str]) -> None:
@@ -119,8 +157,9 @@ def _check(keys: Sequence[str]) -> None:
         raise InvalidInput("group", f"must be 1 to {MOST_KEYS} columns")
     for key in keys:
         column = of_attribute(key)
-        if key != STATE and (column is None or column.summary != "last"):
-            raise InvalidInput("group", "must be “state”, or “path:” and a path")
+        if key not in KEYS_OF_RUN and (column is None or column.summary != "last"):
+            said = ", ".join(f"“{key}”" for key in KEYS_OF_RUN)
+            raise InvalidInput("group", f"must be {said}, or “path:” and a path")
         if not is_searchable(key):
             raise InvalidInput("group", "holds what no path can hold")
 
@@ -138,32 +177,71 @@ class _Runs:
             self.places[key] = len(self.states)
             self.states.append(state)
 
-    def values_of(self, key: str) -> Sequence[GroupValue]:
-        column = of_attribute(key)
-        if column is None:
+    def values_of(self, key: str) -> Sequence[GroupValue | Items]:
+        """Return what each run has there, of a set of texts all of them."""
+        if key == "state":
             return self.states
-        values: list[GroupValue] = [None] * len(self.states)
-        fields = ("number", "text", "is_nan", "kind")
-        for place, *row in self._read(column.path, *fields):
-            values[place] = _value(*row)
+        values: list[GroupValue | Items] = [None] * len(self.states)
+        if key == "made_by":
+            rows, field = self.found.runs(), F("made_by__username")
+            read = self._read(rows, "wanted", of_run="id", wanted=field)
+        elif key == "finding":
+            rows, title = by_finding(self.found)
+            read = self._read(rows, "wanted", wanted=title)
+        else:
+            return self._values_at(_path(key), values)
+        for place, value in read:
+            values[place] = value
         return values
 
-    def numbers_of(self, column: OfAttribute) -> NDArray[np.float64]:
+    def _values_at(
+        self, path: str, values: list[GroupValue | Items]
+    ) -> list[GroupValue | Items]:
+        # Most sets are like another: each is made of objects that are there already.
+        known: dict[tuple[str, ...], Items | None] = {(): None}
+        fields = ("number", "text", "is_nan", "kind", "items")
+        for place, *row, items in self._read(self.found.attributes(path), *fields):
+            if items is None:
+                values[place] = _value(*row)
+                continue
+            said = tuple(items)
+            if said not in known:
+                known[said] = tuple(map(Item, said))
+            values[place] = known[said]
+        return values
+
+    def numbers_of(self, key: str) -> NDArray[np.float64]:
         """Return a number for each run; NaN where there is none."""
         numbers = np.full(len(self.states), NAN)
-        number = Cast(SUMMARY_COLUMNS[column.summary](), FloatField())
-        for place, value in self._read(column.path, "wanted", wanted=number):
+        for place, value in self._numbers_read(key):
             if value is not None:
                 numbers[place] = value
         return numbers
 
-    # Any: fields of a row.
-    def _read(self, path: str, *fields: str, **more: Any) -> Iterator[tuple[Any, ...]]:
-        rows = self.found.attributes(path).annotate(
-            key=Cast(F("run_id"), CharField()), **more
-        )
-        for key, *row in rows.order_by().values_list("key", *fields):
-            place = self.places.get(key)
+    def _numbers_read(self, key: str) -> Iterator[tuple[Any, ...]]:
+        column = of_attribute(key)
+        if column is not None:
+            rows = self.found.attributes(column.path)
+            number = Cast(SUMMARY_COLUMNS[column.summary](), FloatField())
+            return self._read(rows, "wanted", wanted=number)
+        if key == "duration":
+            lasted = duration_seconds(timezone.now())
+            return self._read(self.found.runs(), "wanted", of_run="id", wanted=lasted)
+        gathered, number_of_run = NUMBERS[key](self.found)
+        return self._read(gathered, "wanted", wanted=number_of_run)
+
+    # Any: rows of any table, and fields of a row.
+    def _read(
+        self, rows: QuerySet[Any], *fields: str, of_run: str = "run_id", **more: Any
+    ) -> Iterator[tuple[Any, ...]]:
+        """Return the place of each row's run, and what the row says."""
+        rows = rows.annotate(**more)
+        run: Combinable = Cast(F(of_run), CharField())
+        # Not one more thing to group by: an index has the runs in their order.
+        key = run if rows.query.group_by is None else Max(run)
+        rows = rows.annotate(key=key).order_by()
+        for run_id, *row in rows.values_list("key", *fields):
+            place = self.places.get(run_id)
             # One that began meanwhile is in no group yet.
             if place is not None:
                 yield place, *row
@@ -179,26 +257,36 @@ def _value(
     return NAN if is_nan else OTHER
 
 
-def _numbers_of(
-    runs: _Runs,
-    values: Sequence[tuple[GroupValue, ...]],
-    groups: Sequence[tuple[GroupValue, ...]],
-    columns: Sequence[OfAttribute],
-) -> list[list[Numbers]]:
-    """Return for each group what its runs say in each column."""
-    place_of: Mapping[tuple[GroupValue, ...], int] = {
-        group: place for place, group in enumerate(groups)
-    }
-    codes = np.fromiter((place_of.get(value, -1) for value in values), np.int64)
-    by_column = [
-        _numbers(runs.numbers_of(column), codes, len(groups), column.path)
-        for column in columns
-    ]
-    return [[numbers[place] for numbers in by_column] for place in range(len(groups))]
+def _path(key: str) -> str:
+    """Return the path of an attribute that runs are grouped by."""
+    return TAGS_PATH if key == TAGS else key.removeprefix(PATH_MARK)
+
+
+def _is_of_sets(key: str, said: Sequence[GroupValue | Items]) -> bool:
+    return key == TAGS or any(isinstance(value, tuple) for value in said)
+
+
+def _memberships(
+    by_key: Sequence[Sequence[GroupValue | Items]],
+) -> tuple[NDArray[np.int64], list[tuple[GroupValue, ...]]]:
+    """Return which run is in which group: places of runs, and the groups' values."""
+    values: list[Any] = list(zip(*by_key, strict=True))
+    if not any(isinstance(value, tuple) for said in by_key for value in said):
+        return np.arange(len(values)), values
+    places: list[int] = []
+    groups: list[tuple[GroupValue, ...]] = []
+    for place, value in enumerate(values):
+        sets = [each if isinstance(each, tuple) else (each,) for each in value]
+        if len(groups) + math.prod(map(len, sets)) > MOST_MEMBERSHIPS:
+            raise InvalidInput("group", "puts runs into too many groups at once")
+        for group in product(*sets):
+            places.append(place)
+            groups.append(group)
+    return np.array(places, np.int64), groups
 
 
 def _numbers(
-    numbers: NDArray[np.float64], codes: NDArray[np.int64], size: int, path: str
+    numbers: NDArray[np.float64], codes: NDArray[np.int64], size: int, key: str
 ) -> list[Numbers]:
     is_known = (codes >= 0) & ~np.isnan(numbers)
     codes, numbers = codes[is_known], numbers[is_known]
@@ -208,7 +296,7 @@ def _numbers(
     np.maximum.at(highest, codes, numbers)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.bincount(codes, weights=numbers, minlength=size) / counts
-    is_high = is_good_high(path)
+    is_high = _is_good_high(key)
     best = None if is_high is None else highest if is_high else lowest
     return [
         Numbers(
@@ -224,22 +312,31 @@ def _numbers(
     ]
 
 
-def _query(keys: Sequence[str], values: tuple[GroupValue, ...]) -> str:
-    """Write what finds the runs of a group; nothing where something cannot be said."""
-    conditions = [
-        _condition(key, value) for key, value in zip(keys, values, strict=True)
-    ]
-    return " and ".join(conditions) if all(conditions) else ""
-
-
-def _condition(key: str, value: GroupValue) -> str:
+def _is_good_high(key: str) -> bool | None:
     column = of_attribute(key)
-    if column is None:
-        return f"state = {value}"
-    path = written_path(column.path)
+    return is_good_high(column.path) if column else GOOD_HIGH.get(key)
+
+
+def _query(
+    keys: Sequence[str], values: tuple[GroupValue, ...], of_sets: Sequence[bool]
+) -> str:
+    """Write what finds the runs of a group; nothing where something cannot be said."""
+    conditions = list(map(_condition, keys, values, of_sets))
+    written = " and ".join(conditions) if all(conditions) else ""
+    return written if len(written) <= MOST_CHARACTERS else ""
+
+
+def _condition(key: str, value: GroupValue, is_of_sets: bool) -> str:
+    is_of_run = key in KEYS_OF_RUN and key != TAGS
+    path = key if is_of_run else written_path(_path(key))
     match value:
+        case None if is_of_sets:
+            # Every text holds the empty one, so that an empty set is none, too.
+            return f'not {path} ~ ""'
         case None:
             return f"not exists {path}"
+        case Item():
+            return f"{path} contains {written_text(value)}"
         case float() if math.isnan(value):
             return f"{path} is nan"
         case Other():

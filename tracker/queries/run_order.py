@@ -12,33 +12,29 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import (
-    Case,
     Count,
     F,
-    IntegerField,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
     TextField,
-    Value,
-    When,
 )
 from django.db.models.expressions import Combinable, OrderBy
 from django.db.models.functions import Cast, Left, Lower
 from django.db.models.lookups import IsNull
 
-from tracker.diagnosis.chain import SEVERITIES
 from tracker.errors import InvalidInput
-from tracker.models import Attribute, Finding, Run, Stage
+from tracker.models import Attribute, Run, Stage
 from tracker.models.attribute import SHORT_CHARACTERS
 from tracker.queries.column_keys import of_attribute
-from tracker.queries.gpu_time import by_energy, by_gpu_hours, by_gpu_idle
-from tracker.queries.hardware_order import Sorted, by_cpu, by_gpu
+from tracker.queries.gathered import NUMBERS
+from tracker.queries.main_findings import primary_findings
 from tracker.queries.run_columns import duration_seconds
 from tracker.queries.run_conditions import LONG_TEXT, SHORT_TEXT, SUMMARY_COLUMNS
 from tracker.queries.run_filter import TAGS_PATH, Found, is_searchable
 from tracker.queries.run_segments import Segment
+from tracker.queries.some_runs import Sorted
 
 # Each may be decided by looking up a value of every run that is equal so far.
 MOST_ORDERS = 4
@@ -188,17 +184,14 @@ def _stage_count() -> Combinable:
 
 def _by_tags(found: Found) -> Sorted:
     tagged = found.attributes(TAGS_PATH).filter(items__isnull=False)
-    return tagged, Cast("items", TextField())
+    # As of long texts: a whole set might not fit a cursor.
+    return tagged, Left(Cast("items", TextField()), SHORT_CHARACTERS)
 
 
 def _severity() -> Combinable:
     """Return how bad the main finding is, as a number."""
-    ranks = [
-        When(severity=name, then=Value(rank)) for rank, name in enumerate(SEVERITIES)
-    ]
-    findings = Finding.objects.filter(
-        run=OuterRef("pk"), is_open=True, is_primary=True, dismissed_at=None
-    ).annotate(rank=Case(*ranks, output_field=IntegerField()))
+    # Any: it has a rank, too, which the types of a function's result do not tell.
+    findings: QuerySet[Any] = primary_findings().filter(run=OuterRef("pk"))
     return Subquery(findings.order_by("-rank").values("rank")[:1])
 
 
@@ -217,11 +210,7 @@ ORDERS: dict[str, Callable[[datetime], tuple[Combinable, ...]]] = {
 # What must be gathered from a run's attributes.
 ROW_ORDERS: dict[str, Callable[[Found], Sorted]] = {
     "tags": _by_tags,
-    "gpu": by_gpu,
-    "cpu": by_cpu,
-    "gpu_idle": by_gpu_idle,
-    "gpu_hours": by_gpu_hours,
-    "energy": by_energy,
+    **NUMBERS,
 }
 COLUMNS = (*ORDERS, *ROW_ORDERS)
 NEVER_NULL = ("name", "state", "created")

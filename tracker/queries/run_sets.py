@@ -14,7 +14,7 @@ from tracker.errors import InvalidInput
 from tracker.models import Project, Run, SavedView, State
 from tracker.queries.asked_runs import read_runs
 from tracker.queries.planner import planner
-from tracker.queries.run import may_go_on
+from tracker.queries.run import may_go_on, may_resume
 from tracker.queries.run_columns import each_of
 from tracker.queries.run_filter import Found, RunFilter, read_query
 from tracker.queries.run_order import RunOrder
@@ -31,7 +31,8 @@ class ShownRuns:
 
     runs: tuple[Run, ...]
     missing_count: int = 0  # named, and in the trash or deleted
-    is_live: bool = False
+    is_live: bool = False  # another look, soon, may show something else
+    may_be_joined: bool = False  # by runs that begin later: nothing runs yet, perhaps
     problem: str = ""
     view: str = ""  # what the view is called that says which runs
     is_view_gone: bool = False  # deleted, or no longer for everybody
@@ -62,6 +63,7 @@ def runs_in(project: Project, run_set: RunSet) -> ShownRuns:
         tuple(runs),
         missing_count,
         is_live=_is_live(projects, runs),
+        may_be_joined=bool(projects) or any(may_resume(run) for run in runs),
         view="" if view is None else view.name,
         gone=gone,
     )

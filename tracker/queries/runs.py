@@ -202,6 +202,10 @@ def changed_params(project_id: int) -> list[str]:
     return changed[:PARAMS_SHOWN]
 
 
+def has_runs(project_id: int) -> bool:
+    return Run.objects.filter(project_id=project_id).not_in_trash().exists()
+
+
 def project_tags(project_id: int) -> list[str]:
     tags = Attribute.objects.filter(
         run__in=_newest(project_id, RUNS_ASKED_FOR_TAGS), path=TAGS_PATH

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import Q
+
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.attributes import storable
 from tracker.queries.drawing import (
@@ -23,12 +25,8 @@ from tracker.series.lines import (
 )
 from tracker.series.points import Floats, Points, concatenate
 from tracker.series.rewinds import Replaced, without
-from tracker.series.store import (
-    Tails,
-    consistently,
-    read_chunks,
-    read_summaries,
-)
+from tracker.series.store import read_chunks, read_summaries
+from tracker.series.tails import Tails, consistently
 from tracker.statements import every_row, key, many
 
 __all__ = [
@@ -117,13 +115,13 @@ def read_lines(
                 runs[series_id],
                 summaries.get(series_id),
                 points,
-                replaced.get(series_id, ()),
+                replaced.get(series_id),
             )
             for series_id, points in tail.items()
         }
         return drawn | draw_all(run_ids, sources)
 
-    drawn = consistently(run_ids, read)
+    drawn = consistently(run_ids, runs, read)
     return [
         _line(run, path, drawn.get(series_ids.get((run.id, path), 0), NOTHING))
         for run, path in wanted
@@ -152,11 +150,11 @@ def read_many_points(run: Run, paths: Collection[str]) -> dict[str, Points]:
             parts = [chunks[i] for i in found.ids if i in chunks] if found else []
             if series_id in tail:
                 parts.append(tail[series_id])
-            found_points = without(concatenate(parts), replaced.get(series_id, ()))
+            found_points = without(concatenate(parts), replaced.get(series_id))
             points[path] = found_points.sorted_by_step()
         return points
 
-    return consistently({run.id}, read)
+    return consistently({run.id}, series_ids.values(), read)
 
 
 def series_ids_of(
@@ -173,7 +171,7 @@ def series_ids_of(
 
 def _replaced(
     series_ids: Mapping[tuple[UUID, str], int], runs: Collection[Run]
-) -> dict[int, list[Replaced]]:
+) -> dict[int, Replaced]:
     """Return what of series was logged again, by their ids."""
     found = read_replaced(runs, {path for _, path in series_ids})
     return {
@@ -183,11 +181,22 @@ def _replaced(
     }
 
 
-def every_series(runs: Sequence[Run], page: slice) -> list[tuple[Run, str]]:
-    """Return some of all series of the runs, in order of path."""
+def every_series(
+    runs: Sequence[Run], *, after: tuple[str, UUID] | None, limit: int
+) -> list[tuple[Run, str]]:
+    """Return some of all series of the runs, in order of path and then of run.
+
+    `after` is the place of the last one before: those that runs add meanwhile neither
+    repeat nor hide any.
+    """
     runs_by_id = {run.id: run for run in runs}
     series = Attribute.objects.filter(run_id__in=runs_by_id, kind=Kind.FLOAT_SERIES)
-    rows = series.order_by("path", "run_id").values_list("run_id", "path")[page]
+    if after is not None:
+        path, run_id = after
+        # The first part is implied by the second; with it an index knows where to begin.
+        further = Q(path__gt=path) | Q(path=path, run_id__gt=run_id)
+        series = series.filter(further, path__gte=path)
+    rows = series.order_by("path", "run_id").values_list("run_id", "path")[:limit]
     return [(runs_by_id[run_id], path) for run_id, path in rows]
 
 

@@ -14,11 +14,10 @@ from tracker.series.points import Points, concatenate
 from tracker.series.rewinds import without
 from tracker.series.store import (
     Summaries,
-    Tails,
-    consistently,
     read_chunks,
     read_summaries,
 )
+from tracker.series.tails import Tails, consistently
 
 # So many chunks are held in memory at a time, of up to 200 KB each.
 CHUNKS_AT_ONCE = 256
@@ -68,12 +67,12 @@ def _read(
                 parts = [chunks[i] for i in ids if i in chunks]
                 if len(tail[series_id]):
                     parts.append(tail[series_id])
-                lost = replaced.get(names[series_id], ())
+                lost = replaced.get(names[series_id])
                 every[series_id] = [without(part, lost) for part in parts]
             found |= _thinned(every, after)
         return {names[series_id]: each for series_id, each in found.items()}
 
-    return consistently(run_ids, read)
+    return consistently(run_ids, names, read)
 
 
 def _thinned(

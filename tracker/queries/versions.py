@@ -13,6 +13,11 @@ COUNT_FRAMES = (
     " WHERE run_id IN ({runs}) GROUP BY run_id"
 )
 
+COUNT_ENTRIES = (
+    "SELECT run_id, count(*), max(last_number) FROM tracker_journalentry"
+    " WHERE run_id IN ({runs}) GROUP BY run_id"
+)
+
 
 def version_of(runs: Sequence[Run], *question: object) -> str:
     """Return a text that changes whenever the points of these runs, or what is asked, do.
@@ -28,3 +33,15 @@ def version_of(runs: Sequence[Run], *question: object) -> str:
         for run in runs
     ]
     return blake2b(repr((question, described)).encode(), digest_size=12).hexdigest()
+
+
+def version_of_summaries(runs: Sequence[Run], *question: object) -> str:
+    """Return a text that changes whenever attributes of these runs, or their summaries, do.
+
+    A series is summed up when its points leave the journal, after they were counted.
+    What people change of a run on its pages is not in it.
+    """
+    entries = every_row(COUNT_ENTRIES, [], run_ids=[run.id for run in runs])
+    waiting = {run_key: (count, int(last)) for run_key, count, last in entries}
+    described = [waiting.get(key(run.id)) for run in runs]
+    return version_of(runs, described, *question)

@@ -140,7 +140,8 @@ def _names(project: Project, run_ids: Collection[UUID]) -> dict[UUID, str]:
 
 def _title(names: list[str]) -> str:
     shown = ", ".join(sorted(names)[:MOST_NAMED])
-    return f"{len(names)} runs: {shown}{', …' if len(names) > MOST_NAMED else ''}"
+    # Without a word: it is read in the reader's language.
+    return f"{shown}, … ({len(names)})" if len(names) > MOST_NAMED else shown
 
 
 COMPARISON = Kind(

@@ -121,6 +121,16 @@ def test_values_have_the_kinds_they_were_logged_with(stored):
     assert run.series_paths() == ["train/loss"]
 
 
+def test_more_attributes_than_a_page_holds_are_all_there(stored, monkeypatch):
+    write_values(stored, {"notes/long": "z" * 65_536})
+    whole = agent.open_run("baseline").attributes()
+    monkeypatch.setattr("agent.stored_run._MOST_ATTRIBUTES", 2)
+
+    assert agent.open_run("baseline").attributes() == whole
+    assert whole["notes/long"] == "z" * 65_536
+    assert len(whole) > 2 * 2
+
+
 def test_the_latest_of_several_runs_of_a_name_is_opened(project, stored):
     later = make_run(project, "base", started_at=START + 10_000_000)
 

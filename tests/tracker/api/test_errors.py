@@ -1,13 +1,17 @@
 import json
 
 import pytest
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpResponse
 from django.test import RequestFactory
 from ninja.errors import ValidationError
 
 from tracker.api.errors import ApiErrors, answered
 from tracker.errors import InvalidInput, NotAuthenticated, NotFound, OutOfOrder
+
+
+class PostgresError(Exception):
+    sqlstate = None
 
 
 def body_of(response):
@@ -45,7 +49,24 @@ def test_a_caller_without_a_token_is_told_how_to_send_one():
     assert answered(NotAuthenticated())["WWW-Authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize("error", [OperationalError("locked"), InterfaceError("gone")])
+def of_postgresql(state):
+    """What Django makes of what PostgreSQL calls internal."""
+    cause = PostgresError()
+    cause.sqlstate = state
+    error = InternalError("no")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize("state", ["25P02", "XX001", None])
+def test_a_damaged_table_or_a_fault_of_ours_is_not_taken_for_a_pause(state):
+    assert answered(of_postgresql(state)) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OperationalError("locked"), InterfaceError("gone"), of_postgresql("25006")],
+)
 def test_a_database_that_is_away_is_no_fault_of_the_caller(error):
     response = answered(error)
 

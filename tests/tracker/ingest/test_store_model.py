@@ -1,7 +1,7 @@
 """Whatever is sent, rewound, compacted, deleted or cut off: what is read is in a dict.
 
-TEST_STORE_EXAMPLES says how many stories are tried instead of the few of a test run:
-TEST_STORE_EXAMPLES=20000 python3 manage.py test tests/tracker/ingest/test_store_model.py
+TEST_STORE_EXAMPLES says how many stories are tried instead of the few of a test run, as
+`python -m benchmarks.promises SF-08 --examples 20000` does.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from tests.tracker.integrity.test_run import problems_of
 from tests.tracker.series.examples import noise, points
 from tracker.integrity.problem import Problem, Repair, Severity
 from tracker.integrity.repair import repair
+from tracker.integrity.rows import ROW_NUMBERS
 from tracker.models import Attribute, JournalEntry, SeriesChunk, SeriesTicks
 from tracker.queries.series import read_line, read_points
 from tracker.series.codec import decode_ticks, encode_ticks
@@ -41,6 +42,12 @@ def line_of(run):
     return [
         column.tolist() for column in (line.x, line.mean, line.minimum, line.maximum)
     ]
+
+
+def row_of(chunk):
+    (row,) = SeriesChunk.objects.filter(id=chunk.id).values(*ROW_NUMBERS)
+    # A sum in another order, of which the checksum is another.
+    return row | {"total": pytest.approx(row["total"])}
 
 
 def repair_all(run):
@@ -123,6 +130,50 @@ def test_makes_the_drawing_buckets_of_a_chunk_anew(run, place):
     chunk.refresh_from_db()
     assert (bytes(chunk.overview), line_of(run)) == before
     assert problems_of(run) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"maximum": 1e6, "minimum": None},
+        {"count": 7, "first_time": 0, "last_step": 1e9},
+        {"checksum": 7},
+    ],
+)
+def test_makes_the_row_of_a_chunk_anew(run, changes):
+    chunk = chunks_of(run, "loss")[0]
+    before = row_of(chunk), line_of(run)
+    SeriesChunk.objects.filter(id=chunk.id).update(**changes)
+
+    assert repair_all(run) == [True]
+
+    assert row_of(chunk) == before[0]
+    assert line_of(run) == before[1]
+    assert problems_of(run) == []
+
+
+def test_makes_a_summary_anew_from_what_damaged_rows_should_say(run):
+    before = state_of("loss")
+    SeriesChunk.objects.filter(id=chunks_of(run, "loss")[0].id).update(maximum=1e6)
+    Attribute.objects.filter(path="loss").update(count=7)
+
+    repair_all(run)
+
+    assert state_of("loss") == before
+    assert problems_of(run) == []
+
+
+def test_makes_no_row_anew_from_points_that_are_damaged(run):
+    chunk = chunks_of(run, "loss")[0]
+    SeriesChunk.objects.filter(id=chunk.id).update(maximum=1e6)
+    late = Problem(
+        *(Severity.WARNING, "row-damaged", "here", "x", "y"),
+        *(run.id, Repair.ROW, chunk.id),
+    )
+    damage(chunk)
+
+    assert not repair(late)
+    assert SeriesChunk.objects.get(id=chunk.id).maximum == 1e6
 
 
 def test_makes_the_drawing_buckets_of_ticks_anew(run):

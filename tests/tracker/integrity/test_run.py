@@ -173,9 +173,38 @@ def test_a_damaged_chunk_is_named_with_its_series(run):
 )
 def test_a_chunk_whose_row_is_false_is_named(run, changes):
     chunk = chunks_of(run, "accuracy")[0]
-    SeriesChunk.objects.filter(id=chunk.id).update(**changes)
+    # As of a version that wrote no checksums.
+    SeriesChunk.objects.filter(id=chunk.id).update(**changes, checksum=None)
 
     assert "chunk-row" in codes_of(run)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"maximum": 1e6}, "its row says maximum 1000000.0"),
+        ({"count": F("count") + 1}, "its row says count 9001"),
+        ({"checksum": F("checksum") / 2}, "the numbers are right"),
+    ],
+)
+def test_a_damaged_row_is_a_warning_as_its_points_are_read_instead(run, changes, said):
+    chunk = chunks_of(run, "accuracy")[0]
+    SeriesChunk.objects.filter(id=chunk.id).update(**changes)
+
+    problem = the_problem_of(run)
+
+    assert (problem.code, problem.severity) == ("row-damaged", Severity.WARNING)
+    assert problem.where.endswith(f"accuracy, chunk {chunk.id}")
+    assert said in problem.what
+    assert "nothing is lost" in problem.advice
+
+
+def test_points_that_are_damaged_with_their_row_are_named(run):
+    chunk = chunks_of(run, "accuracy")[0]
+    SeriesChunk.objects.filter(id=chunk.id).update(maximum=1e6)
+    damage(chunk)
+
+    assert "chunk-damaged" in codes_of(run)
 
 
 def test_a_damaged_overview_is_a_warning_as_nothing_is_lost(run):

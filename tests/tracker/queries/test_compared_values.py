@@ -7,9 +7,13 @@ import tracemalloc
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.builders import make_run, write_series, write_values
+from tests.tracker.queries.findings import add_finding
+from tests.tracker.queries.ledgers import add_ledger
 from tracker.models import Attribute, Kind, Run
 from tracker.queries.compared_values import (
     DURATION,
@@ -18,6 +22,7 @@ from tracker.queries.compared_values import (
     newest_others,
     read_columns,
 )
+from tracker.queries.run_fields import FIELDS
 from tracker.queries.run_filter import InvalidQuery
 from tracker.series.compaction import compact_run
 
@@ -98,6 +103,58 @@ def test_of_a_series_the_last_the_least_the_largest_and_the_mean(runs):
 
     assert [each[0] for each in found.values()] == [2.0, 1.0, 3.0, 2.0]
     assert {each[1] for each in found.values()} == {None}
+
+
+def test_readings_ledgers_findings_and_makers_are_dimensions(runs):
+    add_ledger(runs[0], useful=5_400.0, idle=1_800.0, energy=7.2e6)
+    add_ledger(runs[1], unknown=3_600.0)
+    add_finding(runs[0], "Training waits for data", severity="critical")
+    write_series(runs[0], "monitoring/train/gpu/0/utilization_percent", [90.0, 70.0])
+    write_series(runs[0], "monitoring/train/job/cpu_cores", [2.0])
+    write_values(runs[0], {"monitoring/train/facts/effective_cores": 4})
+    compact_run(runs[0].id)
+    Run.objects.filter(id=runs[0].id).update(made_by=None)
+
+    found = {
+        column.dimension: column.values
+        for column in read_columns(runs, [f"({field})" for field in FIELDS])
+    }
+
+    assert found.pop(DURATION)
+    assert found == {
+        "(gpu)": [80.0, None],
+        "(cpu)": [50.0, None],
+        "(gpu_idle)": [25.0, None],
+        "(gpu_hours)": [2.0, 1.0],
+        "(energy)": [2.0, None],
+        "(finding)": ["Training waits for data", None],
+        "(made_by)": [None, "ada"],
+    }
+    assert set(found) <= set(dimensions_of([runs[0].id]).names)
+
+
+def test_who_made_a_run_is_for_those_who_see_everything(runs):
+    def seen(kind, path):
+        return True
+
+    [open_column] = read_columns(runs, ["(made_by)"])
+    [column] = read_columns(runs, ["(made_by)"], seen)
+
+    assert open_column.is_known
+    assert not column.is_known
+    assert "(made_by)" not in dimensions_of([runs[0].id], seen).names
+
+
+def test_dimensions_of_many_runs_take_as_many_queries_as_of_few(
+    project, runs, django_assert_num_queries
+):
+    names = [f"({field})" for field in FIELDS]
+    with CaptureQueriesContext(connection) as few:
+        read_columns(runs, names)
+    more = [make_run(project, f"more {number}") for number in range(5)]
+
+    with django_assert_num_queries(len(few)):
+        read_columns([*runs, *more], names)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

@@ -152,6 +152,17 @@ def test_further_ranks_and_what_others_wrote_there_is_not_read(project):
     assert overview.stages[0].gpu_percent == 50
 
 
+def test_a_stage_that_was_watched_from_outside_says_what_is_known_of_its_end(project):
+    run = make_run(project)
+    write_values(run, {"monitoring/train/watched": "left alone"})
+    write_values(run, {"monitoring/infer/watched": 5}, stage="infer")
+    write_values(run, {"monitoring/eval/rank-1/watched": "no"}, stage="eval")
+
+    watched = {stage.name: stage.watched for stage in run_overview(run).stages}
+
+    assert watched == {"train": "left alone", "infer": "", "eval": ""}
+
+
 def test_readings_are_what_was_measured_over_time(project):
     run = make_run(project)
     write_values(run, {"monitoring/train/facts/host": "a"})

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from tests.builders import make_project, make_run, write_tags, write_values
+from tracker.api.params import LONGEST_CURSOR
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Run
 from tracker.queries import run_filter, run_places
@@ -110,6 +111,17 @@ def test_runs_that_come_meanwhile_neither_repeat_nor_hide_any(project):
     rest = page(project, order, cursor=first.cursor, limit=100)
 
     assert [row.name for row in rest.rows] == before[4:]
+
+
+def test_a_run_with_very_many_tags_has_a_next_page(project):
+    many = make_run(project, "many tags")
+    write_tags(many, *(f"\N{SNOWMAN} a long tag of number {n:04}" for n in range(900)))
+    order = RunOrder("tags", is_descending=False)
+    whole = [row.name for row in page(project, order, limit=100).rows]
+
+    assert all_names(project, order, limit=1) == whole
+    place = whole.index("many tags") + 1
+    assert len(page(project, order, limit=place).cursor) <= LONGEST_CURSOR
 
 
 def test_the_last_page_has_no_cursor(project):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -12,12 +13,16 @@ from tests.builders import (
     write_tags,
     write_values,
 )
+from tests.tracker.queries.findings import add_finding
+from tests.tracker.queries.ledgers import add_ledger
 from tests.web.sample_run import settle
 from tracker.errors import InvalidInput
-from tracker.models import Run, State
+from tracker.models import Attribute, Run, State
+from tracker.queries.column_keys import NUMBERS_OF_RUN
 from tracker.queries.run_filter import RunFilter, read_query
 from tracker.queries.run_groups import OTHER, RunGroup, run_groups
 from tracker.queries.run_order import RunOrder
+from tracker.queries.run_query.parser import MOST_CHARACTERS
 from tracker.queries.runs import runs_page
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -49,6 +54,11 @@ def names_in(project, query: str) -> set[str]:
         limit=100,
     )
     return {row.name for row in page.rows}
+
+
+def names_of(project, group: RunGroup) -> str:
+    """Return the names of the runs that the group's query finds."""
+    return "".join(sorted(names_in(project, group.query)))
 
 
 def test_runs_with_the_same_value_are_a_group_and_those_without_one_too(project):
@@ -116,7 +126,7 @@ def test_numbers_of_a_group_leave_out_what_is_unknown(project):
     add_run(project, "d", test__loss=0.9, params__lr=0.2)
 
     [low, high] = groups(
-        project, "path:params/lr", columns=["path:test/loss", "path:params/lr", "gpu"]
+        project, "path:params/lr", columns=["path:test/loss", "path:params/lr"]
     )
 
     [loss, lr] = low.numbers
@@ -125,6 +135,126 @@ def test_numbers_of_a_group_leave_out_what_is_unknown(project):
     assert (loss.lowest, loss.highest, loss.best) == (0.2, 0.4, 0.2)
     assert (lr.lowest, lr.best) == (0.1, None)
     assert high.numbers[0].mean == 0.9
+
+
+def test_numbers_of_the_run_are_put_together_as_those_of_attributes(project):
+    for name, idle, energy in [("a", 900.0, 7.2e6), ("b", 2_700.0, None)]:
+        run = add_run(project, name, params__lr=0.1)
+        write_series(run, "monitoring/train/gpu/0/utilization_percent", [idle / 90] * 2)
+        write_series(run, "monitoring/train/job/cpu_cores", [2.0])
+        write_values(run, {"monitoring/train/facts/effective_cores": 4})
+        settle(run)
+        run.diagnoses.all().delete()
+        add_ledger(run, useful=3_600.0 - idle, idle=idle, energy=energy)
+        end = run.started_at + timedelta(seconds=idle)
+        Run.objects.filter(id=run.id).update(ended_at=end)
+    add_run(project, "c", params__lr=0.1)
+    Run.objects.filter(name="c").update(started_at=None)
+
+    [group] = groups(project, "path:params/lr", columns=NUMBERS_OF_RUN)
+
+    numbers = dict(zip(NUMBERS_OF_RUN, group.numbers, strict=True))
+    assert group.count == 3
+    assert {key: said.count for key, said in numbers.items()} == {
+        **dict.fromkeys(NUMBERS_OF_RUN, 2),
+        "energy": 1,
+    }
+    assert {key: said.mean for key, said in numbers.items()} == pytest.approx(
+        {
+            "duration": 1_800,
+            "gpu": 20,
+            "cpu": 50,
+            "gpu_idle": 50,
+            "gpu_hours": 1,
+            "energy": 7.2e6,
+        },
+        abs=1e-3,
+    )
+    assert (numbers["gpu_idle"].best, numbers["gpu"].best) == (25, 30)
+    assert numbers["energy"].best is None
+
+
+def test_what_nobody_measured_is_no_zero(project):
+    add_run(project, "a")
+    Run.objects.update(started_at=None)
+
+    [group] = groups(project, "state", columns=NUMBERS_OF_RUN)
+
+    assert [numbers.count for numbers in group.numbers] == [0] * len(NUMBERS_OF_RUN)
+
+
+def test_runs_are_put_together_by_their_maker_and_by_their_main_finding(project):
+    for name in "abcd":
+        run = add_run(project, name)
+        if name in "cd":
+            Run.objects.filter(id=run.id).update(made_by=None)
+        if name in "bc":
+            add_finding(run, 'Waits for "data"', severity="critical")
+            add_finding(run, "Memory is nearly full", severity="notice")
+
+    by_maker = groups(project, "made_by")
+    both = groups(project, "finding", "made_by")
+
+    assert [(group.values, group.count) for group in by_maker] == [
+        (("ada",), 2),
+        ((None,), 2),
+    ]
+    assert {names_of(project, group): group.values for group in both} == {
+        "a": (None, "ada"),
+        "b": ('Waits for "data"', "ada"),
+        "c": ('Waits for "data"', None),
+        "d": (None, None),
+    }
+
+
+def test_a_run_is_in_the_group_of_each_of_its_tags(project):
+    for name, tags in [("a", ["x", 'y "z"']), ("b", ["x"]), ("c", []), ("d", None)]:
+        run = add_run(project, name, loss=len(name))
+        if tags is not None:
+            write_tags(run, "once")
+            run.attributes.filter(path="tags").update(items=tags)
+
+    found = run_groups(
+        project.id, wanted=RunFilter(), keys=["tags"], columns=["path:loss"]
+    )
+
+    assert found.matching == 4
+    assert {group.values: group.count for group in found.groups} == {
+        ("x",): 2,
+        ('y "z"',): 1,
+        (None,): 2,
+    }
+    assert [group.numbers[0].count for group in found.groups] == [2, 1, 2]
+    assert [names_of(project, group) for group in found.groups] == ["ab", "a", "cd"]
+
+
+def test_texts_of_any_set_are_groups(project):
+    write_tags(add_run(project, "a"), "x", "y")
+    Attribute.objects.filter(path="tags").update(path="labels")
+    add_run(project, "b")
+
+    found = groups(project, "path:labels", "state")
+
+    assert [names_of(project, group) for group in found] == ["a", "a", "b"]
+
+
+def test_too_many_groups_of_a_run_are_refused(project, monkeypatch):
+    monkeypatch.setattr("tracker.queries.run_groups.MOST_MEMBERSHIPS", 3)
+    write_tags(add_run(project, "a"), "x", "y")
+
+    assert len(groups(project, "tags")) == 2
+    with pytest.raises(InvalidInput):
+        groups(project, "tags", "path:tags")
+
+
+def test_what_is_too_long_to_be_asked_for_has_no_query(project):
+    run = add_run(project, "a")
+    write_tags(run, "x")
+    run.attributes.filter(path="tags").update(items=["x" * MOST_CHARACTERS])
+
+    [group] = groups(project, "tags")
+
+    assert (group.count, group.query) == (1, "")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +308,11 @@ def test_refuses_what_runs_cannot_be_grouped_by(project, keys):
 def test_costs_the_same_for_many_runs(project):
     def statements() -> int:
         with CaptureQueriesContext(connection) as captured:
-            groups(project, OPTIMIZER, "state", columns=["path:test/loss"])
+            groups(
+                project,
+                *(OPTIMIZER, "made_by", "finding", "tags"),
+                columns=["path:test/loss", *NUMBERS_OF_RUN],
+            )
         return len(captured)
 
     add_run(project, "a", params__optimizer="adam", test__loss=1)

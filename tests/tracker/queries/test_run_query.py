@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -19,6 +20,8 @@ from tests.builders import (
     write_tags,
     write_values,
 )
+from tests.tracker.queries.findings import add_finding
+from tests.tracker.queries.ledgers import add_ledger
 from tests.tracker.queries.run_query.written import queries
 from tracker.models import Attribute, Kind, Run, State
 from tracker.queries import run_filter, run_places
@@ -29,6 +32,7 @@ from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
+EXAMPLES = int(os.environ.get("TEST_EXAMPLES", "40"))
 LONG = "x" * 200
 NEVER = 10**9
 
@@ -64,6 +68,9 @@ def project(member, size):
             "note": LONG,
             "when": datetime(2026, 1, 2, tzinfo=UTC),
             'odd "path" \\ µ': 1,
+            "city": "Ένα ΘΈΡΜΗ, Łódź",
+            "cities": ["ŁÓDŹ", "Rīga"],
+            "story": "Ж" * 150,
         },
     )
     write_values(
@@ -78,6 +85,8 @@ def project(member, size):
         },
     )
     write_values(nan, {"params/lr": math.nan, "params/opt": 7})
+    write_values(nan, {"gpu": 7, "monitoring/train/facts/effective_cores": 4})
+    say_what_is_gathered(low, high, nan, member)
     write_tags(low, "dali", "50 %")
     write_tags(high, 'a "b"')
     for run, values in [(low, [3.0, 1.0]), (high, [1.0, 2.0]), (nan, [1.0, math.nan])]:
@@ -87,10 +96,39 @@ def project(member, size):
     trashed = make_run(project, "trashed")
     write_values(trashed, {"params/lr": 0.1})
     Run.objects.filter(pk=trashed.pk).update(trashed_at=timezone.now())
-    other = make_run(make_project(make_member("eve")), "elsewhere")
+    other = make_run(make_project(make_member("mallory")), "elsewhere")
     write_values(other, {"params/lr": 0.1})
     assert empty.attributes.count() == 0
     return project
+
+
+def say_what_is_gathered(low, high, nan, member):
+    """Give the runs what the agent reads, and what diagnoses say of them."""
+    gpu, cpu = "gpu/{}/utilization_percent", "job/cpu_cores"
+    cores = "facts/effective_cores"
+    write_values(low, {f"monitoring/train/{cores}": 4})
+    for run, path, values in [
+        (low, gpu.format(0), [90.0, 70.0]),
+        (high, gpu.format(0), [20.0]),
+        (high, gpu.format(1), [40.0]),
+        (low, cpu, [1.0, 3.0]),
+        (high, cpu, [1.0]),
+    ]:
+        write_series(run, f"monitoring/train/{path}", values)
+    add_ledger(low, useful=5_400.0, idle=1_800.0, energy=7.2e6)
+    add_ledger(high, useful=900.0, idle=2_700.0)
+    add_ledger(nan, unknown=3_600.0)
+    add_finding(low, "Memory is nearly full", severity="warning")
+    add_finding(low, "Training waits for data", severity="critical")
+    add_finding(low, "Nothing is measured", severity="critical", confidence=0.5)
+    add_finding(high, "Memory is nearly full", severity="notice")
+    add_finding(
+        high, "Dismissed data", severity="critical", dismissed_at=timezone.now()
+    )
+    add_finding(nan, "Closed data", severity="critical", is_open=False)
+    makers = {low: member.user_id, high: make_member("eve").user_id}
+    for run in low.project.runs.all():
+        Run.objects.filter(pk=run.pk).update(made_by=makers.get(run))
 
 
 def found(project, query, sort="name"):
@@ -133,6 +171,14 @@ MEANT = [
     ('tags contains "50 %"', ["low"]),
     ('tags contains "a \\"b\\""', ["high"]),
     ('tags ~ "ALI"', ["low"]),
+    ('city ~ "łÓDŹ"', ["low"]),
+    ('city ~ "θέρμη, ł"', ["low"]),
+    ('not city ~ "łódź"', ["empty", "high", "nan"]),
+    ('cities ~ "łódź"', ["low"]),
+    ('cities ~ "RĪGA"', ["low"]),
+    ('cities ~ "łódź, rīga"', []),
+    ('story ~ "жжж"', ["low"]),
+    ('params/n ~ "é"', []),
     ('"odd \\"path\\" \\\\ µ" = 1', ["low"]),
     ("exists params/lr", ["high", "low", "nan"]),
     ("not exists params/lr", ["empty"]),
@@ -162,6 +208,43 @@ MEANT = [
 ]
 
 
+# What is gathered from other rows than the run's own and its attributes.
+GATHERED = [
+    ("gpu_idle > 40", ["high"]),
+    ("gpu_idle <= 40", ["low"]),
+    ("gpu_idle != 25", ["high"]),
+    ("not gpu_idle > 40", ["empty", "low", "nan"]),
+    ("gpu_hours >= 1", ["high", "low", "nan"]),
+    ("gpu_hours = 2", ["low"]),
+    ("energy = 2", ["low"]),
+    ("energy < 1000", ["low"]),
+    ("gpu > 50", ["low"]),
+    ("gpu = 30", ["high"]),
+    ('"gpu" = 7', ["nan"]),
+    ("cpu = 50", ["low"]),
+    ("cpu >= 0", ["low"]),
+    ("cpu > 40 or gpu < 40", ["high", "low"]),
+    ('finding ~ "DATA"', ["low"]),
+    ('finding = "Memory is nearly full"', ["high"]),
+    ('finding != "Memory is nearly full"', ["low"]),
+    ('not finding ~ "data"', ["empty", "high", "nan"]),
+    ("made_by = ada", ["low"]),
+    ("made_by != ada", ["high"]),
+    ('made_by ~ "VE"', ["high"]),
+    ("not made_by = ada", ["empty", "high", "nan"]),
+    ("exists made_by", ["high", "low"]),
+    ("not exists finding", ["empty", "nan"]),
+    ("exists gpu_hours and not exists gpu_idle", ["nan"]),
+    ("exists gpu", ["high", "low"]),
+    ("exists cpu", ["low"]),
+    ("exists energy", ["low"]),
+    ("exists state", ["empty", "high", "low", "nan"]),
+    ("not exists ended", ["empty", "high", "low", "nan"]),
+    ("params/lr < 1 and gpu_idle > 40", ["high"]),
+    ("params/lr < 1 and not (gpu_idle > 40 or made_by = mallory)", ["low"]),
+]
+
+
 def test_finds_the_runs_that_are_meant(project):
     otherwise = {}
     for query, names in MEANT:
@@ -171,6 +254,16 @@ def test_finds_the_runs_that_are_meant(project):
                 otherwise[query, sort] = sorted_names
         if (by_name := found(project, query)) != names:
             otherwise[query] = by_name
+
+    assert otherwise == {}
+
+
+def test_finds_runs_by_readings_ledgers_findings_and_makers(project):
+    otherwise = {}
+    for query, names in GATHERED:
+        for sort in ("name", "mean:train/loss"):
+            if (in_order := sorted(found(project, query, sort))) != names:
+                otherwise[query, sort] = in_order
 
     assert otherwise == {}
 
@@ -213,7 +306,7 @@ def test_whatever_is_written_is_only_a_value(project):
 
 
 @settings(
-    max_examples=40,
+    max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(tree=queries)
@@ -244,6 +337,8 @@ def test_a_query_costs_the_same_for_many_runs(project):
             limit=100,
         )
 
+    # Of runs without a finding, one more thing is asked.
+    write_values(make_run(project, "plain"), {"params/lr": 1})
     before = cost()
     runs = Run.objects.bulk_create(
         Run(project=project, name=f"more {number}") for number in range(50)

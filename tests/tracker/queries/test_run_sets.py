@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -137,6 +137,21 @@ def test_a_query_is_live_while_any_run_of_the_project_is(project, runs):
 
     assert runs_in(project, RunSet(query="accuracy > 0.6")).is_live
     assert not runs_in(project, RunSet(runs=(runs[0].id,))).is_live
+
+
+def test_what_is_asked_for_may_be_joined_and_what_is_named_may_not(project, runs):
+    Run.objects.update(ended_at="2026-01-02T12:00:00Z")
+
+    asked = runs_in(project, RunSet(query="accuracy > 0.6"))
+    named = RunSet(runs=(runs[0].id,))
+
+    assert asked.may_be_joined
+    assert not asked.is_live
+    assert runs_in(project, RunSet(query="exists nothing")).may_be_joined
+    assert not runs_in(project, named).may_be_joined
+    Run.objects.update(state="preempted", ended_at=timezone.now() - timedelta(hours=1))
+    assert runs_in(project, named).may_be_joined
+    assert not runs_in(project, named).is_live
 
 
 def test_an_empty_project_has_no_runs(project):

@@ -178,7 +178,11 @@ def test_leaves_out_the_trash_and_other_projects(project, stranger):
 
 
 @pytest.mark.parametrize(
-    "text", ["SLOW", "sl", "100%", "a_b", "!", "<script>", "\u202e", "__proto__"]
+    "text",
+    [
+        *("SLOW", "sl", "100%", "a_b", "!", "<script>", "\u202e", "__proto__"),
+        *("É", "СНЕГ", "é_100%", "Ü!"),
+    ],
 )
 def test_finds_text_in_names_and_tags_literally(project, text):
     add_run(project, f"x {text.lower()} x")

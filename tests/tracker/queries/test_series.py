@@ -325,3 +325,100 @@ def test_what_is_held_of_chunks_does_not_grow_with_the_series(run, monkeypatch):
     assert held == [2, 2, 1]
     assert [line.mean[0] for line in lines] == [0, 1, 2, 3, 4]
     assert {line.count for line in lines} == {10}
+
+
+def epochs(run, count, length):
+    """Write epochs that each count their steps anew, a chunk of each."""
+    for number in range(count):
+        write_series(run, PATH, noise(length, seed=number))
+        compact_run(run.id)
+
+
+def columns_of(line):
+    return [line.x, line.mean, line.minimum, line.maximum]
+
+
+@pytest.mark.parametrize("span", [(None, None), (100, 6_000), (7, 7)])
+@pytest.mark.parametrize("axis", list(Axis))
+def test_steps_that_repeat_are_read_in_portions_and_drawn_the_same(
+    run, monkeypatch, axis, span
+):
+    monkeypatch.setattr("tracker.series.lines.DECODED_POINTS", 0)
+    epochs(run, 6, 9_000)
+    write_series(run, PATH, noise(50, seed=9))
+    low, high = span if axis == Axis.STEP else (None, None)
+    asked = {"axis": axis, "low": low, "high": high, "buckets": 50}
+    whole = read_line(run, PATH, **asked)
+    monkeypatch.setattr(drawing, "POINTS_AT_ONCE", 10)
+    monkeypatch.setattr(drawing, "CHUNKS_AT_ONCE", 2)
+    read_chunks, held = drawing.read_chunks, []
+
+    def noted(run_ids, ids):
+        held.append(len(ids))
+        return read_chunks(run_ids, ids)
+
+    monkeypatch.setattr(drawing, "read_chunks", noted)
+
+    line = read_line(run, PATH, **asked)
+
+    assert max(held, default=0) <= 2
+    assert (line.count, line.exact) == (whole.count, whole.exact)
+    for found, expected in zip(columns_of(line), columns_of(whole), strict=True):
+        assert np.allclose(found, expected)
+
+
+def test_a_long_tail_is_drawn_in_portions_as_it_is_at_once(run, monkeypatch):
+    write_series(run, PATH, noise(3_000), steps=np.arange(3_000) % 700)
+    whole = read_line(run, PATH, buckets=40)
+    monkeypatch.setattr(drawing, "POINTS_AT_ONCE", 100)
+    monkeypatch.setattr(drawing, "CHUNK_POINTS", 16)
+
+    line = read_line(run, PATH, buckets=40)
+
+    assert line.count == whole.count == 3_000
+    for found, expected in zip(columns_of(line), columns_of(whole), strict=True):
+        assert np.allclose(found, expected)
+
+
+def test_series_that_are_drawn_together_hold_a_bounded_number_of_points(
+    run, monkeypatch
+):
+    for number in range(4):
+        write_series(run, f"metric-{number}", [float(number)] * 10)
+    compact_run(run.id)
+    monkeypatch.setattr(drawing, "POINTS_AT_ONCE", 25)
+    read_chunks, held = drawing.read_chunks, []
+
+    def noted(run_ids, ids):
+        held.append(len(ids))
+        return read_chunks(run_ids, ids)
+
+    monkeypatch.setattr(drawing, "read_chunks", noted)
+
+    lines = read_lines([(run, f"metric-{number}") for number in range(4)])
+
+    assert held == [2, 2]
+    assert [line.mean[0] for line in lines] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"maximum": 1e6}, {"first_step": 1e9, "last_step": 1e9}, {"count": 10**9}],
+    ids=str,
+)
+def test_a_chart_of_rows_draws_nothing_that_a_damaged_row_says(
+    run, monkeypatch, changes
+):
+    monkeypatch.setattr("tracker.series.lines.DECODED_POINTS", 0)
+    values = noise(40_000)
+    write_series(run, PATH, values)
+    compact_run(run.id)
+    whole = read_line(run, PATH, buckets=1)
+    chunk = SeriesChunk.objects.order_by("first_step").first()
+    SeriesChunk.objects.filter(id=chunk.id).update(**changes)
+
+    line = read_line(run, PATH, buckets=1)
+
+    for found, expected in zip(columns_of(line), columns_of(whole), strict=True):
+        assert np.allclose(found, expected)
+    assert line.count == whole.count

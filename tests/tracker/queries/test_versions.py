@@ -10,7 +10,7 @@ from tests.builders import (
     points_message,
     write_series,
 )
-from tracker.queries.versions import version_of
+from tracker.queries.versions import version_of, version_of_summaries
 from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -70,3 +70,18 @@ def test_versions_of_many_runs_take_one_statement(member, django_assert_num_quer
 
     assert version != version_of(runs[:4])
     assert version != version_of(runs[::-1])
+
+
+def test_what_is_summed_up_is_another_version_of_summaries(process):
+    process.send([points_message("loss", [0.0, 1.0])])
+    run = process.run
+    before = version_of_summaries([run])
+    assert version_of_summaries([run]) == before
+
+    compact_run(run.id)
+    after = version_of_summaries([run])
+
+    assert after != before
+    assert version_of_summaries([run]) == after
+    process.send([points_message("loss", [2.0])])
+    assert version_of_summaries([run]) not in (before, after)

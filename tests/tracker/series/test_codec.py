@@ -21,10 +21,12 @@ from tracker.series.codec import (
     encode_overview,
     encode_ticks,
     encode_ticks_overview,
+    row_checksums,
 )
 from tracker.series.downsample import (
     Buckets,
     bucket_starts,
+    concatenate,
     summarise,
     summarise_rows,
     summarise_ticks,
@@ -32,6 +34,7 @@ from tracker.series.downsample import (
 from tracker.series.points import Points
 
 GOLDEN = Path(__file__).parent / "golden"
+GOLDEN_ROW = 528_568_260
 
 
 def golden_points() -> Points:
@@ -220,3 +223,41 @@ def assert_same_buckets(found: Buckets, expected: Buckets) -> None:
         left, right = getattr(found, name), getattr(expected, name)
         assert left.dtype == right.dtype
         assert np.array_equal(left.view(np.uint64), right.view(np.uint64)), name
+
+
+def some_row(**changes):
+    row = {
+        "count": 9_000,
+        "finite_count": 8_998,
+        "minimum": -3.5,
+        "maximum": np.nan,
+        "total": 12.25,
+        "first_step": 0.0,
+        "last_step": 8_999.0,
+        "first_time": 1_767_355_200_000_000,
+        "last_time": 1_767_355_209_000_000,
+        **changes,
+    }
+    return Buckets(**{name: np.array([number]) for name, number in row.items()})
+
+
+def test_the_checksum_of_a_row_is_the_same_for_ever():
+    packed = struct.pack(
+        "<qqdddddqq",
+        *(9_000, 8_998, -3.5, np.nan, 12.25, 0.0, 8_999.0),
+        *(1_767_355_200_000_000, 1_767_355_209_000_000),
+    )
+
+    (checksum,) = row_checksums(some_row()).tolist()
+
+    assert checksum % 2**32 == zlib.crc32(packed) == GOLDEN_ROW
+
+
+def test_rows_have_their_checksums_in_their_order():
+    every = [some_row(count=number) for number in range(100)]
+
+    together = row_checksums(concatenate(every)).tolist()
+
+    assert together == [row_checksums(row)[0] for row in every]
+    assert len(set(together)) == 100
+    assert row_checksums(Buckets.empty()).tolist() == []

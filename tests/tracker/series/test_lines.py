@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import tracemalloc
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,8 +18,9 @@ from tests.tracker.series.examples import (
 )
 from tracker.series import lines
 from tracker.series.downsample import Buckets, concatenate, merge, summarise
-from tracker.series.lines import Axis, Window, choose, draw
+from tracker.series.lines import Axis, Window, choose, draw, draw_gradually
 from tracker.series.points import Points
+from tracker.series.points import concatenate as concatenate_points
 
 CHUNK = 8_192
 
@@ -181,6 +185,96 @@ def test_points_alone_are_drawn_as_their_summaries_would_be(some, buckets):
         left, right = getattr(found, name), getattr(expected, name)
         assert np.array_equal(left, right, equal_nan=True), name
     assert found.count == expected.count
+
+
+# Counted anew in each epoch, or twice by two processes; and any others.
+repeated_steps = st.one_of(
+    st.integers(0, 20).map(float), st.sampled_from([0.1, 0.5, 1e6]), finite_steps
+)
+portioned = st.lists(any_points(steps=repeated_steps), min_size=1, max_size=6)
+
+
+def same_lines(found, expected):
+    """Compare all but means as bits are; these within what rounding does to sums."""
+    for name in ("x", "minimum", "maximum"):
+        left, right = getattr(found, name), getattr(expected, name)
+        assert np.array_equal(left, right, equal_nan=True), name
+    largest = np.fmax(np.abs(expected.minimum), np.abs(expected.maximum))
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(found.mean - expected.mean)
+        is_same = (apart <= 1e-9 * largest) | (found.mean == expected.mean)
+    # Sums of the largest floats depend on their order.
+    assert (is_same | np.isnan(expected.mean) | (largest > 1e300)).all()
+    assert np.array_equal(np.isnan(found.mean), np.isnan(expected.mean))
+    assert (found.exact, found.count) == (expected.exact, expected.count)
+
+
+@given(portioned, st.integers(1, 20))
+def test_points_in_portions_are_drawn_as_all_at_once(parts, buckets):
+    whole = window(buckets=buckets)
+    every = concatenate_points(parts)
+    choice = choose(whole, Buckets.empty(), every)
+
+    found = draw_gradually(whole, choice, parts)
+
+    same_lines(found, draw(whole, choice.bucket_width, [], [every]))
+
+
+@given(portioned, portioned, st.integers(1, 20), st.sampled_from([1, 3, 128]))
+def test_overviews_and_points_in_portions_are_drawn_as_all_at_once(
+    parts, others, buckets, size
+):
+    whole = window(buckets=buckets)
+    overviews = [found for part in others if len(found := summarise(part, size=size))]
+    choice = choose(whole, concatenate(overviews), concatenate_points(parts))
+    # What `draw` begins at is the middle of the first.
+    pieces = concatenate([*overviews, *(summarise(part, size=1) for part in parts)])
+    middles = pieces.first_step / 2 + pieces.last_step / 2
+    choice = replace(choice, origin=middles.min() if len(middles) else 0.0)
+
+    found = draw_gradually(whole, choice, [*overviews, *parts])
+
+    same_lines(found, draw(whole, choice.bucket_width, overviews, parts))
+
+
+@given(portioned, st.integers(1, 20), st.integers(0, 20), st.integers(0, 20))
+def test_of_a_part_of_the_axis_no_point_is_hidden_however_it_is_read(
+    parts, buckets, low, width
+):
+    part = window(low, low + width, buckets=buckets)
+    every = concatenate_points(parts)
+    rows_of_parts = rows(*(p for p in parts if len(p)))
+    choice = choose(part, rows_of_parts, Points.empty())
+
+    found = draw_gradually(part, choice, parts)
+
+    inside = part.clip(every)
+    expected = draw(part, choice.bucket_width, [], [every])
+    assert (found.exact, found.count) == (expected.exact, len(inside))
+    assert len(found.x) <= max(buckets + 1, lines.EXACT_POINTS * buckets)
+    for name, best in (("minimum", np.fmin), ("maximum", np.fmax)):
+        left, right = getattr(found, name), getattr(expected, name)
+        assert np.array_equal(
+            best.reduce(left, initial=np.nan), best.reduce(right, initial=np.nan), True
+        )
+
+
+def test_what_is_held_of_portions_does_not_grow_with_them():
+    def epochs(count):
+        for number in range(count):
+            yield points(noise(10_000, seed=number % 10))
+
+    def peak_of(count):
+        tracemalloc.start()
+        drawn = draw_gradually(window(), choice, epochs(count))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert drawn.count == count * 10_000
+        return peak
+
+    choice = choose(window(), rows(*epochs(10)), Points.empty())
+
+    assert peak_of(100) < 1.2 * peak_of(10) + 100_000
 
 
 def test_series_at_the_same_places_are_drawn_as_each_would_be_alone():

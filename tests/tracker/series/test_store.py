@@ -1,26 +1,26 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from uuid import uuid4
 
 import numpy as np
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.db.models import F
 
 from tests.builders import make_project, make_run, write_series
 from tests.tracker.series.examples import noise
-from tracker.errors import Unavailable
 from tracker.memory import Memory
-from tracker.models import Attribute, JournalEntry, SeriesChunk, SeriesTicks
+from tracker.models import Attribute, SeriesChunk, SeriesTicks
 from tracker.queries.series import read_points
 from tracker.series.compaction import compact_run
+from tracker.series.downsample import Buckets
 from tracker.series.store import (
     IDS_IN_A_STATEMENT,
-    TRIES,
     Overtaken,
     batches,
-    consistently,
     read_chunks,
     read_overviews,
     read_summaries,
@@ -36,14 +36,14 @@ def run(member):
     return make_run(make_project(member))
 
 
-def test_reads_what_is_still_in_the_journal(run):
-    write_series(run, PATH, [1, 2])
-    write_series(run, PATH, [3], steps=[2])
-    series_id = Attribute.objects.get(path=PATH).id
+@pytest.mark.skipif(not settings.IS_SQLITE, reason="PostgreSQL keeps bytes elsewhere")
+def test_sqlite_reads_checksums_from_the_index_and_not_behind_all_bytes():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name FROM pragma_index_info('chunk_by_step')")
+        found = [name for (name,) in cursor.fetchall()]
 
-    tails = consistently({run.id}, lambda tails: tails)
-
-    assert tails.points_of([series_id])[series_id].values.tolist() == [1, 2, 3]
+    # A migration that copies the table makes the index of the model anew.
+    assert found == ["run_id", "series_id", "first_step", "id", "checksum"]
 
 
 @pytest.mark.skipif(settings.IS_SQLITE, reason="SQLite has no partitions")
@@ -64,49 +64,6 @@ def test_a_prepared_statement_looks_into_the_partitions_of_its_runs_only(run, co
         plan = "\n".join(line for (line,) in cursor.fetchall())
 
     assert 1 <= len(set(re.findall(r"on (tracker_serieschunk_\w+)", plan))) <= count
-
-
-def test_leaves_a_damaged_entry_out_and_says_so(run, caplog):
-    write_series(run, PATH, [1])
-    JournalEntry.objects.update(data=b"gone")
-
-    tails = consistently({run.id}, lambda tails: tails)
-
-    assert (
-        len(
-            tails.points_of([series_id := Attribute.objects.get(path=PATH).id])[
-                series_id
-            ]
-        )
-        == 0
-    )
-    assert "is damaged" in caplog.text
-
-
-def test_reads_again_what_compaction_moved_meanwhile(run):
-    write_series(run, PATH, [1])
-    series_id = Attribute.objects.get(path=PATH).id
-    tries = []
-
-    def read(tails):
-        tries.append(len(tails.points_of([series_id])[series_id]))
-        compact_run(run.id)
-        return tries[-1]
-
-    assert consistently({run.id}, read) == 0
-    assert tries == [1, 0]
-
-
-def test_a_reader_that_is_overtaken_again_and_again_says_so():
-    tries = []
-
-    def read(tails):
-        tries.append(tails)
-        raise Overtaken
-
-    with pytest.raises(Unavailable):
-        consistently({uuid4()}, read)
-    assert len(tries) == TRIES
 
 
 def test_a_chunk_that_was_replaced_meanwhile_is_noticed(run):
@@ -165,6 +122,65 @@ def test_a_chunk_of_nothing_but_nan_has_no_minimum(run):
     assert SeriesChunk.objects.get().minimum is None
     summaries = read_summaries({run.id}, [series_id])[series_id]
     assert np.isnan(summaries.buckets.minimum).all()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"count": F("count") + 1},
+        {"finite_count": F("finite_count") - 1},
+        {"minimum": F("minimum") - 1},
+        {"minimum": None},
+        {"maximum": 1e6},
+        {"total": F("total") + 1},
+        {"first_step": F("first_step") - 1e6},
+        {"last_step": F("last_step") + 1},
+        {"first_time": F("first_time") - 1},
+        {"last_time": F("last_time") + 1},
+        {"checksum": F("checksum") / 2},
+    ],
+    ids=str,
+)
+def test_a_damaged_row_is_made_anew_from_its_points(run, caplog, changes):
+    write_series(run, PATH, noise(9_000))
+    compact_run(run.id)
+    chunk = SeriesChunk.objects.get()
+    before = read_summaries({run.id}, [chunk.series_id])[chunk.series_id]
+    SeriesChunk.objects.update(**changes)
+
+    after = read_summaries({run.id}, [chunk.series_id])[chunk.series_id]
+
+    assert after.ids == before.ids
+    for field in fields(Buckets):
+        found = getattr(after.buckets, field.name).tolist()
+        assert found == pytest.approx(getattr(before.buckets, field.name).tolist())
+    assert f"row of chunk {chunk.id} is damaged" in caplog.text
+
+
+def test_of_a_damaged_row_whose_points_are_damaged_nothing_is_shown(run, caplog):
+    for first in (0, 9_000, 18_000):
+        write_series(run, PATH, noise(9_000), steps=np.arange(first, first + 9_000))
+        compact_run(run.id)
+    first, second, third = SeriesChunk.objects.order_by("first_step")
+    SeriesChunk.objects.filter(id=second.id).update(maximum=1e6, data=b"gone")
+
+    (summaries,) = read_summaries({run.id}, [first.series_id]).values()
+
+    assert summaries.ids == [first.id, third.id]
+    assert summaries.buckets.first_step.tolist() == [0, 18_000]
+    assert f"chunk {second.id} is damaged and left out" in caplog.text
+
+
+def test_a_row_of_an_earlier_version_has_no_checksum_and_is_taken_as_it_is(run, caplog):
+    write_series(run, PATH, noise(9_000))
+    compact_run(run.id)
+    SeriesChunk.objects.update(checksum=None, maximum=50)
+    series_id = SeriesChunk.objects.get().series_id
+
+    summaries = read_summaries({run.id}, [series_id])[series_id]
+
+    assert summaries.buckets.maximum.tolist() == [50]
+    assert not caplog.text
 
 
 def test_statements_name_a_bounded_number_of_ids():

@@ -75,7 +75,7 @@ def test_of_many_runs_a_few_are_named(project, runs):
 
     shared = COMPARISON.read(project, [chosen])[chosen.thing]
 
-    assert shared.title == "4 runs: run-0, run-1, run-2, …"
+    assert shared.title == "run-0, run-1, run-2, … (4)"
 
 
 def test_a_link_holds_as_many_runs_as_are_compared(project):

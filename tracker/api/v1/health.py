@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from tracker.api.answers import json_response
 from tracker.queries.health import has_current_schema, work_lag_seconds
+from tracker.statuses import DATABASE_AWAY
 
 # Due work is taken within seconds, unless there is no worker.
 WORKER_LAG_SECONDS = 60.0
@@ -29,7 +29,7 @@ def read_readiness(_request: HttpRequest) -> HttpResponse:
     try:
         is_current = has_current_schema()
         lag_seconds = work_lag_seconds() if is_current else 0.0
-    except (OperationalError, InterfaceError):
+    except DATABASE_AWAY:
         return _unready("the database does not answer")
     if not is_current:
         return _unready("the database lacks migrations")

@@ -21,8 +21,19 @@ class LimitsOut(Schema):
     messages: int
     points: int
     records: int
+    rewinds: int
+    run_rewinds: int
+    series_rewinds: int
+    bad_paths: int
     path_characters: int
     path_bytes: int
+    project_characters: int
+    run_characters: int
+    stage_characters: int
+    host_characters: int
+    agent_characters: int
+    file_name_characters: int
+    media_type_characters: int
     string_characters: int
     record_characters: int
     histogram_bins: int

@@ -13,7 +13,7 @@ from ninja import Query, Router, Schema
 from tracker.access import readable_runs
 from tracker.api.auth import ApiRequest, ReaderAuth
 from tracker.api.lines import BINARY, binary_lines, json_lines, table_of_lines
-from tracker.api.params import Buckets, High, Low, Name
+from tracker.api.params import LONGEST_TEXT, Buckets, High, Low, Name
 from tracker.api.tables import (
     ARROW,
     CONTENT_TYPES,
@@ -21,18 +21,29 @@ from tracker.api.tables import (
     download,
     written_points,
 )
+from tracker.errors import InvalidInput
 from tracker.freshness import fresh_answer, is_held, marked, not_modified
 from tracker.queries.all_points import read_all_points
 from tracker.queries.series import Axis, every_series, read_lines
 from tracker.queries.versions import version_of
+from tracker.series.wire import most_held
 
 router = Router(tags=["runs"], auth=ReaderAuth())
 
 # Of one answer, over all its series; where points are few, each may be two of them.
 MOST_BUCKETS = 10_000
 MOST_SERIES = 1_000
+# Of what readers say that they hold; so many series fit.
+LONGEST_SINCE = 8_192
+MOST_HELD = most_held(LONGEST_SINCE)
+# How many of the paths and runs that were asked for came before; or, of every series,
+# the last one's run and path.
+CURSOR = r"^([0-9]{1,10}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[^\x00]+)$"
+FIRST = "0"
 # Part of every ETag, for what an upgrade may change of the same points.
 VERSION = 1
+
+NOT_OF_THIS_LIST = "is not one of this list; start again without it"
 
 # The default of a list that is never changed.
 NO_PATHS: list[str] = []
@@ -59,12 +70,17 @@ AnyPaths = Annotated[
     ),
 ]
 Cursor = Annotated[
-    int, Query(ge=0, le=2**31, description="`next` of the answer before.")
+    str,
+    Query(
+        max_length=36 + len(":") + LONGEST_TEXT,
+        pattern=CURSOR,
+        description="`next` of the answer before.",
+    ),
 ]
 Since = Annotated[
     str | None,
     Query(
-        max_length=8_192,
+        max_length=LONGEST_SINCE,
         description="`since` of the answer before, or empty at first: of each series,"
         " only what is new is answered, and `keep` says after how many of the buckets"
         " there were. For json and binary.",
@@ -121,7 +137,7 @@ class RunLineOut(Schema):
 
 class LinesOut(Schema):
     axis: Axis
-    next: int | None
+    next: int | str | None
     since: str | None
     series: list[RunLineOut]
 
@@ -143,22 +159,26 @@ def read_many_series(
     high: High = None,
     buckets: Buckets = 500,
     format: Format = "json",  # noqa: A002 - the parameter's name in the API
-    cursor: Cursor = 0,
+    cursor: Cursor = FIRST,
     since: Since = None,
 ) -> HttpResponseBase:
     """Each path of each run over steps, time (ms since 1970) or seconds since its start.
 
-    An answer has at most 10,000 buckets and 1,000 series. `next`, and a Link header,
-    lead on to the others.
+    An answer has at most 10,000 buckets and 1,000 series, with `since` 384. `next`, and
+    a Link header, lead on to the others.
     """
     runs = readable_runs(request.auth, workspace, project, list(dict.fromkeys(run_ids)))
     version = version_of(runs, VERSION, _question(request))
     page = min(MOST_SERIES, MOST_BUCKETS // buckets)
+    if since is not None:
+        # What the reader will hold of all of them is to be said with its next question.
+        page = min(page, MOST_HELD)
 
     def draw() -> HttpResponse:
         # One more, to know whether there are more.
-        wanted = _wanted(runs, paths, slice(cursor, cursor + page + 1))
-        following = cursor + page if len(wanted) > page else None
+        wanted = _wanted(runs, paths, cursor, page + 1)
+        is_more = len(wanted) > page
+        following = _following(wanted[:page], paths, cursor) if is_more else None
         lines = read_lines(
             wanted[:page],
             axis=axis,
@@ -213,11 +233,41 @@ def read_every_point(
 
 # Any: rows of the runs table, which endpoints do not import.
 def _wanted(
-    runs: Sequence[Any], paths: Sequence[str], page: slice
+    runs: Sequence[Any], paths: Sequence[str], cursor: str, limit: int
 ) -> list[tuple[Any, str]]:
     if not paths:
-        return every_series(runs, page)
-    return [(run, path) for path, run in product(dict.fromkeys(paths), runs)][page]
+        return every_series(runs, after=_last_series(cursor), limit=limit)
+    first = _passed_over(cursor)
+    wanted = [(run, path) for path, run in product(dict.fromkeys(paths), runs)]
+    return wanted[first : first + limit]
+
+
+def _last_series(cursor: str) -> tuple[str, UUID] | None:
+    if cursor == FIRST:
+        return None
+    run_id, colon, path = cursor.partition(":")
+    if not colon:
+        raise InvalidInput("cursor", NOT_OF_THIS_LIST)
+    return path, UUID(run_id)
+
+
+def _passed_over(cursor: str) -> int:
+    if ":" in cursor:
+        raise InvalidInput("cursor", NOT_OF_THIS_LIST)
+    return int(cursor)
+
+
+def _following(
+    page: Sequence[tuple[Any, str]], paths: Sequence[str], cursor: str
+) -> int | str:
+    """Return the cursor of what comes after a page.
+
+    Series that were asked for do not change; of every series, a live run adds some.
+    """
+    if paths:
+        return _passed_over(cursor) + len(page)
+    run, path = page[-1]
+    return f"{run.id}:{path}"
 
 
 def _question(request: ApiRequest) -> list[tuple[str, list[str]]]:
@@ -226,7 +276,7 @@ def _question(request: ApiRequest) -> list[tuple[str, list[str]]]:
     return sorted(asked.items())
 
 
-def _address(request: ApiRequest, cursor: int) -> str:
+def _address(request: ApiRequest, cursor: int | str) -> str:
     query = request.GET.copy()
     query["cursor"] = str(cursor)
     query.pop("since", None)

@@ -55,6 +55,14 @@ def _has_content(path: Path) -> bool:
         return False
 
 
+def holds_folded(text: str | None, wanted: str) -> bool | None:
+    """Tell whether a text holds one that is folded, whatever the case of its letters.
+
+    To a statement this is what LIKE is to PostgreSQL: SQLite's knows A to Z only.
+    """
+    return None if text is None else wanted in text.casefold()
+
+
 class SingleWriterCursor(base.SQLiteCursorWrapper):
     """Holds the lock around each write that commits by itself."""
 
@@ -142,6 +150,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             lay_out(Path(name), self.lock)
         connection = super().get_new_connection(conn_params)
         connection.lock = self.lock
+        connection.create_function("holds_folded", 2, holds_folded, deterministic=True)
         return connection
 
     def create_cursor(self, _name: str | None = None) -> SingleWriterCursor:

@@ -12,7 +12,10 @@ from tracker.queries.run_query.tree import (
     SUMMARIES,
     AttributeField,
     Comparison,
+    Existence,
+    Known,
     Likeness,
+    Membership,
     Operand,
     RunField,
     Value,
@@ -20,11 +23,19 @@ from tracker.queries.run_query.tree import (
 
 STATES = ("running", "finished", "failed", "crashed", "preempted")
 TEXTS, MOMENTS, SPANS = (
-    ("name", "state"),
+    ("name", "state", "finding", "made_by"),
     ("created", "started", "ended"),
     ("duration",),
 )
-RUN_FIELDS = (*TEXTS, *MOMENTS, *SPANS)
+# In the units that the columns of a runs table show.
+UNITS = {
+    "gpu": "percent",
+    "cpu": "percent",
+    "gpu_idle": "percent",
+    "gpu_hours": "hours",
+    "energy": "kilowatt-hours",
+}
+RUN_FIELDS = (*TEXTS, *MOMENTS, *SPANS, *UNITS)
 EQUALITY = ("=", "!=")
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 LONGEST_PATH = 1_024
@@ -54,9 +65,25 @@ def read_path(token: Token) -> str:
 
 def read_operand(token: Token) -> Operand:
     """Read a bare word as a field of the run if it is one; a quoted one never is."""
-    if token.type == "WORD" and token in RUN_FIELDS:
+    if is_field(token):
         return RunField(str(token))
     return AttributeField(read_path(token))
+
+
+def is_field(token: Token) -> bool:
+    return token.type == "WORD" and token in RUN_FIELDS
+
+
+def existence(token: Token) -> Existence | Known:
+    if is_field(token):
+        return Known(RunField(str(token)))
+    return Existence(read_path(token))
+
+
+def membership(token: Token, item: Token) -> Membership:
+    if is_field(token):
+        raise refusal(token, f"A run's {token} is no set of texts{_unless(token)}.")
+    return Membership(read_path(token), read_text(item))
 
 
 def read_summary(name: Token, path: Token) -> Operand:
@@ -96,7 +123,7 @@ def comparison(
 
 def likeness(operand: Operand, operator: Token, text: Token) -> Likeness:
     has_text = (
-        operand.name == "name"
+        operand.name in TEXTS and operand.name != "state"
         if isinstance(operand, RunField)
         else operand.summary == "last"
     )
@@ -110,10 +137,12 @@ def _is_number(value: Value) -> bool:
 
 
 def _field_value(name: str, token: Token, value: Value, now: datetime) -> Value:
-    if name == "name":
-        return read_text(token)
     if name == "state":
         return _state(token)
+    if name in TEXTS:
+        return read_text(token)
+    if name in UNITS:
+        return _number(name, token, value)
     return _when(token, value, now) if name in MOMENTS else _span_of(token, value)
 
 
@@ -122,6 +151,18 @@ def _state(token: Token) -> Value:
     if state not in STATES:
         raise refusal(token, f"A state is one of {', '.join(STATES)}.")
     return state
+
+
+def _number(name: str, token: Token, value: Value) -> Value:
+    if not _is_number(value):
+        said = f"A run's {name} is a number of {UNITS[name]}"
+        raise refusal(token, f"{said}{_unless(name)}.")
+    return value
+
+
+def _unless(name: str) -> str:
+    """Say what is asked for otherwise: words that stand for fields may be paths, too."""
+    return f'; an attribute of that name stands in quotes: "{name}"'
 
 
 def _when(token: Token, value: Value, now: datetime) -> Value:

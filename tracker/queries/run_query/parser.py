@@ -21,9 +21,7 @@ from tracker.queries.run_query.tree import (
     AttributeField,
     Both,
     Either,
-    Existence,
     IsNan,
-    Membership,
     Negation,
     Operand,
     Tree,
@@ -171,7 +169,7 @@ class Reader(Transformer[Token, Tree]):
         return meaning.likeness(operand, operator, text)
 
     def membership(self, path: Token, _: Token, item: Token) -> Tree:
-        return Membership(meaning.read_path(path), meaning.read_text(item))
+        return meaning.membership(path, item)
 
     def nan(self, operand: Operand, word: Token, _: Token) -> Tree:
         if not isinstance(operand, AttributeField) or operand.summary != "last":
@@ -179,7 +177,7 @@ class Reader(Transformer[Token, Tree]):
         return IsNan(operand.path)
 
     def existence(self, _: Token, path: Token) -> Tree:
-        return Existence(meaning.read_path(path))
+        return meaning.existence(path)
 
 
 def _without_words(parts: tuple[Tree | Token, ...]) -> tuple[Tree, ...]:

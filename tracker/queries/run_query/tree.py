@@ -59,6 +59,13 @@ class Existence:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What every run could have, this run has."""
+
+    operand: RunField
+
+
+@dataclass(frozen=True, slots=True)
 class Negation:
     part: Tree
 
@@ -73,5 +80,5 @@ class Either:
     parts: tuple[Tree, ...]
 
 
-Condition: TypeAlias = Comparison | Likeness | Membership | IsNan | Existence
+Condition: TypeAlias = Comparison | Likeness | Membership | IsNan | Existence | Known
 Tree: TypeAlias = Condition | Negation | Both | Either

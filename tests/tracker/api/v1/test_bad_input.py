@@ -1,15 +1,24 @@
-"""Numbers, names and amounts at and beyond their ends, over HTTP on both databases."""
+"""Numbers, names and amounts at and beyond their ends, over HTTP on both databases.
+
+What is drawn by chance is looked at longer when asked to:
+
+    TEST_EXAMPLES=1000 .venv/bin/python -m pytest tests/tracker/api/v1/test_bad_input.py
+"""
 
 from __future__ import annotations
 
 import math
+import os
 import random
 import struct
+from collections import Counter
 from uuid import uuid4
 
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.builders import (
     START,
@@ -32,6 +41,13 @@ CONTENT_TYPE = "application/vnd.seamark.frames"
 # Where a lone surrogate is to stand; Python's encoders refuse to write one.
 MARK, SURROGATE = b"@@@", b"\xed\xa0\x80"
 OPENING = [open_message("baseline")]
+EXAMPLES = int(os.environ.get("TEST_EXAMPLES", "5"))
+# What was sent, for whoever counts.
+TRIED = Counter[str]()
+looking = settings(
+    max_examples=EXAMPLES,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 
 
 def float_of(bits):
@@ -90,6 +106,59 @@ def values(reader):
         return {row["path"]: row["value"] for row in found["attributes"]}
 
     return values
+
+
+@pytest.fixture
+def logged(writer):
+    """Return a function that sends a payload to a run of its own; the run, what is said."""
+
+    def logged(payload):
+        name = str(uuid4())
+        body = frames([[open_message(name)]]) + frame(payload, 2)
+        answer = writer.post(
+            f"/api/v1/ingest/{uuid4()}", body, content_type=CONTENT_TYPE
+        )
+        assert answer.status_code == 200, answer.content
+        return Run.objects.get(name=name), answer.json()["refused"]
+
+    return logged
+
+
+def values_of(reader, run):
+    found = reader.get(f"/api/v1/runs/{run.id}/attributes").json()
+    return {row["path"]: row["value"] for row in found["attributes"]}
+
+
+BITS = (
+    st.integers(0, 2**64 - 1)
+    | st.floats().map(bits_of)
+    | st.floats(width=32).map(bits_of)
+    | st.sampled_from([bits_of(number) for number in NUMBERS.values()])
+)
+
+
+@looking
+@given(bits=st.lists(BITS, min_size=20, max_size=60))
+def test_any_bits_of_a_number_come_back(logged, reader, bits):
+    TRIED["numbers"] += len(bits)
+    columns = np.array(bits, "<u8").view("<f8")
+    numbers = columns.tolist()
+    messages = [set_message(f"n/{n}", number) for n, number in enumerate(numbers)]
+    payload = msgspec.msgpack.encode([points_message("x", columns), *messages])
+
+    run, refused = logged(payload)
+
+    assert not refused
+    assert read_points(run, "x").values.view("<u8").tolist() == bits
+    answered = values_of(reader, run)
+    for place, number in enumerate(numbers):
+        value = answered[f"n/{place}"]
+        if math.isfinite(number):
+            # The sign of zero is lost: SQLite has none.
+            assert bits_of(value) == bits_of(number + 0.0)
+        else:
+            names = {math.inf: "Infinity", -math.inf: "-Infinity"}
+            assert value == names.get(number, "NaN")
 
 
 def test_every_bit_of_a_point_is_stored_and_every_finite_one_answered(send, reader):
@@ -222,6 +291,37 @@ def test_what_no_database_can_hold_is_refused_message_by_message(writer, text):
     assert [refused["index"] for refused in answer["refused"]] == [0, 1, 2, 3, 4]
     codes = {refused["code"] for refused in answer["refused"]}
     assert codes <= {"invalid_message", "invalid_path"}
+
+
+TEXTS = st.lists(
+    st.text(max_size=20)
+    | st.sampled_from(["\0", MARK.decode(), "/", "\u202e", "\ufeff", "e\u0301", "😀"]),
+    max_size=8,
+).map("".join)
+
+
+@looking
+@given(text=TEXTS)
+def test_any_text_is_stored_as_it_came_or_refused(logged, reader, text):
+    TRIED["texts"] += 1
+    # A path is stored without the slashes at its ends; here it has none.
+    path = f"names{text}."
+    messages = [
+        set_message("note", text),
+        set_message(path, 1.0),
+        {"t": "tags", "add": [path], "remove": []},
+    ]
+    payload = msgspec.msgpack.encode(messages).replace(MARK, SURROGATE)
+
+    run, refused = logged(payload)
+
+    if "\0" in text or MARK.decode() in text:
+        assert [one["index"] for one in refused] == [0, 1, 2]
+        assert {one["code"] for one in refused} <= {"invalid_message", "invalid_path"}
+        assert values_of(reader, run) == {}
+    else:
+        assert not refused
+        assert values_of(reader, run) == {"note": text, path: 1.0, "tags": [path]}
 
 
 @pytest.mark.parametrize("letter", ["x", "é", "🧭"])
@@ -360,23 +460,39 @@ def test_tags_without_end_are_refused(send, values, few_attributes):
     assert len(values()["tags"]) == 30
 
 
+BAD = [
+    (points_message("loss", [0.0], steps=[math.nan]), "invalid_points"),
+    (set_message("/", 1), "invalid_path"),
+    (set_message("long", "x" * (LIMITS.string_characters + 1)), "value_too_large"),
+]
+
+
+@looking
+@given(place=st.integers(0, 999), bad=st.sampled_from(BAD))
 def test_one_bad_record_in_a_thousand_is_reported_and_the_others_stored_once(
-    send, reader, values
+    writer, reader, place, bad
 ):
+    TRIED["batches"] += 1
+    name, spool = str(uuid4()), uuid4()
     messages = [points_message("loss", [float(n)], steps=[n]) for n in range(500)] + [
         set_message(f"params/{n}", n) for n in range(500)
     ]
-    messages[250] = points_message("loss", [0.0], steps=[math.nan])
-    batch = (OPENING, messages)
+    messages[place], code = bad
+    body = frames([[open_message(name)], messages])
 
-    first, again = send(*batch).json(), send(*batch).json()
+    first, again = (
+        writer.post(f"/api/v1/ingest/{spool}", body, content_type=CONTENT_TYPE).json()
+        for _ in range(2)
+    )
 
     assert first["stored"] == again["stored"] == 2
     (refused,) = first["refused"]
-    assert (refused["frame"], refused["index"]) == (2, 250)
-    assert refused["code"] == "invalid_points"
-    assert values()["params/499"] == 499
-    assert len(values()) == 501
-    run = Run.objects.get()
-    (line,) = reader.get(f"/api/v1/runs/{run.id}/series?path=loss").json()["series"]
-    assert line["x"] == [float(n) for n in range(500) if n != 250]
+    assert (refused["frame"], refused["index"]) == (2, place)
+    assert refused["code"] == code
+    run = Run.objects.get(name=name)
+    stored = {f"params/{n}": n for n in range(500) if n + 500 != place}
+    assert values_of(reader, run) == {**stored, "loss": None}
+    (line,) = reader.get(f"/api/v1/runs/{run.id}/series?path=loss&buckets=1000").json()[
+        "series"
+    ]
+    assert line["x"] == [float(n) for n in range(500) if n != place]

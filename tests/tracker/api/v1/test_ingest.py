@@ -190,6 +190,40 @@ def test_a_database_that_is_away_is_answered_with_when_to_come_back(
     assert int(response["Retry-After"]) > 0
 
 
+@pytest.fixture
+def standby():
+    """A PostgreSQL that takes no writes, as after a failover."""
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has no standby")
+
+    def say(what):
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET default_transaction_read_only = {what}")
+
+    yield lambda: say("on")
+    say("off")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_standby_is_a_database_that_is_away(api, client_of, standby):
+    member = make_member()
+    client = api(make_token(member, "agent", Scope.FULL))
+    assert send(client, frames([[open_message("baseline")]])).status_code == 200
+    run, browser = Run.objects.get(), client_of(member)
+    standby()
+
+    answers = [
+        send(client, frames([[open_message("other")]])),
+        client.post(f"/api/v1/runs/{run.id}/pin"),
+        browser.post(f"/runs/{run.id}/pin"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [503] * 3
+    assert all(int(answer["Retry-After"]) > 0 for answer in answers)
+    assert client.get(f"/api/v1/runs/{run.id}").status_code == 200
+    assert browser.get(f"/runs/{run.id}/").status_code == 200
+
+
 @pytest.mark.parametrize(
     "name", ["<script>alert(1)</script>", "../../etc", "\u202e", "__proto__", "x" * 255]
 )

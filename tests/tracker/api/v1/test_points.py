@@ -15,6 +15,7 @@ from django.db import close_old_connections, connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.builders import START, Process, make_project, make_run, points_message
+from tests.builders import write as log
 from tests.builders import write_series as write
 from tests.tracker.api.v1.answers import decoded, put_together
 from tests.tracker.series.examples import SECOND, noise
@@ -186,6 +187,61 @@ def test_pages_of_series_lead_to_each_other(get, run, monkeypatch):
     assert seen == names
 
 
+def write_many(run, count):
+    """Log as many series, named 000 and so on, each with the same two points."""
+    one = points_message("", [0.0, 1.0])
+    paths = [f"{number:03}" for number in range(count)]
+    log(run, [{**one, "paths": paths, "values": one["values"] * count}])
+
+
+@pytest.mark.parametrize("kind", ["json", "binary"])
+def test_what_an_answer_says_that_is_held_can_always_be_sent_back(get, run, kind):
+    count = endpoint.MOST_HELD + 16
+    write_many(run, count)
+    # So few that more series would go into one answer.
+    asked = {"format": kind, "buckets": 10_000 // count, "path": []}
+    first, held = put_together(get(run, since="", **asked), kind, None)
+
+    again = get(run, since=first["since"], **asked)
+
+    assert again.status_code == 200
+    assert len(held) == endpoint.MOST_HELD
+    assert first["next"] is not None
+    head, _ = put_together(again, kind, held)
+    assert {line["keep"] for line in head["series"]} == {2}
+
+
+def test_series_that_a_live_run_adds_neither_repeat_nor_hide_any(get, run, other):
+    for path in "bdf":
+        write(run, path, [1.0])
+        write(other, path, [1.0])
+    seen, cursor = [], "0"
+    for added in "acegi":
+        answer = get(run, other, path=[], buckets=5_000, cursor=cursor).json()
+        seen += [(line["path"], line["run"]) for line in answer["series"]]
+        cursor = answer["next"]
+        if cursor is None:
+            break
+        write(run, added, [1.0])
+
+    assert cursor is None
+    assert len(set(seen)) == len(seen)
+    assert {path for path, _ in seen} >= set("bdf")
+    assert len([path for path, _ in seen if path in "bdf"]) == 6
+
+
+def test_a_cursor_of_another_list_is_refused(get, run, other):
+    write(run, "a", [1.0])
+    write(other, "a", [1.0])
+    of_all = get(run, other, path=[], buckets=10_000).json()["next"]
+
+    for query in ({"path": "a", "cursor": of_all}, {"path": [], "cursor": "1"}):
+        response = get(run, other, **query)
+
+        assert response.status_code == 400
+        assert "start again" in response.json()["error"]["message"]
+
+
 def test_a_page_beyond_the_last_is_empty(get, run):
     assert get(run, cursor=7).json()["series"] == []
 
@@ -296,6 +352,7 @@ def test_without_a_path_every_series_is_answered(get, run, other):
         pytest.param({"buckets": 10_001}, id="many buckets"),
         pytest.param({"format": "xml"}, id="format"),
         pytest.param({"cursor": -1}, id="cursor"),
+        pytest.param({"path": [], "cursor": "-" * 36 + ":a"}, id="cursor of no run"),
         pytest.param({"since": "x" * 9_000}, id="long since"),
     ],
 )

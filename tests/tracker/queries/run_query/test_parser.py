@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.tracker.queries.run_query.written import queries, written
 from tracker.models import State
 from tracker.queries.run_query import meaning
+from tracker.queries.run_query.meaning import RUN_FIELDS
 from tracker.queries.run_query.parser import (
     DEEPEST,
     KEYWORDS,
@@ -27,6 +28,7 @@ from tracker.queries.run_query.tree import (
     Either,
     Existence,
     IsNan,
+    Known,
     Likeness,
     Membership,
     Negation,
@@ -106,6 +108,18 @@ def test_reads_conditions_on_the_run(text, name, value):
     assert read(text) == Comparison(RunField(name), "=", value)
 
 
+@pytest.mark.parametrize("field", RUN_FIELDS)
+def test_a_field_of_the_run_needs_quotes_to_be_a_path(field):
+    assert read(f"exists {field}") == Known(RunField(field))
+    assert read(f'exists "{field}"') == Existence(field)
+    assert read(f'"{field}" = 3') == Comparison(AttributeField(field), "=", 3.0)
+
+
+@pytest.mark.parametrize("text", ["gpu = a100", "energy contains a", "cpu > 2h"])
+def test_who_may_have_meant_an_attribute_is_told_how_to_ask_for_it(text):
+    assert f'in quotes: "{text.split()[0]}"' in str(refused(text))
+
+
 @pytest.mark.parametrize(
     "path",
     ["two words", 'a "b" c', "back\\slash", "größe/µ", "state", "and", "2x", "€"],
@@ -153,6 +167,13 @@ def test_keywords_may_be_capitals_and_the_beginning_of_a_path(word):
         ("duration > 99999999d", 11, 9),
         ('duration ~ "a"', 9, 1),
         ('min(a) ~ "a"', 7, 1),
+        ("gpu_idle > much", 11, 4),
+        ("gpu_hours > 2h", 12, 2),
+        ("energy = 2026-01-31", 9, 10),
+        ('gpu ~ "4"', 4, 1),
+        ("finding < a", 8, 1),
+        ("finding contains data", 0, 7),
+        ("cpu is nan", 4, 2),
         ("state is nan", 6, 2),
         ('exists ""', 7, 2),
         ("a = 1\0", 5, 1),
@@ -235,7 +256,8 @@ def test_the_limits_are_those_documented():
 
 
 def test_the_documentations_conditions_are_read():
-    documented = (ROOT / "docs/query-language.md").read_text()
+    page = (ROOT / "docs/query-language.md").read_text()
+    documented = page.split("## Conditions")[1].split("\n## ")[0]
     written = re.findall(r"^\| `([^`]+)` \| (?!.*written)", documented, re.M)
 
     assert len(written) > 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tracker.queries.run_query.meaning import STATES
+from tracker.queries.run_query.meaning import RUN_FIELDS, STATES, UNITS
 from tracker.queries.run_query.tree import (
     SUMMARIES,
     AttributeField,
@@ -13,6 +13,7 @@ from tracker.queries.run_query.tree import (
     Either,
     Existence,
     IsNan,
+    Known,
     Likeness,
     Membership,
     Negation,
@@ -27,6 +28,9 @@ paths = texts.filter(lambda text: text.strip("/") == text != "")
 fields = st.builds(AttributeField, paths, st.sampled_from(SUMMARIES))
 plain_fields = st.builds(AttributeField, paths)
 numbers = st.floats(allow_nan=False)
+run_fields = st.sampled_from(RUN_FIELDS).map(RunField)
+run_numbers = st.sampled_from(sorted(UNITS)).map(RunField)
+run_texts = st.sampled_from(("name", "finding", "made_by")).map(RunField)
 conditions = st.one_of(
     st.builds(Comparison, fields, st.sampled_from(OPERATORS), numbers),
     st.builds(
@@ -35,10 +39,13 @@ conditions = st.one_of(
     st.builds(
         Comparison, st.just(RunField("state")), st.just("="), st.sampled_from(STATES)
     ),
-    st.builds(Likeness, plain_fields | st.just(RunField("name")), texts),
+    st.builds(Comparison, run_numbers, st.sampled_from(OPERATORS), numbers),
+    st.builds(Comparison, run_texts, st.sampled_from(("=", "!=")), texts),
+    st.builds(Likeness, plain_fields | run_texts, texts),
     st.builds(Membership, paths, texts),
     st.builds(IsNan, paths),
     st.builds(Existence, paths),
+    st.builds(Known, run_fields),
 )
 
 
@@ -71,6 +78,8 @@ def written(tree) -> str:  # noqa: PLR0911 - one for each kind
             return f"{quoted(path)} is nan"
         case Existence(path=path):
             return f"exists {quoted(path)}"
+        case Known(operand=operand):
+            return f"exists {operand.name}"
     raise TypeError(tree)
 
 
