@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -24,6 +25,10 @@ class Leaf:
     path: str
     row: AttributeRow | FileRow | None = None
 
+    @property
+    def key(self) -> str:
+        return _key(self.path)
+
 
 @dataclass(frozen=True, slots=True)
 class Branch:
@@ -33,6 +38,10 @@ class Branch:
     prefix: str  # its whole path, slash included
     count: int
     level: Level | None
+
+    @property
+    def key(self) -> str:
+        return _key(self.prefix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +82,17 @@ class Level:
         )
 
 
-def level_below(paths: Sequence[str], prefix: str, *, after: str = "") -> Level:
-    """Return what lies below a prefix with which all of these sorted paths begin."""
+def level_below(
+    paths: Sequence[str],
+    prefix: str,
+    *,
+    after: str = "",
+    opened: Collection[str] = (),
+) -> Level:
+    """Return what lies below a prefix with which all of these sorted paths begin.
+
+    `opened` are prefixes of branches that somebody has opened, at whatever depth.
+    """
     inside: dict[str, list[str]] = {}
     leaves: list[str] = []
     for path in paths:
@@ -90,7 +108,9 @@ def level_below(paths: Sequence[str], prefix: str, *, after: str = "") -> Level:
     shown_names = names[:MOST_SHOWN]
     shown = leaves[: MOST_SHOWN - len(shown_names)]
     return Level(
-        branches=_branches({name: inside[name] for name in shown_names}, prefix),
+        branches=_branches(
+            {name: inside[name] for name in shown_names}, prefix, opened
+        ),
         leaves=tuple(Leaf(path[len(prefix) :], path) for path in shown),
         hidden=len(names) - len(shown_names) + len(leaves) - len(shown),
     )
@@ -112,8 +132,15 @@ def trail(prefix: str) -> list[tuple[str, str]]:
     return [(name, prefix[:end]) for name, end in zip(names, ends, strict=True)]
 
 
-def _branches(inside: Mapping[str, Sequence[str]], prefix: str) -> tuple[Branch, ...]:
-    """Open the small ones, unless together they are much."""
+def _key(path: str) -> str:
+    """Return a name by which a page finds what has this path again."""
+    return hashlib.blake2b(path.encode(), digest_size=6).hexdigest()
+
+
+def _branches(
+    inside: Mapping[str, Sequence[str]], prefix: str, opened: Collection[str]
+) -> tuple[Branch, ...]:
+    """Open those that were asked for, and the small ones unless together they are much."""
     small = {
         name
         for name, paths in inside.items()
@@ -126,7 +153,9 @@ def _branches(inside: Mapping[str, Sequence[str]], prefix: str) -> tuple[Branch,
             name,
             whole := f"{prefix}{name}/",
             len(paths),
-            level_below(paths, whole) if name in small else None,
+            level_below(paths, whole, opened=opened)
+            if name in small or whole in opened
+            else None,
         )
         for name, paths in inside.items()
     )

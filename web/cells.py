@@ -8,7 +8,12 @@ from datetime import UTC, datetime
 from django.utils.translation import gettext, ngettext
 
 from tracker.queries.attributes import AttributeRow, Value
-from tracker.queries.comparison import difference, same
+from tracker.queries.comparison import (
+    Difference,
+    difference,
+    difference_between,
+    same,
+)
 from web.templatetags.format import UNKNOWN, number, percent
 
 TEXT_LENGTH = 300
@@ -49,7 +54,14 @@ def value_text(value: Value | None) -> str:
 
 
 def change_text(row: AttributeRow | None, reference: AttributeRow | None) -> str:
-    found = difference(row, reference)
+    return _change(difference(row, reference))
+
+
+def change_between(value: float, reference: float) -> str:
+    return _change(difference_between(value, reference))
+
+
+def _change(found: Difference | None) -> str:
     if found is None:
         return ""
     amount = _signed(number(_rounded(found.amount)), found.amount)

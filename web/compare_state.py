@@ -29,6 +29,8 @@ TABS = {
 # that lay runs out by their values.
 SHARED_TABS = ("charts", "table", "hardware", "findings")
 TABS_OF_VALUES = ("parallel", "scatter")
+# Those where `colour` says what colours tell.
+TABS_COLOURED_BY = ("charts", *TABS_OF_VALUES)
 AXES = {
     "step": gettext_lazy("Step"),
     "relative": gettext_lazy("Relative time"),
@@ -135,6 +137,11 @@ class CompareState:
         return list(self._parameters())
 
     @property
+    def is_coloured_by_run(self) -> bool:
+        """Say whether colours tell runs, and not values, on the tab that is open."""
+        return not (self.colour and self.tab in TABS_COLOURED_BY)
+
+    @property
     def slot_of(self) -> dict[UUID, int]:
         slots = self.slots or tuple(range(len(self.runs)))
         return dict(zip(self.runs, slots, strict=True))
@@ -171,14 +178,20 @@ class CompareState:
         return replace(state, **{name: getattr(usual, name) for name in OF_VALUES})
 
     def changed(self, asked: str) -> str:
-        """Return the address after a button of the list of runs, such as `hide.3`."""
-        verb, _, number = asked.partition(".")
+        """Return the address after a button of the list of runs, such as `hide.3`.
+
+        `colour.3.5` gives the run of slot 3 the slot 5.
+        """
+        verb, _, rest = asked.partition(".")
+        number, _, wanted = rest.partition(".")
         slots = {str(slot): run_id for run_id, slot in self.slot_of.items()}
         if number not in slots:
             return self.address
         match verb:
             case "hide" | "show":
                 return self.with_hidden(int(number), is_hidden=verb == "hide")
+            case "colour" if to := _read_slots(wanted):
+                return self.with_slot(slots[number], to[0])
             case "pin":
                 return self.with_reference(slots[number])
             case "remove":
@@ -207,6 +220,15 @@ class CompareState:
         others = {each for each in self.hidden if each != slot}
         return self.having(
             hidden=tuple(sorted(others | {slot} if is_hidden else others))
+        )
+
+    def with_slot(self, run_id: UUID, slot: int) -> str:
+        """Give a run another colour; whichever has it gets this run's."""
+        slots = self.slot_of
+        swapped = {slots[run_id]: slot, slot: slots[run_id]}
+        return self.having(
+            slots=_unusual(tuple(swapped.get(each, each) for each in slots.values())),
+            hidden=tuple(sorted(swapped.get(each, each) for each in self.hidden)),
         )
 
     def _parameters(self) -> Iterator[tuple[str, str]]:

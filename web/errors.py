@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from django.core.exceptions import DisallowedHost
-from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -17,7 +16,7 @@ from django_htmx.http import reswap
 
 from tracker.actor import link_actor
 from tracker.errors import TrackerError, Unavailable
-from tracker.statuses import status_of
+from tracker.statuses import DATABASE_AWAY, is_database_away, status_of
 from web.session import wants_json
 from web.texts import gettext_lazy
 
@@ -145,7 +144,7 @@ class PageErrors:
     ) -> HttpResponse | None:
         if request.path.startswith("/api/"):
             return None
-        if isinstance(error, OperationalError):
+        if is_database_away(error):
             logger.warning("the database refused to answer a page: %s", error)
             return refusal(request, Unavailable())
         if isinstance(error, TrackerError):
@@ -222,7 +221,7 @@ def _page(
         return _plain(status, told)
     try:
         return render(request, "errors/refused.html", {"told": told}, status=status)
-    except OperationalError as error:
+    except DATABASE_AWAY as error:
         logger.warning("the database refused to answer a page: %s", error)
         unavailable = HTTPStatus.SERVICE_UNAVAILABLE
         return _plain(unavailable, PAGES[unavailable])

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.cache import patch_vary_headers
 
-from tracker.freshness import is_held, marked, not_modified
+from tracker.freshness import is_held, marked, not_modified, versions_held
+
+# Seconds until a part asks again that hardly changes: what has ended may be joined by
+# something, which nobody has to see at once.
+SELDOM = 60
 
 
 def poll_answer(request: HttpRequest, text: str, *, alike: str = "") -> HttpResponse:
@@ -15,8 +21,48 @@ def poll_answer(request: HttpRequest, text: str, *, alike: str = "") -> HttpResp
     `alike` is the text without what pages find out by themselves, such as how long
     something has been going on.
     """
-    said = (alike or text).encode()
-    version = hashlib.blake2b(said, digest_size=12).hexdigest()
+    version = _digest(alike or text)
     if is_held(request, version):
         return not_modified(version)
-    return marked(HttpResponse(text), version)
+    return _part(text, version)
+
+
+def poll_unless(
+    request: HttpRequest, question: object, draw: Callable[[], str]
+) -> HttpResponse:
+    """Answer a part of a page that is drawn only if something may have come since.
+
+    `question` is all that the part depends on, cheaply read: while its `repr` is as it
+    was, nothing is drawn. What was drawn and says the same is not sent.
+    """
+    asked = _digest(repr(question))
+    held = versions_held(request)
+    for version in held:
+        if version.startswith(f"{asked}-"):
+            return not_modified(version)
+    text = draw()
+    said = _digest(text)
+    version = f"{asked}-{said}"
+    if any(each.endswith(f"-{said}") for each in held):
+        return not_modified(version)
+    return _part(text, version)
+
+
+def wait_answer(*, is_there: bool) -> HttpResponse:
+    """Answer a page that waits for something: nothing yet, or to load itself anew."""
+    response = HttpResponse(status=204)
+    if is_there:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+def _part(text: str, version: str) -> HttpResponse:
+    response = marked(HttpResponse(text), version)
+    # The whole page may have the same address; a browser that goes back shall not find
+    # a part of it there.
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()

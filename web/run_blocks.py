@@ -20,9 +20,9 @@ from tracker.queries.namespaces import PARAMS
 from tracker.queries.run_filter import InvalidQuery
 from tracker.queries.run_groups import (
     GROUPS_SHOWN,
-    MOST_COLUMNS,
     RunGroup,
     RunGroups,
+    columns_with_numbers,
     run_groups,
 )
 from tracker.queries.runs import (
@@ -74,8 +74,7 @@ def grouped(
     project_id: int, state: TableState, *, most: int = GROUPS_SHOWN
 ) -> tuple[list[str], RunGroups]:
     """Return the columns that have numbers of groups, and the groups."""
-    keys = [key for key in shown_columns(project_id, state) if of_attribute(key)]
-    keys = keys[:MOST_COLUMNS]
+    keys = columns_with_numbers(shown_columns(project_id, state))
     found = run_groups(
         project_id, wanted=state.wanted, keys=state.groups, columns=keys, most=most
     )

@@ -6,22 +6,34 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
+
+def _policy(styles: str) -> str:
+    return "; ".join(
+        [
+            "default-src 'none'",
+            "script-src 'self'",
+            styles,
+            # Data for the pictures that charts are saved as.
+            "img-src 'self' data: blob:",
+            "connect-src 'self'",
+            "font-src 'self'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        ]
+    )
+
+
+CONTENT_SECURITY_POLICY = _policy("style-src 'self'")
 # Plotly adds one empty <style> (hence the hash of the empty string) and sets style
-# attributes; it needs nothing else. Images may be data, for its PNG export.
-CONTENT_SECURITY_POLICY = "; ".join(
-    [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
-        "style-src-attr 'unsafe-inline'",
-        "img-src 'self' data: blob:",
-        "connect-src 'self'",
-        "font-src 'self'",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    ]
+# attributes; it needs nothing else.
+POLICY_WITH_CHARTS = _policy(
+    "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    "; style-src-attr 'unsafe-inline'"
 )
+# A page that may draw charts, now or later, names one of these sheets in its head.
+SHEETS_OF_CHARTS = (b"css/components/chart.css", b"css/all-of-run.css")
+HEAD_END = b"</head>"
 PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
@@ -31,8 +43,18 @@ class ContentSecurity:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        response.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        policy = POLICY_WITH_CHARTS if may_draw(response) else CONTENT_SECURITY_POLICY
+        response.setdefault("Content-Security-Policy", policy)
         response.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         if not request.path.startswith("/static/"):
             response.setdefault("Cache-Control", "no-store")
         return response
+
+
+def may_draw(response: HttpResponse) -> bool:
+    """Return whether it is a page on which charts may be drawn."""
+    if response.streaming or "text/html" not in response.get("Content-Type", ""):
+        return False
+    page = response.content
+    end = page.find(HEAD_END)
+    return end >= 0 and any(page.find(sheet, 0, end) >= 0 for sheet in SHEETS_OF_CHARTS)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.translation import gettext, ngettext
 
 from tracker.access import frozen_for
@@ -18,6 +18,7 @@ from tracker.errors import InvalidInput, NotFound
 from tracker.freshness import fresh_answer
 from tracker.queries.run_sets import ShownRuns, runs_in
 from tracker.queries.versions import version_of
+from web.polling import poll_answer
 from web.report_blocks import key_of
 from web.texts import gettext_lazy
 from web.views.chart_options import ChartOptions, read_number
@@ -98,7 +99,7 @@ def drawing_of(widget: Widget, run_set: RunSet) -> str:
 def body_response(
     request: HttpRequest, widget: Widget, run_set: RunSet, audience: Audience
 ) -> HttpResponse:
-    """Send what is in a widget; while runs are live, it asks again by itself."""
+    """Send what is in a widget; where its runs may change, it asks again by itself."""
     scene = scene_of(widget, run_set, audience)
     body = _body(scene)
     is_live = scene.shown.is_live if body.is_live is None else body.is_live
@@ -109,10 +110,12 @@ def body_response(
         "body": body,
         "notes": notes,
         "is_live": is_live,
+        "may_be_joined": body.is_live is None and scene.shown.may_be_joined,
         "drawing": drawing_of(widget, run_set),
         **body.context,
     }
-    return render(request, "widgets/body.html", context)
+    text = render_to_string("widgets/body.html", context, request)
+    return poll_answer(request, text)
 
 
 def figure_answer(

@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from tracker.actor import Actor
 from tracker.boards.board import RunSet, Widget, checked
-from tracker.disclosure import seen_attributes
+from tracker.disclosure import seen_attributes, sees_field
 from tracker.errors import InvalidInput
 from tracker.queries.attributes import AttributeRow, attribute_values
+from tracker.queries.run_fields import FieldValue, field_values
 from tracker.queries.run_sets import ShownRuns
 from web.figures.traces import Figure
 from web.texts import gettext_lazy
@@ -42,6 +43,8 @@ class Field:
     step: str = "any"
     lowest: str = ""
     highest: str = ""
+    # What is completed beside paths.
+    offered: Sequence[str] = ()
 
     @property
     def is_list(self) -> bool:
@@ -88,6 +91,13 @@ class Scene:
         held = {path for rows in found.values() for path in rows}
         shown = {path for rows in seen.values() for path in rows}
         return SeenValues(seen, frozenset(held - shown))
+
+    def fields(
+        self, runs: Sequence[Any], names: Collection[str]
+    ) -> dict[str, list[FieldValue]]:
+        """Return these fields of some runs, without what is not for the actor."""
+        seen = [name for name in names if sees_field(self.actor, name)]
+        return field_values(runs, seen)
 
 
 def _short(project: str) -> str:

@@ -6,7 +6,7 @@ what stands for it: so no page escapes the tests that look at all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -59,7 +59,8 @@ from tracker.models import (
     State,
     Token,
 )
-from web.compare_state import TABS
+from tracker.shares.comparison import FEWEST
+from web.compare_state import SHARED_TABS, TABS, TABS_OF_VALUES
 from web.markdown import parts_of
 from web.report_passages import passages_of
 
@@ -85,7 +86,18 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
     "report": ("", "?comments=paper", "?version=1"),
     "gpu-hours": ("?days=all", "?days=7"),
     "rule-settings": (f"?open={RULE}",),
-    "shared-page": ("", "charts"),
+    "shared-page": (
+        "",
+        *("charts", "logs", "hardware", "attributes", "source", "files"),
+    ),
+}
+# Of links to all else but a run, what their pages are followed by: those of a link with
+# every tick.
+SHARED: Mapping[str, tuple[str, ...]] = {
+    "comparison": tuple(f"&tab={tab}" for tab in (*SHARED_TABS, *TABS_OF_VALUES)),
+    "ladder": ("", "report"),
+    "dashboard": ("",),
+    "report": ("",),
 }
 # What refuses an address that asks for nothing in particular, or leads elsewhere. All
 # else answers, or wants a POST.
@@ -176,6 +188,18 @@ class Things:
             **make_share(self.run, self.member, self.name),
         }
 
+    def shared(self, known: Mapping[str, object]) -> dict[str, tuple[Project, str]]:
+        """Return what links to all else but a run lead to, and whose, by their kind."""
+        of = {
+            "ladder": (self.run.project, str(known["ladder_id"])),
+            "dashboard": (self.project, str(known["dashboard_id"])),
+            "report": (self.project, str(known["report_id"])),
+        }
+        if len(self.compared) >= FEWEST:
+            runs = ",".join(str(run.id) for run in self.compared)
+            of["comparison"] = (self.project, f"runs={runs}")
+        return of
+
     def kept(self) -> dict[str, object]:
         """Return what stands for the names in variants; of an empty project, nothing."""
         if not self.compared:
@@ -220,10 +244,25 @@ def pages(things: Things, client: Client) -> dict[str, str]:
                 refusing.add(name)
     # A page that nobody gets to see would be looked at by nobody.
     assert refusing == REFUSING, refusing ^ REFUSING
+    for name, address in shared_pages(things, known, client):
+        response = client.get(address)
+        assert response.status_code == HTTPStatus.OK, name
+        found[name] = address
     # Whoever is signed in is sent on from here.
     found["sign-in"] = reverse("sign-in")
     found["api"] = "/api/v1/docs"
     return found | NOTHING
+
+
+def shared_pages(
+    things: Things, known: Mapping[str, object], client: Client
+) -> Iterator[tuple[str, str]]:
+    """Yield the names and addresses of what links show, besides those to a run."""
+    for kind, (project, of) in things.shared(known).items():
+        secret = share(project, things.member, kind, of, things.name)
+        leads_to = client.get(reverse("shared", args=[secret]))["Location"]
+        for variant in SHARED[kind]:
+            yield f"shared-{kind}{variant}", f"{leads_to}{variant}"
 
 
 def _is_page(content: bytes) -> bool:
@@ -345,6 +384,11 @@ def make_report(project: Project, member: Member, name: str) -> dict[str, object
 
 
 def make_share(run: Run, member: Member, label: str) -> dict[str, object]:
-    wanted = WantedLink("run", str(run.id), frozenset(Part), label)
-    secret = make_link(run.project, browser_of(member), wanted)
+    secret = share(run.project, member, "run", str(run.id), label)
     return {"share_id": ShareLink.objects.latest("id").id, "shared": secret}
+
+
+def share(project: Project, member: Member, kind: str, of: str, label: str = "") -> str:
+    """Return the secret of a link with every tick."""
+    wanted = WantedLink(kind, of, frozenset(Part), label)
+    return make_link(project, browser_of(member), wanted)

@@ -28,6 +28,7 @@ def overview(*stages, facts=()) -> RunOverview:
         "last_known": NOW,
         "last_seen_at": NOW,
         "may_go_on": False,
+        "may_resume": False,
         "silent_for": None,
         "tags": (),
         "description": "",

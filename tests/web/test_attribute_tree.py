@@ -120,3 +120,14 @@ def test_parts_that_follow_on_each_other_show_everything_once(paths, most, prefi
 )
 def test_a_trail_leads_back(prefix, expected):
     assert trail(prefix) == expected
+
+
+def test_branches_that_somebody_opened_come_opened_however_large_they_are():
+    paths = [f"a/b/{number:03}" for number in range(30)]
+
+    closed = level_below(paths, "")
+    opened = level_below(paths, "", opened={"a/", "a/b/", "elsewhere/"})
+
+    assert closed.branches[0].level is None
+    assert opened.branches[0].level.branches[0].level.leaves[29].name == "029"
+    assert opened.branches[0].key != opened.branches[0].level.branches[0].key

@@ -39,7 +39,7 @@ SPEAKS = {"accept-language": MADE_UP}
 NOT_OURS = {"api", "rule", "rule-settings?open=data-wait-dominates"}
 GAP = "\0"
 # What the pages put one after the other.
-PARTS = re.compile(f"{GAP}|; |: ")
+PARTS = re.compile(f"{GAP}|; |: |, ")
 LEAST_SPACES = 2
 # Words of the tracker's that the pages begin with a capital, and beginnings of secrets
 # and of digests.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 import pytest
@@ -139,6 +140,50 @@ def test_removing_the_reference_leaves_the_usual_one():
 
     assert read_state(QueryDict(state.without(B))) == CompareState(runs=(A,))
     assert read_state(QueryDict(state.without(A))).reference == B
+
+
+def changed(state: CompareState, asked: str) -> CompareState:
+    return read_state(QueryDict(state.changed(asked)))
+
+
+def test_a_run_takes_a_colour_and_whichever_had_it_takes_its():
+    state = CompareState(runs=(A, B, C), hidden=(0, 2), reference=C, tab="table")
+
+    swapped = changed(state, "colour.0.1")
+
+    assert swapped.slot_of == {A: 1, B: 0, C: 2}
+    # Those that were hidden still are.
+    assert swapped.hidden == (1, 2)
+    assert (swapped.runs, swapped.reference, swapped.tab) == ((A, B, C), C, "table")
+    assert changed(swapped, "colour.1.0") == state
+
+
+def test_a_run_takes_a_colour_that_is_free():
+    state = CompareState(runs=(A, B), slots=(13, 4), hidden=(13,))
+
+    assert changed(state, "colour.13.3") == replace(state, slots=(3, 4), hidden=(3,))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *("colour", "colour.", "colour.0", "colour.0.", "colour.0.x", "colour.0.100"),
+        *("colour.0.-1", "colour.0.\u0663", "colour.7.1", "colour.x.1", "colour.0.0"),
+    ],
+)
+def test_a_colour_that_cannot_be_changes_nothing(asked):
+    state = CompareState(runs=(A, B), hidden=(1,))
+
+    assert state.changed(asked) == state.address
+
+
+def test_colours_are_of_values_only_where_these_are_drawn():
+    by_value = CompareState(runs=(A, B), colour="params/lr")
+
+    assert not by_value.is_coloured_by_run
+    assert not replace(by_value, tab="scatter").is_coloured_by_run
+    assert replace(by_value, tab="hardware").is_coloured_by_run
+    assert replace(by_value, colour="").is_coloured_by_run
 
 
 def test_a_run_keeps_its_colour_while_others_come_and_go():

@@ -3,7 +3,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 import pytest
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
@@ -56,9 +56,12 @@ def test_a_script_gets_the_code_of_a_refusal(member, client_of):
 
 
 @pytest.mark.database
-def test_a_database_that_is_away_is_said_without_asking_it(django_assert_num_queries):
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_a_database_that_is_away_is_said_without_asking_it(
+    django_assert_num_queries, error
+):
     with django_assert_num_queries(0):
-        response = refused(OperationalError("no such host db.internal"))
+        response = refused(error("no such host db.internal"))
 
     assert response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
     assert response["Retry-After"] == "5"

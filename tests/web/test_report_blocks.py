@@ -46,7 +46,10 @@ def test_a_block_says_all_of_a_widget():
         settings={
             "metrics": ["train/loss", "val/loss"],
             "axis": "time",
+            "over": "",
             "log": True,
+            "logx": False,
+            "clip": False,
             "smoothing": 0.5,
         },
     )
@@ -95,7 +98,15 @@ def test_whatever_a_dialog_writes_is_read_back(titles, metrics, query, ids):
         kind="chart",
         title=titles,
         place=Place(width=12, height=5),
-        settings={"metrics": metrics, "axis": "step", "log": False, "smoothing": 0.0},
+        settings={
+            "metrics": metrics,
+            "axis": "step",
+            "over": "",
+            "log": False,
+            "logx": False,
+            "clip": False,
+            "smoothing": 0.0,
+        },
     )
 
     text = written(widget, run_set, KINDS["chart"])

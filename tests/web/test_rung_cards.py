@@ -90,6 +90,7 @@ def ladder(*rungs: RungView) -> LadderView:
         climb=climb((r.label, r.against_previous, r.against_baseline) for r in rungs),
         left=None,
         may_go_on=False,
+        may_resume=False,
     )
 
 

@@ -18,6 +18,7 @@ from tracker.files.names import attachment
 
 pytestmark = pytest.mark.django_db
 
+CHART = re.compile(rb'data-behaviour="[^"]*\bchart\b')
 SECRET_ADDRESSES = ("sign-in-link", "shared", "shared-page")
 
 ASSETS = Path(__file__).parents[2] / "web/static/web"
@@ -141,6 +142,23 @@ def test_every_answer_of_every_address_carries_the_headers(addresses, owner):
 
 
 @pytest.mark.database
+def test_only_pages_that_may_draw_charts_allow_styles_within(addresses, owner):
+    loose, charted = set(), set()
+    for name, address in addresses.items():
+        response = read(owner.get(address))
+        if "'unsafe-inline'" in response["Content-Security-Policy"]:
+            loose.add(name)
+        behaviours = b"" if response.streaming else response.content
+        if CHART.search(behaviours) and b"</head>" in behaviours:
+            charted.add(name)
+
+    assert "run-charts" in charted
+    assert charted <= loose
+    plain = {"projects", "tokens", "trash", "alerts"}
+    assert plain <= addresses.keys()
+    assert not plain & loose
+
+
 def test_under_tls_browsers_are_told_to_come_by_tls_only(settings, addresses, member):
     settings.SECURE_HSTS_SECONDS = 365 * 24 * 3600
     # A new one has its middleware read the settings.

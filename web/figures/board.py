@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from web.figures.layout import STEP
-from web.figures.series import Line, NamedLine, series_figure
+from web.figures.chart import Look, lines_figure
+from web.figures.series import Line, NamedLine
 from web.figures.text import shortened
 from web.figures.traces import RUN_COLOURS, Figure, run_dash
 
@@ -32,16 +32,16 @@ def colour_of(place: int) -> int:
 
 def board_figure(
     lines: Sequence[BoardLine],
+    look: Look,
     *,
     metric_count: int,
     run_count: int,
-    axis: str = STEP,
-    log: bool = False,
-    smoothing: float = 0.0,
-    low: float | None = None,
-    high: float | None = None,
+    outside: Sequence[int] = (),
 ) -> Figure:
-    """Draw every line; of a single run, its metrics have the colours instead."""
+    """Draw every line; of a single run, its metrics have the colours instead.
+
+    `outside` is how many points of each line have no place on the axis.
+    """
     by_metric = run_count == 1 and metric_count > 1
     named = [
         NamedLine(
@@ -52,9 +52,7 @@ def board_figure(
         )
         for each in lines
     ]
-    return series_figure(
-        named, axis=axis, log=log, smoothing=smoothing, low=low, high=high
-    )
+    return lines_figure(named, look, outside=outside)
 
 
 def _name(each: BoardLine, metric_count: int, run_count: int) -> str:

@@ -53,11 +53,27 @@ def chart_figure(
     *,
     marks: Sequence[Mark] = (),
     outside: Sequence[int] = (),
+    notes: Sequence[str] = (),
 ) -> Figure:
     """Draw the lines as the reader wants them.
 
-    `outside` is how many points of each line have no place on the axis.
+    `outside` is how many points of each line have no place on the axis; `notes` is what
+    else is said below.
     """
+    figure = lines_figure(lines, look, outside=outside)
+    layout = figure["layout"]
+    figure["notes"] += notes
+    shown = [mark for mark in marks if _is_shown(mark, look)]
+    figure["marks"] = [{**mark.described, "x": mark.x} for mark in shown]
+    layout["shapes"] = [_line_of(mark) for mark in shown]
+    layout["annotations"] = _texts(shown, look)
+    return figure
+
+
+def lines_figure(
+    lines: Sequence[NamedLine], look: Look, *, outside: Sequence[int] = ()
+) -> Figure:
+    """Draw the lines alone; `outside` is as for `chart_figure`."""
     figure = series_figure(
         lines,
         axis=look.axis,
@@ -66,12 +82,7 @@ def chart_figure(
         low=look.low,
         high=look.high,
     )
-    layout = figure["layout"]
     give_axes(figure, lines, look, outside=outside)
-    shown = [mark for mark in marks if _is_shown(mark, look)]
-    figure["marks"] = [{**mark.described, "x": mark.x} for mark in shown]
-    layout["shapes"] = [_line_of(mark) for mark in shown]
-    layout["annotations"] = _texts(shown, look)
     return figure
 
 
@@ -180,4 +191,5 @@ __all__ = [
     "Mark",
     "chart_figure",
     "give_axes",
+    "lines_figure",
 ]

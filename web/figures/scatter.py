@@ -8,14 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from web.figures.layout import HOVER_FORMAT, MARGIN, Layout, framed, y_axis
+from web.figures.series import LEGEND
 from web.figures.text import literal
 from web.figures.texts import gettext, ngettext
-from web.figures.traces import Figure, Trace, run_colour, run_round, typed
+from web.figures.traces import (
+    RUN_COLOURS,
+    Figure,
+    Trace,
+    run_colour,
+    run_round,
+    typed,
+)
 
 HEIGHT = 460
 USUAL_SIZE, SMALLEST, LARGEST = 11.0, 7.0, 34.0
 OTHERS_SIZE = 7.0
 LONGEST_TITLE = 60
+LONGEST_NAME = 40
 # Of the runs that share a colour, as beside their names.
 SYMBOLS = ("circle", "circle-open", "square", "square-open")
 # More names would be a page of them.
@@ -72,18 +81,34 @@ def scatter_figure(
     by_number = bool(colour.label) and any(
         isinstance(run.colour, float) for run in placed
     )
+    parts = [None] if by_number or not colour.label else _parts(placed)
     hover = _hover(x, y, size, colour)
-    traces = []
+    traces: list[Trace] = []
     slots: list[list[int | None]] = []
-    for group, marker_sizes in (
+    for group, group_sizes in (
         (others, sizes[: len(others)]),
         (chosen, sizes[len(others) :]),
     ):
-        if group:
-            marker = _marker(group, marker_sizes, by_number=by_number)
-            traces.append(_trace(group, marker, hover))
-            slots.append([run.slot for run in group])
+        for part in parts:
+            places = [
+                place
+                for place, run in enumerate(group)
+                if part is None or run.colour in part.values
+            ]
+            if not places:
+                continue
+            members = [group[place] for place in places]
+            of_members = [group_sizes[place] for place in places]
+            marker = _marker(members, of_members, by_number=by_number)
+            if part is not None:
+                # What tells runs of one colour apart would tell nothing here.
+                marker |= {"color": part.colour, "symbol": SYMBOLS[0]}
+            trace = _trace(members, marker, hover)
+            traces.append(trace if part is None else trace | _in_legend(part, traces))
+            slots.append([run.slot for run in members])
     more: Layout = {"coloraxis": _colour_axis(colour)} if by_number else {}
+    if parts != [None]:
+        more |= {"showlegend": True, "legend": dict(LEGEND)}
     return {
         "data": traces,
         "layout": framed(
@@ -98,6 +123,38 @@ def scatter_figure(
         # Of each point of each trace, for the page's list of runs.
         "point_slots": slots,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Runs whose colour tells the same of them; several values may share the last one."""
+
+    name: str
+    values: frozenset[Value]
+    colour: str
+
+
+def _parts(runs: Sequence[ScatterRun]) -> list[_Part]:
+    """Return a part for each text; those beyond the colours there are share one."""
+    texts = sorted({run.colour for run in runs if isinstance(run.colour, str)})
+    parts = [
+        _Part(literal(text, longest=LONGEST_NAME), frozenset([text]), run_colour(place))
+        for place, text in enumerate(texts[:RUN_COLOURS])
+    ]
+    rest = texts[RUN_COLOURS:]
+    if rest:
+        said = ngettext("%(count)s other value", "%(count)s other values", len(rest))
+        name = said % {"count": len(rest)}
+        parts.append(_Part(name, frozenset(rest), OTHERS_COLOUR))
+    if any(run.colour is None for run in runs):
+        parts.append(_Part("–", frozenset([None]), OTHERS_COLOUR))
+    return parts
+
+
+def _in_legend(part: _Part, traces: Sequence[Trace]) -> Trace:
+    """Name the part once, though the other runs of it are drawn by themselves."""
+    is_first = all(trace["name"] != part.name for trace in traces)
+    return {"name": part.name, "legendgroup": part.name, "showlegend": is_first}
 
 
 def _fits_log(run: ScatterRun, x: Dimension, y: Dimension) -> bool:

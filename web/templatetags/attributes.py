@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from django import template
 
 from tracker.queries.attributes import Value, plain_value
+from web.figures import writers as words
 from web.templatetags.format import UNKNOWN
 
 register = template.Library()
@@ -30,3 +34,10 @@ def copied(value: Value | None) -> str:
     """Show a value with all of its digits, as scripts write it; "" of what is long."""
     text = plain_value(value)
     return text if len(text) <= LONGEST_COPIED else ""
+
+
+# Any: processes of a run, which templates hand through.
+@register.filter
+def writers_words(writers: Sequence[Any]) -> str:
+    """Name the processes that logged to a series at the same time: ranks 0 and 1."""
+    return words.writers_words([writer.rank for writer in writers])

@@ -8,11 +8,14 @@ from uuid import UUID
 import orjson
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from tracker.access import may_edit, project_beside, projects_beside
 from tracker.disclosure import seen_by
 from tracker.queries.comparison import (
+    CHUNK,
     RUNS_AT_MOST,
     ComparedRow,
     compare_attributes,
@@ -20,21 +23,31 @@ from tracker.queries.comparison import (
     find_runs_beside,
 )
 from tracker.queries.namespaces import MONITORING, namespace
-from tracker.queries.run import may_go_on, silent_for
+from tracker.queries.run import may_go_on, may_resume, silent_for
+from tracker.queries.versions import version_of_summaries
 from web.cells import SERIES, make_cell
 from web.compare_state import CompareState
 from web.numbers import whole_number
+from web.polling import poll_answer, poll_unless
 from web.session import PageRequest, signed_in
 from web.snippets import capture, two_runs
-from web.views.compare_frame import Comparison, open_tabs, read_comparison
+from web.views.compare_frame import (
+    COLOUR_NAMES,
+    Comparison,
+    open_tabs,
+    read_comparison,
+)
 from web.views.compare_tabs import TAB_CONTEXTS
 
+FINDINGS = "findings"
 # As many runs are offered to be added.
 FOUND = 12
 # As many projects are listed to look in; of more, all are looked in by what is typed.
 MOST_PROJECTS = 200
 # More runs stand beside what is drawn of them, in a list that scrolls.
 LISTED_ABOVE = 12
+# Attributes of a table that are looked at again together.
+MOST_LOOKED_AT = 2_000
 
 
 @require_safe
@@ -45,7 +58,7 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     if "change" in request.GET:
         return redirect(f"{request.path}?{state.changed(request.GET['change'])}")
     if request.htmx:
-        return render(request, "compare/_states.html", _states(comparison))
+        return _again(request, comparison)
     is_enough = len(comparison.everyone) > 1
     context = {
         **_states(comparison),
@@ -54,12 +67,13 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "runs": comparison.shown,
         "missing": comparison.missing,
         "at_most": RUNS_AT_MOST,
-        "is_live": comparison.is_live,
+        **_life(comparison),
         "is_across": comparison.is_across,
         "projects_beside": projects_beside(request.actor, found)[:MOST_PROJECTS],
         "is_enough": is_enough,
         "state_fields": state.parameters,
         "may_edit": may_edit(request.actor, found),
+        "colour_names": _choosable_colours(request, state),
         "address_all_shown": state.having(hidden=()),
         "address_all_hidden": state.having(
             hidden=tuple(sorted(each.slot for each in comparison.everyone))
@@ -80,16 +94,47 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     return render(request, "compare/compare.html", context)
 
 
+def _again(request: PageRequest, comparison: Comparison) -> HttpResponse:
+    """Answer a part of the page that asks for itself again: findings, or all states."""
+    if request.GET.get("part") == FINDINGS and comparison.shown:
+        context = {
+            **_states(comparison),
+            **_life(comparison),
+            **TAB_CONTEXTS[FINDINGS](comparison),
+        }
+        template = "compare/_findings.html"
+    else:
+        context, template = _states(comparison), "compare/_states.html"
+    return poll_answer(request, render_to_string(template, context, request))
+
+
+def _life(comparison: Comparison) -> dict[str, Any]:
+    state = comparison.state
+    return {
+        "is_live": comparison.is_live,
+        "may_resume": comparison.may_resume,
+        "as_of": timezone.now(),
+        "findings_address": f"{state.address}&part={FINDINGS}",
+    }
+
+
+def _choosable_colours(request: PageRequest, state: CompareState) -> tuple[str, ...]:
+    """Return the colours that a run can be given: who looks on changes none."""
+    is_offered = request.actor.grant is None and state.is_coloured_by_run
+    return COLOUR_NAMES if is_offered else ()
+
+
 def _states(comparison: Comparison) -> dict[str, Any]:
     """Return what the list says of how the runs are, which it asks for again meanwhile."""
     state, everyone = comparison.state, comparison.everyone
-    is_going_on = any(may_go_on(each.run) for each in everyone)
     asked = CompareState(runs=state.runs, slots=state.slots)
     return {
         "project": comparison.project,
         "everyone": everyone,
         "is_many": len(everyone) > LISTED_ABOVE,
-        "state_address": asked.address if is_going_on else "",
+        "state_address": asked.address,
+        "is_going_on": any(may_go_on(each.run) for each in everyone),
+        "may_be_resumed": any(may_resume(each.run) for each in everyone),
     }
 
 
@@ -98,9 +143,19 @@ def _states(comparison: Comparison) -> dict[str, Any]:
 def compare_table(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Answer one chunk of the side-by-side table."""
     comparison = read_comparison(request, workspace, project)
+    asked = request.get_full_path()
+    news = version_of_summaries(comparison.runs, asked), comparison.is_live
+    answer = poll_unless(request, news, lambda: _table_chunk(request, comparison))
+    answer["Content-Type"] = "application/json"
+    return answer
+
+
+def _table_chunk(request: PageRequest, comparison: Comparison) -> str:
+    limit = whole_number(request.GET.get("limit") or str(CHUNK), "limit")
     page = compare_attributes(
         [run.id for run in comparison.runs],
         offset=whole_number(request.GET.get("offset", "0"), "offset"),
+        limit=min(max(limit, 1), MOST_LOOKED_AT),
         only_differences=not comparison.state.everything,
         seen=seen_by(request.actor),
     )
@@ -110,8 +165,9 @@ def compare_table(request: PageRequest, workspace: str, project: str) -> HttpRes
         "rows": rows,
         "paths": page.path_count,
         "next_offset": page.next_offset,
+        "live": comparison.is_live,
     }
-    return HttpResponse(orjson.dumps(answer), content_type="application/json")
+    return orjson.dumps(answer).decode()
 
 
 @require_safe

@@ -8,7 +8,7 @@ from typing import Any
 
 from tracker.access import comparable_project, comparable_runs
 from tracker.actor import Actor, Part
-from tracker.queries.run import may_go_on, silent_for
+from tracker.queries.run import may_go_on, may_resume, silent_for
 from web.compare_state import (
     SHARED_TABS,
     TABS,
@@ -18,6 +18,21 @@ from web.compare_state import (
 )
 from web.figures.traces import RUN_COLOURS, run_round
 from web.session import PageRequest
+from web.texts import gettext_lazy
+
+# Of the colours of runs, in the order of their slots; right in both themes.
+COLOUR_NAMES = (
+    gettext_lazy("Blue"),
+    gettext_lazy("Orange"),
+    gettext_lazy("Green"),
+    gettext_lazy("Violet"),
+    gettext_lazy("Rose"),
+    gettext_lazy("Teal"),
+    gettext_lazy("Ochre"),
+    gettext_lazy("Indigo"),
+    gettext_lazy("Olive"),
+    gettext_lazy("Plum"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +106,10 @@ class Comparison:
     @property
     def is_live(self) -> bool:
         return any(may_go_on(run) for run in self.runs)
+
+    @property
+    def may_resume(self) -> bool:
+        return any(may_resume(run) for run in self.runs)
 
 
 def named_in(project: str, name: str) -> str:

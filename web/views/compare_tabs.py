@@ -16,7 +16,7 @@ from tracker.queries.compared_findings import (
     count_changes,
 )
 from tracker.queries.compared_source import chosen_stage, source_parts, stages_of
-from tracker.queries.compared_values import dimensions_of
+from tracker.queries.compared_values import OWN_DIMENSIONS, dimensions_of
 from tracker.queries.diagnoses import diagnoses_of_runs
 from tracker.queries.ledgers import LedgerView, run_ledger
 from web.compare_state import ALIGNMENTS, VIEWS, CompareState
@@ -60,6 +60,7 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
     charts = listed_charts(comparison)
     return charts | {
         "known": _dimensions(comparison),
+        "own_dimensions": " ".join(OWN_DIMENSIONS),
         "first_figures": first_figures(comparison, charts),
         "address_without_text": state.having(text="", regex=False),
         "hidden_fields": fields_but(comparison, *FIELDS),

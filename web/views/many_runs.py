@@ -1,19 +1,30 @@
-"""What is done to many runs at once: tags, the trash and back."""
+"""What is done to many runs at once: tags, the trash and back.
+
+They are named by their ids, or by the question of a table and how many runs somebody
+was told that it finds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from http import HTTPStatus
+from typing import Any
 from uuid import UUID
 
 import orjson
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.views.decorators.http import require_POST
 
 from tracker.access import editable_project
+from tracker.actions.many_runs import MOST_RUNS, change_all
 from tracker.actions.tags import change_tags
 from tracker.actions.trash import move_many_to_trash, restore_many
 from tracker.errors import InvalidInput
+from tracker.queries.asked_runs import read_runs
+from tracker.queries.runs import runs_in_order
 from web.compare_state import as_id
+from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 
 
@@ -22,14 +33,20 @@ from web.session import PageRequest, signed_in
 def tag(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = editable_project(request.actor, workspace, project, to="change runs")
     add, remove = request.POST.getlist("add"), request.POST.getlist("remove")
-    return _done(change_tags(found, _runs(request), add=add, remove=remove))
+    change = partial(change_tags, found, add=add, remove=remove)
+    if "question" in request.POST:
+        return _change_matching(request, found.id, change)
+    return _done(change(_runs(request)))
 
 
 @require_POST
 @signed_in
 def move(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = editable_project(request.actor, workspace, project, to="change runs")
-    return _done(move_many_to_trash(found, _runs(request)))
+    change = partial(move_many_to_trash, found)
+    if "question" in request.POST:
+        return _change_matching(request, found.id, change)
+    return _done(change(_runs(request)))
 
 
 @require_POST
@@ -46,7 +63,40 @@ def _runs(request: PageRequest) -> list[UUID]:
     return [run_id for run_id in dict.fromkeys(found) if run_id is not None]
 
 
+def _change_matching(
+    request: PageRequest,
+    project_id: int,
+    change: Callable[[Sequence[UUID]], list[UUID]],
+) -> HttpResponse:
+    """Change what the question finds, if it finds as many runs as was agreed to.
+
+    What was found is changed, even if it no longer matches once others have changed.
+    """
+    agreed = whole_number(request.POST.get("matching", ""), "matching")
+    wanted, order = read_runs(QueryDict(request.POST["question"]))
+    limit = MOST_RUNS + 1
+    ids = runs_in_order(project_id, wanted=wanted, order=order, limit=limit)
+    if len(ids) > MOST_RUNS:
+        raise InvalidInput("runs", f"must be at most {MOST_RUNS:,} at once")
+    if len(ids) != agreed:
+        message = (
+            f"{len(ids):,} runs match now, and {agreed:,} did before; nothing changed."
+        )
+        answer = {
+            "error": {"code": "changed", "message": message},
+            "matching": len(ids),
+        }
+        return _json(answer, status=HTTPStatus.CONFLICT)
+    done = change_all(ids, change)
+    return _json({"changed": done.changed, "refusal": done.refusal, "rest": done.rest})
+
+
 def _done(changed: Sequence[UUID]) -> HttpResponse:
     """Answer the runs that changed: undoing is about these alone."""
-    body = orjson.dumps({"changed": changed})
-    return HttpResponse(body, content_type="application/json")
+    return _json({"changed": changed})
+
+
+# Any: what JSON can hold.
+def _json(content: dict[str, Any], status: int = HTTPStatus.OK) -> HttpResponse:
+    body = orjson.dumps(content)
+    return HttpResponse(body, content_type="application/json", status=status)

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
+from typing import Any
 
-from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from tracker.access import own_membership
 from tracker.actions.access import make_token
 from tracker.actor import Scope
-from tracker.queries.home import live_runs, open_alerts, recent_runs
+from tracker.queries.home import home_news, live_runs, open_alerts, recent_runs
 from tracker.queries.ledgers import ledgers_of_projects
-from tracker.queries.members import memberships
-from tracker.queries.projects import project_summaries
+from tracker.queries.projects import has_projects, project_summaries
 from tracker.queries.runs_without_gpus import all_runs_without_gpus
+from web.first_run import TOKEN_DAYS, first_run_context
+from web.polling import poll_answer, poll_unless, wait_answer
 from web.session import PageRequest, signed_in
-from web.snippets import first_run, start_elsewhere
 from web.views.gpu_hours import in_the_last
 
 WEEK_DAYS = 7
 # From here on a list is searched rather than read.
 SEARCHED_FROM = 12
-VIEWER = "viewer"
 FIRST_TOKEN = "first run"
-FIRST_TOKEN_DAYS = 365
 
 
 @require_safe
@@ -36,20 +35,42 @@ FIRST_TOKEN_DAYS = 365
 def projects_page(request: PageRequest) -> HttpResponse:
     """Show everything; asked by htmx, only what changes while runs run."""
     now = timezone.now()
-    if request.htmx:
-        live = live_runs(request.actor, now=now)
-        return render(request, "projects/_live.html", {"live": live})
+    part = request.GET.get("part", "") if request.htmx else None
+    if part == "start":
+        return _arrival(request)
+    if part == "columns":
+        if not has_projects(request.actor):
+            # The last one is gone: what there is then is another page.
+            return wait_answer(is_there=True)
+        return poll_unless(
+            request,
+            home_news(request.actor, now=now),
+            lambda: render_to_string(
+                "projects/_columns.html", _columns(request, now), request
+            ),
+        )
+    live = {"live": live_runs(request.actor, now=now)}
+    if part is not None:
+        return poll_answer(
+            request, render_to_string("projects/_live.html", live, request)
+        )
+    columns = _columns(request, now)
+    if not columns["projects"]:
+        return _start(request)
+    return render(request, "projects/projects.html", {**columns, **live})
 
+
+# Any: a template's context.
+def _columns(request: PageRequest, now: datetime) -> dict[str, Any]:
     projects = project_summaries(request.actor)
     if not projects:
-        return _start(request)
+        return {"projects": []}
     since = now - timedelta(days=WEEK_DAYS)
     ledgers = ledgers_of_projects(request.actor, since=since)
-    context = {
+    return {
         "projects": projects,
         "shows_workspaces": len({project.workspace_slug for project in projects}) > 1,
         "is_searched": len(projects) >= SEARCHED_FROM,
-        "live": live_runs(request.actor, now=now),
         "recent": recent_runs(request.actor),
         "alerts": open_alerts(request.actor, now=now),
         "ledgers": ledgers,
@@ -59,7 +80,17 @@ def projects_page(request: PageRequest) -> HttpResponse:
         "period": in_the_last(WEEK_DAYS),
         "week_days": WEEK_DAYS,
     }
-    return render(request, "projects/projects.html", context)
+
+
+def _arrival(request: PageRequest) -> HttpResponse:
+    """Tell whoever has logged nothing yet that the first run is there."""
+    is_there = has_projects(request.actor)
+    if request.GET.get("keeps") != "page":
+        return wait_answer(is_there=is_there)
+    # A token that is shown once stands there; only its reader may put it away.
+    if not is_there:
+        return wait_answer(is_there=False)
+    return poll_answer(request, render_to_string("projects/_arrived.html", {}, request))
 
 
 @require_POST
@@ -67,7 +98,7 @@ def projects_page(request: PageRequest) -> HttpResponse:
 def first_token(request: PageRequest) -> HttpResponse:
     """Make a token for logging, and show it once within what is to be copied."""
     member = own_membership(request.actor, request.POST.get("workspace", ""))
-    expires_at = timezone.now() + timedelta(days=FIRST_TOKEN_DAYS)
+    expires_at = timezone.now() + timedelta(days=TOKEN_DAYS)
     secret = make_token(member, FIRST_TOKEN, Scope.INGEST, expires_at)
     project = request.POST.get("project", "")
     return _start(request, secret=secret, project=project)
@@ -76,17 +107,6 @@ def first_token(request: PageRequest) -> HttpResponse:
 def _start(
     request: PageRequest, *, secret: str = "", project: str = ""
 ) -> HttpResponse:
-    """Say how the first run is logged, with this server's address filled in."""
-    slug = project or "my-project"
-    context = {
-        "snippet": first_run(slug),
-        "elsewhere": start_elsewhere(settings.PUBLIC_URL, secret),
-        "memberships": [
-            each for each in memberships(request.actor) if each.role != VIEWER
-        ],
-        "secret": secret,
-        "first_project": slug,
-        "token_days": FIRST_TOKEN_DAYS,
-    }
+    context = first_run_context(request.actor, project=project, secret=secret)
     status = HTTPStatus.CREATED if secret else HTTPStatus.OK
     return render(request, "projects/start.html", context, status=status)

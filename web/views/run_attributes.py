@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
@@ -21,12 +22,14 @@ from tracker.queries.attributes import (
 )
 from tracker.queries.files import files_at
 from tracker.queries.namespaces import namespace
+from tracker.queries.run import may_go_on, may_resume
 from web.attribute_csv import csv_rows
 from web.attribute_tree import MOST_SHOWN, found_level, level_below, trail
 from web.csv_answer import csv_answer
+from web.polling import poll_unless
 from web.session import PageRequest, signed_in
 from web.templatetags.format import bytes_size
-from web.views.run_frame import run_frame
+from web.views.run_frame import news_of, run_frame
 
 FILE = "file"
 # Texts may be long.
@@ -47,13 +50,35 @@ def _rows(run: Any, paths: list[str]) -> dict[str, AttributeRow]:
 @require_safe
 @signed_in
 def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
+    run = readable_run(request.actor, run_id)
+    if "open" in request.GET and request.htmx:
+        return poll_unless(
+            request,
+            news_of(request, run),
+            lambda: render_to_string(
+                "run/attributes_tree.html",
+                {**_context(request, run), "is_poll": True},
+                request,
+            ),
+        )
+    context = _context(request, run)
+    if request.htmx:
+        return render(request, "run/attributes_level.html", context)
+    return render(
+        request,
+        "run/attributes.html",
+        {**run_frame(request, run, "attributes"), **context},
+    )
+
+
+# Any: as above, and a template's context.
+def _context(request: PageRequest, run: Any) -> dict[str, Any]:
     prefix, after = _prefix(request), request.GET.get("after", "")
     search = request.GET.get("search", "").strip()
     path = request.GET.get("path", "")
     if path:
         # One attribute by itself, below the names that lead to it.
         prefix = f"{namespace(path)}/" if "/" in path else ""
-    run = readable_run(request.actor, run_id)
     paths = seen_paths(run, prefix, seen=seen_by(request.actor))
     if path:
         level = found_level([each for each in paths if each == path])
@@ -63,9 +88,10 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
         found.update(set(paths_of_texts(run, search, prefix)) & set(paths))
         level = found_level(sorted(found), after=after)
     else:
-        level = level_below(paths, prefix, after=after)
+        opened = frozenset(request.GET.getlist("open"))
+        level = level_below(paths, prefix, after=after, opened=opened)
     asked = {"prefix": prefix, "search": search, "after": level.after}
-    context = {
+    return {
         "run": run,
         "level": level.filled(_rows(run, level.paths)),
         "prefix": prefix,
@@ -76,14 +102,9 @@ def attributes(request: PageRequest, run_id: UUID) -> HttpResponse:
         "is_part": bool(prefix or after or path),
         "following": urlencode({name: text for name, text in asked.items() if text}),
         "next_count": min(level.hidden, MOST_SHOWN),
+        "may_go_on": may_go_on(run),
+        "may_resume": may_resume(run),
     }
-    if request.htmx:
-        return render(request, "run/attributes_level.html", context)
-    return render(
-        request,
-        "run/attributes.html",
-        {**run_frame(request, run, "attributes"), **context},
-    )
 
 
 @require_safe

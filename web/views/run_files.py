@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
@@ -26,7 +27,9 @@ from tracker.queries.files import (
     read_file,
 )
 from tracker.queries.records import picture_steps
+from tracker.queries.run import may_go_on, may_resume
 from web.attribute_tree import MOST_SHOWN, found_level, level_below, trail
+from web.polling import poll_answer, poll_unless
 from web.previews import (
     FIGURE_BYTES,
     MOST_BYTES,
@@ -38,7 +41,7 @@ from web.previews import (
 )
 from web.session import PageRequest, signed_in
 from web.snippets import FIRST_FILES, download_file
-from web.views.run_frame import run_frame
+from web.views.run_frame import news_of, run_frame
 
 PICTURES_ON_PAGE = 60
 STEPS_ON_PAGE = 1_000
@@ -67,8 +70,56 @@ class Shown:
 @signed_in
 def files(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
-    if request.GET.get("view") == "gallery":
-        return _gallery(request, run)
+    is_gallery = request.GET.get("view") == "gallery"
+    if request.htmx and (is_gallery or {"open", "whole"} & request.GET.keys()):
+        return _again(request, run, is_gallery=is_gallery)
+    if request.htmx:
+        return render(request, "run/files_level.html", _level(request, run))
+    context = _context(request, run, is_gallery=is_gallery)
+    return render(request, "run/files.html", context)
+
+
+# Any: a row of the runs table; pages do not import tables.
+def _again(request: PageRequest, run: Any, *, is_gallery: bool) -> HttpResponse:
+    """Answer what asks for itself again: all of the tab, its tree or its gallery."""
+    totals = file_totals(run)
+
+    def drawn() -> str:
+        if "whole" in request.GET:
+            context = _context(request, run, is_gallery=is_gallery)
+            return render_to_string("run/files_body.html", context, request)
+        found = _pictures(request, run) if is_gallery else _level(request, run)
+        context = {**found, **_life(run), "totals": totals, "is_poll": True}
+        template = "run/files_gallery.html" if is_gallery else "run/files_tree.html"
+        return render_to_string(template, context, request)
+
+    return poll_unless(request, (news_of(request, run), totals), drawn)
+
+
+# Any: as above, and a template's context.
+def _context(request: PageRequest, run: Any, *, is_gallery: bool) -> dict[str, Any]:
+    path = "" if is_gallery else _plain(request, "path")
+    found = _pictures(request, run) if is_gallery else _level(request, run)
+    return {
+        **found,
+        **_life(run),
+        "totals": file_totals(run),
+        "first_files": FIRST_FILES,
+        "is_gallery": is_gallery,
+        "whole_address": "?whole=1" + ("&view=gallery" if is_gallery else ""),
+        "shown": _shown(run, read_file(run, path)) if path else None,
+        "snippet": _snippet(run, path) if path else "",
+        **run_frame(request, run, "files"),
+    }
+
+
+# Any: as above.
+def _life(run: Any) -> dict[str, bool]:
+    return {"may_go_on": may_go_on(run), "may_resume": may_resume(run)}
+
+
+# Any: as above.
+def _level(request: PageRequest, run: Any) -> dict[str, Any]:
     prefix, after = _plain(request, "prefix"), request.GET.get("after", "")
     search = request.GET.get("search", "").strip()
     paths = file_paths(run, prefix)
@@ -77,9 +128,10 @@ def files(request: PageRequest, run_id: UUID) -> HttpResponse:
         matching = [path for path in paths if wanted in path.casefold()]
         level = found_level(matching, after=after)
     else:
-        level = level_below(paths, prefix, after=after)
+        opened = frozenset(request.GET.getlist("open"))
+        level = level_below(paths, prefix, after=after, opened=opened)
     asked = {"prefix": prefix, "search": search, "after": level.after}
-    context: dict[str, Any] = {
+    return {
         "run": run,
         "level": level.filled(files_at(run, level.paths)),
         "prefix": prefix,
@@ -89,14 +141,6 @@ def files(request: PageRequest, run_id: UUID) -> HttpResponse:
         "following": urlencode({name: text for name, text in asked.items() if text}),
         "next_count": min(level.hidden, MOST_SHOWN),
     }
-    if request.htmx:
-        return render(request, "run/files_level.html", context)
-    path = _plain(request, "path")
-    context |= {"totals": file_totals(run), "first_files": FIRST_FILES}
-    context["shown"] = _shown(run, read_file(run, path)) if path else None
-    context |= run_frame(request, run, "files")
-    context["snippet"] = _snippet(run, path) if path else ""
-    return render(request, "run/files.html", context)
 
 
 @require_safe
@@ -110,7 +154,9 @@ def file_preview(request: PageRequest, run_id: UUID) -> HttpResponse:
         "shown": _shown(run, read_file(run, path)),
         "snippet": _snippet(run, path),
     }
-    return render(request, "run/file_preview.html", context)
+    # While it is on its way, the pane asks again.
+    text = render_to_string("run/file_preview.html", context, request)
+    return poll_answer(request, text)
 
 
 @require_safe
@@ -136,8 +182,8 @@ def file_figure(request: PageRequest, run_id: UUID) -> HttpResponse:
     return JsonResponse({"figure": drawn or None, "note": note})
 
 
-# Any: a row of the runs table; pages do not import tables.
-def _gallery(request: PageRequest, run: Any) -> HttpResponse:
+# Any: as above.
+def _pictures(request: PageRequest, run: Any) -> dict[str, Any]:
     cursor = _plain(request, "cursor")
     page = picture_candidates(run, cursor=cursor, limit=PICTURES_ON_PAGE)
     pictures = [
@@ -145,17 +191,13 @@ def _gallery(request: PageRequest, run: Any) -> HttpResponse:
         for row in page.files
         if (found := downloads.picture_of(row))
     ]
-    context = {
+    return {
+        "run": run,
         "pictures": pictures,
         "next": urlencode({"view": "gallery", "cursor": page.next})
         if page.next
         else "",
-        "totals": file_totals(run),
-        "first_files": FIRST_FILES,
-        "is_gallery": True,
     }
-    context |= run_frame(request, run, "files")
-    return render(request, "run/files.html", context)
 
 
 # Any: as above.

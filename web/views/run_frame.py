@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
 
 from tracker.access import may_edit
 from tracker.disclosure import seen_neighbours, seen_overview
 from tracker.queries.neighbours import neighbours_of
-from tracker.queries.run import run_overview
+from tracker.queries.run import may_go_on, may_resume, run_overview
+from tracker.queries.versions import version_of_summaries
+from web.polling import poll_unless
 from web.session import PageRequest
 
 SNIPPET = """\
@@ -33,6 +40,30 @@ TABS = {
     "files": "run-files",
     "source": "run-source",
 }
+
+
+# Any: a readable row of the runs table, which pages do not import.
+def news_of(request: PageRequest, run: Any) -> tuple[object, ...]:
+    """Return what changes whenever a tab of a run may say something else, cheaply read.
+
+    What people change on pages, rather than scripts, is not in it.
+    """
+    asked = request.get_full_path()
+    return version_of_summaries([run], asked), may_go_on(run), may_resume(run)
+
+
+# Any: as below.
+def tab_answer(
+    request: PageRequest, run: Any, tab: str, context: Callable[[], dict[str, Any]]
+) -> HttpResponse:
+    """Answer a tab; to a poll what is in it, if anything may have come since."""
+    if not request.htmx:
+        return render(request, f"run/{tab}.html", context())
+    return poll_unless(
+        request,
+        news_of(request, run),
+        lambda: render_to_string(f"run/{tab}_body.html", context(), request),
+    )
 
 
 # Any: a readable row of the runs table, which pages do not import, and a template's

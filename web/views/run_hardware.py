@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
@@ -23,7 +23,7 @@ from web.session import PageRequest, signed_in
 from web.texts import gettext_lazy
 from web.views.chart_options import read_number
 from web.views.figures import chosen_each, chosen_group, chosen_stages
-from web.views.run_frame import run_frame
+from web.views.run_frame import run_frame, tab_answer
 
 PROBES = "facts/probes/"
 # What a probe says that was to measure and does not.
@@ -64,6 +64,11 @@ FACTS = (
 @signed_in
 def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
+    return tab_answer(request, run, "hardware", lambda: _context(request, run))
+
+
+# Any: a row of the runs table, which pages do not import, and a template's context.
+def _context(request: PageRequest, run: Any) -> dict[str, Any]:
     frame = run_frame(request, run, "hardware")
     overview: RunOverview = frame["overview"]
     stage = request.GET.get("stage", "")
@@ -78,7 +83,7 @@ def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
     of_first = [m for m in found if m.rank == 0 and is_drawn(m.measure, group)]
     readings = reading_rows(summaries_of(run, of_first[:MOST_READ]), group)
     asked = {"stage": stage, "group": group.name, "each": each}
-    context = {
+    return {
         **frame,
         "stage": stage,
         "has_readings": bool(measures) or has_readings(run),
@@ -94,7 +99,6 @@ def hardware(request: PageRequest, run_id: UUID) -> HttpResponse:
         "readings": readings,
         "shown": shown,
     }
-    return render(request, "run/hardware.html", context)
 
 
 def measured_groups(measures: set[str]) -> list[Group]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_run
@@ -17,8 +17,9 @@ from tracker.queries.namespaces import MONITORING
 from tracker.queries.records import RecordSeries, list_texts, read_page
 from tracker.records.search import plain
 from web.log_places import LABELS, choices, nearest, place_of
+from web.report_blocks import key_of
 from web.session import PageRequest, signed_in
-from web.views.run_frame import run_frame
+from web.views.run_frame import run_frame, tab_answer
 
 # More logs than this, as of many ranks, are chosen from a list.
 MOST_BESIDE = 6
@@ -45,6 +46,10 @@ class Log:
     def name(self) -> str:
         return self.path.removeprefix(MONITORING)
 
+    @property
+    def key(self) -> str:
+        return key_of(self.path)
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -59,11 +64,20 @@ class Texts:
     path: str
     rows: list[Text]
 
+    @property
+    def key(self) -> str:
+        return key_of(self.path)
+
 
 @require_safe
 @signed_in
 def logs(request: PageRequest, run_id: UUID) -> HttpResponse:
     run = readable_run(request.actor, run_id)
+    return tab_answer(request, run, "logs", lambda: _context(request, run))
+
+
+# Any: a row of the runs table, which pages do not import, and a template's context.
+def _context(request: PageRequest, run: Any) -> dict[str, Any]:
     found = list_texts(run)
     long = [series for series in found if is_log(series)]
     wanted = {name: request.GET.get(name, "") for name in LABELS}
@@ -71,18 +85,19 @@ def logs(request: PageRequest, run_id: UUID) -> HttpResponse:
     short = [series for series in found if not is_log(series)]
     has_many = len(long) > MOST_BESIDE
     places = [place_of(series.path) for series in long]
-    context = {
+    return {
         **run_frame(request, run, "logs"),
+        # Whatever is printed elsewhere meanwhile, the one that is read stays.
+        "address": "" if chosen is None else f"?{urlencode({'path': chosen.path})}",
         "logs": [_log(series, chosen) for series in long],
         "choices": choices(places, chosen.path) if chosen and has_many else [],
         "text": request.GET.get("text", ""),
         "log": None if chosen is None else _log(chosen, chosen),
-        "without_script": _last_lines(chosen),
+        "without_script": [] if request.htmx else _last_lines(chosen),
         "start": _start(run, chosen),
         "tables": [_table(series) for series in short[:MOST_TABLES]],
         "hidden": max(0, len(short) - MOST_TABLES),
     }
-    return render(request, "run/logs.html", context)
 
 
 def is_log(series: RecordSeries) -> bool:

@@ -12,16 +12,19 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from tracker.access import may_edit, readable_project
+from tracker.actions.many_runs import MOST_RUNS
 from tracker.freshness import is_held
 from tracker.queries.column_search import search_columns
+from tracker.queries.compared_values import OWN_DIMENSIONS
 from tracker.queries.comparison import RUNS_AT_MOST
-from tracker.queries.runs import project_tags
+from tracker.queries.runs import has_runs, project_tags
 from tracker.queries.saved_views import saved_views
 from web.compare_state import AXES, read_state
+from web.first_run import first_run_context
 from web.numbers import whole_number
+from web.polling import wait_answer
 from web.run_blocks import asked_block, asked_groups
 from web.session import PageRequest, signed_in
-from web.snippets import first_run
 from web.table_state import CHARTS, says_nothing, with_view
 
 STATES = ("running", "finished", "failed", "crashed", "preempted")
@@ -31,6 +34,9 @@ STATES = ("running", "finished", "failed", "crashed", "preempted")
 @signed_in
 def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = readable_project(request.actor, workspace, project)
+    if request.htmx:
+        # A page without runs waits for the first.
+        return wait_answer(is_there=has_runs(found.id))
     views = saved_views(found, request.actor)
     view = _view(views, request.GET)
     asked = with_view(request.GET, view.state if view else "")
@@ -55,13 +61,18 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "is_view_gone": bool(request.GET.get("view")) and view is None,
         "states": STATES,
         "tags": project_tags(found.id),
-        "snippet": first_run(found.slug),
         "is_charts": asked.get("as") == CHARTS,
         "runs_at_most": RUNS_AT_MOST,
+        "changed_at_most": MOST_RUNS,
         "axes": AXES.items(),
         "state": read_state(asked),
+        "own_dimensions": " ".join(OWN_DIMENSIONS),
         "paths_url": reverse("api-v1:read_attribute_paths", args=[workspace, project]),
     }
+    if not context["first_block"]["total"]:
+        context |= first_run_context(
+            request.actor, project=found.slug, workspace=workspace
+        )
     return render(request, "runs/runs.html", context)
 
 

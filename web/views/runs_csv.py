@@ -89,13 +89,17 @@ def _rows(project_id: int, state: TableState) -> Iterator[Row]:
     places = value_places(keys, paths)
     yield ["name", *map(_title, keys), "id"]
     ids = runs_in_order(
-        project_id, wanted=state.wanted, order=state.order, limit=MOST_RUNS
+        project_id, wanted=state.wanted, order=state.order, limit=MOST_RUNS + 1
     )
+    is_cut = len(ids) > MOST_RUNS
+    ids = ids[:MOST_RUNS]
     for low in range(0, len(ids), ROWS_AT_ONCE):
         some = ids[low : low + ROWS_AT_ONCE]
         for row in run_rows(some, paths, gpu_time=with_gpu_time(keys)):
             cells = (_cell(row, *at) for at in zip(keys, places, strict=True))
             yield [row.name, *cells, str(row.id)]
+    if is_cut:
+        yield [f"# These are the first {MOST_RUNS:,} runs; there are more."]
 
 
 def _cell(row: RunRow, key: str, place: int | None) -> Cell:

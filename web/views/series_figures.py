@@ -24,10 +24,12 @@ from tracker.queries.notes import Note, notes_of
 from tracker.queries.run import may_go_on
 from tracker.queries.series import Axis
 from tracker.queries.versions import version_of
+from tracker.queries.writers import read_writers
 from web.chart_arrangement import MOST_LINES, chart_key
 from web.figures.chart import Mark, chart_figure
 from web.figures.series import NamedLine
 from web.figures.traces import Figure
+from web.figures.writers import shared_note
 from web.session import PageRequest, signed_in
 from web.stage_bars import milliseconds
 from web.views.chart_options import ChartOptions, read_options
@@ -113,10 +115,12 @@ class Charts:
         paths = {path for each in wanted for path in each.paths}
         self.annotations = seen_annotations(reader, annotations_of(run, paths))
         self.notes = seen_notes(reader, notes_of(run))
+        self.writers = read_writers(run, paths)
 
     def version(self, wanted: Wanted) -> str:
         written = [*self._annotations(wanted), *self._notes(wanted)]
-        return versioned((self.base, wanted.paths, wanted.log, written))
+        shared = self._shared(wanted)
+        return versioned((self.base, wanted.paths, wanted.log, written, shared))
 
     def draw(self, wanted: Sequence[Wanted]) -> list[Figure]:
         paths = list(dict.fromkeys(path for each in wanted for path in each.paths))
@@ -142,12 +146,21 @@ class Charts:
                         *(self._mark_of(note, found) for note in self._notes(each)),
                     ],
                     outside=[found.outside[place] for place in drawn],
+                    notes=[*filter(None, [shared_note(self._shared(each))])],
                 )
             )
         return figures
 
     def _annotations(self, wanted: Wanted) -> list[AnnotationRow]:
         return [one for path in wanted.paths for one in self.annotations[path]]
+
+    def _shared(self, wanted: Wanted) -> dict[str, list[int]]:
+        """Return the ranks of those who logged to a series at once, by its path."""
+        return {
+            path: [writer.rank for writer in self.writers[path]]
+            for path in wanted.paths
+            if path in self.writers
+        }
 
     def _notes(self, wanted: Wanted) -> list[Note]:
         """Return what the script noted; what the agent measures has other steps."""

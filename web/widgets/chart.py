@@ -9,8 +9,11 @@ from django.utils.translation import gettext
 from msgspec import Meta, Struct
 
 from tracker.queries.attributes import AttributeRow
-from tracker.queries.series import Axis, read_lines
+from tracker.queries.chart_lines import read_chart_lines
+from tracker.queries.series import Axis
 from web.figures.board import BoardLine, board_figure, colour_of
+from web.figures.chart import SERIES as OVER
+from web.figures.comparison import lacking_note
 from web.figures.smoothing import MOST_SMOOTHING
 from web.figures.traces import RUN_COLOURS, run_round
 from web.texts import gettext_lazy
@@ -26,6 +29,7 @@ AXES = (
     ("step", gettext_lazy("Step")),
     ("relative", gettext_lazy("Time since the start")),
     ("time", gettext_lazy("Time")),
+    (OVER, gettext_lazy("Epoch, or another series")),
 )
 
 Path = Annotated[str, Meta(min_length=1, max_length=1_024)]
@@ -33,20 +37,41 @@ Path = Annotated[str, Meta(min_length=1, max_length=1_024)]
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     metrics: Annotated[list[Path], Meta(min_length=1, max_length=MOST_METRICS)]
-    axis: Literal["step", "relative", "time"] = "step"
+    axis: Literal["step", "relative", "time", "series"] = "step"
+    over: Annotated[str, Meta(max_length=1_024)] = ""
     smoothing: Annotated[float, Meta(ge=0, le=MOST_SMOOTHING)] = 0.0
     log: bool = False
+    logx: bool = False
+    clip: bool = False
+
+    def seen_by(self, view: ChartOptions) -> ChartOptions:
+        """Return how its lines are drawn for who looks at this part of the axis."""
+        is_over = self.axis == OVER
+        return ChartOptions(
+            axis=Axis.STEP if is_over else Axis(self.axis),
+            over=self.over if is_over else "",
+            log=self.log,
+            log_x=self.logx,
+            clips=self.clip,
+            smoothing=self.smoothing,
+            low=view.low,
+            high=view.high,
+        )
 
 
 def body(scene: Scene, settings: Settings) -> Body:
     drawn = _drawn(scene, settings)
-    found = scene.values(drawn, settings.metrics)
+    found = scene.values(drawn, _paths(settings))
+    if settings.over in found.withheld:
+        return Body(problem=WITHHELD)
     values = found.by_run
     rows = {path: _rows(values, path) for path in settings.metrics}
     named = [path for path in settings.metrics if path not in found.withheld]
     gone = [path for path in named if not _is_series(rows[path])]
     if not named:
         return Body(problem=WITHHELD)
+    if settings.axis == OVER and not settings.over:
+        return Body(problem=gettext("Name the series that the horizontal axis counts."))
     if len(gone) == len(named):
         return Body(problem=_why_not(gone, rows))
     notes = []
@@ -81,15 +106,8 @@ def body(scene: Scene, settings: Settings) -> Body:
 def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
     drawn = _drawn(scene, settings)
     wanted = [(run, path) for path in settings.metrics for run in drawn]
-    axis = Axis(settings.axis)
-    lines = read_lines(
-        wanted,
-        axis=axis,
-        low=view.low,
-        high=view.high,
-        buckets=BUCKETS,
-        steady=True,
-    )
+    options = settings.seen_by(view)
+    read = read_chart_lines(wanted, options.across, buckets=BUCKETS)
     places = [
         (metric, run)
         for metric in range(len(settings.metrics))
@@ -97,20 +115,21 @@ def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
     ]
     names = scene.names
     found = [
-        BoardLine(line, names[drawn[run].id], run, metric)
-        for (metric, run), line in zip(places, lines, strict=True)
-        if line.count
+        (BoardLine(line, names[drawn[run].id], run, metric), outside)
+        for (metric, run), line, outside in zip(
+            places, read.lines, read.outside, strict=True
+        )
+        if line.count and line.run_id not in read.lacking
     ]
     described = board_figure(
-        found,
+        [line for line, _ in found],
+        options.look,
         metric_count=len(settings.metrics),
         run_count=len(drawn),
-        axis=axis,
-        log=settings.log,
-        smoothing=settings.smoothing,
-        low=view.low,
-        high=view.high,
+        outside=[outside for _, outside in found],
     )
+    if lacking := [names[run.id] for run in drawn if run.id in read.lacking]:
+        described["notes"].append(lacking_note(lacking, settings.over))
     return FigureView(described, is_live=scene.shown.is_live)
 
 
@@ -118,6 +137,11 @@ def _drawn(scene: Scene, settings: Settings) -> tuple[Any, ...]:
     """With several metrics a dash says which, and cannot say which round of runs."""
     most = MOST_RUNS if len(settings.metrics) == 1 else RUN_COLOURS
     return scene.runs[:most]
+
+
+def _paths(settings: Settings) -> list[str]:
+    counted = [settings.over] if settings.axis == OVER and settings.over else []
+    return [*settings.metrics, *counted]
 
 
 def _rows(values: dict[Any, dict[str, AttributeRow]], path: str) -> list[AttributeRow]:
@@ -165,6 +189,12 @@ KIND = Kind(
         ),
         Field("axis", gettext_lazy("Horizontal axis"), "choice", options=AXES),
         Field(
+            "over",
+            gettext_lazy("Series on the horizontal axis"),
+            "path",
+            hint=gettext_lazy("Such as train/epoch, where that is chosen above"),
+        ),
+        Field(
             "smoothing",
             gettext_lazy("Smoothing"),
             "number",
@@ -174,9 +204,11 @@ KIND = Kind(
             highest="0.99",
         ),
         Field("log", gettext_lazy("Logarithmic vertical axis"), "check"),
+        Field("logx", gettext_lazy("Logarithmic horizontal axis"), "check"),
+        Field("clip", gettext_lazy("Leave outliers out of the height"), "check"),
     ),
     body=body,
     figure=figure,
     title=lambda settings: ", ".join(settings.metrics),
-    paths=lambda settings: settings.metrics,
+    paths=_paths,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from django.utils.translation import gettext
@@ -11,10 +12,12 @@ from msgspec import Meta, Struct
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.run import silent_for
 from tracker.queries.run_columns import run_seconds
+from tracker.queries.run_fields import FIELDS, FieldValue
 from web.cells import value_text
+from web.run_fields import LABELS, field_of, field_text, path_of
 from web.templatetags.format import duration, number
 from web.texts import gettext_lazy
-from web.widget_kind import Body, Field, Kind, Scene
+from web.widget_kind import Body, Field, Kind, Scene, SeenValues
 from web.widgets.value import SERIES, summary_value
 
 MOST_COLUMNS = 12
@@ -30,9 +33,10 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def body(scene: Scene, settings: Settings) -> Body:
-    asked = [(name, *parsed(name)) for name in settings.columns]
-    found = scene.values(scene.runs, {path for _, _, path in asked})
-    columns = [column for column in asked if column[2] not in found.withheld]
+    paths = {parsed(name)[1] for name in settings.columns if not field_of(name)}
+    fields = scene.fields(scene.runs, set(filter(field_of, settings.columns)))
+    found = scene.values(scene.runs, paths)
+    columns = [name for name in settings.columns if _is_seen(name, found, fields)]
     values, names = found.by_run, scene.names
     rows = [
         {
@@ -42,7 +46,10 @@ def body(scene: Scene, settings: Settings) -> Body:
             "silent_for": silent_for(run),
             "duration": duration(run_seconds(run)) if settings.times else "",
             "cells": [
-                _cell(values[run.id].get(path), summary) for _, summary, path in columns
+                _field_cell(name, fields[name][place])
+                if name in fields
+                else _cell(values[run.id], name)
+                for name in columns
             ],
         }
         for place, run in enumerate(scene.runs)
@@ -53,14 +60,15 @@ def body(scene: Scene, settings: Settings) -> Body:
             cell["is_number"] = is_number
     gone = [
         path
-        for _, _, path in columns
-        if not any(path in held for held in values.values())
+        for name in columns
+        if name not in fields
+        and not any((path := parsed(name)[1]) in held for held in values.values())
     ]
     said = gettext("None of these runs has “%(path)s”.")
     notes = [said % {"path": path} for path in dict.fromkeys(gone)]
-    if len(columns) < len(asked):
+    if len(columns) < len(settings.columns):
         notes.append(gettext("Some columns are not shared."))
-    heads = [name for name, _, _ in columns]
+    heads = [(LABELS.get(name, name), name) for name in columns]
     context = {"columns": heads, "rows": rows, "times": settings.times}
     return Body("widgets/table.html", context, notes=notes)
 
@@ -68,11 +76,25 @@ def body(scene: Scene, settings: Settings) -> Body:
 def parsed(column: str) -> tuple[str, str]:
     """Return what of which path: min(train/loss) is the lowest value of the series."""
     found = OF_SERIES.match(column)
-    return (found[1], found[2]) if found else ("last", column)
+    return (found[1], found[2]) if found else ("last", path_of(column))
 
 
-def _cell(row: AttributeRow | None, summary: str) -> dict[str, Any]:
+def _is_seen(
+    name: str, found: SeenValues, fields: Mapping[str, Sequence[FieldValue]]
+) -> bool:
+    return name in fields if field_of(name) else parsed(name)[1] not in found.withheld
+
+
+def _field_cell(name: str, value: FieldValue) -> dict[str, Any]:
+    title = repr(value) if isinstance(value, float) else ""
+    is_number = isinstance(value, float)
+    return {"text": field_text(name, value), "is_number": is_number, "title": title}
+
+
+def _cell(held: Mapping[str, AttributeRow], column: str) -> dict[str, Any]:
     """Show a value; NaN is one, and what is not there is a dash."""
+    summary, path = parsed(column)
+    row = held.get(path)
     if row is None:
         return {"text": "–", "is_number": False, "title": ""}
     if row.kind == SERIES and summary != "last":
@@ -95,9 +117,11 @@ KIND = Kind(
             "columns",
             hint=gettext_lazy(
                 "Paths: params/lr, train/loss; of a series also min(train/loss), max(…),"
-                " mean(…)."
+                " mean(…). Of the run itself: gpu, gpu_idle, gpu_hours, energy, finding,"
+                " made_by."
             ),
             most=MOST_COLUMNS,
+            offered=FIELDS,
         ),
         Field(
             "times",

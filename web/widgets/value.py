@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
 from django.utils.translation import gettext, ngettext
 from msgspec import Meta, Struct
 
 from tracker.queries.attributes import AttributeRow
-from web.cells import change_text
+from tracker.queries.column_keys import NUMBERS_OF_RUN
+from tracker.queries.run_fields import FieldValue
+from web.cells import change_between
+from web.run_fields import LABELS, field_change, field_text, path_of
 from web.templatetags.format import number
 from web.texts import gettext_lazy
 from web.widget_kind import WITHHELD, Body, Field, Kind, Scene, SeenValues
@@ -59,7 +61,6 @@ class Known:
     """A run with its number."""
 
     run: Any
-    row: AttributeRow
     value: float
 
 
@@ -67,10 +68,20 @@ def body(scene: Scene, settings: Settings) -> Body:
     reference = next(
         (run for run in scene.runs if str(run.id) == settings.reference), None
     )
-    found = scene.values(scene.runs, [settings.metric])
-    known, lacking = _known(scene.runs, found.by_run, settings)
+    field = number_field(settings.metric)
+    if field is not None:
+        values = scene.fields(scene.runs, [field])[field]
+        known = _known(scene.runs, values)
+        problem = gettext("Of none of these runs this is known.")
+    else:
+        path = path_of(settings.metric)
+        found = scene.values(scene.runs, [path])
+        rows = [found.by_run[run.id].get(path) for run in scene.runs]
+        known = _known(scene.runs, [_number(row, settings.summary) for row in rows])
+        problem = "" if known else _why_not(found, path)
     if not known:
-        return Body(problem=_why_not(found, settings.metric))
+        return Body(problem=problem)
+    lacking = len(scene.runs) - len(known)
     value, best = _over(known, settings.over)
     names = scene.names
     notes = []
@@ -84,17 +95,17 @@ def body(scene: Scene, settings: Settings) -> Body:
     if settings.reference and reference is None:
         notes.append(gettext("The reference is not among these runs any more."))
     context = {
-        "value": number(value),
+        "value": field_text(field, value) if field else number(value),
         "best": best.run if best else None,
         "best_name": names[best.run.id] if best else "",
         "reference_name": names[reference.id] if reference else "",
         "place": scene.runs.index(best.run) if best else 0,
-        "summary": SAID_SUMMARIES[settings.summary],
+        "summary": LABELS[field] if field else SAID_SUMMARIES[settings.summary],
         "over": SAID_OVER[settings.over],
         "metric": settings.metric,
         "run_count": len(known),
         "reference": reference,
-        "change": _change(value, reference, known),
+        "change": _change(field, value, reference, known),
     }
     return Body("widgets/value.html", context, notes=notes)
 
@@ -115,19 +126,22 @@ def _why_not(found: SeenValues, metric: str) -> str:
     return said % {"path": metric}
 
 
-def _known(
-    runs: Sequence[Any],
-    values: Mapping[UUID, Mapping[str, AttributeRow]],
-    settings: Settings,
-) -> tuple[list[Known], int]:
-    """Return the runs with a number, and how many have none."""
-    known = []
-    for run in runs:
-        row = values[run.id].get(settings.metric)
-        value = None if row is None else summary_value(row, settings.summary)
-        if row is not None and value is not None and not math.isnan(value):
-            known.append(Known(run, row, value))
-    return known, len(runs) - len(known)
+def number_field(metric: str) -> str | None:
+    """Return the number that every run has, if the metric is one, and no attribute."""
+    return metric if metric in NUMBERS_OF_RUN else None
+
+
+def _known(runs: Sequence[Any], values: Sequence[FieldValue]) -> list[Known]:
+    """Return the runs with a number."""
+    return [
+        Known(run, value)
+        for run, value in zip(runs, values, strict=True)
+        if isinstance(value, float) and not math.isnan(value)
+    ]
+
+
+def _number(row: AttributeRow | None, summary: str) -> float | None:
+    return None if row is None else summary_value(row, summary)
 
 
 def summary_value(row: AttributeRow, summary: str) -> float | None:
@@ -152,12 +166,24 @@ def _over(known: Sequence[Known], over: str) -> tuple[float, Known | None]:
     return best.value, best
 
 
-def _change(value: float, reference: Any, known: Sequence[Known]) -> str:
+def _change(
+    field: str | None, value: float, reference: Any, known: Sequence[Known]
+) -> str:
     found = [each for each in known if reference is not None and each.run == reference]
     if not found:
         return ""
-    here = replace(found[0].row, value=value)
-    return change_text(here, replace(found[0].row, value=found[0].value))
+    if field is not None:
+        return field_change(field, value, found[0].value)
+    return change_between(value, found[0].value)
+
+
+def _title(settings: Settings) -> str:
+    field = number_field(settings.metric)
+    return str(LABELS[field]) if field else path_of(settings.metric)
+
+
+def _paths(settings: Settings) -> Sequence[str]:
+    return [] if number_field(settings.metric) else [path_of(settings.metric)]
 
 
 KIND = Kind(
@@ -167,7 +193,17 @@ KIND = Kind(
     hint=gettext_lazy("One number over all runs, and whose it is"),
     settings=Settings,
     fields=(
-        Field("metric", gettext_lazy("Metric"), "path", is_required=True),
+        Field(
+            "metric",
+            gettext_lazy("Metric"),
+            "path",
+            hint=gettext_lazy(
+                "A path, or of the run itself: duration, gpu, cpu, gpu_idle, gpu_hours,"
+                " energy."
+            ),
+            is_required=True,
+            offered=NUMBERS_OF_RUN,
+        ),
         Field("summary", gettext_lazy("Of each run"), "choice", options=SUMMARIES),
         Field("over", gettext_lazy("Of all runs"), "choice", options=OVER),
         Field(
@@ -182,6 +218,6 @@ KIND = Kind(
     body=body,
     width=3,
     height=2,
-    title=lambda settings: settings.metric,
-    paths=lambda settings: [settings.metric],
+    title=_title,
+    paths=_paths,
 )

@@ -162,3 +162,15 @@ def ada(transactional_db: None) -> Member:
     from tests.builders import make_member
 
     return make_member("ada")
+
+
+# A busy machine takes its time.
+WAIT_SECONDS = 30.0
+
+
+def wait_until(page: Page, is_so: Callable[[], bool]) -> None:
+    """Playwright's own waiting evaluates text, which the pages do not allow."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not is_so():
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(100)

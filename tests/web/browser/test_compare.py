@@ -211,6 +211,62 @@ def test_a_run_is_hidden_and_keeps_its_colour(visit, ada, runs):
     expect(page.get_by_role("button", name="Show baseline")).to_be_visible()
 
 
+def colours_of(page: Page) -> dict[str, str]:
+    """Return which colour the line of each run has in the only chart."""
+    lines = page.locator(".chart__plot").evaluate(
+        "plot => plot.data.map(({ name, line }) => [name, line.color])"
+    )
+    return dict(lines)
+
+
+def test_a_run_is_given_a_colour_by_keys_and_the_other_one_takes_its(visit, ada, runs):
+    page = visit(address(*runs, text="loss", hidden="2"), ada)
+    wait_for_charts(page, 1)
+    before = colours_of(page)
+    dot = page.get_by_role("button", name="Colour of baseline")
+    menu = page.get_by_role("menu", name="Colour")
+
+    dot.press("Enter")
+    blue = menu.get_by_role("menuitemradio", name="Blue", checked=True)
+    expect(blue).to_be_focused()
+    expect(menu.get_by_role("menuitemradio")).to_have_count(10)
+    expect(dot).to_have_attribute("aria-expanded", "true")
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(dot).to_be_focused()
+    expect(dot).to_have_attribute("aria-expanded", "false")
+
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    expect(menu.get_by_role("menuitemradio", name="Orange decoded")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"colours=1\.0\.2"))
+    expect(dot).to_be_focused()
+    wait_for_charts(page, 1)
+
+    assert "hidden=2" in address_now(page)
+    assert colours_of(page) == {
+        "baseline": before["decoded"],
+        "decoded": before["baseline"],
+    }
+
+
+def test_a_colour_is_chosen_on_a_phone_and_lasts_in_other_tabs(visit, ada, runs):
+    page = visit(address(*runs, tab="table"), ada)
+    page.set_viewport_size({"width": 390, "height": 760})
+    page.get_by_role("button", name="Colour of workers").click()
+    menu = page.get_by_role("menu", name="Colour").bounding_box()
+    assert menu["x"] >= 0
+    assert menu["x"] + menu["width"] <= 390
+
+    page.get_by_role("menuitemradio", name="Plum").click()
+    expect(page).to_have_url(re.compile(r"colours=0\.1\.9"))
+    expect(page.locator("thead .run-colour--9")).to_have_count(1)
+    page.get_by_role("link", name="Findings").click()
+    expect(page.locator("thead .run-colour--9")).to_have_count(1)
+
+
 def test_what_is_searched_in_the_table_is_in_the_address(visit, ada, runs):
     page = visit(address(*runs, tab="table"), ada)
     page.get_by_role("searchbox", name="Show rows").fill("loader_w")

@@ -1,13 +1,11 @@
 """A run's pages, as somebody uses them who wants to know why it was slow."""
 
 import re
-from collections.abc import Callable
-from time import monotonic
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.builders import (
     SECOND,
@@ -20,7 +18,7 @@ from tests.builders import (
     write_values,
 )
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import address_now
+from tests.web.browser.conftest import address_now, wait_until
 from tests.web.sample_run import (
     STEP_SECONDS,
     STEPS,
@@ -401,14 +399,6 @@ def end(project, run):
         process.next_number = spool.last_number + 1
         process.send([close_message(time=time)])
     settle(run)
-
-
-def wait_until(page: Page, is_so: Callable[[], bool]) -> None:
-    """Playwright's own waiting evaluates text, which the pages do not allow."""
-    deadline = monotonic() + POLLS_MS / 1_000
-    while not is_so():
-        assert monotonic() < deadline
-        page.wait_for_timeout(100)
 
 
 @pytest.mark.parametrize("width", [390, 1360])

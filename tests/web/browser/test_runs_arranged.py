@@ -5,12 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import re
+from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.builders import make_project, make_run, write_series, write_values
+from tests.builders import (
+    make_project,
+    make_run,
+    write_series,
+    write_tags,
+    write_values,
+)
+from tests.tracker.queries.ledgers import add_ledger
 from tests.web.browser.accessibility import violations
 from tests.web.browser.conftest import PHONE, address_now
 from tests.web.browser.many_runs import add_runs
@@ -208,6 +216,59 @@ def test_groups_show_numbers_and_open_to_their_runs(open_runs, project):
     page.get_by_role("treegrid").press("ArrowUp")
     page.get_by_role("treegrid").press("ArrowLeft")
     expect(page.get_by_role("link", name="c", exact=True)).to_be_hidden()
+
+
+def test_numbers_of_the_run_fill_the_rows_of_groups(open_runs, project):
+    for name, idle in [("a", 900.0), ("b", 2_700.0), ("c", None)]:
+        run = add(project, name, params__optimizer="x")
+        if idle is None:
+            Run.objects.filter(id=run.id).update(made_by=None, started_at=None)
+            continue
+        write_series(run, "monitoring/train/gpu/0/utilization_percent", [idle / 90])
+        settle(run)
+        run.diagnoses.all().delete()
+        add_ledger(run, useful=3_600.0 - idle, idle=idle, energy=7.2e6)
+        end = run.started_at + timedelta(minutes=5)
+        Run.objects.filter(id=run.id).update(ended_at=end)
+    shown = ("duration", "gpu", "gpu_idle", "gpu_hours", "energy")
+    columns = "&".join(f"column={key}" for key in shown)
+    page = open_runs(f"?{columns}&column=cpu&group=path:params/optimizer")
+    group = page.locator(".runs-grid__row--group")
+    cells = group.first.get_by_role("gridcell")
+
+    expect(cells.nth(2)).to_have_text("20 %")
+    assert cells.all_text_contents()[1:] == [
+        *("5 min", "20 %", "50 %", "1", "2 kWh", "")
+    ]
+    expect(cells.nth(3)).to_have_attribute("title", re.compile("lowest 25 %.*of 2$"))
+    page.get_by_label("Numbers of groups").select_option("best")
+    expect(cells.nth(3)).to_have_text("25 %")
+
+    groups = panel(page, "groups")
+    groups.get_by_label("Search what to group by").fill("made")
+    groups.get_by_role("option", name="Made by").click()
+    page.locator("[data-part=groups] > summary").click()
+    expect(page.get_by_text("2 groups of 3 runs")).to_be_visible()
+    expect(group.nth(1)).to_contain_text("Made by nothing")
+    group.nth(0).click()
+    expect(page.get_by_role("link", name="a", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="c", exact=True)).to_be_hidden()
+
+
+def test_a_run_is_shown_in_the_group_of_each_of_its_tags(open_runs, project):
+    for name, tags in [("a", ["x", "y"]), ("b", ["x"]), ("c", [])]:
+        write_tags(make_run(project, name), *tags)
+    page = open_runs("?column=tags&sort=name")
+
+    head(page, "Tags").click(button="right")
+    page.get_by_role("menuitem", name="Group by this").click()
+    expect(page.get_by_text("3 groups of 3 runs")).to_be_visible()
+    group = page.locator(".runs-grid__row--group")
+    for place, members in [(2, ["c"]), (1, ["a"])]:
+        group.nth(place).click()
+        for name in members:
+            expect(page.get_by_role("link", name=name, exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="b", exact=True)).to_be_hidden()
 
 
 def test_a_view_is_kept_changed_and_opened_by_its_name(open_runs, project):
@@ -480,13 +541,33 @@ def test_what_rows_cannot_say_is_left_to_the_field(visit, query):
 
 
 def test_the_language_s_own_words_are_completed(open_runs, project):
-    make_run(project)
+    add_ledger(make_run(project, "a"), useful=3_600.0, energy=7.2e6)
+    add(project, "b", energy=3)
     page = open_runs()
     field = page.get_by_label("Query", exact=True)
     options = page.get_by_role("listbox", name="Paths").get_by_role("option")
 
     field.press_sequentially("dur")
     expect(options).to_have_text(["duration"])
+    field.fill("")
+    field.press_sequentially("energ")
+    # The number of every run says its unit, and an attribute so called keeps its quotes.
+    expect(options).to_have_text(["energy kilowatt-hours", '"energy"'])
+    assert violations(page) == []
+    field.press("ArrowDown")
+    field.press("Enter")
+    field.press_sequentially(" > 1.5")
+    expect(page.get_by_text("1 of 2 runs")).to_be_visible()
+    assert names(page) == ["a"]
+    field.fill("")
+    field.press_sequentially("energy")
+    expect(options).to_have_text(['"energy"'])
+    field.press("ArrowDown")
+    field.press("Enter")
+    field.press_sequentially(" > 1.5")
+    expect(field).to_have_value('"energy" > 1.5')
+    expect(page.get_by_role("link", name="b", exact=True)).to_be_visible()
+    assert names(page) == ["b"]
     field.fill("")
     field.press_sequentially("state = f")
     expect(options).to_have_text(["finished", "failed"])

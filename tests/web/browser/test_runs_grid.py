@@ -407,3 +407,70 @@ def test_paths_are_completed_with_the_keyboard(open_runs, project):
     field.press("Escape")
     expect(options.first).to_be_hidden()
     expect(field).to_have_value('state = running and "test/two words" = 1 or te')
+
+
+def test_all_runs_that_match_are_tagged_and_moved_to_the_trash_with_one_undo(
+    open_runs, project, watch
+):
+    add_runs(project, 1_203)
+    make_run(project, "another")
+    page = open_runs("?q=run")
+    box = page.get_by_role("checkbox", name="Tick the runs shown")
+
+    box.click()
+    expect(page.get_by_text("1\u202f000 selected")).to_be_visible()
+    expect(box).to_have_attribute("aria-checked", "true")
+    page.get_by_role("button", name="Tick all 1\u202f203 runs that match").click()
+    expect(page.get_by_text("All 1\u202f203 that match")).to_be_visible()
+    compare = page.locator("[data-part=compare]")
+    expect(compare).to_have_attribute("aria-disabled", "true")
+    expect(compare).to_have_attribute("title", re.compile("ticked one by one"))
+
+    page.locator("[data-part=tags] summary").click()
+    page.get_by_label("Tag", exact=True).fill("old")
+    page.get_by_role("button", name="Add", exact=True).click()
+    asked = page.get_by_role("dialog", name="Tag 1\u202f203 runs “old”?")
+    expect(asked).to_be_visible()
+    assert violations(page) == []
+    # One more comes before somebody agrees: they are asked again, with the new number.
+    make_run(project, "run that came")
+    asked.get_by_role("button", name="Go on").click()
+    again = page.get_by_role("dialog", name="Tag 1\u202f204 runs “old”?")
+    expect(again).to_contain_text("1\u202f204, not 1\u202f203")
+    watch.allow("409")
+    assert not Attribute.objects.filter(path="tags").exists()
+    again.get_by_role("button", name="Go on").click()
+    expect(page.get_by_text("Tagged 1\u202f204 runs “old”")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Undone for 1\u202f204 runs")).to_be_visible()
+    assert not Attribute.objects.filter(path="tags").exclude(items=[]).exists()
+
+    page.get_by_role("button", name="Trash", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    assert Run.objects.in_trash().count() == 0
+    page.get_by_role("button", name="Trash", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Go on").click()
+    expect(page.get_by_text("Moved 1\u202f204 runs to the trash")).to_be_visible()
+    assert [run.name for run in Run.objects.not_in_trash()] == ["another"]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("1\u202f204 of 1\u202f205 runs")).to_be_visible()
+    assert Run.objects.in_trash().count() == 0
+
+
+def test_a_row_or_another_filter_ends_that_all_that_match_are_ticked(
+    open_runs, project
+):
+    add_runs(project, 1_003)
+    page = open_runs()
+    said = page.get_by_text("All 1\u202f003 that match")
+    offer = page.get_by_role("button", name="Tick all 1\u202f003 runs that match")
+    page.get_by_role("checkbox", name="Tick the runs shown").click()
+
+    offer.click()
+    expect(said).to_be_visible()
+    mark(page, "run 00002").click()
+    expect(page.get_by_text("999 selected")).to_be_visible()
+    offer.click()
+    page.get_by_label("Filter by name or tag").fill("run 0001")
+    expect(page.get_by_text("10 of 1\u202f003 runs")).to_be_visible()
+    expect(page.get_by_text("999 selected")).to_be_visible()

@@ -133,8 +133,15 @@ def size(request):
     return request.param
 
 
-def test_a_sketch_lies_where_plotly_draws(visit, size):
-    shown = visit("/sign-in").evaluate(BOTH, [FIGURES, *size])
+@pytest.fixture
+def chart_page(visit, ada):
+    """A page on which Plotly may set its styles, without a chart of its own."""
+    run = make_run(make_project(ada))
+    return visit(f"/runs/{run.id}/charts", ada)
+
+
+def test_a_sketch_lies_where_plotly_draws(chart_page, size):
+    shown = chart_page.evaluate(BOTH, [FIGURES, *size])
 
     for name, found in shown.items():
         sketch, plotly = found["said"]
@@ -146,8 +153,8 @@ def test_a_sketch_lies_where_plotly_draws(visit, size):
         assert is_cut or is_near(*found["drawn"]), (name, found["drawn"])
 
 
-def test_ticks_of_other_rules_are_left_to_plotly(visit, size):
-    shown = visit("/sign-in").evaluate(BOTH, [WITHOUT_TICKS, *size])
+def test_ticks_of_other_rules_are_left_to_plotly(chart_page, size):
+    shown = chart_page.evaluate(BOTH, [WITHOUT_TICKS, *size])
 
     for name, found in shown.items():
         sketch, plotly = ({word for word, *_ in words} for words in found["said"])
@@ -155,8 +162,8 @@ def test_ticks_of_other_rules_are_left_to_plotly(visit, size):
         assert is_near(*found["drawn"]), (name, found["drawn"])
 
 
-def test_what_it_cannot_draw_alike_is_left_to_plotly(visit):
-    shown = visit("/sign-in").evaluate(BOTH, [LEFT_TO_PLOTLY, 434, 220])
+def test_what_it_cannot_draw_alike_is_left_to_plotly(chart_page):
+    shown = chart_page.evaluate(BOTH, [LEFT_TO_PLOTLY, 434, 220])
 
     assert shown == dict.fromkeys(LEFT_TO_PLOTLY)
 

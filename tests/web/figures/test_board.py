@@ -6,6 +6,7 @@ import pytest
 
 from tests.web.figures.plotly_schema import DrawnLine, check_schema, numbers
 from web.figures.board import BoardLine, board_figure
+from web.figures.chart import Look
 
 BUCKETS = DrawnLine([1.0, 2.0], "val/loss", band=([0.5, 1.0], [1.5, 9.0]))
 
@@ -16,7 +17,7 @@ def board(metrics: int, runs: int, line: DrawnLine = BUCKETS, **look):
         for metric in range(metrics)
         for run in range(runs)
     ]
-    return board_figure(lines, metric_count=metrics, run_count=runs, **look)
+    return board_figure(lines, Look(**look), metric_count=metrics, run_count=runs)
 
 
 def looks(figure) -> list[tuple[str, str, str]]:
@@ -26,6 +27,28 @@ def looks(figure) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("axis", ["step", "time", "relative"])
 def test_plotly_knows_every_word_of_it(axis):
     check_schema(board(6, 3, axis=axis, log=True, smoothing=0.5, low=0.5, high=1.0))
+
+
+def test_its_axes_are_those_of_all_charts():
+    figure = board(
+        1, 2, axis="series", over="epoch", log_x=True, clips=True, low=1.0, high=9.0
+    )
+
+    check_schema(figure)
+    assert figure["layout"]["xaxis"]["type"] == "log"
+    assert (figure["axis"], figure["over"]) == ("series", "epoch")
+
+
+def test_it_is_said_how_many_points_have_no_place_on_the_axis():
+    lines = [BoardLine(DrawnLine([1.0, 2.0], "val/loss"), "run 0", 0, 0)]
+    look = Look(axis="series", over="epoch")
+
+    figure = board_figure(lines, look, metric_count=1, run_count=1, outside=[3])
+
+    assert (
+        "3 points lie before the first or after the last value of epoch."
+        in (figure["notes"])
+    )
 
 
 def test_runs_have_colours_and_metrics_dashes():

@@ -68,6 +68,41 @@ def test_colours_can_tell_a_number_and_sizes_another():
     assert figure["layout"]["coloraxis"]["colorbar"]["title"]["text"] == "acc"
 
 
+def test_colours_can_tell_texts_with_a_legend_of_them():
+    figure = figure_of(
+        run("o", None, 1.0, 1.0, colour="<b>waits"),
+        run("a", 3, 1.0, 1.0, colour="<b>waits"),
+        run("b", 4, 2.0, 2.0, colour="full"),
+        run("c", 5, 3.0, 3.0),
+        colour="finding",
+    )
+
+    looks = [
+        (trace["name"], trace["marker"]["color"], trace["showlegend"], trace["text"])
+        for trace in figure["data"]
+    ]
+    waits, full = "&lt;b&gt;waits", "full"
+    assert looks[:3] == [
+        (waits, "var(--run-0)", True, ["o"]),
+        (waits, "var(--run-0)", False, ["a"]),
+        (full, "var(--run-1)", True, ["b"]),
+    ]
+    assert looks[3][0] == "–"
+    assert "line-strong" in looks[3][1]
+    assert figure["point_slots"] == [[None], [3], [4], [5]]
+    assert figure["layout"]["showlegend"] is True
+
+
+def test_of_very_many_texts_the_last_share_a_colour():
+    runs = [run(f"r{n}", n, 1.0, 1.0, colour=f"text {n:02}") for n in range(13)]
+
+    figure = figure_of(*runs, colour="text")
+
+    assert len(figure["data"]) == 11
+    assert figure["data"][-1]["name"] == "3 other values"
+    assert figure["data"][-1]["text"] == ["r10", "r11", "r12"]
+
+
 def test_words_are_places_on_their_axis():
     figure = figure_of(run("a", 0, "adam", 1.0), run("b", 1, "<i>", 2.0))
 

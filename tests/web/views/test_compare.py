@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from html import unescape
+from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
 import pytest
@@ -25,6 +26,8 @@ from tests.web.sample_run import make_sample_run
 from tracker.models import Attribute, Role, Run
 from tracker.series.compaction import compact_run
 from web.compare_state import TABS
+from web.figures.traces import RUN_COLOURS
+from web.views.compare_frame import COLOUR_NAMES
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -71,7 +74,8 @@ def test_one_run_asks_for_a_second(get, runs):
 def test_each_run_has_its_colour_and_a_way_to_remove_it(get, runs):
     page = text(get(*runs))
 
-    assert re.findall(r"run-colour--(\d)", page) == ["0", "1"]
+    listed = page.split("compare-runs__list")[1].split("</ul>")[0]
+    assert re.findall(r"run-colour--(\d)", listed) == ["0", "1"]
     assert 'name="change" value="remove.0"' in page
     assert get(*runs, change="remove.0").headers["Location"] == (
         f"/w/ada-workspace/vision/compare?runs={runs[1].id}&colours=1"
@@ -231,6 +235,7 @@ def test_the_table_has_values_changes_and_marks(get, runs):
         ],
         "paths": 2,
         "next_offset": None,
+        "live": False,
     }
 
 
@@ -461,6 +466,43 @@ def test_a_run_keeps_its_colour_when_another_leaves(get, runs):
     figure = get(runs[1], name="compare-figure", path="train/loss", colours="7").json()
 
     assert figure["data"][0]["line"]["color"] == "var(--run-7)"
+
+
+CHOOSES = 'data-part="colour"'
+
+
+def test_a_run_is_given_a_colour_by_the_address(get, runs):
+    for run in runs:
+        write_series(run, "train/loss", [2.0, 1.0])
+
+    answer = get(*runs, change="colour.0.1", hidden="0", tab="hardware")
+    asked = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+    figure = get(
+        *runs, name="compare-figure", path="train/loss", colours=asked["colours"]
+    ).json()
+
+    assert (asked["colours"], asked["hidden"], asked["tab"]) == ("1.0", "1", "hardware")
+    assert [(trace["name"], trace["line"]["color"]) for trace in figure["data"]] == [
+        *[("first", "var(--run-1)"), ("second", "var(--run-0)")]
+    ]
+
+
+def test_there_is_a_name_for_each_colour(get, runs):
+    page = text(get(*runs))
+
+    assert len(set(map(str, COLOUR_NAMES))) == RUN_COLOURS
+    assert page.count('role="menuitemradio"') == RUN_COLOURS
+    assert page.count(CHOOSES) == len(runs)
+
+
+def test_no_colour_is_chosen_where_colours_tell_values(get, runs):
+    for run in runs:
+        write_values(run, {"params/lr": 0.1})
+
+    for tab, offered in (("charts", 0), ("scatter", 0), ("table", 2)):
+        page = text(get(*runs, tab=tab, colour="params/lr"))
+        assert page.count(CHOOSES) == offered, tab
+        assert page.count('role="menuitemradio"') == (RUN_COLOURS if offered else 0)
 
 
 @pytest.mark.parametrize("number", range(1, 8))

@@ -19,6 +19,9 @@ from tests.builders import (
     write_series,
     write_values,
 )
+from tests.tracker.queries.findings import add_finding
+from tests.tracker.queries.ledgers import add_ledger
+from tests.web.figures.plotly_schema import numbers
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.trash import move_many_to_trash
 from tracker.boards.board import Board, Place, RunSet, Widget, board_from
@@ -166,6 +169,19 @@ def test_a_chart_has_a_line_for_each_run(visitor, dashboard):
     assert "fast" in body(visitor, dashboard, CHART)
 
 
+def test_a_chart_can_be_over_another_series(visitor, project, member, runs):
+    write_series(runs[0], "train/epoch", [0.0, 7.0])
+    settings = {"metrics": ["train/loss"], "axis": "series", "over": "train/epoch"}
+    board = Board(widgets=(widget(CHART, "chart", Place(), **settings),))
+    made = create_dashboard(project, "epochs", board, user_id=member.user_id)
+
+    figure = visitor.get(reverse("widget-figure", args=[made.id, CHART])).json()
+
+    [line] = [trace for trace in figure["data"] if trace["name"] == "slow"]
+    assert numbers(line["x"]).tolist() == [0.0, 7.0]
+    assert any("fast" in note for note in figure["notes"])  # has no such series
+
+
 def test_the_figure_is_not_sent_again_while_nothing_is_new(visitor, dashboard, runs):
     address = reverse("widget-figure", args=[dashboard.id, CHART])
     tag = visitor.get(address)["ETag"]
@@ -187,6 +203,54 @@ def test_a_table_has_a_row_for_each_run(visitor, dashboard):
 
     assert shown.count('scope="row"') == 2
     assert "0.2" in shown
+
+
+@pytest.fixture
+def measured(project, runs, member):
+    """A dashboard of what diagnoses say, beside attributes that are called the same."""
+    add_ledger(runs[0], useful=5_400.0, idle=1_800.0, energy=7.2e6)
+    add_ledger(runs[1], useful=900.0, idle=2_700.0)
+    add_finding(runs[0], "Waits for <data>", severity="critical")
+    write_values(runs[1], {"energy": 77})
+    columns = ["gpu_idle", "gpu_hours", "energy", "finding", "made_by", '"energy"']
+    idle = {"metric": "gpu_idle", "over": "lowest", "reference": str(runs[1].id)}
+    widgets = (
+        widget(TABLE, "table", Place(0, 0, 12, 4), columns=columns),
+        widget(VALUE, "value", Place(0, 4, 3, 2), **idle),
+    )
+    board = Board(widgets=widgets)
+    return create_dashboard(project, "measured", board, user_id=member.user_id)
+
+
+def test_a_table_shows_what_the_columns_of_runs_do(visitor, measured):
+    shown = body(visitor, measured, TABLE)
+
+    rows = [re.sub("<[^>]+>", "|", row) for row in shown.split("<tr>")[2:]]
+    cells = [[cell for cell in row.split("|") if cell.strip()] for row in rows]
+    assert [row[-6:] for row in cells if "slow" in row] == [
+        ["25 %", "2", "2 kWh", "Waits for &lt;data&gt;", "ada", "–"]
+    ]
+    assert [row[-6:] for row in cells if "fast" in row] == [
+        ["75 %", "1", "–", "–", "ada", "77"]
+    ]
+    assert "GPU idle" in shown
+
+
+def test_a_value_can_be_one_that_every_run_has(visitor, measured):
+    shown = body(visitor, measured, VALUE)
+    page = visitor.get(reverse("dashboard", args=[measured.id])).content.decode()
+
+    assert "25 %" in shown
+    assert re.search(r'title="slow">slow</a>', shown)
+    assert "\N{MINUS SIGN}50 points" in shown
+    assert "GPU idle" in page
+
+
+def test_a_value_that_no_run_has_says_so(visitor, project, runs, member):
+    board = Board(widgets=(widget(VALUE, "value", Place(0, 0, 3, 2), metric="cpu"),))
+    made = create_dashboard(project, "empty", board, user_id=member.user_id)
+
+    assert "Of none of these runs" in body(visitor, made, VALUE)
 
 
 def test_a_table_marks_a_silent_run(visitor, dashboard, project):
@@ -212,6 +276,10 @@ GONE = {
     "no series": (
         widget(CHART, "chart", Place(), metrics=["params/lr"]),
         "not as a series",
+    ),
+    "no series to count": (
+        widget(CHART, "chart", Place(), metrics=["train/loss"], axis="series"),
+        "Name the series",
     ),
     "no such value": (widget(CHART, "value", Place(), metric="gone"), "None of these"),
     "no such ladder": (
@@ -301,11 +369,13 @@ def test_a_widget_that_was_removed_says_so(visitor, dashboard):
     assert "was removed" in visitor.get(address).content.decode()
 
 
-def test_a_widget_asks_again_while_its_runs_are_live(visitor, dashboard, project):
+def test_a_widget_asks_again_soon_while_its_runs_are_live_and_seldom_otherwise(
+    visitor, dashboard, project
+):
     from tracker.models import Run
 
     Run.objects.update(ended_at="2020-01-01T00:00:00Z")
-    assert "hx-trigger" not in body(visitor, dashboard, CHART)
+    assert 'hx-trigger="every 60s"' in body(visitor, dashboard, CHART)
 
     make_run(project, "growing")
 
@@ -373,8 +443,11 @@ def test_a_widget_is_added_by_its_form(visitor, dashboard):
     assert made.settings == {
         "metrics": ["train/loss", "val/loss"],
         "axis": "time",
+        "over": "",
         "smoothing": 0.9,
         "log": True,
+        "logx": False,
+        "clip": False,
     }
     assert made.run_set == RunSet(
         query="params/lr > 0", order="-path:params/lr", first=3

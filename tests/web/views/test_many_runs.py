@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
+from django.db import OperationalError
 
-from tests.builders import make_member, make_project, make_run
-from tracker.actions.trash import pin
+from tests.builders import make_member, make_project, make_run, write_tags
+from tracker.actions import many_runs
+from tracker.actions.trash import move_many_to_trash, pin
 from tracker.models import Attribute, Run
+from web.views import many_runs as views
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -79,3 +83,177 @@ def test_what_is_no_id_is_refused(member, client_of, project):
             address, {"runs": text}, headers={"accept": "application/json"}
         )
         assert answer.status_code == HTTPStatus.BAD_REQUEST
+
+
+@pytest.fixture
+def ask(member, client_of, project):
+    def post(what, question, matching, *, by=member, **fields):
+        address = f"/w/{project.workspace.slug}/{project.slug}/runs/{what}"
+        return client_of(by).post(
+            address,
+            {"question": question, "matching": matching, **fields},
+            headers={"accept": "application/json"},
+        )
+
+    return post
+
+
+@pytest.fixture
+def _two_at_once(monkeypatch):
+    monkeypatch.setattr(many_runs, "RUNS_AT_ONCE", 2)
+
+
+def tags():
+    found = Attribute.objects.filter(path="tags").values_list("run__name", "items")
+    return dict(found)
+
+
+@pytest.mark.usefixtures("_two_at_once")
+def test_all_that_match_are_tagged_and_exactly_those_that_changed_are_answered(
+    ask, send, project
+):
+    runs = [make_run(project, f"new {number}") for number in range(5)]
+    make_run(project, "old")
+    write_tags(runs[0], "x")
+
+    changed = ask("tag", "q=new", 5, add="x").json()["changed"]
+
+    assert set(changed) == {str(run.id) for run in runs[1:]}
+    assert tags() == {run.name: ["x"] for run in runs}
+    send("tag", runs[1:], remove="x")
+    assert tags() == {"new 0": ["x"], **{run.name: [] for run in runs[1:]}}
+
+
+@pytest.mark.usefixtures("_two_at_once")
+def test_runs_that_no_longer_match_once_others_changed_change_too(ask, project):
+    for number in range(5):
+        write_tags(make_run(project, f"run {number}"), "x", "y")
+
+    changed = ask("tag", "tag=x", 5, remove="x").json()["changed"]
+
+    assert len(changed) == 5
+    assert set(map(tuple, tags().values())) == {("y",)}
+
+
+@pytest.mark.usefixtures("_two_at_once")
+def test_all_that_match_go_to_the_trash_but_for_pinned_ones_and_come_back(
+    ask, send, project
+):
+    runs = [make_run(project, f"new {number}") for number in range(5)]
+    pin(runs[2])
+    make_run(project, "old")
+
+    moved = ask("trash", "query=name ~ %22new%22", 5).json()["changed"]
+
+    assert set(moved) == {str(run.id) for run in runs if run != runs[2]}
+    left = Run.objects.not_in_trash().values_list("name", flat=True)
+    assert set(left) == {"new 2", "old"}
+    assert set(send("restore", runs).json()["changed"]) == set(moved)
+
+
+def test_another_number_than_was_agreed_to_changes_nothing_and_is_told(ask, project):
+    for name in "abc":
+        make_run(project, name)
+
+    answer = ask("trash", "", 2)
+
+    assert answer.status_code == HTTPStatus.CONFLICT
+    assert answer.json()["matching"] == 3
+    assert "3 runs match now, and 2 did before" in answer.json()["error"]["message"]
+    assert Run.objects.not_in_trash().count() == 3
+
+
+def test_more_than_may_change_at_once_are_refused(ask, project, monkeypatch):
+    monkeypatch.setattr(views, "MOST_RUNS", 2)
+    for name in "abc":
+        make_run(project, name)
+
+    answer = ask("trash", "", 3)
+
+    assert answer.status_code == HTTPStatus.BAD_REQUEST
+    assert "at most 2 at once" in answer.json()["error"]["message"]
+    assert Run.objects.not_in_trash().count() == 3
+
+
+@pytest.mark.usefixtures("_two_at_once")
+def test_a_refusal_for_some_keeps_no_others_from_changing(ask, project):
+    for number in range(4):
+        run = make_run(project, f"run {number}")
+        if number < 2:
+            Attribute.objects.create(
+                run=run, project=project, path="tags", kind="float", number=1
+            )
+
+    answer = ask("tag", "sort=name", 4, add="x").json()
+    again = ask("tag", "q=run 0", 1, add="x")
+
+    assert len(answer["changed"]) == 2
+    assert "something else is kept" in answer["refusal"]
+    assert again.status_code == HTTPStatus.BAD_REQUEST
+    assert "something else is kept" in again.json()["error"]["message"]
+
+
+@pytest.mark.usefixtures("_two_at_once")
+def test_what_takes_too_long_is_left_to_whoever_asked(ask, send, project, monkeypatch):
+    runs = {str(run.id): run for run in (make_run(project, name) for name in "abcde")}
+    moments = iter([0.0, 0.0, many_runs.LASTS_SECONDS])
+    monkeypatch.setattr(many_runs, "time", SimpleNamespace(monotonic=moments.__next__))
+
+    answer = ask("trash", "", 5).json()
+
+    assert (len(answer["changed"]), len(answer["rest"])) == (2, 3)
+    assert {*answer["changed"], *answer["rest"]} == set(runs)
+    left = send("trash", [runs[run_id] for run_id in answer["rest"]]).json()
+    assert set(left["changed"]) == set(answer["rest"])
+
+
+@pytest.mark.usefixtures("_two_at_once")
+def test_what_changed_before_the_database_gave_up_is_answered(
+    ask, project, monkeypatch
+):
+    for name in "abc":
+        make_run(project, name)
+    moved = []
+
+    def move(project, run_ids):
+        if moved:
+            raise OperationalError("canceling statement due to lock timeout")
+        moved.extend(move_many_to_trash(project, run_ids))
+        return moved
+
+    monkeypatch.setattr(views, "move_many_to_trash", move)
+
+    answer = ask("trash", "", 3).json()
+
+    assert len(answer["changed"]) == 2
+    assert "too busy" in answer["refusal"]
+    assert Run.objects.not_in_trash().count() == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "matching"),
+    [("query=loss <", 1), ("state=odd", 1), ("", ""), ("", "-1"), ("q=\x00", 1)],
+)
+def test_a_question_that_is_not_understood_changes_nothing(
+    ask, project, question, matching
+):
+    make_run(project)
+
+    answer = ask("trash", question, matching)
+
+    assert answer.status_code == HTTPStatus.BAD_REQUEST
+    assert Run.objects.not_in_trash().count() == 1
+
+
+@pytest.mark.parametrize("what", ["tag", "trash"])
+def test_who_may_not_edit_changes_nothing_that_matches(
+    ask, project, member, stranger, what
+):
+    make_run(project)
+    make_run(make_project(stranger), "other")
+    viewer = make_member("bob", "viewer", workspace=member.workspace)
+
+    assert ask(what, "", 1, by=viewer, add="x").status_code == HTTPStatus.FORBIDDEN
+    assert ask(what, "", 1, by=stranger, add="x").status_code == HTTPStatus.NOT_FOUND
+    assert len(ask(what, "", 1, add="x").json()["changed"]) == 1
+    assert Run.objects.not_in_trash().filter(name="other").exists()

@@ -156,6 +156,25 @@ def test_a_preempted_stage_says_that_it_was_told_to_end(project, page):
     assert "chip--preempted" in shown
 
 
+@pytest.mark.parametrize(
+    ("watched", "words"),
+    [
+        ("left alone", "left alone: how it ended is not known"),
+        ("ended, exit code unknown", "until it ended: how it ended is not known"),
+    ],
+)
+def test_a_stage_that_was_watched_from_outside_does_not_claim_to_know_its_end(
+    project, page, watched, words
+):
+    said = {"monitoring/train/watched": watched}
+    ended, live = make_run(project, "a", "finished"), make_run(project, "b")
+    for run in (ended, live):
+        write_values(run, said)
+
+    assert words in page(ended)
+    assert words not in page(live)
+
+
 def test_a_crashed_stage_says_that_nobody_knows_why(project, page):
     assert "stopped without a word" in page(make_run(project, state="crashed"))
 

@@ -209,3 +209,15 @@ class TestTable:
         address = f"/runs/{run.id}/attributes.csv"
 
         assert client_of(stranger).get(address).status_code == 404
+
+
+@pytest.mark.django_db
+@pytest.mark.database
+def test_a_series_that_several_ranks_write_says_so(attributes, run):
+    assert "at the same time" not in attributes()
+    for rank in (0, 1):
+        write_series(run, "shared/loss", [1.0, 2.0], rank=rank)
+    settle(run)
+
+    assert "written by ranks 0 and 1 at the same time" in attributes("?prefix=shared/")
+    assert "Written by" in attributes("?path=shared/loss")

@@ -113,6 +113,18 @@ def test_a_project_without_runs_says_how_to_log_one(signed_in, address, project)
     assert "first-block" not in html
 
 
+def test_those_who_may_log_are_offered_a_token_for_this_workspace(
+    member, signed_in, client_of, address, settings
+):
+    settings.PUBLIC_URL = "https://tracker.example.org"
+    viewer = client_of(make_member("bob", "viewer", workspace=member.workspace))
+
+    for client, is_offered in ((signed_in, True), (viewer, False)):
+        html = client.get(address).content.decode()
+        assert "export SEAMARK_URL=https://tracker.example.org" in html
+        assert ("Make a token and fill it in" in html) is is_offered
+
+
 @pytest.mark.parametrize(
     "page", ["", "runs.json", "runs.csv", "columns.json", "groups.json?group=state"]
 )

@@ -8,6 +8,7 @@ from http import HTTPStatus
 import pytest
 
 from tests.builders import make_run, write_tags, write_values
+from tests.tracker.queries.ledgers import add_ledger
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -84,6 +85,22 @@ def test_is_longer_than_what_is_read_at_once(download, project, monkeypatch):
     assert [row[0] for row in rows] == [f"r{number}" for number in range(5)]
 
 
+@pytest.mark.parametrize(
+    ("most", "last"),
+    [(2, ["# These are the first 2 runs; there are more."]), (3, None)],
+)
+def test_of_very_many_runs_it_is_said_that_some_are_missing(
+    download, project, monkeypatch, most, last
+):
+    monkeypatch.setattr("web.views.runs_csv.MOST_RUNS", most)
+    runs = [make_run(project, name) for name in ("a", "b", "c")]
+
+    _, *rows = download(sort="name", column="state")
+
+    assert len(rows) == 3
+    assert rows[-1] == (last or ["c", rows[-1][1], str(runs[-1].id)])
+
+
 def test_of_a_grouped_table_the_groups_are_told(download, project):
     for number, (name, loss) in enumerate([("a", 1.0), ("b", 3.0), ("c", math.nan)]):
         run = make_run(project, name)
@@ -108,11 +125,32 @@ def test_of_a_grouped_table_the_groups_are_told(download, project):
     ]
 
 
+def test_numbers_of_the_run_are_among_those_of_its_group(download, project):
+    for name, idle in [("a", 900.0), ("b", 2_700.0)]:
+        add_ledger(make_run(project, name), useful=3_600.0 - idle, idle=idle)
+
+    head, row = download(group="made_by", column=["gpu_idle", "gpu_hours", "energy"])
+
+    assert dict(zip(head, row, strict=True)) == {
+        "made by": "ada",
+        "runs": "2",
+        "runs with gpu idle (%)": "2",
+        "mean of gpu idle (%)": "50.0",
+        "lowest gpu idle (%)": "25.0",
+        "highest gpu idle (%)": "75.0",
+        "best gpu idle (%)": "25.0",
+        "runs with gpu hours": "2",
+        "mean of gpu hours": "1.0",
+        "lowest gpu hours": "1.0",
+        "highest gpu hours": "1.0",
+    }
+
+
 def test_groups_are_those_of_the_runs_that_are_found(download, project):
     for name in ("a", "b"):
         write_values(make_run(project, name), {"params/lr": name})
 
-    _, *rows = download(group=["path:params/lr", "state"], q="b")
+    _, *rows = download(group=["path:params/lr", "state"], q="b", column="state")
 
     assert rows == [["b", "running", "1"]]
 

@@ -272,3 +272,15 @@ def test_of_very_many_notes_the_newest_are_shown(browser, run):
     found = marks(browser, run, "path=train/loss")
 
     assert [found[0]["text"], found[-1]["text"]] == ["note 100", "note 299"]
+
+
+def test_a_chart_says_that_several_ranks_wrote_its_series(browser, run):
+    write_series(run, "train/loss", [2.9, 2.1, 1.1], rank=1)
+    settle(run)
+    ((first, second), _) = ask(
+        browser, run, {"path": "train/loss"}, {"path": "val/loss"}
+    )
+
+    (note,) = header(first)["figure"]["notes"]
+    assert note.startswith("train/loss was written by ranks 0 and 1 at the same time")
+    assert header(second)["figure"]["notes"] == []

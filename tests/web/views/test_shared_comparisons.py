@@ -170,6 +170,9 @@ def test_colours_stay_with_the_runs(share, runs):
     assert "colours=5.3.7" in address
     places = [page.index(f"run-colour--{colour}") for colour in (5, 3, 7)]
     assert all(before < after for before, after in pairwise(places))
+    # Nobody who looks on changes them.
+    assert 'value="hide.5"' in page
+    assert 'data-part="colour"' not in page
 
 
 def test_the_report_of_a_ladder_is_shared_and_tells_no_cost(project, member, runs):

@@ -18,6 +18,7 @@ const BEHAVIOURS = {
   "fold-all": () => import("./behaviours/fold_all.js"),
   "going-on": () => import("./behaviours/going_on.js"),
   "image-steps": () => import("./behaviours/image_steps.js"),
+  "live-tree": () => import("./behaviours/live_tree.js"),
   "log": () => import("./behaviours/log.js"),
   "drop": () => import("./behaviours/drop.js"),
   "file-figure": () => import("./charts/file_figure.js"),
@@ -44,10 +45,11 @@ const BEHAVIOURS = {
   "tabs": () => import("./behaviours/tabs.js"),
   "theme": () => import("./behaviours/theme.js"),
   "toasts": () => import("./behaviours/toasts.js"),
+  "wakes": () => import("./behaviours/wakes.js"),
 }
 
-// A morph writes the server's text into elements that stay.
-const AGAIN = new Set(["local-time"])
+// A morph writes the server's text, and what goes on, into elements that stay.
+const AGAIN = new Set(["local-time", "wakes"])
 const connected = new WeakMap()
 
 // Resolves when all in `root` answers clicks and keys, or is known never to.

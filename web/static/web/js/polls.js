@@ -1,8 +1,9 @@
 // What a poll was answered last, it names when it asks again. A server that has nothing
 // else to say then says only that, and nothing of the page is parsed, compared or drawn.
-import { isPoll } from "./refusals.js"
+import { isAnswered, isPoll } from "./refusals.js"
 
 const held = new WeakMap()
+const owed = new Set()
 
 export function nameWhatPollsHold() {
   document.addEventListener("htmx:config:request", ({ detail: { ctx } }) => {
@@ -10,7 +11,28 @@ export function nameWhatPollsHold() {
     if (version) ctx.request.headers["If-None-Match"] = version
   })
   document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
-    if (!isPoll(ctx) || !ctx.response.raw.ok) return
+    // Who is told that nothing is new may be told a newer name for it.
+    if (!isPoll(ctx) || !isAnswered(ctx)) return
     held.set(ctx.sourceElement, ctx.response.headers.get("ETag"))
   })
+}
+
+// Nobody looks at a hidden page, so it asks the server for nothing. The event is stopped
+// on its way down to the element that htmx made it for. Whoever comes back sees at once
+// what happened meanwhile.
+export function pollWhileSeen() {
+  document.addEventListener("every", (event) => {
+    if (!document.hidden) return
+    event.stopImmediatePropagation()
+    owed.add(event.target)
+  }, { capture: true })
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return
+    for (const element of owed) if (element.isConnected) poll(element)
+    owed.clear()
+  })
+}
+
+export function poll(element) {
+  element.dispatchEvent(new CustomEvent("every"))
 }

@@ -44,7 +44,7 @@ class Log {
     this.listen()
     this.openLink()
     this.resize()
-    if (root.dataset.live === "true") this.poll(0)
+    this.poll(0)
   }
 
   listen() {
@@ -245,7 +245,9 @@ class Log {
     const wait = silent > SILENT_POLLS ? SILENT_POLL_MS : POLL_MS
     await new Promise((resume) => setTimeout(resume, wait))
     if (!this.root.isConnected) return
-    this.poll((await this.fetchNew()) ? 0 : silent + 1)
+    // The page is told when the run ends, and when it goes on.
+    const isLive = this.root.dataset.live === "true"
+    this.poll(isLive && (await this.fetchNew()) ? 0 : silent + 1)
   }
 
   async fetchNew() {

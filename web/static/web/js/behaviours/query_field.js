@@ -1,8 +1,9 @@
 // Completes what is being typed in a query: paths from the list the server has, and the
 // words of the language.
 import { Asked } from "../models/asked.js"
+import { made } from "../models/elements.js"
 import { mark, stepped } from "../models/options.js"
-import { FIELDS, isKeyword, quoted, unquoted, writtenWord } from "../models/query_words.js"
+import { FIELDS, isKeyword, unitOf, unquoted, writtenPath } from "../models/query_words.js"
 
 // What a path looks like without quotes, up to the place of typing.
 const WORD = /[\p{L}_][\p{L}\p{N}_./-]*$/u
@@ -63,8 +64,8 @@ class QueryField {
   offer(paths) {
     const { word } = this
     if (word !== this.askedFor) return
-    const known = paths.map(({ path }) => path).filter((path) => path !== word)
-    this.open([...this.words(word), ...known.map(written)])
+    const known = paths.map(({ path }) => writtenPath(path)).filter((path) => path !== word)
+    this.open([...this.words(word), ...known])
   }
 
   open(paths) {
@@ -75,7 +76,9 @@ class QueryField {
         const option = document.createElement("li")
         option.id = `query-path-${place}`
         option.role = "option"
-        option.textContent = unquoted(path)
+        // An attribute called as a field of the run keeps its quotes: they tell the two apart.
+        option.textContent = FIELDS.includes(unquoted(path)) ? path : unquoted(path)
+        if (unitOf(path)) option.append(" ", made("span", "muted small query__unit", unitOf(path)))
         return option
       }),
     )
@@ -120,9 +123,4 @@ class QueryField {
     this.close()
     this.input.dispatchEvent(new Event("input", { bubbles: true }))
   }
-}
-
-// What every run has goes without quotes; an attribute of that name needs them.
-function written(path) {
-  return FIELDS.includes(path) ? quoted(path) : writtenWord(path)
 }

@@ -1,6 +1,8 @@
 // The list of compared runs as the legend of all charts: the run under the pointer or the
 // focus is lit in each of them, and the run under the pointer in a chart is marked here.
-// Typing narrows it; arrow keys go from run to run. The list itself never moves the page.
+// Typing narrows it; arrow keys go from run to run; a dot opens a menu of colours. The list
+// itself never moves the page.
+import { colourMenu } from "../models/colour_menu.js"
 import { gettext } from "../texts.js"
 
 // Fewer are passed by Tab.
@@ -46,6 +48,7 @@ export default function runLegend(element) {
   })
   document.addEventListener("run-pointed", ({ detail }) => mark(detail))
   if (isMany) rove(runs[0])
+  colourMenu(element, runs)
   narrowing(element, runs, () => {
     if (!isMany) return
     const first = runs.find((run) => !run.hidden)

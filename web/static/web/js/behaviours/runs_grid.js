@@ -47,6 +47,8 @@ class RunsGrid {
       selection: this.selection,
       state: this.state,
       eyeOf: (id) => (this.state.isCharts ? this.side.eyeOf(id) : this.selection.eyeOf(id)),
+      isShownTicked: () => this.isShownTicked,
+      onTickShown: () => this.tickShown(),
       onSort: (key, isNumeric, isMore) => this.sort(key, isNumeric, isMore),
       onSelect: (position, isRange) => this.select(position, isRange),
       onOpen: (row, event) => open(row, event),
@@ -89,7 +91,8 @@ class RunsGrid {
     new BulkActions(this.element, {
       addresses: { tag: tagUrl, trash: trashUrl, restore: restoreUrl },
       ids: () => this.selection.ids,
-      onDone: (gone, back) => this.done(gone, back),
+      matching: () => (this.selection.isMatching ? { question: this.selection.question, count: this.blocks.matching } : null),
+      onDone: (how) => this.done(how),
     })
   }
 
@@ -104,6 +107,7 @@ class RunsGrid {
       this.part(name).addEventListener("click", () => this.clear())
     }
     this.part("unselect").addEventListener("click", () => this.unselect())
+    this.part("tick-matching")?.addEventListener("click", () => this.tickMatching())
     this.part("heights").addEventListener("click", (event) => this.setHeight(event.target.closest("button")))
     this.part("show").addEventListener("change", (event) => this.show(event.target.value))
     this.refreshing = setInterval(() => this.refresh(), REFRESH_MS)
@@ -202,13 +206,41 @@ class RunsGrid {
     this.draw()
   }
 
+  // The first of them, as the others would have to be fetched.
+  get isShownTicked() {
+    const { isMatching, ids } = this.selection
+    return isMatching || (ids.length > 0 && ids.length >= Math.min(LONGEST_RANGE, this.rows.matching))
+  }
+
+  async tickShown() {
+    if (this.isShownTicked) return this.unselect()
+    const last = Math.min(LONGEST_RANGE, this.rows.matching) - 1
+    const rows = await this.rowsOf([0, last])
+    this.selection.add(rows.map((row) => row.id))
+    this.isOffered = true
+    this.changed()
+  }
+
+  tickMatching() {
+    this.selection.tickMatching(this.state.runsQuestion)
+    this.changed()
+  }
+
+  // Whoever takes one out, or adds one, goes on with those ticked by hand.
+  leaveMatching() {
+    if (!this.selection.endMatching()) return false
+    toast(gettext("No longer all that match: only the runs ticked one by one."))
+    return true
+  }
+
   async select(position, isRange) {
+    const row = this.rows.row(position)
+    if (this.leaveMatching() && !isRange && this.selection.place(row?.id) < 0) return this.changed()
     if (isRange) {
       const rows = await this.rowsOf(this.selection.rangeTo(position))
       this.selection.add(rows.map((row) => row.id))
-    } else {
-      const row = this.rows.row(position)
-      if (row?.id) this.selection.toggle(row.id, position)
+    } else if (row?.id) {
+      this.selection.toggle(row.id, position)
     }
     this.changed()
   }
@@ -235,6 +267,7 @@ class RunsGrid {
       return
     }
     if (how.isAlone) return
+    this.leaveMatching()
     if (this.selection.place(row.id) < 0) this.selection.toggle(row.id, position)
     this.selection.hide(row.id, !this.selection.isHidden(row.id))
     this.changed()
@@ -274,6 +307,7 @@ class RunsGrid {
 
   unselect() {
     this.selection.clear()
+    this.isOffered = false
     this.write()
     this.draw()
   }
@@ -296,7 +330,8 @@ class RunsGrid {
   }
 
   // Runs in the trash are no longer picked; those that come back are again.
-  done(gone, back = []) {
+  done({ gone = [], back = [], isOver = false }) {
+    if (isOver) this.unselect()
     this.selection.remove(gone)
     this.selection.add(back)
     return this.ask({ stays: true })
@@ -307,6 +342,8 @@ class RunsGrid {
   // `stays` keeps the place in the table; `open` are groups that stay open.
   async ask({ stays = false, open = this.groups.openQueries } = {}) {
     this.write()
+    // Something else is found now, of which nobody has ticked all.
+    if (this.selection.question !== this.state.runsQuestion) this.selection.endMatching()
     const [position] = stays && !this.isGrouped ? this.rows.underTop(this.view.range[0]) : [0]
     await this.blocks.ask(this.state.question, position)
     if (this.isGrouped) {
@@ -364,10 +401,10 @@ class RunsGrid {
 
   draw() {
     const groups = this.rows.below === this.groups ? this.groups : null
-    const { blocks, state, isFiltered, selection } = this
+    const { blocks, state, isFiltered, selection, isOffered } = this
     // Another width, and other columns.
     if (this.side.draw(blocks, this.rows.top)) this.view.found = null
-    this.bar.draw({ blocks, groups, state, isFiltered, selection, shown: this.side.comparison })
+    this.bar.draw({ blocks, groups, state, isFiltered, selection, isOffered, shown: this.side.comparison })
     this.view.draw()
     this.columns.draw()
     this.grouping.draw()

@@ -1,6 +1,7 @@
 // Offers what the server knows for what is being typed: data-suggest is "paths", which
-// begin so, or "runs", with this in their name.
+// begin so, or "runs", with this in their name. Words of data-offered come first.
 import { Asked } from "../models/asked.js"
+import { quoted } from "../models/query_words.js"
 
 const MOST = 30
 // "min(train/loss" asks for paths that begin with train/loss.
@@ -25,18 +26,22 @@ export default function suggest(input) {
   input.setAttribute("list", list.id)
 
   const typed = () => input.value.trim()
-  const asked = new Asked((answer) => offer(list, NAMES[kind](answer), typed()))
+  const offered = input.dataset.offered?.split(" ") ?? []
+  const asked = new Asked((answer) => offer(list, NAMES[kind](answer), typed(), offered))
   const ask = () => asked.soon(suggestUrl, ASKED[kind](typed()))
   input.addEventListener("focus", ask)
   input.addEventListener("input", ask)
 }
 
-function offer(list, names, text) {
+function offer(list, names, text, offered) {
   const summary = SUMMARY.exec(text)?.[1]
+  const words = summary ? [] : offered.filter((word) => word.startsWith(text))
+  // An attribute that is called as one of the words stands in quotes.
+  const paths = names.map((name) => (summary ? `${summary}(${name})` : offered.includes(name) ? quoted(name) : name))
   list.replaceChildren(
-    ...names.slice(0, MOST).map((name) => {
+    ...[...words, ...paths].slice(0, MOST).map((value) => {
       const option = document.createElement("option")
-      option.value = summary ? `${summary}(${name})` : name
+      option.value = value
       return option
     }),
   )

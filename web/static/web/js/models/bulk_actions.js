@@ -1,16 +1,25 @@
-// What is done to all runs that are picked: tags, and the trash; each can be undone.
+// What is done to all runs that are picked, or to all that match: tags, and the trash; each
+// can be undone.
 import { number } from "./format.js"
 import { Refused, post } from "./post.js"
 import { toast } from "../toasts.js"
-import { ngettext } from "../texts.js"
+import { gettext, ngettext } from "../texts.js"
+
+// As many as the server takes by their ids.
+const RUNS_AT_ONCE = 1_000
 
 export class BulkActions {
-  constructor(element, { addresses, ids, onDone }) {
+  #isBusy = false
+
+  // `matching` is the question and how many runs it finds, or null while runs are picked.
+  constructor(element, { addresses, ids, matching, onDone }) {
     this.addresses = addresses
     this.ids = ids
+    this.matching = matching
     this.onDone = onDone
     const tags = element.querySelector("[data-part=tags]")
     if (!tags) return
+    this.dialog = element.querySelector("[data-part=confirm-matching]")
     this.field = tags.querySelector("input")
     tags.addEventListener("toggle", () => tags.open && this.field.focus())
     this.field.addEventListener("keydown", (event) => {
@@ -27,26 +36,33 @@ export class BulkActions {
   async tag(what, panel) {
     const tag = this.field.value.trim()
     if (!tag) return this.field.focus()
-    const done = await this.#send(this.addresses.tag, { runs: this.ids().join(","), [what]: tag })
-    if (!done) return
+    const isAdded = what === "add"
+    const ask = (count) => {
+      const values = { count: number(count), tag }
+      return isAdded
+        ? ngettext("Tag %(count)s run “%(tag)s”?", "Tag %(count)s runs “%(tag)s”?", count, values)
+        : ngettext("Take “%(tag)s” off %(count)s run?", "Take “%(tag)s” off %(count)s runs?", count, values)
+    }
+    const found = await this.#change(this.addresses.tag, { [what]: tag }, ask)
+    if (!found) return
+    const { done } = found
     this.field.value = ""
     panel.open = false
-    const back = what === "add" ? "remove" : "add"
     const values = { count: number(done.length), tag }
-    const text = what === "add"
+    const text = isAdded
       ? ngettext("Tagged %(count)s run “%(tag)s”", "Tagged %(count)s runs “%(tag)s”", done.length, values)
       : ngettext("Took “%(tag)s” off %(count)s run", "Took “%(tag)s” off %(count)s runs", done.length, values)
-    this.#say(done, text, {
-      address: this.addresses.tag,
-      fields: { [back]: tag },
-    })
+    const back = { address: this.addresses.tag, fields: { [isAdded ? "remove" : "add"]: tag } }
+    this.#say(found, text, back, {})
   }
 
   async trash() {
-    const asked = this.ids()
-    const done = await this.#send(this.addresses.trash, { runs: asked.join(",") })
-    if (!done) return
-    const kept = asked.length - done.length
+    const ask = (count) =>
+      ngettext("Move %(count)s run to the trash?", "Move %(count)s runs to the trash?", count, { count: number(count) })
+    const found = await this.#change(this.addresses.trash, {}, ask)
+    if (!found) return
+    const { done, asked, isMatching } = found
+    const kept = asked - done.length
     const values = { count: number(done.length), kept: number(kept) }
     const text = kept
       ? ngettext(
@@ -55,24 +71,95 @@ export class BulkActions {
           done.length, values,
         )
       : ngettext("Moved %(count)s run to the trash", "Moved %(count)s runs to the trash", done.length, values)
-    this.#say(done, text, { address: this.addresses.restore, fields: {} }, done)
+    const back = { address: this.addresses.restore, fields: {} }
+    this.#say(found, text, back, isMatching ? { isOver: true } : { gone: done })
   }
 
-  #say(done, text, { address, fields }, gone = []) {
-    this.onDone(gone)
+  // `how` says what becomes of what is ticked.
+  #say({ done, refusal }, text, { address, fields }, how) {
+    this.onDone(how)
     const undo = async () => {
-      if (await this.#send(address, { ...fields, runs: done.join(",") })) this.onDone([], gone)
+      const back = await this.#inPortions(address, fields, done)
+      // Once more does no harm to those that are back.
+      if (back.refusal) return toast(back.refusal, { isError: true, onUndo: undo })
+      this.onDone({ back: how.gone })
+      if (done.length <= RUNS_AT_ONCE) return
+      toast(ngettext("Undone for %(count)s run", "Undone for %(count)s runs", done.length, { count: number(done.length) }))
     }
     toast(text, { onUndo: done.length ? undo : null })
+    if (refusal) toast(gettext("Others stayed as they are: %(why)s", { why: refusal }), { isError: true })
   }
 
-  async #send(address, fields) {
+  // Resolves to the ids of what changed, of how many, and why others did not; to null where
+  // nothing did.
+  async #change(address, fields, ask) {
+    if (this.#isBusy) return null
+    this.#isBusy = true
     try {
-      return (await post(address, fields)).changed
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error
-      toast(error.message, { isError: true })
+      const matching = this.matching()
+      if (matching) return await this.#changeMatching(address, fields, matching, ask)
+      const ids = this.ids()
+      const found = await this.#inPortions(address, fields, ids)
+      if (!found.refusal || found.done.length) return { ...found, asked: ids.length, isMatching: false }
+      toast(found.refusal, { isError: true })
       return null
+    } finally {
+      this.#isBusy = false
     }
+  }
+
+  // All that the question finds, if somebody agrees to the number. Where another number
+  // matches by then, they are asked again.
+  async #changeMatching(address, fields, { question, count }, ask) {
+    let asked = count
+    let note = ""
+    while (await this.#isAgreed(ask(asked), note)) {
+      try {
+        const { changed, refusal, rest } = await post(address, { ...fields, question, matching: asked })
+        // For these the server did not take the time.
+        const more = await this.#inPortions(address, fields, rest)
+        return { done: changed.concat(more.done), refusal: refusal || more.refusal, asked, isMatching: true }
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        const now = error.answer?.matching
+        if (now === undefined) {
+          toast(error.message, { isError: true })
+          return null
+        }
+        const values = { now: number(now), before: number(asked) }
+        note = gettext("Another number matches now: %(now)s, not %(before)s. Nothing has changed yet.", values)
+        asked = now
+      }
+    }
+    return null
+  }
+
+  // Resolves to whether somebody pressed the button that goes on.
+  #isAgreed(question, note) {
+    const { dialog } = this
+    const again = dialog.querySelector("[data-part=asked-again]")
+    dialog.querySelector("[data-part=asked]").textContent = question
+    again.textContent = note
+    again.hidden = !note
+    dialog.returnValue = ""
+    dialog.showModal()
+    return new Promise((resolve) => {
+      dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true })
+    })
+  }
+
+  // What is refused after some have changed keeps none of these from being undone.
+  async #inPortions(address, fields, ids) {
+    const done = []
+    for (let from = 0; from < ids.length; from += RUNS_AT_ONCE) {
+      const runs = ids.slice(from, from + RUNS_AT_ONCE).join(",")
+      try {
+        done.push(...(await post(address, { ...fields, runs })).changed)
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        return { done, refusal: error.message }
+      }
+    }
+    return { done, refusal: "" }
   }
 }

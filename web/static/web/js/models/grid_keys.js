@@ -2,7 +2,7 @@
 const RESIZED_BY = 12
 
 export class GridKeys {
-  constructor(view, { onSort, onSelect, onOpen, onToggle, onHide, onKeep, onColumn, onMenu }) {
+  constructor(view, { onSort, onSelect, onOpen, onToggle, onHide, onKeep, onColumn, onMenu, onTickShown }) {
     this.view = view
     this.onSort = onSort
     this.onSelect = onSelect
@@ -12,6 +12,7 @@ export class GridKeys {
     this.onKeep = onKeep
     this.onColumn = onColumn
     this.onMenu = onMenu
+    this.onTickShown = onTickShown
     view.element.addEventListener("keydown", (event) => this.press(event))
     view.element.addEventListener("click", (event) => this.click(event))
     view.element.addEventListener("contextmenu", (event) => this.menu(event))
@@ -48,6 +49,7 @@ export class GridKeys {
     if (head) {
       if (event.target.closest(".runs-grid__grip")) return
       if (event.target.closest(".runs-grid__more")) return this.onMenu(head)
+      if (event.target.closest(".runs-grid__mark")) return this.onTickShown()
       this.#sort(head, event)
       return
     }
@@ -76,6 +78,10 @@ export class GridKeys {
   // In the head: Alt moves a column, Shift resizes it, letters and Delete do the rest.
   #pressHead(event) {
     const { column } = this.view.active
+    if (column === 0 && event.key === " ") {
+      this.onTickShown()
+      return true
+    }
     const key = this.view.columns[column - 1]?.key
     if (!key) return false
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]

@@ -17,7 +17,7 @@ export function groupLabel(group, keys, isOpen) {
   return [icon(isOpen ? "chevron-down" : "chevron-right"), ...parts, count]
 }
 
-export function fillNumbers(cell, numbers, shown) {
+export function fillNumbers(cell, numbers, shown, column) {
   if (!numbers?.count) return fillText(cell, "")
   const said = {
     mean: gettext("mean %(value)s"),
@@ -27,9 +27,14 @@ export function fillNumbers(cell, numbers, shown) {
   }
   const title = Object.keys(said)
     .filter((name) => numbers[name] !== null)
-    .map((name) => interpolate(said[name], { value: texts(numbers[name])[0] }))
+    .map((name) => interpolate(said[name], { value: textOf(numbers[name], column) }))
   const value = numbers[shown]
-  fillText(cell, value === null ? "" : texts(value)[0], gettext("%(numbers)s; of %(count)s", { numbers: title.join(", "), count: number(numbers.count) }))
+  fillText(cell, value === null ? "" : textOf(value, column), gettext("%(numbers)s; of %(count)s", { numbers: title.join(", "), count: number(numbers.count) }))
+}
+
+// In the unit of the column, as in the rows of runs.
+function textOf(value, { said }) {
+  return said && typeof value === "number" ? said(value) : texts(value)[0]
 }
 
 // How far a number is from that of the run that numbers are compared with. Of shares, a
@@ -64,8 +69,15 @@ export function headCell(key, column, i) {
     label.append(note)
   }
   cell.append(label, made("span", "runs-grid__arrow"))
+  if (i === 0) cell.prepend(tickShown())
   if (i > 0 && !column.isFixed) cell.append(menuSign(), made("span", "runs-grid__grip"))
   return cell
+}
+
+function tickShown() {
+  const mark = made("span", "runs-grid__mark", "checkbox")
+  mark.title = mark.ariaLabel = gettext("Tick the runs shown")
+  return mark
 }
 
 function menuSign() {

@@ -17,13 +17,14 @@ export class GridView {
   #onTop = []
 
   // `rows` says what stands where; it can be changed for another. `eyeOf` says of a run
-  // whether it is drawn, or null.
-  constructor(element, { rows, selection, state, eyeOf, onScroll, ...events }) {
+  // whether it is drawn, or null; `isShownTicked` whether all is ticked that the head's box ticks.
+  constructor(element, { rows, selection, state, eyeOf, isShownTicked, onScroll, ...events }) {
     this.element = element
     this.rows = rows
     this.selection = selection
     this.state = state
     this.eyeOf = eyeOf
+    this.isShownTicked = isShownTicked
     this.onScroll = onScroll
     this.active = { position: 0, column: 0 }
     this.canvas = made("div", "runs-grid__canvas")
@@ -141,6 +142,8 @@ export class GridView {
   }
 
   #drawHead() {
+    const mark = this.head.querySelector(".runs-grid__mark")
+    mark.ariaChecked = this.isShownTicked() ? "true" : this.selection.ids.length ? "mixed" : "false"
     const sorts = this.state.sorts
     for (const cell of this.head.children) {
       const key = cell.dataset.key
@@ -256,13 +259,14 @@ export class GridView {
   // What runs have in common, and what their numbers are like.
   #fillGroup(drawn, { group, isOpen }) {
     const shown = this.state.shownOfGroups
-    const said = `${isOpen} ${shown}`
+    const { isMatching } = this.selection
+    const said = `${isOpen} ${shown} ${isMatching}`
     if (drawn.row === group && drawn.isGroup === said) return
     drawn.row = group
     this.#asGroup(drawn, said)
     drawn.element.classList.remove("runs-grid__row--waiting")
     drawn.element.setAttribute("aria-expanded", String(isOpen))
-    drawn.element.setAttribute("aria-selected", "false")
+    drawn.element.setAttribute("aria-selected", String(isMatching))
     drawn.element.classList.remove("runs-grid__row--unseen")
     drawn.eye.replaceChildren()
     delete drawn.element.dataset.slot
@@ -270,7 +274,7 @@ export class GridView {
     drawn.link.textContent = ""
     drawn.group.replaceChildren(...groupLabel(group, this.rows.keys, isOpen))
     drawn.group.title = group.values.map((value) => texts(value)[0]).join(" · ")
-    this.columns.forEach((column, i) => fillNumbers(drawn.cells[i], group.numbers.get(column.key), shown))
+    this.columns.forEach((column, i) => fillNumbers(drawn.cells[i], group.numbers.get(column.key), shown, column))
   }
 
   #asGroup(drawn, said) {
@@ -284,10 +288,12 @@ export class GridView {
   #colour(drawn, row) {
     const place = row ? this.selection.place(row.id) : -1
     const eye = row ? this.eyeOf(row.id) : null
-    const said = `${place} ${eye?.slot} ${eye?.isOpen}`
+    // Those on top stand there whether they match or not.
+    const isMatching = this.selection.isMatching && !this.#onTop.includes(drawn)
+    const said = `${place} ${isMatching} ${eye?.slot} ${eye?.isOpen}`
     if (drawn.place === said) return
     drawn.place = said
-    drawn.element.setAttribute("aria-selected", String(place >= 0))
+    drawn.element.setAttribute("aria-selected", String(isMatching || place >= 0))
     drawn.element.classList.toggle("runs-grid__row--unseen", eye?.isOpen === false)
     if (eye?.isOpen) drawn.element.dataset.slot = eye.slot
     else delete drawn.element.dataset.slot

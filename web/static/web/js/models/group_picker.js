@@ -1,12 +1,12 @@
 // Chooses by what the runs of a table are put together.
 import { icon } from "./elements.js"
 import { PathOptions } from "./path_options.js"
-import { labelOf } from "./run_columns.js"
+import { canGroup, labelOf } from "./run_columns.js"
 import { gettext } from "../texts.js"
 
 const MOST_KEYS = 4
-// Of one value that many runs may share.
-const KINDS = new Set(["string", "integer", "float", "boolean", "float_series"])
+// Of one value that many runs may share, or of a few.
+const KINDS = new Set(["string", "string_set", "integer", "float", "boolean", "float_series"])
 
 export class GroupPicker {
   constructor(element, { address, keys, onChange }) {
@@ -55,10 +55,9 @@ export class GroupPicker {
 // What runs are told apart by, before what they measured.
 function offered(ofRun, found) {
   const fitting = found.filter(([, kind]) => KINDS.has(kind))
-  const paths = fitting.map(([path]) => `path:${path}`)
+  const paths = fitting.map(([path]) => `path:${path}`).filter((key) => key !== "path:tags")
   const params = paths.filter((key) => key.startsWith("path:params/"))
-  const state = ofRun.filter((key) => key === "state")
-  return [...state, ...params, ...paths.filter((key) => !params.includes(key))]
+  return [...ofRun.filter(canGroup), ...params, ...paths.filter((key) => !params.includes(key))]
 }
 
 function chosen(key) {

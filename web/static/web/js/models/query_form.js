@@ -2,7 +2,7 @@
 import { Asked } from "./asked.js"
 import { icon } from "./elements.js"
 import { OPERATORS, needsValue, rowsOf, textOf } from "./query_rows.js"
-import { FIELDS } from "./query_words.js"
+import { FIELDS, unitOf, writtenPath } from "./query_words.js"
 import { gettext } from "../texts.js"
 
 const EMPTY = { operand: "", operator: "<", value: "" }
@@ -90,8 +90,9 @@ export class QueryForm {
   }
 
   #offer({ paths }) {
-    const names = [...FIELDS, ...paths.map(([path]) => path)]
-    this.paths.replaceChildren(...names.map((name) => new Option(name, name)))
+    const fields = FIELDS.map((field) => new Option(unitOf(field) || field, field))
+    const names = paths.map(([path]) => FIELDS.includes(path) ? writtenPath(path) : path)
+    this.paths.replaceChildren(...fields, ...names.map((name) => new Option(name, name)))
   }
 }
 

@@ -1,12 +1,31 @@
 // The words of the query language, and how it writes a path or a text.
+import { gettext } from "../texts.js"
+
 const PLAIN = /^[\p{L}_][\p{L}\p{N}_./-]*$/u
 
-// What every run has.
-export const FIELDS = ["name", "state", "created", "started", "ended", "duration"]
+// What every run has or may have, and what its numbers are of.
+const UNITS = {
+  gpu: gettext("percent, of the whole run"),
+  cpu: gettext("percent, of the whole run"),
+  gpu_idle: gettext("percent"),
+  gpu_hours: gettext("hours"),
+  energy: gettext("kilowatt-hours"),
+}
+export const FIELDS = ["name", "state", "finding", "made_by", "created", "started", "ended", "duration", ...Object.keys(UNITS)]
 const KEYWORDS = new Set(["and", "or", "not", "contains", "exists", "is", "nan"])
 
 export function isKeyword(word) {
   return KEYWORDS.has(word.toLowerCase())
+}
+
+// The unit of a field of the run; "" of what has none.
+export function unitOf(field) {
+  return Object.hasOwn(UNITS, field) ? UNITS[field] : ""
+}
+
+// What every run has goes without quotes; an attribute of that name needs them.
+export function writtenPath(path) {
+  return FIELDS.includes(path) ? quoted(path) : writtenWord(path)
 }
 
 export function isPlain(text) {

@@ -34,19 +34,21 @@ const TAG_PADDING = 18
 const ROOM_FOR_REST = 22
 const SUMMARIES = ["min", "max", "mean", "count", "first_step", "last_step"]
 const JOULES_OF_A_KILOWATT_HOUR = 3.6e6
+// What runs have in common beside attributes.
+const GROUPED_BY = ["state", "made_by", "finding", "tags"]
 
 export const OF_RUN = {
   state: { label: gettext("State"), width: 94, fill: fillState },
   started: { label: gettext("Started"), width: 114, fill: fillMoment },
-  duration: { label: gettext("Duration"), width: 106, isNumeric: true, fill: fillDuration },
+  duration: { label: gettext("Duration"), width: 106, isNumeric: true, said: (value) => duration(Math.round(value)), fill: fillDuration },
   stages: { label: gettext("Stages"), width: 192, fill: fillStages },
   tags: { label: gettext("Tags"), width: 160, fill: fillTags },
   finding: { label: gettext("Main finding"), width: 264, fill: fillFinding },
-  gpu: { label: gettext("GPU, run"), hint: gettext("GPU, whole run: mean utilisation over all of its stages"), width: 84, isNumeric: true, isShare: true, fill: fillShare },
-  cpu: { label: gettext("CPU, run"), hint: gettext("CPU, whole run: mean use of the job's cores over all of its stages"), width: 84, isNumeric: true, isShare: true, fill: fillShare },
-  gpu_idle: { label: gettext("GPU idle"), hint: gettext("Share of the GPU time held in which it computed nothing"), width: 92, isNumeric: true, isShare: true, fill: fillShare },
+  gpu: { label: gettext("GPU, run"), hint: gettext("GPU, whole run: mean utilisation over all of its stages"), width: 84, isNumeric: true, isShare: true, said: percent, fill: fillShare },
+  cpu: { label: gettext("CPU, run"), hint: gettext("CPU, whole run: mean use of the job's cores over all of its stages"), width: 84, isNumeric: true, isShare: true, said: percent, fill: fillShare },
+  gpu_idle: { label: gettext("GPU idle"), hint: gettext("Share of the GPU time held in which it computed nothing"), width: 92, isNumeric: true, isShare: true, said: percent, fill: fillShare },
   gpu_hours: { label: gettext("GPU hours"), hint: gettext("Hours times GPUs, while they were held"), width: 96, isNumeric: true, fill: fillValue },
-  energy: { label: gettext("Energy"), hint: gettext("What the GPUs used, in kWh, where they count it"), width: 116, isNumeric: true, fill: fillEnergy },
+  energy: { label: gettext("Energy"), hint: gettext("What the GPUs used, in kWh, where they count it"), width: 116, isNumeric: true, said: kilowattHours, fill: fillEnergy },
   created: { label: gettext("Created"), width: 114, fill: fillMoment },
   ended: { label: gettext("Ended"), width: 114, fill: fillMoment },
   made_by: { label: gettext("Made by"), width: 110, fill: fillValue },
@@ -94,7 +96,7 @@ function attributeOf(key) {
 
 // By what runs have in common, and a condition can find again.
 export function canGroup(key) {
-  return key === "state" || attributeOf(key)?.summary === "last"
+  return GROUPED_BY.includes(key) || attributeOf(key)?.summary === "last"
 }
 
 export function labelOf(key) {
@@ -210,10 +212,12 @@ function fillShare(cell, value) {
 
 function fillEnergy(cell, value) {
   if (value === null) return fillText(cell, "–")
-  fillText(cell, `${number(rounded(value / JOULES_OF_A_KILOWATT_HOUR))} kWh`, `${number(value)} J`)
+  fillText(cell, kilowattHours(value), `${number(value)} J`)
 }
 
-const rounded = (value) => Number(value.toPrecision(3))
+function kilowattHours(joules) {
+  return `${number(Number((joules / JOULES_OF_A_KILOWATT_HOUR).toPrecision(3)))} kWh`
+}
 
 function fillValue(cell, value) {
   const [text, title] = texts(value)

@@ -8,6 +8,8 @@ export class Selection {
   #slots = new Map()
   #hidden = new Set()
   #anchor = null
+  // What the table was asked when somebody ticked everything that it finds, or null.
+  #question = null
   // The slot that a run has elsewhere on the page, or -1.
   wished = () => -1
 
@@ -33,6 +35,26 @@ export class Selection {
     const hidden = this.ids.filter((id) => this.#hidden.has(id)).map((id) => this.place(id))
     if (hidden.length) search.set("hidden", hidden.sort((a, b) => a - b).join("."))
     return search
+  }
+
+  // Everything that the table's question finds is ticked, beside the runs that were picked.
+  tickMatching(question) {
+    this.#question = question
+  }
+
+  get question() {
+    return this.#question
+  }
+
+  get isMatching() {
+    return this.#question !== null
+  }
+
+  // Returns whether that was so; the runs that were picked stay.
+  endMatching() {
+    const was = this.isMatching
+    this.#question = null
+    return was
   }
 
   get ids() {
@@ -94,6 +116,7 @@ export class Selection {
   }
 
   clear() {
+    this.#question = null
     this.#slots.clear()
     this.#hidden.clear()
     this.#anchor = null

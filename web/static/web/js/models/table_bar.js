@@ -11,11 +11,12 @@ export class TableBar {
     this.element = element
     this.addresses = element.dataset
     this.most = Number(element.dataset.runsAtMost)
+    this.mostChanged = Number(element.dataset.changedAtMost)
     this.query = element.querySelector("[name=query]")
   }
 
   // `groups` is null while there are none, and so is `shown`, the comparison that charts make.
-  draw({ blocks, groups, state, isFiltered, selection, shown }) {
+  draw({ blocks, groups, state, isFiltered, selection, isOffered, shown }) {
     const rows = groups ?? blocks
     setText(this.part("count"), counted(blocks, groups, isFiltered))
     this.part("clear").hidden = !isFiltered
@@ -29,14 +30,33 @@ export class TableBar {
       button.setAttribute("aria-pressed", String(Number(button.value) === state.rowHeight))
     }
     showMistake(this.query, this.part("mistake"), blocks.mistake)
-    this.#drawSelection(selection, shown)
+    this.#drawSelection(selection, blocks.matching, shown)
+    this.#drawOffer(selection, blocks.matching, isOffered)
     this.#drawView(state)
   }
 
-  #drawSelection(selection, shown) {
-    const { ids } = selection
-    setText(this.part("selected"), ids.length ? gettext("%(count)s selected", { count: number(ids.length) }) : "")
-    this.part("picked").hidden = ids.length === 0
+  // What the box in the head does not tick, as there are too many.
+  #drawOffer(selection, matching, isOffered) {
+    const button = this.part("tick-matching")
+    if (!button) return
+    button.hidden = !isOffered || selection.isMatching || matching <= selection.ids.length
+    if (button.hidden) return setText(button, "")
+    button.disabled = matching > this.mostChanged
+    const most = { most: number(this.mostChanged) }
+    const values = { count: number(matching) }
+    setText(button, button.disabled
+      ? gettext("Filter for at most %(most)s runs to tick all", most)
+      : ngettext("Tick the %(count)s run that matches", "Tick all %(count)s runs that match", matching, values))
+  }
+
+  #drawSelection(selection, matching, shown) {
+    const { ids, isMatching } = selection
+    const picked = { count: number(isMatching ? matching : ids.length) }
+    const said = isMatching ? gettext("All %(count)s that match", picked) : gettext("%(count)s selected", picked)
+    const isAny = isMatching || ids.length > 0
+    setText(this.part("selected"), isAny ? said : "")
+    this.part("picked").hidden = !isAny
+    if (isMatching) return this.#drawMatching()
     // One is enough to compare with: others, also of other projects, are added there.
     const compared = ids.length ? ids.length <= this.most && selection.address : shown
     const most = { most: this.most }
@@ -44,6 +64,14 @@ export class TableBar {
     const isLadder = ids.length > 1 && ids.length <= RUNGS_AT_MOST
     const wanted = gettext("Select 2 to %(most)s runs", { most: RUNGS_AT_MOST })
     link(this.part("ladder"), wanted, isLadder && `${this.addresses.laddersUrl}?runs=${ids.join(",")}`)
+  }
+
+  // Which runs those are is known to the server alone.
+  #drawMatching() {
+    const most = { most: this.most }
+    link(this.part("compare"), gettext("Only runs ticked one by one can be compared, up to %(most)s", most), null)
+    const rungs = { most: RUNGS_AT_MOST }
+    link(this.part("ladder"), gettext("Only runs ticked one by one make a ladder, up to %(most)s", rungs), null)
   }
 
   #drawView(state) {

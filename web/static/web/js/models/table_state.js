@@ -86,6 +86,11 @@ export class TableState {
     this.set("width", ...widths.map(([name, size]) => `${size}:${name}`))
   }
 
+  // Which runs are asked for, whatever is shown of them.
+  get runsQuestion() {
+    return String(written(FILTERS.map((name) => [name, this.all(name)])))
+  }
+
   // What the server is asked for.
   get question() {
     return written(ASKED.map((name) => [name, this.all(name)]))

@@ -1,0 +1,54 @@
+"""What is said of series that several processes logged to at the same time (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from web.figures.texts import gettext, ngettext
+
+# As many as are known of: there may be more.
+MOST_KNOWN = 64
+
+
+def writers_words(ranks: Sequence[int]) -> str:
+    """Name processes by their ranks, of which there is one for each: ranks 0 to 7."""
+    known = sorted(set(ranks))
+    if len(ranks) >= MOST_KNOWN:
+        return gettext("at least %(count)s processes") % {"count": len(ranks)}
+    if len(known) == 1:
+        said = ngettext(
+            "%(count)s process of rank %(rank)s",
+            "%(count)s processes of rank %(rank)s",
+            len(ranks),
+        )
+        return said % {"count": len(ranks), "rank": known[0]}
+    ends = {"first": known[0], "last": known[-1]}
+    if len(known) == 2:  # noqa: PLR2004 - the first and the last
+        return gettext("ranks %(first)s and %(last)s") % ends
+    if known[-1] - known[0] == len(known) - 1:
+        return gettext("ranks %(first)s to %(last)s") % ends
+    return gettext("%(count)s ranks") % {"count": len(known)}
+
+
+def shared_note(ranks: Mapping[str, Sequence[int]]) -> str:
+    """Say which series of a chart are shared, by path; "" if none is."""
+    if not ranks:
+        return ""
+    (path, first), *others = ranks.items()
+    if others:
+        said = gettext(
+            "%(count)s of these series were each written by several processes at the"
+            " same time: a step may have a point of each."
+        )
+        return said % {"count": len(ranks)}
+    if len(set(first)) > 1:
+        said = gettext(
+            "%(path)s was written by %(writers)s at the same time: a step may have a"
+            " point of each. SEAMARK_SEPARATE_RANKS=yes keeps them apart."
+        )
+    else:
+        said = gettext(
+            "%(path)s was written by %(writers)s at the same time: a step may have a"
+            " point of each. Give each process a path of its own to keep them apart."
+        )
+    return said % {"path": path, "writers": writers_words(first)}
