@@ -49,6 +49,8 @@ REFUSED = range(400, 500)
 REFUSED_SLOW = {400, 408, 413}
 NAMES, NAMES_IN_BATCH, NAMES_CODE = 1_000_000, 50_000, "too_many_attributes"
 TAGS_IN_BATCH = 1_000
+REWINDS, REWINDS_IN_MESSAGE = 1_000_000, 100_000
+REWIND_SECONDS, REWIND_MIB = 2.0, 128
 WANTED = '"name": "climb", "rungs": [{"run": "baseline"}]'
 JSON_BODIES = {
     "10^5 lists": "[" * 100_000 + "]" * 100_000,
@@ -275,6 +277,7 @@ def send_slowly(caller: Caller) -> tuple[int, float]:
 def many_rows(caller: Caller, _: Caller) -> Iterator[Row]:
     yield bad_paths_row(caller)
     yield tags_row(caller)
+    yield rewinds_row(caller)
     yield from name_rows(caller)
 
 
@@ -363,6 +366,32 @@ def tags_row(caller: Caller) -> Row:
         "10^6 tags in one run",
         [f"{status}", f"refused: {codes}", f"{seconds:.1f} s"],
         Bound("refused with a code beyond the limit", bool(codes)),
+    )
+
+
+def rewinds_row(caller: Caller) -> Row:
+    batch = [
+        messages.rewind(
+            [f"{path:x}" for path in range(low, low + REWINDS_IN_MESSAGE)],
+            [0.0] * REWINDS_IN_MESSAGE,
+            0,
+        )
+        for low in range(0, REWINDS, REWINDS_IN_MESSAGE)
+    ]
+    body = body_of([messages.open_spool(ORIGIN)], *chunks(batch, 1))
+    before = memory()
+    status, seconds, _ = caller.send(zstandard.compress(body), Content_Encoding="zstd")
+    grown = (memory() - before) / MIB
+    return row(
+        "BI-07",
+        f"{REWINDS:,} series logged again, {len(body) / MIB:.0f} MiB",
+        [
+            f"{status} in {seconds * 1000:.0f} ms",
+            f"memory afterwards {grown:+.1f} MiB",
+        ],
+        Bound("refused", status in REFUSED),
+        Bound(f"within {REWIND_SECONDS:.0f} s", seconds <= REWIND_SECONDS),
+        Bound(f"at most {REWIND_MIB} MiB more", grown <= REWIND_MIB),
     )
 
 

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     ending = ["", "It ended with status 1."] if status else []
     body = "\n".join([made_from, "", *tidy(printed), *ending])
     path = PAGES / f"{name.replace('.', '-').replace('_', '-')}.md"
-    before = path.read_text("utf-8") if path.exists() else head(name)
+    before = renewed(path.read_text("utf-8") if path.exists() else "", name)
     path.write_text(with_section(before, f"`{shlex.join(command)}`", body), "utf-8")
     return status
 
@@ -100,6 +100,12 @@ def head(name: str) -> str:
         f"Written by `python -m benchmarks.keep {name} …`, never by hand;"
         " [what is measured, and how](../benchmarks.md).\n"
     )
+
+
+def renewed(page: str, name: str) -> str:
+    """Return a page's sections under the head that a new page would have."""
+    _, *sections = SECTION.split(page)
+    return "\n".join([head(name), *(f"## {section}" for section in sections)])
 
 
 def with_section(page: str, title: str, body: str) -> str:

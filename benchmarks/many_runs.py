@@ -16,7 +16,16 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import Index, Model
 
-from tracker.models import Attribute, Finding, Kind, Project, Run, Stage, Workspace
+from tracker.models import (
+    Attribute,
+    Diagnosis,
+    Finding,
+    Kind,
+    Project,
+    Run,
+    Stage,
+    Workspace,
+)
 from tracker.statements import key, moment
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
@@ -29,6 +38,10 @@ FINDING_COLUMNS = (
     *("run_id", "stage_id", "rule", "scope", "is_open", "is_primary", "explained_by"),
     *("severity", "confidence", "title", "body", "opened_at", "changed_at", "history"),
     "dismissed_reason",
+)
+DIAGNOSIS_COLUMNS = (
+    *("run_id", "stage_id", "diagnosed_at", "is_final", "step_count", "healthy"),
+    *("unanswered", "failed", "rules_version", "ledger"),
 )
 ATTRIBUTE_COLUMNS = (
     *("run_id", "project_id", "path", "kind", "updated_at", "number", "is_nan"),
@@ -54,14 +67,15 @@ Row = tuple[Any, ...]
 class Fill:
     """One project; `run_count` runs with `attribute_count` attributes each."""
 
-    def __init__(self, run_count: int, attribute_count: int) -> None:
-        self.random = random.Random(0)
+    def __init__(
+        self, run_count: int, attribute_count: int, slug: str = "runs"
+    ) -> None:
+        # Projects of one database share no ids.
+        self.random = random.Random(slug)
         self.run_count = run_count
         self.attribute_count = attribute_count
-        workspace = Workspace.objects.create(name="Many", slug="many")
-        self.project = Project.objects.create(
-            workspace=workspace, name="runs", slug="runs"
-        )
+        workspace, _ = Workspace.objects.get_or_create(name="Many", slug="many")
+        self.project = Project.objects.create(workspace=workspace, name=slug, slug=slug)
         # In their order, so that indexes that begin with them grow at their end.
         self.ids = sorted(
             UUID(int=self.random.getrandbits(128), version=4) for _ in range(run_count)
@@ -79,6 +93,7 @@ class Fill:
             insert(Attribute, ATTRIBUTE_COLUMNS, self.attributes())
         stages = dict(Stage.objects.values_list("run_id", "id"))
         insert(Finding, FINDING_COLUMNS, self.findings(stages))
+        insert(Diagnosis, DIAGNOSIS_COLUMNS, self.diagnoses(stages))
         with connection.cursor() as cursor:
             if connection.vendor == "postgresql":
                 # As its own janitor would sooner or later. SQLite has none.
@@ -109,6 +124,23 @@ class Fill:
                 *(key(run_id), stages[run_id], "data-wait-dominates", "", True, True),
                 *("", severity, 0.9, "Training waits for data", "{}", now, now, "[]"),
                 "",
+            )
+
+    def diagnoses(self, stages: dict[UUID, int]) -> Iterator[Row]:
+        """Every run held a GPU; of every tenth nobody knows what for."""
+        now = moment(START)
+        for number, run_id in enumerate(self.ids):
+            hours, idle = 20 * self.random.random(), self.random.random()
+            seconds = {"useful": (1 - idle) * hours, "idle": idle * hours}
+            uses = {"unknown": hours} if number % 10 == 0 else seconds
+            ledger = {
+                **{use: 3_600 * said for use, said in uses.items()},
+                "gpus": 1,
+                "energy_joules": hours * 1e6,
+            }
+            yield (
+                *(key(run_id), stages[run_id], now, True, 0, "[]", "{}", "[]", ""),
+                json.dumps(ledger),
             )
 
     def attributes(self) -> Iterator[Row]:

@@ -61,6 +61,7 @@ from tracker.models import (  # noqa: E402
 )
 from tracker.queries.series import read_lines  # noqa: E402
 from tracker.series import journal  # noqa: E402
+from tracker.series.codec import FULL_POINTS  # noqa: E402
 from tracker.series.compaction import compact_run  # noqa: E402
 from tracker.series.table import Table  # noqa: E402
 
@@ -94,6 +95,8 @@ def main() -> None:
     measure_metrics(reader, arguments.metrics, arguments.each)
     measure_live(reader, many[0])
     measure_export(reader, arguments.longest)
+    measure_repeated_steps(reader, arguments.longest)
+    measure_journal(reader, 2 * arguments.longest)
     measure_libraries()
 
 
@@ -232,6 +235,45 @@ def measure_export(reader: Reader, longest: int) -> None:
         )
 
 
+def measure_repeated_steps(reader: Reader, count: int) -> None:
+    """A series whose steps begin anew in each epoch: every chunk spans all of them."""
+    run = make_run(reader.project)
+    fill(run, ["loss"], count, epoch=1_000)
+    show_held(
+        f"1 × {count:,}, steps 0 to 999 again and again, binary",
+        lambda: reader.get([run], path="loss", format="binary"),
+    )
+
+
+def measure_journal(reader: Reader, count: int) -> None:
+    """A run that no worker has come to: one of its hundred series is asked for."""
+    run = make_run(reader.project)
+    paths = [f"metric/{number}" for number in range(100)]
+    add_series(run, paths)
+    ticks = ENTRY_POINTS // len(paths)
+    for first in range(0, count // len(paths), ticks):
+        write(run, paths, min(ticks, count // len(paths) - first), first)
+    show_held(
+        f"1 of {len(paths)} series of a journal of {count:,} points, binary",
+        lambda: reader.get([run], path=paths[0], format="binary"),
+    )
+
+
+def show_held(name: str, work: Callable[[], object]) -> None:
+    """Print how long it takes, and the most memory that it holds meanwhile."""
+    spent = []
+    for _ in range(3):
+        began = time.perf_counter()
+        work()
+        spent.append(time.perf_counter() - began)
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    print(f"\n| {name} | ms | peak MB held |\n|---|---|---|")
+    print(f"| median | {1_000 * statistics.median(spent):,.0f} | {peak / 1e6:,.0f} |")
+
+
 def measure_libraries() -> None:
     print("\n| library | installed MB |\n|---|---|")
     for name in ("nanoarrow", "pyarrow"):
@@ -270,28 +312,46 @@ def make_run(project: Project) -> Run:
     return run
 
 
-def fill(run: Run, paths: Sequence[str], count: int) -> None:
+def fill(
+    run: Run, paths: Sequence[str], count: int, *, epoch: int | None = None
+) -> None:
     """Write the same ticks for all paths, and compact them as a worker would."""
-    for path in paths:
-        Attribute.objects.create(
-            run=run, project_id=run.project_id, path=path, kind=Kind.FLOAT_SERIES
-        )
+    add_series(run, paths)
     ticks = max(1, ENTRY_POINTS // len(paths))
+    if epoch is not None:
+        # What is compacted together is put in order, so each chunk comes alone.
+        ticks = FULL_POINTS
     for first in range(0, count, ticks):
-        write(run, paths, min(ticks, count - first), first)
+        write(run, paths, min(ticks, count - first), first, epoch=epoch)
         compact_run(run.id)
     # The run is over, so chunks that are not full are joined.
     Run.objects.filter(id=run.id).update(state="finished")
     compact_run(run.id)
 
 
-def write(run: Run, paths: Sequence[str], count: int, first: int) -> None:
+def add_series(run: Run, paths: Sequence[str]) -> None:
+    for path in paths:
+        Attribute.objects.create(
+            run=run, project_id=run.project_id, path=path, kind=Kind.FLOAT_SERIES
+        )
+
+
+def write(
+    run: Run,
+    paths: Sequence[str],
+    count: int,
+    first: int,
+    *,
+    epoch: int | None = None,
+) -> None:
+    """Write points of steps that go on, or begin anew after each epoch."""
     ids = Attribute.objects.filter(run=run, path__in=paths).values_list("id", flat=True)
     numbers = np.arange(first, first + count)
     noise = random.normal(0, 0.05, (len(paths), count))
     values = (np.exp(-numbers / 1e6) + noise).astype(np.float32).astype(np.float64)
     times = START + numbers * 50_000 + random.integers(0, 2_000, count)
-    table = Table(np.array(ids, np.int64), numbers.astype(np.float64), times, values)
+    steps = (numbers if epoch is None else numbers % epoch).astype(np.float64)
+    table = Table(np.array(ids, np.int64), steps, times, values)
     spool = run.spools.get()
     spool.last_number += 1
     spool.save(update_fields=["last_number"])

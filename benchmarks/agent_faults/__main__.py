@@ -18,17 +18,24 @@ from pathlib import Path
 
 from benchmarks.agent_faults import (
     absent,
+    answers,
     backlog,
     clocks,
     cold,
     disk,
     elsewhere,
+    hostile,
     kills,
     memory,
     network,
+    notebooks,
+    odd_values,
     overhead,
     preemption,
     processes,
+    sensors,
+    spools,
+    threads,
     trust,
 )
 from benchmarks.agent_faults.case import Case, Found, Size, table
@@ -37,6 +44,7 @@ from benchmarks.load.table import Bound
 
 CASES = {
     "CF-01": Case("killed while it logs", kills.killed, 200, "times"),
+    "CF-02": Case("spools that are damaged", spools.damaged, 50, "spools"),
     "CF-03": Case("the server comes later", absent.is_absent, 600, "seconds"),
     "CF-04, CF-29": Case(
         "the server hangs, and comes back", backlog.comes_back, 20, "million points"
@@ -47,6 +55,7 @@ CASES = {
         "a million points without a pause", cold.flood, 3, "processes"
     ),
     "CF-06": Case("answers that are cut off", network.answers_cut, 1_000, "batches"),
+    "CF-07": Case("answers of a server", answers.answers, 1, "times"),
     "CF-08, CF-09, CF-10": Case("the disk fails", disk.disks, 50_000, "calls"),
     "CF-11, CF-12": Case("children of all kinds", processes.children, 5, "times"),
     "CF-13": Case("ranks that are killed", processes.ranks, 10, "times"),
@@ -57,13 +66,21 @@ CASES = {
     "CF-18, memory": Case(
         "killed for its memory", memory.killed_for_memory, 5, "times"
     ),
+    "CF-19": Case("threads that die", threads.dying, 5, "times"),
+    "CF-20": Case("logged from anywhere", threads.reentrant, 100_000, "turns"),
     "CF-21": Case(
         "what the agent costs a loop", overhead.overhead, 60, "fours of turns"
     ),
+    "CF-22": Case("a driver that fails", sensors.sensors, 60, "seconds"),
     "CF-23": Case("the clock jumps", clocks.jumps, 3, "times"),
+    "CF-24": Case("odd values", odd_values.odd_values, 1, "times"),
+    "CF-25": Case("a run is handed over", odd_values.handles, 5, "times"),
+    "CF-26": Case("a notebook", notebooks.notebooks, 50, "runs"),
     "CF-27, CF-28": Case("many at once", processes.at_once, 10, "times"),
     "CF-28, elsewhere": Case("from another host", elsewhere.from_elsewhere, 3, "times"),
+    "CF-31": Case("who means harm", hostile.hostile, 3, "times"),
     "CF-33": Case("who cannot be trusted", trust.untrusted, 3, "times"),
+    "CF-34": Case("a token is revoked", trust.revoked, 3, "times"),
 }
 
 

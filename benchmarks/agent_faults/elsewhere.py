@@ -1,4 +1,7 @@
-"""CF-28: a spool is delivered by several at once, also from a copy on another host."""
+"""CF-28: a spool is delivered by several at once, also from another host.
+
+From a copy there; and from a folder that both share, where locks are each host's own.
+"""
 
 from __future__ import annotations
 
@@ -17,62 +20,57 @@ from benchmarks.faults.bodies import PROJECT
 from benchmarks.faults.case import SQLITE
 from benchmarks.faults.case import Size as StoreSize
 from benchmarks.faults.installation import Installation
-from benchmarks.faults.repeats import installed, run_ids, unused
+from benchmarks.faults.repeats import ask, installed, run_ids, unused
 from benchmarks.faults.scripts import read
 
 WORDS = "a live run's spool is copied to another host and delivered from there"
+SHARED = "another host shares the folder of a live run's spool, and not its locks"
 LIVE = """
 import sys, time, agent
 run = agent.init(monitor=False)
 print(run._session.folder, flush=True)
-for step in range(2000):
+for step in range(int(sys.argv[1])):
     run["a"].append(step, step=step)
     time.sleep(0.002)
 """
+# Of two milliseconds each, and more.
+STEPS, SHARED_STEPS = 2_000, 4_900
 SYNC = "import sys; from agent.commands import main; sys.exit(main(sys.argv[1:]))"
 # Another name, another start of the machine, and other memory.
 ANOTHER_HOST = (
     "hostname elsewhere && mount -t tmpfs none /dev/shm"
     ' && mount --bind "$1" /proc/sys/kernel/random/boot_id && shift && exec "$@"'
 )
+# Its lock is another file there, as on file systems whose locks each node keeps.
+ANOTHER_LOCK = ("sh", "-c", 'mount --bind "$1" "$2/lock" && shift 2 && exec "$@"', "sh")
 
 
 def from_elsewhere(size: Size) -> list[Found]:
     """Deliver live spools from copies, against a real tracker."""
     of_store = StoreSize(folder=size.folder / "tracker", rounds=size.amount)
     with ExitStack() as stack:
-        return [delivered_twice(installed(stack, of_store, SQLITE), size)]
+        installation = installed(stack, of_store, SQLITE)
+        return [delivered_twice(installation, size), shared(installation, size)]
 
 
 def delivered_twice(installation: Installation, size: Size) -> Found:
-    """The same on a tracker that runs already."""
-    boot_id = size.folder / "boot_id"
-    boot_id.write_text(f"{uuid.uuid4()}\n")
-    before = ("unshare", "--uts", "--mount", "sh", "-c", ANOTHER_HOST, "sh")
-    before = (*before, str(boot_id))
+    """The first on a tracker that runs already."""
+    before = _another_host(size)
     if not _can_be_another_host(before):
         return not_shown(WORDS, "it takes an administrator of a Linux machine")
-    address = installation.addresses[0]
     lost = doubled = runs = left = 0
     for number in range(size.amount):
         name = unused("elsewhere")
-        place = Place(
-            size.folder / f"{name}{number}",
-            f"http://127.0.0.1:{address.port}",
-            SEAMARK_TOKEN=address.token,
-            SEAMARK_PROJECT=PROJECT,
-            SEAMARK_RUN=name,
-        )
-        process = place.start(LIVE)
-        assert process.stdout
-        folder = Path(process.stdout.readline().strip())
-        eventually(lambda folder=folder: any(folder.glob("*.frames")))
+        place = _place(installation, size, name, number)
+        process, folder = _live(place)
         for copy in range(3):
             time.sleep(0.5)
             there = place.folder / f"there{copy}"
             _copy(folder, there / folder.name)
             syncs = [
-                place.start(SYNC, "sync", "--spool", str(there), before=before)
+                place.start(
+                    SYNC, "sync", "--spool", str(there), "--any-host", before=before
+                )
                 for _ in range(2)
             ]
             # And where the process lives, whose lock they see.
@@ -83,7 +81,7 @@ def delivered_twice(installation: Installation, size: Size) -> Found:
         left += place.sync().returncode
         steps = read(installation, name, "a")
         doubled += len(steps) - len(set(steps))
-        lost += len(set(range(2_000)) - set(steps))
+        lost += len(set(range(STEPS)) - set(steps))
         runs += len(run_ids(installation, name)) != 1
     return Found(
         f"{WORDS}, three times by two at once, and where it lives; {size.amount} runs",
@@ -95,6 +93,72 @@ def delivered_twice(installation: Installation, size: Size) -> Found:
             none_of("other than one run", runs),
         ],
     )
+
+
+def shared(installation: Installation, size: Size) -> Found:
+    """The second on a tracker that runs already."""
+    before = _another_host(size)
+    if not _can_be_another_host(before):
+        return not_shown(SHARED, "it takes an administrator of a Linux machine")
+    taken = lost = doubled = left = crashed = 0
+    for number in range(size.amount):
+        name = unused("shared")
+        place = _place(installation, size, name, number)
+        process, folder = _live(place, SHARED_STEPS)
+        lock = place.folder / "lock-elsewhere"
+        lock.touch()
+        there = (*before, *ANOTHER_LOCK, str(lock), str(folder))
+        for _ in range(3):
+            sync = place.start(SYNC, "sync", before=there)
+            said, _ = sync.communicate()
+            taken += "--any-host" not in said
+        run_id = run_ids(installation, name)[0]
+        crashed += ask(installation, f"/runs/{run_id}")["state"] != "running"
+        assert process.poll() is None
+        process.communicate()
+        left += place.sync().returncode
+        steps = read(installation, name, "a")
+        doubled += len(steps) - len(set(steps))
+        lost += len(set(range(SHARED_STEPS)) - set(steps))
+    return Found(
+        f"{SHARED}; it delivers three times; {size.amount} runs",
+        [],
+        [
+            none_of("taken from a living process", taken),
+            none_of("lost", lost),
+            none_of("doubled", doubled),
+            none_of("left behind", left),
+            none_of("said to have crashed", crashed),
+        ],
+    )
+
+
+def _another_host(size: Size) -> tuple[str, ...]:
+    """Return what a command is to be started by, to be on another host."""
+    boot_id = size.folder / "boot_id"
+    boot_id.write_text(f"{uuid.uuid4()}\n")
+    unshared = ("unshare", "--uts", "--mount")
+    return (*unshared, "sh", "-c", ANOTHER_HOST, "sh", str(boot_id))
+
+
+def _place(installation: Installation, size: Size, name: str, number: int) -> Place:
+    address = installation.addresses[0]
+    return Place(
+        size.folder / f"{name}{number}",
+        f"http://127.0.0.1:{address.port}",
+        SEAMARK_TOKEN=address.token,
+        SEAMARK_PROJECT=PROJECT,
+        SEAMARK_RUN=name,
+    )
+
+
+def _live(place: Place, steps: int = STEPS) -> tuple[subprocess.Popen[str], Path]:
+    """Start what logs so often; return it and the folder of its spool."""
+    process = place.start(LIVE, str(steps))
+    assert process.stdout
+    folder = Path(process.stdout.readline().strip())
+    eventually(lambda: any(folder.glob("*.frames")))
+    return process, folder
 
 
 def _copy(folder: Path, to: Path) -> None:

@@ -71,8 +71,9 @@ import sys, time, agent
 run = agent.init("r", monitor=False)
 for step in range(1000):
     run["a"].append(step, step=step)
-# CPython forgets that Ctrl-C ended it where a thread still imports modules.
-time.sleep(1)
+# CPython forgets that Ctrl-C ended it where a thread still imports modules, which takes
+# a while on a machine that does much else.
+time.sleep(3)
 print("ready", flush=True)
 time.sleep(float(sys.argv[1]))
 print(time.monotonic(), flush=True)

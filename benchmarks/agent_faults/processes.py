@@ -124,6 +124,8 @@ ENDINGS = {
         "failed",
     ),
     "an exception": ("raise ValueError", 1, "failed"),
+    "sys.exit(3)": ("sys.exit(3)", 3, "failed"),
+    "sys.exit(0)": ("sys.exit(0)", 0, "finished"),
 }
 COUNT = """
 import sys, time, agent

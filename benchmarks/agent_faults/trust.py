@@ -1,14 +1,20 @@
-"""CF-33: what stands between a script and its server cannot be trusted."""
+"""CF-33, CF-34: what stands between a script and its server cannot be trusted; a token
+is revoked.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import ssl
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.agent_faults.case import Found, Size, none_of, not_shown
+from agent.settings import Server, store_server
+from benchmarks.agent_faults.case import Found, Size, at_most, none_of, not_shown
+from benchmarks.agent_faults.proxy import eventually
 from benchmarks.agent_faults.scripts import Place, lost_and_doubled
 from tests.agent.commands.site import Authority
 from tests.agent.tracker_double import Scripted, TrackerDouble
@@ -22,6 +28,26 @@ for step in range(1000):
 time.sleep(float(sys.argv[1]))
 """
 _WAIT_SECONDS = "1.5"
+# Logs until it is told to end.
+LASTING = """
+import json, sys, time, agent
+run = agent.init("r", monitor=False)
+step = 0
+def log():
+    global step
+    run["a"].append(step, step=step)
+    step += 1
+    time.sleep(0.005)
+while not run._session._sender.is_everything_sent or step < 100: log()
+print("begun", flush=True)
+import threading
+told = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.readline(), told.set()), daemon=True).start()
+while not told.is_set(): log()
+run.finish(timeout=60)
+print(json.dumps({"count": step}))
+"""
+REVOKED_SECONDS, NEW_TOKEN = 3.0, "smk_new"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +133,49 @@ def _held(
             none_of("doubled", doubled),
         ],
     )
+
+
+def revoked(size: Size) -> list[Found]:
+    """CF-34: revoke the token of a run, and log in with a new one a little later."""
+    lost = doubled = passed = unwarned = codes = 0
+    slowest = 0.0
+    for number in range(size.amount):
+        tracker = TrackerDouble()
+        place = Place(size.folder / f"revoked{number}", tracker.url)
+        script = place.start(LASTING)
+        assert script.stdout
+        script.stdout.readline()
+        before = len(tracker.messages())
+        tracker.token = NEW_TOKEN
+        time.sleep(REVOKED_SECONDS)
+        passed += len(tracker.messages()) - before
+        began = time.monotonic()
+        config = place.folder / ".config/seamark/agent.json"
+        store_server(config, Server(tracker.url, NEW_TOKEN))
+        is_back = eventually(lambda t=tracker, b=before: len(t.messages()) > b)
+        slowest = max(slowest, time.monotonic() - began if is_back else float("inf"))
+        said, complained = script.communicate("\n", timeout=120)
+        codes += script.returncode != 0
+        unwarned += complained.count("401") + complained.count("token") == 0
+        count = json.loads(said.splitlines()[-1])["count"]
+        found = lost_and_doubled(tracker, {"a": count})
+        lost, doubled = lost + found[0], doubled + found[1]
+        tracker.stop()
+    return [
+        Found(
+            f"the token of a run is revoked for {REVOKED_SECONDS:g} s, then there is a"
+            f" new one; {size.amount} times",
+            [f"delivered again after {slowest:.1f} s at most, without a restart"],
+            [
+                none_of("messages taken meanwhile", passed),
+                none_of("not warned of", unwarned),
+                none_of("other exit codes", codes),
+                none_of("lost", lost),
+                none_of("doubled", doubled),
+                at_most("until it is delivered", slowest, 10, "s"),
+            ],
+        )
+    ]
 
 
 def _tracker(port: int, certificate: tuple[Path, Path] | None) -> TrackerDouble:

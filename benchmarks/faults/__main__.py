@@ -2,7 +2,8 @@
 
 .venv/bin/python -m benchmarks.faults [case …] [--rounds N]
 
-Prints a table and writes one line of JSON for each case to the results file.
+A case is called by its name or by its number, such as SF-01. Prints a Markdown table, and
+writes one line of JSON for each case to the results file; ends with 1 if one does not hold.
 """
 
 from __future__ import annotations
@@ -22,17 +23,23 @@ from benchmarks.faults.case import (
     Case,
     Result,
     Size,
+    commit,
     line,
 )
 from tracker.processes import ROOT
 
 BOTH = (SQLITE, POSTGRESQL)
 RESULTS = ROOT / "benchmarks/faults/results.jsonl"
-PAGE = ROOT / "docs/benchmarks/faults.md"
 
 CASES = {
     "web-killed": Case(
-        "kill -9 of a random web process during ingest", kills.web_killed, BOTH, 200
+        "kill -9 of a random web process during ingest",
+        kills.web_killed,
+        BOTH,
+        100,
+        number="SF-01",
+        in_full="500 kills",
+        clients=16,
     ),
     "worker-killed": Case(
         "kill -9 of the worker during compaction", kills.worker_killed, BOTH, 200
@@ -41,7 +48,9 @@ CASES = {
         "kill -9 of the supervisor and all it started, during ingest and compaction",
         kills.tree_killed,
         (SQLITE,),
-        200,
+        100,
+        number="SF-03",
+        in_full="500 kills",
     ),
     "script-killed": Case(
         "kill -9 of a training script, whose rest is then delivered",
@@ -54,6 +63,7 @@ CASES = {
         kills.database_stopped,
         (POSTGRESQL,),
         50,
+        number="SF-02",
     ),
     "everything-fails": Case(
         "kills, stopped processes and restarts at random, while all is read",
@@ -68,9 +78,15 @@ CASES = {
         BOTH,
         100,
         unit="times",
+        number="SF-05",
     ),
     "shuffled": Case(
-        "batches in any order, and delayed", repeats.shuffled, BOTH, 20, unit="spools"
+        "batches in any order, and delayed",
+        repeats.shuffled,
+        BOTH,
+        20,
+        unit="spools",
+        number="SF-06",
     ),
     "contradicted": Case(
         "stored numbers sent again with another content",
@@ -78,39 +94,43 @@ CASES = {
         BOTH,
         20,
         unit="spools",
+        number="SF-07",
     ),
 }
+NUMBERS = {case.number: name for name, case in CASES.items() if case.number}
 
 
 def main() -> int:
     options = read_options()
-    print(f"seed {options.seed}", flush=True)
+    print(f"seed {options.seed}, commit {commit()}\n\n{report.head()}", flush=True)
     passed = True
     for name in options.cases or CASES:
         case = CASES[name]
         for database in case.databases:
             if options.database in (None, database):
                 passed &= perform(name, case, database, options)
-    if options.page:
-        PAGE.parent.mkdir(exist_ok=True)
-        before = PAGE.read_text("utf-8") if PAGE.exists() else ""
-        results = options.results.read_text("utf-8").splitlines()
-        PAGE.write_text(report.page(CASES, results, before), encoding="utf-8")
+    print(report.EXPLANATION, end="")
     return 0 if passed else 1
 
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks.faults", description=__doc__)
-    parser.add_argument("cases", nargs="*", metavar="case", help=", ".join(CASES))
+    known = ", ".join(
+        f"{name} ({case.number})" if case.number else name
+        for name, case in CASES.items()
+    )
+    parser.add_argument("cases", nargs="*", metavar="case", help=known)
     parser.add_argument(
         "--rounds", type=int, help="instead of each case's own; seconds or times too"
     )
-    parser.add_argument("--clients", type=int, default=4, help="that log at once")
+    parser.add_argument(
+        "--clients", type=int, help="that log at once, instead of each case's own"
+    )
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--database", choices=BOTH)
     parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--page", action="store_true", help=f"write {PAGE.name} too")
     options = parser.parse_args()
+    options.cases = [NUMBERS.get(case, case) for case in options.cases]
     if unknown := sorted(set(options.cases) - set(CASES)):
         parser.error(f"there is no case {', '.join(unknown)}")
     return options
@@ -123,7 +143,7 @@ def perform(name: str, case: Case, database: str, options: argparse.Namespace) -
         size = Size(
             folder=Path(folder),
             rounds=options.rounds or case.rounds,
-            clients=options.clients,
+            clients=options.clients or case.clients,
             seed=options.seed,
         )
         try:
@@ -131,8 +151,8 @@ def perform(name: str, case: Case, database: str, options: argparse.Namespace) -
         except Exception:  # noqa: BLE001 - a case that ends so has failed; the others go on
             traceback.print_exc()
             result = Result({"ended": "with an error"}, {"ended": "as it should"})
-    print(report.row(name, case, database, size, result), end=" ")
-    print(f"{time.monotonic() - started:.0f} s", flush=True)
+    seconds = time.monotonic() - started
+    print(report.row(name, case, database, size, result, seconds=seconds), flush=True)
     options.results.parent.mkdir(parents=True, exist_ok=True)
     with options.results.open("a", encoding="utf-8") as file:
         file.write(line(name, database, size, result) + "\n")

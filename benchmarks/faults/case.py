@@ -41,13 +41,20 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One line of the table: what is done, on which databases, how many times."""
+    """One line of the table: what is done, on which databases, how many times.
+
+    `number` is that of the promise it shows, and `in_full` what was meant by it, where
+    a run does less unless it is asked to.
+    """
 
     title: str
     run: Callable[[Size, str], Result]
     databases: tuple[str, ...]
     rounds: int
     unit: str = "rounds"
+    number: str = ""
+    in_full: str = ""
+    clients: int = 4
 
 
 class Database:

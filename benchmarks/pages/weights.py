@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
 
-import pytest
-
+from benchmarks.pages.recorded import record
 from benchmarks.peers.tables import table
 
 TEST = "tests/web/browser/test_every_page.py"
@@ -26,28 +24,11 @@ HEADS = (
 TITLES = {"full": "Pages with much on them", "empty": "Pages with nothing on them"}
 
 
-class Measured:
-    """What tests have said of each page, world by world."""
-
-    def __init__(self) -> None:
-        self.worlds: dict[str, Mapping[str, Sequence[int]]] = {}
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call":
-            parts = report.nodeid.rpartition("[")[2].removesuffix("]").split("-")
-            for world in set(parts) & TITLES.keys():
-                self.worlds[world] = dict(report.user_properties)
-
-
 def main() -> int:
-    measured = Measured()
-    arguments = ["-q", "--no-header", "-p", "no:cacheprovider", TEST]
-    # What is printed here is kept; how the test went is not.
-    with redirect_stdout(sys.stderr):
-        status = pytest.main(arguments, plugins=[measured])
-    for world, pages in measured.worlds.items():
+    status, worlds = record(TEST, TITLES)
+    for world, pages in worlds.items():
         print(f"## {TITLES[world]}\n\n{table(HEADS, list(rows(pages)))}\n")
-    return int(status)
+    return status
 
 
 def rows(pages: Mapping[str, Sequence[int]]) -> Iterator[list[str]]:

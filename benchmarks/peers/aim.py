@@ -60,11 +60,11 @@ class Aim(System[Rows]):
                     found += len(metric.values.sparse_list()[0])
         return found
 
-    def chart(self, runs: Sequence[str], name: str) -> int:
+    def chart(self, runs: Sequence[str], name: str) -> bytes:
         assert self._http is not None
         query = f"metric.name == '{name}' and run.name in {list(runs)}"
         wanted = urlencode({"q": query, "p": CHART_POINTS, "report_progress": "false"})
-        return len(self._http.get(f"/api/runs/search/metric/?{wanted}"))
+        return self._http.get(f"/api/runs/search/metric/?{wanted}")
 
     # In a process that logs.
 

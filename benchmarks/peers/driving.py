@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import count, islice
@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from benchmarks.peers.calibration import next_blocks
+from benchmarks.peers.spikes import shown, spikes
 from benchmarks.peers.system import DATA, System
-from benchmarks.peers.workload import LOSS, blocks, metric_names
+from benchmarks.peers.workload import LOSS, NOTHING, blocks, metric_names
 from tracker.embedded.parent import die_with
 
 READABLE_SECONDS = 120.0
@@ -77,11 +78,11 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _timed(chart: Callable[[], int]) -> tuple[float, int]:
-    """Return in how many seconds a chart was answered, and its bytes."""
+def _timed(chart: Callable[[], bytes]) -> tuple[float, bytes]:
+    """Return in how many seconds a chart was answered, and the answer."""
     began = time.monotonic()
-    size = chart()
-    return time.monotonic() - began, size
+    answer = chart()
+    return time.monotonic() - began, answer
 
 
 class Driver:
@@ -93,6 +94,8 @@ class Driver:
         self._folder = folder
         # The one that keeps what charts are drawn of.
         self._loaded: AnySystem | None = None
+        # What stands out in that, of all runs.
+        self._spikes: list[float] = []
 
     def do(self, job: Job) -> Job:
         jobs: dict[str, Callable[..., Job]] = {
@@ -167,9 +170,22 @@ class Driver:
         system = self._loaded = self._kind(self._new_folder())
         system.start()
         names = [f"chart-{number}" for number in range(runs)]
+        planted = [spikes(points, number) for number in range(runs)]
         reached = self._log_alone(
-            system, runs=names, metrics=1, steps=points, seconds=seconds, kind=LOSS
+            system,
+            runs=names,
+            metrics=1,
+            steps=points,
+            seconds=seconds,
+            kind=LOSS,
+            planted=planted,
         )
+        self._spikes = [
+            value
+            for of_run in planted
+            for step, value in of_run.items()
+            if step < reached
+        ]
         system.settle()
         if system.is_readable:
             wait_until_readable(system, dict.fromkeys(names, reached), 1)
@@ -188,7 +204,7 @@ class Driver:
         another = partial(system.another_chart, names, metric_names(1)[0])
         system.start()
         try:
-            first, size = _timed(chart)
+            first, answer = _timed(chart)
             spent: dict[str, list[float]] = {"another": [], "again": []}
             # A server's threads each have a first answer, so there are some more.
             for number in range(CHART_REPEATS):
@@ -198,7 +214,13 @@ class Driver:
                     break
         finally:
             system.stop()
-        return {"first": first, **spent, "bytes": size}
+        return {
+            "first": first,
+            **spent,
+            "bytes": len(answer),
+            "spikes": len(self._spikes),
+            "shown": shown(answer, self._spikes),
+        }
 
     def forget(self) -> None:
         """Throw away what was loaded."""
@@ -257,11 +279,14 @@ class Driver:
         seconds: float,
         kind: str,
         seed: int = 0,
+        planted: Sequence[Mapping[int, float]] = (),
     ) -> int:
         """Log runs one after the other; return how many steps each got."""
         size = min(LOAD_STEPS if steps <= LONG else LONG_LOAD_STEPS, steps)
         job = {"runs": runs, "metrics": metrics, "steps": size, "kind": kind}
         job |= {"blocks": steps // size, "seed": seed, "seconds": seconds / len(runs)}
+        # As JSON, whose keys are texts.
+        job["planted"] = [[*of_run.items()] for of_run in planted]
         logger = self._logger(system, job, seconds)
         logger.wait_until_ready()
         logger.go()
@@ -384,6 +409,7 @@ def _log_in_time(system: AnySystem, job: Job) -> int:
             steps=job["steps"],
             kind=job["kind"],
             seed=job["seed"] + index,
+            planted=dict(job["planted"][index]) if job["planted"] else NOTHING,
         )
         sent = 0
         for block in islice(made, most):

@@ -44,6 +44,10 @@ class Entrant:
     # The label of the floor that it is measured by.
     floor: str = FLOOR
 
+    @property
+    def is_ours(self) -> bool:
+        return self.module == "seamark"
+
 
 ENTRANTS = (
     Entrant("floor-sqlite", FLOOR, "floor", "sqlite", is_fast=True),

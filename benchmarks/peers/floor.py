@@ -83,8 +83,8 @@ class Floor(System[bytes]):
     def free_bytes(self) -> int:
         return self._database.free_bytes()
 
-    def chart(self, runs: Sequence[str], name: str) -> int:
-        return sum(len(self._http.get(f"/{run}/{name}")) for run in runs)
+    def chart(self, runs: Sequence[str], name: str) -> bytes:
+        return b"".join(self._http.get(f"/{run}/{name}") for run in runs)
 
     def open(self, run: str) -> None:
         self._run = run

@@ -52,9 +52,9 @@ class GoodSeed(System[Rows]):
             for name in names
         )
 
-    def chart(self, runs: Sequence[str], name: str) -> int:
+    def chart(self, runs: Sequence[str], name: str) -> bytes:
         wanted = {"path": name, "pointCount": str(CHART_POINTS)}
-        return sum(len(self._metrics(run, wanted)) for run in runs)
+        return b"".join(self._metrics(run, wanted) for run in runs)
 
     def open(self, run: str) -> None:
         import goodseed  # type: ignore[import-not-found]  # noqa: PLC0415

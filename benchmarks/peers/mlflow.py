@@ -64,14 +64,14 @@ class MLflow(System[Requests]):
     def count(self, run: str, names: Sequence[str]) -> int:
         return sum(self._count(self._find(run), name) for name in names)
 
-    def chart(self, runs: Sequence[str], name: str) -> int:
+    def chart(self, runs: Sequence[str], name: str) -> bytes:
         query = [
             *(("run_ids", self._find(run)) for run in runs),
             ("metric_key", name),
             ("max_results", str(CHART_POINTS)),
         ]
         path = "/ajax-api/2.0/mlflow/metrics/get-history-bulk-interval"
-        return len(self._get(path, query))
+        return self._get(path, query)
 
     # In a process that logs.
 

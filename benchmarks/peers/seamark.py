@@ -132,16 +132,16 @@ class Seamark(System[bytes]):
     def free_bytes(self) -> int:
         return self._database.free_bytes()
 
-    def chart(self, runs: Sequence[str], name: str) -> int:
+    def chart(self, runs: Sequence[str], name: str) -> bytes:
         return self._chart(runs, name)
 
-    def another_chart(self, runs: Sequence[str], name: str, number: int) -> int:
+    def another_chart(self, runs: Sequence[str], name: str, number: int) -> bytes:
         # Before the first step, so it is the same chart.
         return self._chart(runs, name, low=-1 - number)
 
-    def _chart(self, runs: Sequence[str], name: str, **options: object) -> int:
+    def _chart(self, runs: Sequence[str], name: str, **options: object) -> bytes:
         query = {"run": [self._run_ids[run] for run in runs], "path": name}
-        return len(self._series({**query, **options, "format": "binary"}))
+        return self._series({**query, **options, "format": "binary"})
 
     # In a process that logs.
 

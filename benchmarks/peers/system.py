@@ -82,11 +82,11 @@ class System(ABC, Generic[Prepared]):
         """Return how much of that is free for what comes next, if it can be told."""
         return 0
 
-    def chart(self, runs: Sequence[str], name: str) -> int:
-        """Ask for a chart of one metric of the runs; return the bytes of the answer."""
+    def chart(self, runs: Sequence[str], name: str) -> bytes:
+        """Ask for a chart of one metric of the runs; return the answer."""
         raise NotImplementedError
 
-    def another_chart(self, runs: Sequence[str], name: str, number: int) -> int:  # noqa: ARG002
+    def another_chart(self, runs: Sequence[str], name: str, number: int) -> bytes:  # noqa: ARG002
         """Ask for such a chart, but one that is in nobody's memory as an answer."""
         return self.chart(runs, name)
 

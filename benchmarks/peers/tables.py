@@ -8,6 +8,7 @@ from operator import truediv
 from statistics import median
 
 THOUSAND = 1_000.0
+YES, NO = "yes", "**no**"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class Size:
 class Chart:
     """Seconds of the first answer and of those after it, in every round.
 
-    Of those to a question that nobody had asked, and to the first one again.
+    Of those to a question that nobody had asked, and to the first one again. `shown`
+    says how many of the `spikes` that were logged are in the answer.
     """
 
     label: str
@@ -48,7 +50,50 @@ class Chart:
     another: Sequence[float] = ()
     again: Sequence[float] = ()
     answer_bytes: int = 0
+    spikes: int = 0
+    shown: int = 0
+    is_ours: bool = False
+    is_peer: bool = False
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartGoal:
+    """What our charts are to keep to, at the median; every spike is to be shown."""
+
+    most_seconds: float | None = None
+    most_bytes: int | None = None
+    # How many times as long the best of the peers takes, at least, of what is new to both.
+    times_a_peer: float | None = None
+
+    def __str__(self) -> str:
+        words = []
+        if self.most_seconds is not None:
+            words.append(f"*another* and *again* within {1e3 * self.most_seconds:g} ms")
+        if self.most_bytes is not None:
+            words.append(f"at most {self.most_bytes:,} bytes")
+        if self.times_a_peer is not None:
+            words.append(
+                f"*another* {self.times_a_peer:g} times as fast as the best peer"
+            )
+        return ", ".join([*words, "every spike in the answer"])
+
+    def verdict(self, chart: Chart, charts: Sequence[Chart]) -> str:
+        """Say whether a chart of ours keeps to it, and if not, what does not hold."""
+        another, again = median(chart.another), median(chart.again)
+        missed = []
+        if self.most_seconds is not None and max(another, again) > self.most_seconds:
+            missed.append("time")
+        if self.most_bytes is not None and chart.answer_bytes > self.most_bytes:
+            missed.append("bytes")
+        peers = [median(c.another) for c in charts if c.is_peer and not c.error]
+        if self.times_a_peer is not None and peers:
+            times = min(peers) / another
+            if times < self.times_a_peer:
+                missed.append(f"{ratio(times, 1.0)} × the best peer")
+        if chart.shown < chart.spikes:
+            missed.append("spikes")
+        return f"{NO}: {', '.join(missed)}" if missed else YES
 
 
 def rates_table(rates: Sequence[Rate], *, ours: str) -> str:
@@ -107,7 +152,11 @@ def sizes_table(sizes: Sequence[Size], kinds: Sequence[str]) -> str:
     return table(["system", *kinds, "points"], rows)
 
 
-def charts_table(charts: Sequence[Chart], *, ours: str) -> str:
+def charts_table(
+    charts: Sequence[Chart], *, ours: str, goal: ChartGoal | None = None
+) -> str:
+    """Compare charts with one of them; those that are ours with the goal, too."""
+    goal = goal or ChartGoal()
     mine = next((chart for chart in charts if chart.label == ours), None)
     rows = []
     for chart in charts:
@@ -119,10 +168,12 @@ def charts_table(charts: Sequence[Chart], *, ours: str) -> str:
             middle = median(getattr(chart, name))
             of_ours = median(getattr(mine, name)) if mine and not mine.error else None
             cells += [in_milliseconds(middle), ratio(middle, of_ours)]
-        rows.append([*cells, f"{chart.answer_bytes:,}"])
+        cells += [f"{chart.answer_bytes:,}", f"{chart.shown} of {chart.spikes}"]
+        rows.append([*cells, goal.verdict(chart, charts) if chart.is_ours else ""])
     times = "× Seamark's"
     headings = ["system", "points", "first", "another", times, "again", times]
-    return table([*headings, "bytes of the answer"], rows)
+    headings += ["bytes of the answer", "spikes in it", "holds"]
+    return table(headings, rows)
 
 
 def table(

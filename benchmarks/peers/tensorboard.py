@@ -53,7 +53,7 @@ class TensorBoard(System[Points]):
             self._last_steps[run] = points[-1].step
         return found
 
-    def chart(self, runs: Sequence[str], name: str) -> int:
+    def chart(self, runs: Sequence[str], name: str) -> bytes:
         """Ask until the server, which reads files in the background, has all of it."""
         assert self._http is not None
         query = urlencode([("tag", name), *(("runs", run) for run in runs)]).encode()
@@ -66,7 +66,7 @@ class TensorBoard(System[Points]):
                 run in points and points[run][-1][STEP] == self._last_steps[run]
                 for run in runs
             ):
-                return len(answer)
+                return answer
             time.sleep(LOOK_SECONDS)
 
     def stop(self) -> None:

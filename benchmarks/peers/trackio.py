@@ -74,14 +74,12 @@ class Trackio(System[Rows]):
                 return found
             after = answer["rows"][-1]["id"]
 
-    def chart(self, runs: Sequence[str], name: str) -> int:  # noqa: ARG002 - it answers with all metrics
-        return len(
-            self._post(
-                "get_logs_batch",
-                runs=[{"run": run} for run in runs],
-                max_points=CHART_POINTS,
-                scalar_only=True,
-            )
+    def chart(self, runs: Sequence[str], name: str) -> bytes:  # noqa: ARG002 - it answers with all metrics
+        return self._post(
+            "get_logs_batch",
+            runs=[{"run": run} for run in runs],
+            max_points=CHART_POINTS,
+            scalar_only=True,
         )
 
     def open(self, run: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate, count
 from math import e, exp, log2, pi, sqrt
@@ -21,6 +21,8 @@ LEARNING_RATE = 3e-4
 LOAD_PERCENT, LOAD_SPREAD = 70.0, 8.0
 # In seconds: a step, how much steps differ, and by how much a reading may be late.
 STEP, STEP_SPREAD, LATENESS = 0.05, 0.002, 0.0002
+# What is planted where nothing else is said; never changed.
+NOTHING: Mapping[int, float] = {}
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,17 @@ def metric_names(metrics: int) -> list[str]:
 
 
 def blocks(
-    *, metrics: int, steps: int, kind: str = LOSS, seed: int = 0
+    *,
+    metrics: int,
+    steps: int,
+    kind: str = LOSS,
+    seed: int = 0,
+    planted: Mapping[int, float] = NOTHING,
 ) -> Iterator[Block]:
-    """Yield blocks of `steps` steps, one after the other, without an end."""
+    """Yield blocks of `steps` steps, one after the other, without an end.
+
+    Of what is planted, by step, each metric has the value instead of its own.
+    """
     source = random.Random(seed)
     clock = accumulate(_pauses(kind, source), initial=START)
     for first in count(0, steps):
@@ -58,8 +68,20 @@ def blocks(
             numbers,
             # A clock is read to the microsecond.
             [round(next(clock), 6) for _ in numbers],
-            {name: _values(kind, numbers, source) for name in metric_names(metrics)},
+            {
+                name: _with(planted, numbers, _values(kind, numbers, source))
+                for name in metric_names(metrics)
+            },
         )
+
+
+def _with(
+    planted: Mapping[int, float], steps: list[int], values: list[float]
+) -> list[float]:
+    for step, value in planted.items():
+        if steps[0] <= step <= steps[-1]:
+            values[step - steps[0]] = value
+    return values
 
 
 def _pauses(kind: str, source: random.Random) -> Iterator[float]:

@@ -4,7 +4,8 @@
 
 A long run of each kind of values is logged, and compacted as a worker would. The table
 tells numbers from drawing buckets, heads, indexes, and what a database takes once.
-SQLite must know `dbstat`, as most builds do. Prints Markdown; asserts nothing.
+SQLite must know `dbstat`, as most builds do. Prints Markdown; ends with 1 if a kind of
+values takes more than it is to.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from benchmarks.space.table import (
     POSTGRES_KINDS,
     ROWS,
     Sizes,
+    all_hold,
     parts_of,
     table,
+    verdicts,
 )
 
 # It sets up Django, so it stands before what has models.
@@ -76,7 +79,7 @@ FROM dbstat LEFT JOIN sqlite_master USING (name) GROUP BY 1, 2
 random = np.random.default_rng(0)
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--metrics", type=int, default=20, metavar="SERIES")
     parser.add_argument("--steps", type=int, default=100_000, metavar="STEPS")
@@ -95,11 +98,16 @@ def main() -> None:
     print(f"{connection.vendor}, Python {sys.version.split()[0]}\n")
     for line in table(found, options.metrics, options.steps):
         print(line)
+    print("\nAll of these, without what the next run takes again:\n")
+    points = options.metrics * options.steps
+    for line in verdicts(found, points):
+        print(line)
     print(
         f"\nAn empty database takes {empty / 1e6:.1f} MB, one that has held"
         f" {SHORT_RUNS} short runs {once / 1e6:.1f} MB. Of"
         f" {once / NOTHING / 1e6:,.0f} million points that is {NOTHING} bytes each."
     )
+    return 0 if all_hold(found, points) else 1
 
 
 def measured(kind: str, metrics: int, steps: int) -> Counter[str]:
@@ -196,4 +204,4 @@ def _sizes() -> Iterator[tuple[tuple[str, str], int]]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

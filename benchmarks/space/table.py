@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from benchmarks.peers.workload import KINDS, least_bytes_of_a_time
+from benchmarks.peers.tables import NO, YES
+from benchmarks.peers.workload import (
+    CONSTANT,
+    HARDWARE,
+    KINDS,
+    LOSS,
+    least_bytes_of_a_time,
+)
 
 ROWS, TOAST, INDEXES = "rows", "TOAST", "indexes"
 POSTGRES_KINDS = (ROWS, TOAST, "index of TOAST", INDEXES, "maps")
@@ -19,6 +26,8 @@ HEADS = "heads of rows and of TOAST's parts, gaps in pages"
 ROWS_OF_SERIES = "rows of series, with indexes"
 # What is no cost of points: the next run takes its place.
 OTHERS = ("the journal, which is empty", "all other tables, with their statistics")
+# What a point is to take at most, times included, in bytes.
+GOALS = {LOSS: 4.0, CONSTANT: 0.1, HARDWARE: 2.0}
 
 # Of a table, by its name, and one of its parts.
 Sizes = Counter[tuple[str, str]]
@@ -50,15 +59,35 @@ def table(found: Sequence[Counter[str]], metrics: int, steps: int) -> Iterator[s
     yield "| " + " | ".join([title, *KINDS]) + " |"
     yield "|---" * (1 + len(KINDS)) + "|"
     names = dict.fromkeys(name for parts in found for name in parts)
-    kept = [name for name in names if name not in OTHERS]
-    for name in kept:
-        yield _row(name, [parts[name] / points for parts in found])
-    totals = [sum(parts[name] for name in kept) / points for parts in found]
-    yield _row("**all of these**", totals)
+    for name in names:
+        if name not in OTHERS:
+            yield _row(name, [parts[name] / points for parts in found])
+    yield _row("**all of these**", [kept_bytes(parts) / points for parts in found])
     shared = [least_bytes_of_a_time(kind) / metrics for kind in KINDS]
     yield _row("the entropy of the times alone", shared)
     for name in OTHERS:
         yield _row(f"besides: {name}", [parts[name] / points for parts in found])
+
+
+def kept_bytes(parts: Mapping[str, int]) -> int:
+    """Return what a run takes, without what the next one takes again."""
+    return sum(size for name, size in parts.items() if name not in OTHERS)
+
+
+def verdicts(found: Sequence[Counter[str]], points: int) -> Iterator[str]:
+    """Yield whether a point of each kind takes no more than it is to."""
+    yield "| kind | bytes a point | at most | holds |"
+    yield "|---|---|---|---|"
+    for kind, parts in zip(KINDS, found, strict=True):
+        each, most = kept_bytes(parts) / points, GOALS[kind]
+        yield f"| {kind} | {each:.3f} | {most:g} | {YES if each <= most else NO} |"
+
+
+def all_hold(found: Sequence[Counter[str]], points: int) -> bool:
+    return all(
+        kept_bytes(parts) / points <= GOALS[kind]
+        for kind, parts in zip(KINDS, found, strict=True)
+    )
 
 
 def _row(name: str, cells: Sequence[float]) -> str:

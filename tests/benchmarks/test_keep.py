@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.keep import has_table, head, tidy, with_section
+from benchmarks.keep import has_table, head, renewed, tidy, with_section
 
 PAGE = """# Figures
 
@@ -32,6 +32,18 @@ def test_keeping_the_same_again_changes_nothing():
     once = with_section(PAGE, "`one`", "| x |\n\n### below\n\n| y |")
 
     assert with_section(once, "`one`", "| x |\n\n### below\n\n| y |") == once
+
+
+def test_the_head_of_a_page_is_what_its_benchmark_says_now():
+    page = renewed(PAGE, "pages.charts")
+
+    assert page.startswith(head("pages.charts"))
+    assert page.endswith(
+        "## `python -m benchmarks.b`\n\n22 November 2026.\n\n| a |\n| - |\n"
+    )
+    assert renewed("# Written otherwise\n\n| a |\n", "pages.charts") == head(
+        "pages.charts"
+    )
 
 
 def test_tables_and_sentences_stand_apart_and_headings_lower():

@@ -1,5 +1,6 @@
 from benchmarks.peers.tables import (
     Chart,
+    ChartGoal,
     Rate,
     Size,
     batches_table,
@@ -100,7 +101,10 @@ def test_what_a_database_keeps_for_later_is_told_apart():
 def test_charts_tell_the_first_answer_from_later_ones():
     markdown = charts_table(
         [
-            Chart("ours", 100, [0.2, 0.4, 0.3], [0.1], [0.01, 0.03, 0.02], 5_000),
+            Chart(
+                *("ours", 100, [0.2, 0.4, 0.3], [0.1], [0.01, 0.03, 0.02], 5_000),
+                *(10, 10),
+            ),
             Chart("peer", 100, [1.0], [0.8], [0.5], 70),
             Chart("other", error="It draws nothing."),
         ],
@@ -108,10 +112,34 @@ def test_charts_tell_the_first_answer_from_later_ones():
     )
 
     assert cells(markdown, "ours") == [
-        *("ours", "100", "300 ms", "100 ms", "1.00", "20.0 ms", "1.00", "5,000")
+        *("ours", "100", "300 ms", "100 ms", "1.00", "20.0 ms", "1.00", "5,000"),
+        *("10 of 10", ""),
     ]
     assert cells(markdown, "peer")[3:7] == ["800 ms", "8.00", "500 ms", "25"]
     assert cells(markdown, "other")[1] == "It draws nothing."
+
+
+def ours(*, another=0.01, again=0.004, answer_bytes=10_000, shown=10) -> Chart:
+    times = ([0.05], [another], [again], answer_bytes, 10, shown)
+    return Chart("ours", 100, *times, is_ours=True)
+
+
+def test_a_chart_of_ours_says_whether_it_holds_and_what_does_not():
+    goal = ChartGoal(0.02, 200_000, 10)
+    slow = Chart("peer", 100, [1.0], [0.05], [0.05], 70, 10, 1, is_peer=True)
+
+    def said(chart: Chart, *others: Chart) -> str:
+        return cells(charts_table([chart, *others], ours="ours", goal=goal), "ours")[-1]
+
+    assert said(ours(another=0.005), slow) == "yes"
+    assert said(ours()) == "yes"
+    assert said(ours(), slow) == "**no**: 5.00 × the best peer"
+    assert said(ours(again=0.021)) == "**no**: time"
+    assert said(ours(answer_bytes=300_000, shown=9)) == "**no**: bytes, spikes"
+    assert cells(charts_table([slow], ours="ours", goal=goal), "peer")[-2:] == [
+        "1 of 10",
+        "",
+    ]
 
 
 def test_every_row_has_as_many_cells_as_the_heading():

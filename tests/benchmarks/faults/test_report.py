@@ -1,11 +1,12 @@
-"""What is kept of cases that fail things: the page, and what passes."""
+"""What is said of cases that fail things: the row, and what passes."""
 
 from __future__ import annotations
 
 from benchmarks.faults import kills
-from benchmarks.faults.case import POSTGRESQL, SQLITE, Case, Result, Size, line
+from benchmarks.faults.__main__ import CASES, NUMBERS
+from benchmarks.faults.case import SQLITE, Case, Result, Size
 from benchmarks.faults.history import Verdict
-from benchmarks.faults.report import page
+from benchmarks.faults.report import HEADINGS, head, row
 from benchmarks.faults.traffic import Judged
 
 
@@ -13,52 +14,38 @@ def nothing(_size, _database):
     raise AssertionError("no case is run here")
 
 
-CASES = {
-    "one": Case("the first case", nothing, (SQLITE, POSTGRESQL), 5),
-    "two": Case("the second case", nothing, (SQLITE,), 5),
-}
+CASE = Case(
+    "the first case", nothing, (SQLITE,), 5, number="SF-99", in_full="500 rounds"
+)
 
 
-def result_of(name, database, lost, tmp_path):
-    result = Result({"sent": 7, "lost": lost}, {"lost": 0})
-    return line(name, database, Size(tmp_path, 5), result)
+def cells(lost, tmp_path, threshold=0):
+    result = Result({"sent": 7, "lost": lost}, {"lost": threshold})
+    text = row("one", CASE, SQLITE, Size(tmp_path, 5), result, seconds=2.4)
+    found = [cell.strip() for cell in text.strip("|").split("|")]
+    return dict(zip(HEADINGS, found, strict=True))
 
 
-def rows(written):
-    return [text for text in written.splitlines() if "case" in text and " 5 " in text]
+def test_a_row_has_a_cell_for_each_heading(tmp_path):
+    said = cells(0, tmp_path)
+
+    assert said["case"] == "SF-99 one"
+    assert (said["amount"], said["in full"]) == ("5 rounds, 4 clients", "500 rounds")
+    assert (said["what was done"], said["what was found"]) == ("sent 7", "lost 0")
+    assert (said["seconds"], said["holds"]) == ("2", "yes")
+    assert {line.count("|") for line in head().splitlines()} == {len(HEADINGS) + 1}
 
 
-def test_a_page_keeps_the_rows_of_cases_that_were_not_run_again(tmp_path):
-    first = page(
-        CASES,
-        [
-            result_of("one", SQLITE, 0, tmp_path),
-            result_of("one", POSTGRESQL, 0, tmp_path),
-            result_of("two", SQLITE, 0, tmp_path),
-        ],
-    )
+def test_what_is_not_as_it_must_be_stands_out(tmp_path):
+    said = cells(3, tmp_path)
 
-    again = page(CASES, [result_of("one", POSTGRESQL, 3, tmp_path)], first)
-
-    before, after = rows(first), rows(again)
-    assert len(before) == 3
-    assert (after[0], after[2]) == (before[0], before[2])
-    assert "lost 3" in after[1]
-    assert "**no**" in after[1]
+    assert said["what was found"] == "**lost 3, not 0**"
+    assert said["holds"] == "**no**"
 
 
-def test_the_last_result_of_a_case_counts(tmp_path):
-    results = [result_of("two", SQLITE, lost, tmp_path) for lost in (3, 0)]
-
-    (row,) = rows(page(CASES, results))
-
-    assert "| yes |" in row
-
-
-def test_a_page_without_new_results_is_the_page_that_was_there(tmp_path):
-    first = page(CASES, [result_of("two", SQLITE, 0, tmp_path)])
-
-    assert page(CASES, [], first) == first
+def test_a_case_is_called_by_its_number_too():
+    assert NUMBERS["SF-01"] == "web-killed"
+    assert len(NUMBERS) == sum(bool(case.number) for case in CASES.values())
 
 
 def test_an_answer_that_says_internal_error_does_not_pass():

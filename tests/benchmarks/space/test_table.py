@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from benchmarks.space.table import HEADS, Sizes, parts_of, table
+from benchmarks.space.table import HEADS, Sizes, all_hold, parts_of, table, verdicts
 
 PAYLOAD = {"values": 700, "times": 200}
 GROWN = Sizes(
@@ -38,3 +38,16 @@ def test_what_the_next_run_takes_again_is_no_cost_of_points():
         "| besides: the journal, which is empty | 4.000 | 0.000 | 0.000 |",
         "| besides: all other tables, with their statistics | 0.030 | 0.000 | 0.000 |",
     ]
+
+
+def test_each_kind_says_whether_a_point_takes_what_it_may():
+    told = parts_of(PAYLOAD, GROWN)
+    found = [told, Counter(values=20), Counter(values=100)]
+
+    assert list(verdicts(found, 200))[2:] == [
+        "| loss | 6.450 | 4 | **no** |",
+        "| constant | 0.100 | 0.1 | yes |",
+        "| hardware | 0.500 | 2 | yes |",
+    ]
+    assert not all_hold(found, 200)
+    assert all_hold(found, 400)

@@ -1,0 +1,1 @@
+"""Runs the tests that show a promise, at length."""
