@@ -66,9 +66,12 @@ assert settings.DATA_FOLDER.is_relative_to(FOLDER)
 os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
 
-# On a busy machine a slow example is no fault.
+# On a busy machine a slow example is no fault. Whoever looks longer says how long.
 hypothesis.settings.register_profile(
-    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "patient",
+    deadline=None,
+    max_examples=int(os.environ.get("TEST_EXAMPLES", "100")),
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("patient")
 

@@ -8,16 +8,23 @@ import pytest
 
 from benchmarks.agent_faults import (
     absent,
+    answers,
     backlog,
     clocks,
     cold,
     disk,
     elsewhere,
+    hostile,
     kills,
     memory,
     network,
+    notebooks,
+    odd_values,
     preemption,
     processes,
+    sensors,
+    spools,
+    threads,
     trust,
 )
 from benchmarks.agent_faults.case import Size
@@ -127,6 +134,12 @@ def test_a_live_spool_that_is_delivered_from_elsewhere_is_there_once(
     shown(elsewhere.delivered_twice(installation, agent_size(1)))
 
 
+def test_a_live_spool_is_not_taken_from_where_its_lock_is_not_seen(
+    installation, agent_size
+):
+    shown(elsewhere.shared(installation, agent_size(1)))
+
+
 def test_who_cannot_be_trusted_gets_nothing_and_nothing_is_lost(agent_size):
     shown(trust.untrusted(agent_size(1)))
 
@@ -139,3 +152,43 @@ def test_processes_and_deliveries_at_once_lose_and_double_nothing(agent_size):
 @pytest.mark.parametrize("words", clocks.JUMPS)
 def test_a_clock_that_jumps_costs_and_disorders_nothing(agent_size, words):
     shown(clocks.jump(words, agent_size(1)))
+
+
+def test_of_damaged_spools_all_that_is_intact_is_read(agent_size):
+    shown(spools.damaged(agent_size(1)))
+
+
+def test_each_answer_of_a_server_has_the_effect_that_the_protocol_says(agent_size):
+    shown(answers.answers(agent_size(1)))
+
+
+def test_threads_that_die_are_started_again_and_lose_nothing(agent_size):
+    shown(threads.dying(agent_size(1)))
+
+
+def test_whoever_interrupts_a_call_may_log(agent_size):
+    shown(threads.reentrant(agent_size(2_000)))
+
+
+def test_a_driver_that_fails_silences_only_what_it_measures(agent_size):
+    shown(sensors.sensors(agent_size(5)))
+
+
+def test_odd_values_raise_nothing_unless_a_run_is_strict(agent_size):
+    shown(odd_values.odd_values(agent_size(1)))
+
+
+def test_a_run_that_is_handed_over_is_small_and_has_no_token(agent_size):
+    shown(odd_values.handles(agent_size(1)))
+
+
+def test_a_kernel_keeps_nothing_of_its_runs(agent_size):
+    shown(notebooks.notebooks(agent_size(5)))
+
+
+def test_who_means_harm_gets_nothing(agent_size):
+    shown(hostile.hostile(agent_size(1)))
+
+
+def test_a_run_whose_token_is_revoked_goes_on_with_a_new_one(agent_size):
+    shown(trust.revoked(agent_size(1)))
