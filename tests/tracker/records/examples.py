@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tests.builders import SECOND, START
+from tests.tracker.series.examples import SECOND, START
 from tracker.records.record import Records
 
 

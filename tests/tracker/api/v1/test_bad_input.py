@@ -38,8 +38,9 @@ from tracker.queries.series import read_points
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 CONTENT_TYPE = "application/vnd.seamark.frames"
-# Where a lone surrogate is to stand; Python's encoders refuse to write one.
-MARK, SURROGATE = b"@@@", b"\xed\xa0\x80"
+# Where a lone surrogate is to stand; Python's encoders refuse to write one. No length
+# before a text makes a mark together with the text's beginning.
+MARK, SURROGATE = "\ue000".encode(), b"\xed\xa0\x80"
 OPENING = [open_message("baseline")]
 EXAMPLES = int(os.environ.get("TEST_EXAMPLES", "5"))
 # What was sent, for whoever counts.
