@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,8 +18,8 @@ from tracker.boards.board import RunSet, Widget, checked
 from tracker.errors import InvalidInput, NotFound
 from tracker.freshness import fresh_answer
 from tracker.queries.run_sets import ShownRuns, runs_in
-from tracker.queries.versions import version_of
-from web.polling import poll_answer
+from tracker.queries.versions import version_of, version_of_summaries
+from web.polling import poll_answer, poll_unless
 from web.report_blocks import key_of
 from web.texts import gettext_lazy
 from web.views.chart_options import ChartOptions, read_number
@@ -26,6 +27,9 @@ from web.views.figures import drawn_by, figure_response, sent_figure
 from web.widget_kind import Body, Kind, Scene, settings_of
 from web.widgets import KINDS
 
+# What a widget says besides what came of its runs, such as tags, ledgers and how long a run
+# has been going on, is looked up so often: of runs that go on, and of others.
+LIVE_LOOK_SECONDS, LOOK_SECONDS = 60, 300
 BODY, FIGURE = "body", "figure"
 UNKNOWN_KIND = gettext_lazy(
     "This kind of widget is not known to this version of Seamark."
@@ -101,7 +105,28 @@ def body_response(
 ) -> HttpResponse:
     """Send what is in a widget; where its runs may change, it asks again by itself."""
     scene = scene_of(widget, run_set, audience)
-    body = _body(scene)
+    drawing = drawing_of(widget, run_set)
+    kind = KINDS.get(widget.kind)
+    if kind is None or not kind.has_runs:
+        return poll_answer(request, _drawn(request, scene, drawing))
+    news = _news(request, scene)
+    return poll_unless(request, news, lambda: _drawn(request, scene, drawing))
+
+
+def _news(request: HttpRequest, scene: Scene) -> tuple[object, ...]:
+    """Return what changes whenever the widget may say something else, cheaply read."""
+    shown = scene.shown
+    seconds = LIVE_LOOK_SECONDS if shown.is_live else LOOK_SECONDS
+    return (
+        version_of_summaries(scene.runs, request.get_full_path(), drawn_by()),
+        (scene.widget, scene.run_set, sorted(scene.names.values())),
+        replace(shown, runs=()),
+        int(time.time() // seconds),
+    )
+
+
+def _drawn(request: HttpRequest, scene: Scene, drawing: str) -> str:
+    widget, body = scene.widget, _body(scene)
     is_live = scene.shown.is_live if body.is_live is None else body.is_live
     notes = [*_run_notes(scene), *body.notes]
     context = {
@@ -111,11 +136,10 @@ def body_response(
         "notes": notes,
         "is_live": is_live,
         "may_be_joined": body.is_live is None and scene.shown.may_be_joined,
-        "drawing": drawing_of(widget, run_set),
+        "drawing": drawing,
         **body.context,
     }
-    text = render_to_string("widgets/body.html", context, request)
-    return poll_answer(request, text)
+    return render_to_string("widgets/body.html", context, request)
 
 
 def figure_answer(

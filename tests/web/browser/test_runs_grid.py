@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.builders import make_project, make_run, write_tags, write_values
 from tests.web.browser.accessibility import violations
 from tests.web.browser.conftest import PHONE, address_now
 from tests.web.browser.many_runs import add_runs
+from tracker.actions import many_runs
 from tracker.models import Attribute, Run, State
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -474,3 +476,51 @@ def test_a_row_or_another_filter_ends_that_all_that_match_are_ticked(
     page.get_by_label("Filter by name or tag").fill("run 0001")
     expect(page.get_by_text("10 of 1\u202f003 runs")).to_be_visible()
     expect(page.get_by_text("999 selected")).to_be_visible()
+
+
+def test_a_change_of_very_many_runs_says_that_it_goes_on_and_how_far_it_is(
+    open_runs, project, monkeypatch
+):
+    add_runs(project, 3_000)
+    # There is time for a thousand; then the page asks for the others by their ids.
+    moments = iter([0.0, 0.0, many_runs.LASTS_SECONDS])
+    clock = SimpleNamespace(monotonic=lambda: next(moments))
+    monkeypatch.setattr(many_runs, "time", clock)
+    page = open_runs()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/runs/tag", hold)
+    page.get_by_role("checkbox", name="Tick the runs shown").click()
+    page.get_by_role("button", name="Tick all 3\u202f000 runs that match").click()
+    page.locator("[data-part=tags] summary").click()
+    page.get_by_label("Tag", exact=True).fill("old")
+    add = page.get_by_role("button", name="Add", exact=True)
+    progress = page.locator("[data-part=progress]")
+    bar = page.locator("[data-part=picked]")
+    trash = page.get_by_role("button", name="Trash", exact=True)
+
+    add.click()
+    page.get_by_role("dialog").get_by_role("button", name="Go on").click()
+    expect(progress).to_have_text("Changing 3\u202f000 runs …")
+    expect(bar).to_have_attribute("aria-busy", "true")
+    expect(trash).to_be_disabled()
+    expect(add).to_be_disabled()
+    assert violations(page) == []
+    for done in ("1\u202f000", "2\u202f000"):
+        next_of(page, held).continue_()
+        expect(progress).to_have_text(f"{done} of 3\u202f000 runs done …")
+    next_of(page, held).continue_()
+    expect(page.get_by_text("Tagged 3\u202f000 runs “old”")).to_be_visible()
+    expect(progress).to_be_hidden()
+    expect(bar).not_to_have_attribute("aria-busy", "true")
+    expect(trash).to_be_enabled()
+
+
+def next_of(page: Page, held: list[Route]) -> Route:
+    """Return the request that is held back, once it has been sent."""
+    while not held:
+        page.wait_for_timeout(20)
+    return held.pop()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -23,10 +26,12 @@ from tests.tracker.queries.findings import add_finding
 from tests.tracker.queries.ledgers import add_ledger
 from tests.web.figures.plotly_schema import numbers
 from tracker.actions.dashboards import create_dashboard
+from tracker.actions.tags import change_tags
 from tracker.actions.trash import move_many_to_trash
 from tracker.boards.board import Board, Place, RunSet, Widget, board_from
 from tracker.models import Dashboard, Role, Run, SavedView
 from tracker.series.compaction import compact_run
+from web import widget_drawing
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -189,6 +194,48 @@ def test_the_figure_is_not_sent_again_while_nothing_is_new(visitor, dashboard, r
     assert visitor.get(address, headers={"If-None-Match": tag}).status_code == 304
     write_series(runs[0], "train/loss", [0.1], steps=[2])
     assert visitor.get(address, headers={"If-None-Match": tag}).status_code == 200
+
+
+@pytest.mark.parametrize("shown", [CHART, VALUE, TABLE])
+def test_a_widget_is_not_drawn_again_while_nothing_is_new(
+    visitor, dashboard, runs, monkeypatch, shown
+):
+    monkeypatch.setattr(widget_drawing, "time", SimpleNamespace(time=lambda: 0.0))
+    address = reverse("widget-body", args=[dashboard.id, shown])
+    with CaptureQueriesContext(connection) as whole:
+        tag = visitor.get(address)["ETag"]
+
+    with CaptureQueriesContext(connection) as idle:
+        again = visitor.get(address, headers={"If-None-Match": tag})
+
+    assert again.status_code == 304
+    assert len(idle) < len(whole)
+    write_values(runs[0], {"params/lr": 7.0})
+    write_series(runs[0], "train/loss", [0.01], steps=[2])
+    compact_run(runs[0].id)
+    later = visitor.get(address, headers={"If-None-Match": tag})
+    # A chart draws its new points by itself.
+    assert later.status_code == (304 if shown == CHART else 200)
+
+
+def test_a_widget_is_looked_up_again_for_what_people_change(
+    visitor, member, project, runs, monkeypatch
+):
+    now = 0.0
+    clock = SimpleNamespace(time=lambda: now)
+    monkeypatch.setattr(widget_drawing, "time", clock)
+    columns = widget(TABLE, "table", Place(), columns=["tags"])
+    board = create_dashboard(
+        project, "tags", Board(widgets=(columns,)), user_id=member.user_id
+    )
+    address = reverse("widget-body", args=[board.id, TABLE])
+    tag = visitor.get(address)["ETag"]
+    change_tags(project, [runs[0].id], add=["for the paper"], remove=[])
+
+    now = widget_drawing.LOOK_SECONDS
+    later = visitor.get(address, headers={"If-None-Match": tag})
+
+    assert "for the paper" in later.content.decode()
 
 
 def test_a_value_names_the_best_run(visitor, dashboard):

@@ -21,7 +21,7 @@ import { readFigure } from "./figure_columns.js"
 import "./for_paper.js"
 import { Hover } from "./hover.js"
 import { forgetRuns, knowRuns } from "./lit_runs.js"
-import { GROWN, LEFT, grow, withRoom } from "./live_lines.js"
+import { GROWN, LEFT, endsOf, grow, withRoom } from "./live_lines.js"
 import { titleOf } from "./named.js"
 import { CONFIG, expectPlotly, loadPlotly } from "./plotly.js"
 import { describe } from "./summary.js"
@@ -55,6 +55,8 @@ class Chart {
   sketch = null
   room = null
   zoom = null
+  // Where the lines of this address ended at first, and when that was.
+  began = null
   request = null
   hover = null
 
@@ -126,6 +128,7 @@ class Chart {
     const answer = readFigure(buffer, isSame ? this.held : undefined)
     const { figure, arrays, plain, since, version } = answer
     Object.assign(this, { figure, held: { arrays, plain }, since, version, address })
+    if (!isSame) this.began = { end: endsOf(figure)[1], at: performance.now() }
     if (figure.live === false) this.element.dataset.live = "false"
     return answer
   }
@@ -162,6 +165,12 @@ class Chart {
     })
   }
 
+  // How much of their axis the lines have grown by in a millisecond; 0 until that is known.
+  get pace() {
+    const grown = endsOf(this.figure)[1] - this.began.end
+    return Number.isFinite(grown) ? grown / Math.max(1, performance.now() - this.began.at) : 0
+  }
+
   currentAddress() {
     const url = new URL(this.element.dataset.figureUrl, document.baseURI)
     const isOwnHeight = this.element.matches(".chart--own-height")
@@ -179,7 +188,7 @@ class Chart {
   async paint(plotly) {
     const { data, layout } = themed(this.figure)
     keepView(layout)
-    if (this.isLive) withRoom(layout, this.figure)
+    if (this.isLive) withRoom(layout, this.figure, this.pace)
     // A chart says what went wrong in place of its drawing; the drawing comes back.
     this.element.classList.remove("chart--failed")
     await plotly.react(this.plot, data, layout, { ...CONFIG, displayModeBar: !this.hasTools && "hover" })

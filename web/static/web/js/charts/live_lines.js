@@ -9,25 +9,39 @@ export const GROWN = "grown"
 export const LEFT = "left its axes"
 const IMPOSSIBLE = "impossible"
 
-// Of the axis, kept free for what will come.
-const ROOM = 0.08
+// Of the lines' length, kept free for what will come: enough for some minutes, as drawing
+// all axes anew costs as much as many ticks, but most of the chart is for what is there.
+const LEAST_ROOM = 0.08
+const MOST_ROOM = 0.2
+const AHEAD_MS = 300_000
 const CLOSED = "Z"
 // Farther than any screen is wide, near enough for every browser to draw.
 const FARTHEST = 1e5
 
-// A live chart gets an axis that ends a little later than its lines.
-export function withRoom(layout, figure) {
+// A live chart gets an axis that ends a little later than its lines, which grow by `pace`
+// of the axis in a millisecond.
+export function withRoom(layout, figure, pace = 0) {
   const axis = layout.xaxis
-  if (!figure.lines || axis.range || axis.type === "log" || figure.axis === "series") return
+  if (axis.range || axis.type === "log") return
+  const [low, high] = endsOf(figure)
+  const length = high - low
+  if (!(length > 0)) return
+  const wanted = Math.max(LEAST_ROOM * length, pace * AHEAD_MS)
+  axis.range = [low, high + Math.min(wanted, MOST_ROOM * length)]
+}
+
+// Where the lines begin and end; -Infinity is the end of what has none.
+export function endsOf(figure) {
   let low = Infinity
   let high = -Infinity
+  if (!figure.lines || figure.axis === "series") return [low, high]
   for (const { trace } of figure.lines) {
     const x = figure.data[trace].x
     if (!x.length) continue
     low = Math.min(low, x[0])
     high = Math.max(high, x[x.length - 1])
   }
-  if (low < high) axis.range = [low, high + ROOM * (high - low)]
+  return [low, high]
 }
 
 export function grow(plot, figure) {

@@ -1,5 +1,6 @@
 // What is done to all runs that are picked, or to all that match: tags, and the trash; each
-// can be undone.
+// can be undone. While it goes on, the bar says so, and how far it is as soon as that is known.
+import { setText } from "./elements.js"
 import { number } from "./format.js"
 import { Refused, post } from "./post.js"
 import { toast } from "../toasts.js"
@@ -7,12 +8,18 @@ import { gettext, ngettext } from "../texts.js"
 
 // As many as the server takes by their ids.
 const RUNS_AT_ONCE = 1_000
+// What is done sooner says only that it is done.
+const SOON_MS = 300
 
 export class BulkActions {
   #isBusy = false
+  #focused = null
+  #showing = null
 
   // `matching` is the question and how many runs it finds, or null while runs are picked.
   constructor(element, { addresses, ids, matching, onDone }) {
+    this.bar = element.querySelector("[data-part=picked]")
+    this.progress = element.querySelector("[data-part=progress]")
     this.addresses = addresses
     this.ids = ids
     this.matching = matching
@@ -79,7 +86,8 @@ export class BulkActions {
   #say({ done, refusal }, text, { address, fields }, how) {
     this.onDone(how)
     const undo = async () => {
-      const back = await this.#inPortions(address, fields, done)
+      this.#show(0, done.length)
+      const back = await this.#inPortions(address, fields, done, 0, done.length).finally(() => this.#rest())
       // Once more does no harm to those that are back.
       if (back.refusal) return toast(back.refusal, { isError: true, onUndo: undo })
       this.onDone({ back: how.gone })
@@ -99,13 +107,45 @@ export class BulkActions {
       const matching = this.matching()
       if (matching) return await this.#changeMatching(address, fields, matching, ask)
       const ids = this.ids()
-      const found = await this.#inPortions(address, fields, ids)
+      this.#show(0, ids.length)
+      const found = await this.#inPortions(address, fields, ids, 0, ids.length)
       if (!found.refusal || found.done.length) return { ...found, asked: ids.length, isMatching: false }
       toast(found.refusal, { isError: true })
       return null
     } finally {
       this.#isBusy = false
+      this.#rest()
     }
+  }
+
+  // Says how many runs have been done of all; 0 while that is not known.
+  #show(count, all) {
+    if (!this.progress) return
+    const values = { count: number(count), all: number(all) }
+    setText(this.progress, count
+      ? gettext("%(count)s of %(all)s runs done …", values)
+      : ngettext("Changing %(all)s run …", "Changing %(all)s runs …", all, values))
+    this.#showing ??= setTimeout(() => (this.progress.hidden = false), SOON_MS)
+    this.#focused ??= document.activeElement
+    this.bar.setAttribute("aria-busy", "true")
+    for (const control of this.#controls()) control.disabled = true
+  }
+
+  #rest() {
+    if (!this.progress) return
+    clearTimeout(this.#showing)
+    this.#showing = null
+    this.progress.hidden = true
+    setText(this.progress, "")
+    this.bar.removeAttribute("aria-busy")
+    for (const control of this.#controls()) control.disabled = false
+    // A button that is disabled loses the focus.
+    if (document.activeElement === document.body) this.#focused?.focus()
+    this.#focused = null
+  }
+
+  #controls() {
+    return this.bar.querySelectorAll("button, input")
   }
 
   // All that the question finds, if somebody agrees to the number. Where another number
@@ -114,10 +154,11 @@ export class BulkActions {
     let asked = count
     let note = ""
     while (await this.#isAgreed(ask(asked), note)) {
+      this.#show(0, asked)
       try {
         const { changed, refusal, rest } = await post(address, { ...fields, question, matching: asked })
         // For these the server did not take the time.
-        const more = await this.#inPortions(address, fields, rest)
+        const more = await this.#inPortions(address, fields, rest, asked - rest.length, asked)
         return { done: changed.concat(more.done), refusal: refusal || more.refusal, asked, isMatching: true }
       } catch (error) {
         if (!(error instanceof Refused)) throw error
@@ -127,6 +168,7 @@ export class BulkActions {
           return null
         }
         const values = { now: number(now), before: number(asked) }
+        this.#rest()
         note = gettext("Another number matches now: %(now)s, not %(before)s. Nothing has changed yet.", values)
         asked = now
       }
@@ -148,10 +190,12 @@ export class BulkActions {
     })
   }
 
-  // What is refused after some have changed keeps none of these from being undone.
-  async #inPortions(address, fields, ids) {
+  // What is refused after some have changed keeps none of these from being undone. `before`
+  // of `all` were done before these.
+  async #inPortions(address, fields, ids, before, all) {
     const done = []
     for (let from = 0; from < ids.length; from += RUNS_AT_ONCE) {
+      if (before + from) this.#show(before + from, all)
       const runs = ids.slice(from, from + RUNS_AT_ONCE).join(",")
       try {
         done.push(...(await post(address, { ...fields, runs })).changed)
