@@ -15,10 +15,11 @@ from tests.builders import (
     make_run,
     points_message,
     write_series,
+    write_tags,
     write_values,
 )
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import address_now, wait_until
+from tests.web.browser.conftest import PHONE, address_now, wait_until
 from tests.web.sample_run import (
     STEP_SECONDS,
     STEPS,
@@ -424,3 +425,25 @@ def test_what_opens_below_the_header_fits_and_covers_none_of_its_buttons(
     page.locator("#run-join > summary").click()
     code = page.locator("#run-join pre")
     assert code.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_the_header_leaves_the_first_screen_to_the_run(
+    visit, ada, page, project, scheme
+):
+    run = make_sample_run(project, is_live=True)
+    write_tags(run, "baseline", "for the paper")
+    write_values(run, {"description": "What was tried, and why. " * 10})
+    page.set_viewport_size(PHONE)
+    page.emulate_media(color_scheme=scheme)
+
+    visit(f"/runs/{run.id}/", ada)
+
+    box = page.locator("#run-header").bounding_box()
+    assert box["height"] <= PHONE["height"] * 0.3
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert violations(page) == []
+    # What is beyond the edge is reached by scrolling its own line.
+    copy = page.get_by_role("button", name="Copy the id")
+    copy.scroll_into_view_if_needed()
+    expect(copy).to_be_in_viewport()
