@@ -319,6 +319,31 @@ def test_a_line_grows_where_a_whole_one_would_be_drawn(visit, ada, project, wher
         assert (one["dashes"], one["beyond"]) == (other["dashes"], False)
 
 
+def test_a_line_grows_away_from_the_steps_it_had_in_common_with_others(
+    visit, ada, project
+):
+    ended = logged(project, "ended", count=250, height=2.0, state=State.FINISHED)
+    live = logged(project, "live", count=250)
+    compact_run(ended.id)
+    page = visit(compared(ended, live, query="&text=train"), ada)
+    wait_for_charts(page, 1)
+
+    for first in (250, 255):
+        log(live, "train/loss", first, 5)
+        page.evaluate(REFRESH)
+        wait_until(
+            page,
+            lambda last=first + 4: (
+                max(line["end"][0] for line in page.evaluate(LINES)) > last - 0.5
+            ),
+        )
+
+    # Plotly, which draws all lines anew, was not needed.
+    assert [line["known"] for line in page.evaluate(LINES)] == [250, 250]
+    ends = sorted(line["end"][0] for line in page.evaluate(LINES))
+    assert ends == pytest.approx([249, 259], abs=0.6)
+
+
 def test_a_board_s_charts_are_zoomed_each_by_itself(visit, ada, project):
     logged(project, "a", state=State.FINISHED)
     page = visit(board_of(project, ada), ada)

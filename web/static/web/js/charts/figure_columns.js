@@ -25,7 +25,7 @@ export function readFigure(buffer, held = NOTHING) {
     ([type, offset, count]) => new TYPES[type](buffer, start + offset, count),
   )
   const arrays = header.arrays.map(({ column, width, first, last }, number) =>
-    joined(held.arrays[number], columns[column], first * width, last * width),
+    joined(held.arrays, number, columns[column], first * width, last * width),
   )
   const rows = arrays.map((array, number) => rowsOf(array, header.arrays[number].width))
   const plain = header.figure ?? held.plain
@@ -39,9 +39,11 @@ export function readFigure(buffer, held = NOTHING) {
   }
 }
 
-// Notes count points, so they differ whenever a point is new.
+// Notes count points, so they differ whenever a point is new. Lines that had their places in
+// common have them in other arrays once one of them grows.
 function isDrawnAlike(figure, other) {
-  const words = (some) => JSON.stringify({ ...some, notes: null })
+  const words = (some) =>
+    JSON.stringify({ ...some, notes: null }, (_, value) => (Number.isInteger(value?.array) ? { array: 0 } : value))
   return other !== null && words(figure) === words(other)
 }
 
@@ -59,14 +61,19 @@ export function cutBundle(buffer) {
 }
 
 // The very same array where nothing is new, so that Plotly sees that nothing is.
-function joined(held, sent, first, last) {
-  if (first + last === 0) return sent
+function joined(arrays, number, sent, first, last) {
+  if (first + last === 0) return arrays.find((other) => isAlike(other, sent)) ?? sent
+  const held = arrays[number]
   if (held.length === first + sent.length + last && isPartOf(held, sent, first)) return held
   const whole = new sent.constructor(first + sent.length + last)
   whole.set(held.subarray(0, first))
   whole.set(sent, first)
   whole.set(held.subarray(held.length - last), first + sent.length)
   return whole
+}
+
+function isAlike(array, sent) {
+  return array.constructor === sent.constructor && array.length === sent.length && isPartOf(array, sent, 0)
 }
 
 function isPartOf(held, sent, first) {
