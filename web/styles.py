@@ -36,6 +36,7 @@ JOINED: dict[str, Sequence[str]] = {
         "components/key-values.css",
         "components/menu.css",
         "components/palette.css",
+        "components/run-colour.css",
         "components/runs-grid.css",
         "components/share.css",
         "components/snippet.css",

@@ -26,6 +26,7 @@ from web.polling import wait_answer
 from web.run_blocks import asked_block, asked_groups
 from web.session import PageRequest, signed_in
 from web.table_state import CHARTS, says_nothing, with_view
+from web.views.compare_frame import COLOUR_NAMES
 
 STATES = ("running", "finished", "failed", "crashed", "preempted")
 
@@ -66,6 +67,7 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "changed_at_most": MOST_RUNS,
         "axes": AXES.items(),
         "state": read_state(asked),
+        "colour_names": COLOUR_NAMES,
         "own_dimensions": " ".join(OWN_DIMENSIONS),
         "paths_url": reverse("api-v1:read_attribute_paths", args=[workspace, project]),
     }

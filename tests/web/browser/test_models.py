@@ -250,6 +250,23 @@ def test_an_opened_eye_is_in_the_address_with_its_colour(run):
     assert again[0] == "a0 b2 c3 d7 e1"
 
 
+def test_a_chosen_colour_is_swapped_and_comes_back_with_its_run(run):
+    assert eyes(run, ["choose", "a", 2])[:2] == ["a2 b1 c0", "dyed=c.0,a.2"]
+    assert eyes(run, ["choose", "c", 7])[:2] == ["a0 b1 c7", "dyed=c.7"]
+    # Of a run that is not there yet, and of two that want the same.
+    later = eyes(run, ["follow", "abe"], search="dyed=eeeeeeee~.0")
+    assert later[0] == "a2 b1 e0"
+    both = eyes(run, search="dyed=bbbbbbbb~.0,aaaaaaaa~.0")
+    assert both[0] == "a0 b1 c2"
+    kept = eyes(run, ["choose", "a", 2], ["toggle", "a", 0], ["usual"])
+    assert kept[0] == "a2 b1 c0"
+
+
+@pytest.mark.parametrize("dyed", ["x.1", "aaaaaaaa~.-1", "aaaaaaaa~.20", "aaaaaaaa~"])
+def test_a_colour_that_there_is_not_is_left_out(run, dyed):
+    assert eyes(run, search=f"dyed={dyed}")[:2] == ["a0 b1 c2", ""]
+
+
 def test_all_can_be_closed_but_one_and_come_back(run):
     assert eyes(run, ["none"])[:2] == ["", "eyes=none"]
     alone = eyes(run, ["only", "b"])

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.builders import make_project, make_run, write_series
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE, address_now
+from tests.web.browser.conftest import PHONE, address_now, wait_until
 from tests.web.browser.many_runs import add_runs
 from tracker.models import State
 
@@ -42,6 +42,10 @@ def logged(project, name: str, *paths: str, state: State = State.FINISHED):
 def row(page: Page, name: str) -> Locator:
     link = page.get_by_role("link", name=name, exact=True)
     return page.get_by_role("row").filter(has=link)
+
+
+def rows(page: Page) -> list[Locator]:
+    return page.locator(".runs-grid__row[data-position]").all()
 
 
 def eye(page: Page, name: str) -> Locator:
@@ -231,3 +235,66 @@ def test_on_a_phone_the_list_is_folded_above_the_charts(open_runs, page, project
     eye(page, "one").click()
     expect(page.get_by_role("heading", name="No run is shown")).to_be_visible()
     assert violations(page) == []
+
+
+def colours(page: Page) -> list[str]:
+    chart = page.get_by_role("group", name="Chart of train/loss")
+    lines = chart.locator("path.js-line")
+    return lines.evaluate_all("lines => lines.map((line) => line.style.stroke)")
+
+
+def test_a_colour_is_chosen_at_the_dot_or_by_key_and_is_in_the_address(
+    open_runs, project
+):
+    for name in ("one", "two", "three"):
+        logged(project, name)
+    page = open_runs("?as=charts")
+    expect_lines(page, 3)
+    before = colours(page)
+    first, second = (row.get_by_role("link").inner_text() for row in rows(page)[:2])
+    menu = page.get_by_role("menu", name="Colour")
+
+    row(page, first).locator(".runs-grid__dot").click()
+    blue = menu.get_by_role("menuitemradio", name="Blue", checked=True)
+    expect(blue).to_be_focused()
+    expect(
+        menu.get_by_role("menuitemradio", name=f"Orange {second}", exact=True)
+    ).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(menu).to_be_hidden()
+    expect(row(page, first)).to_have_attribute("data-slot", "1")
+    expect(row(page, second)).to_have_attribute("data-slot", "0")
+    expect(page.get_by_role("grid", name="Runs")).to_be_focused()
+    wait_until(page, lambda: colours(page) == [before[1], before[0], before[2]])
+
+    page.reload(wait_until="networkidle")
+    expect(row(page, first)).to_have_attribute("data-slot", "1")
+    # Where the eye is closed there is no colour to choose.
+    page.get_by_role("grid", name="Runs").focus()
+    page.keyboard.press("e")
+    page.keyboard.press("c")
+    expect(page.get_by_text("Open its eye first")).to_be_visible()
+    expect(menu).to_be_hidden()
+
+
+def test_a_ticked_run_has_the_chosen_colour_in_table_charts_and_comparison(
+    open_runs, project
+):
+    runs = {name: logged(project, name) for name in ("two", "one")}
+    page = open_runs()
+    for name in ("one", "two"):
+        row(page, name).locator(".runs-grid__mark").click()
+    page.keyboard.press("c")
+    page.get_by_role("menuitemradio", name="Violet").click()
+    expect(page).to_have_url(re.compile(r"colours=0\.3"))
+    row(page, "one").locator(".runs-grid__dot").click()
+    expect(page.get_by_role("menuitemradio", name="Violet two")).to_be_visible()
+    page.keyboard.press("Escape")
+
+    compare = page.locator("[data-part=compare]")
+    assert f"runs={runs['one'].id},{runs['two'].id}" in compare.get_attribute("href")
+    assert "colours=0.3" in compare.get_attribute("href")
+    page.get_by_role("button", name="Charts", exact=True).click()
+    expect(row(page, "two")).to_have_attribute("data-slot", "3")

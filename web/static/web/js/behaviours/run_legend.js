@@ -2,11 +2,13 @@
 // focus is lit in each of them, and the run under the pointer in a chart is marked here.
 // Typing narrows it; arrow keys go from run to run; a dot opens a menu of colours. The list
 // itself never moves the page.
-import { colourMenu } from "../models/colour_menu.js"
+import { ColourMenu } from "../models/colour_menu.js"
 import { gettext } from "../texts.js"
 
 // Fewer are passed by Tab.
 const MANY = 12
+// The slot that was chosen by keys: its dot has the focus again when the page comes.
+const CHOSEN = "colour-chosen"
 const MOVES = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }
 
 export default function runLegend(element) {
@@ -48,7 +50,7 @@ export default function runLegend(element) {
   })
   document.addEventListener("run-pointed", ({ detail }) => mark(detail))
   if (isMany) rove(runs[0])
-  colourMenu(element, runs)
+  colours(element, runs)
   narrowing(element, runs, () => {
     if (!isMany) return
     const first = runs.find((run) => !run.hidden)
@@ -71,6 +73,31 @@ export default function runLegend(element) {
     if (place.top < top) list.scrollTop -= top - place.top
     else if (place.bottom > bottom) list.scrollTop += place.bottom - bottom
   }
+}
+
+// What is chosen goes with the form, which asks for the comparison anew.
+function colours(element, runs) {
+  const menu = element.querySelector("[data-part=colours]")
+  if (!menu) return
+  const dotOf = (run) => run?.querySelector("[data-part=colour]")
+  const runOf = (slot) => runs.find((run) => run.dataset.slot === String(slot))
+  let dot = null
+  const choices = new ColourMenu(menu, {
+    nameOf: (slot) => runOf(slot)?.querySelector(".compare-run__name").textContent.trim() ?? "",
+    onChoose: (_, to, { isByKey }) => isByKey && sessionStorage.setItem(CHOSEN, to),
+  })
+  for (const run of runs) {
+    dotOf(run).addEventListener("click", () => {
+      const slot = Number(run.dataset.slot)
+      choices.items.forEach((item, to) => (item.value = `colour.${slot}.${to}`))
+      choices.open(slot, (dot = dotOf(run)))
+    })
+  }
+  menu.addEventListener("toggle", ({ newState }) => dot.setAttribute("aria-expanded", newState === "open"))
+
+  const chosen = sessionStorage.getItem(CHOSEN)
+  sessionStorage.removeItem(CHOSEN)
+  if (chosen !== null) dotOf(runOf(chosen))?.focus({ preventScroll: true })
 }
 
 function narrowing(element, runs, onChange) {

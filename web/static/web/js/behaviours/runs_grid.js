@@ -2,6 +2,7 @@
 import { BulkActions } from "../models/bulk_actions.js"
 import { changed, sorted } from "../models/column_changes.js"
 import { ChartsSide } from "../models/charts_side.js"
+import { ColourMenu } from "../models/colour_menu.js"
 import { ColumnMenu } from "../models/column_menu.js"
 import { ColumnPicker } from "../models/column_picker.js"
 import { number } from "../models/format.js"
@@ -55,6 +56,7 @@ class RunsGrid {
       onToggle: (position) => this.toggleGroup(position),
       onHide: (position, how) => this.hide(position, how),
       onKeep: (position) => this.keep(position),
+      onDye: (position) => this.openColours(position),
       onScroll: (from, to) => this.loadSoon(from, to),
       onColumn: (what, key, value) => this.changeColumn(what, key, value),
       onMenu: (head) => this.openMenu(head),
@@ -87,6 +89,10 @@ class RunsGrid {
       onChange: (keys) => this.group(keys),
     })
     this.menu = new ColumnMenu(this.part("column-menu"), { onChoose: (what, key) => this.choose(what, key) })
+    this.colours = new ColourMenu(this.part("colours"), {
+      nameOf: (slot) => this.nameWith(slot),
+      onChoose: (_, slot) => this.dye(slot),
+    })
     new QueryForm(this.part("query-form"), { field: this.form.elements.query, address: columnsUrl })
     new BulkActions(this.element, {
       addresses: { tag: tagUrl, trash: trashUrl, restore: restoreUrl },
@@ -271,6 +277,32 @@ class RunsGrid {
     if (this.selection.place(row.id) < 0) this.selection.toggle(row.id, position)
     this.selection.hide(row.id, !this.selection.isHidden(row.id))
     this.changed()
+  }
+
+  openColours(position) {
+    const { id } = this.rows.row(position) ?? {}
+    const eye = id && this.view.eyeOf(id)
+    if (eye?.isOpen) {
+      this.dyed = id
+      this.colours.open(eye.slot, this.view.dotAt(position))
+    } else if (id) {
+      toast(this.state.isCharts ? gettext("Open its eye first: only runs that are shown have a colour.") : gettext("Tick the run first: only runs that are ticked have a colour."))
+    }
+  }
+
+  // Where the run is ticked, too, it has one colour in both.
+  dye(slot) {
+    this.colours.menu.hidePopover()
+    this.side.eyes.choose(this.dyed, slot)
+    this.selection.choose(this.dyed, slot)
+    this.changed()
+  }
+
+  // Of the runs whose rows are here, the one that has this slot.
+  nameWith(slot) {
+    const ids = this.state.isCharts ? this.side.eyes.ids : this.selection.ids
+    const id = ids.find((one) => this.view.eyeOf(one).slot === slot)
+    return id ? this.view.nameOf(id) ?? gettext("another run") : ""
   }
 
   async setMode(mode) {

@@ -19,7 +19,7 @@ export class ChartsSide {
     this.rowCount = rowCount
     const most = Number(element.dataset.runsAtMost)
     this.eyes = new ShownRuns(search, { most, wished: (id) => selection.place(id) })
-    selection.wished = (id) => (this.isOn && this.eyes.isShown(id) ? this.eyes.slot(id) : -1)
+    selection.wished = (id) => (this.isOn && this.eyes.isShown(id) ? this.eyes.slot(id) : this.eyes.chosen(id))
     this.charts = new ChartsBesideRuns(this.part("charts"), {
       zoom: () => state.zoom,
       onZoom: (zoom) => {

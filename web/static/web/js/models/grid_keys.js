@@ -2,7 +2,7 @@
 const RESIZED_BY = 12
 
 export class GridKeys {
-  constructor(view, { onSort, onSelect, onOpen, onToggle, onHide, onKeep, onColumn, onMenu, onTickShown }) {
+  constructor(view, { onSort, onSelect, onOpen, onToggle, onHide, onKeep, onDye, onColumn, onMenu, onTickShown }) {
     this.view = view
     this.onSort = onSort
     this.onSelect = onSelect
@@ -10,6 +10,7 @@ export class GridKeys {
     this.onToggle = onToggle
     this.onHide = onHide
     this.onKeep = onKeep
+    this.onDye = onDye
     this.onColumn = onColumn
     this.onMenu = onMenu
     this.onTickShown = onTickShown
@@ -36,6 +37,10 @@ export class GridKeys {
     }
     if (event.key === "e" && position >= 0 && isBare(event)) this.onHide(position)
     if (event.key === "o" && position >= 0 && isBare(event)) this.onHide(position, { isAlone: true })
+    if (event.key === "c" && position >= 0 && isBare(event)) {
+      event.preventDefault()
+      this.onDye(position)
+    }
     if (event.key === "t" && position >= 0 && isBare(event)) this.onKeep(position)
     if (event.key === "Enter") {
       event.preventDefault()
@@ -57,11 +62,12 @@ export class GridKeys {
     if (!row) return
 
     const position = Number(row.dataset.position)
-    const sign = event.target.closest(".runs-grid__eye, .runs-grid__pin, .runs-grid__mark")?.classList[0]
+    const sign = event.target.closest(".runs-grid__dot, .runs-grid__eye, .runs-grid__pin, .runs-grid__mark")?.classList[0]
     const cell = event.target.closest("[role=gridcell]")
     this.view.activate(position, cell ? Number(cell.ariaColIndex) - 1 : 0)
     if (this.view.rows.row(position)?.group) return this.onToggle(position)
     if (sign === "runs-grid__eye") return this.onHide(position, { isRange: event.shiftKey, isAlone: event.altKey })
+    if (sign === "runs-grid__dot") return this.onDye(position)
     if (sign === "runs-grid__pin") return this.onKeep(position)
     if (sign || (event.shiftKey && !event.target.closest("a"))) {
       this.onSelect(position, event.shiftKey)

@@ -12,7 +12,7 @@ const RUN_COLOURS = 10
 const RUN_ROUNDS = 4
 
 export class GridView {
-  // For each row that is drawn: { element, name, mark, eye, pin, link, group, cells, position, row, place }.
+  // For each row that is drawn: { element, name, mark, eye, dot, pin, link, group, cells, position, row, place }.
   #drawn = [] // reused
   #onTop = []
 
@@ -199,9 +199,11 @@ export class GridView {
     link.tabIndex = -1
     const group = made("span", "runs-grid__group")
     const eye = made("span", "runs-grid__eye")
+    const dot = made("span", "runs-grid__dot")
+    dot.title = gettext("Colour")
     const pin = made("span", "runs-grid__pin")
     pin.append(icon("pin"))
-    name.append(mark, group, link, pin, eye)
+    name.append(mark, group, link, pin, eye, dot)
     const cells = this.columns.map((column) => {
       const cell = made("div", cellClass("runs-grid__cell", column), "gridcell")
       if (column.isPinned) cell.style.setProperty("--left", `${column.left}px`)
@@ -210,7 +212,7 @@ export class GridView {
     for (const [i, cell] of [name, ...cells].entries()) cell.setAttribute("aria-colindex", i + 1)
     element.append(name, ...cells)
     this.canvas.append(element)
-    return { element, name, mark, eye, pin, link, group, cells }
+    return { element, name, mark, eye, dot, pin, link, group, cells }
   }
 
   #place(drawn, position) {
@@ -269,6 +271,7 @@ export class GridView {
     drawn.element.setAttribute("aria-selected", String(isMatching))
     drawn.element.classList.remove("runs-grid__row--unseen")
     drawn.eye.replaceChildren()
+    drawn.dot.hidden = true
     delete drawn.element.dataset.slot
     drawn.link.removeAttribute("href")
     drawn.link.textContent = ""
@@ -299,10 +302,22 @@ export class GridView {
     else delete drawn.element.dataset.slot
     drawn.element.classList.remove("is-pointed")
     paint(drawn.mark, place)
-    paint(drawn.eye, eye?.isOpen ? eye.slot : -1)
-    drawn.eye.dataset.round = Math.floor((eye?.slot ?? 0) / RUN_COLOURS) % RUN_ROUNDS
+    drawn.dot.hidden = !eye?.isOpen
+    if (eye?.isOpen) drawn.dot.className = `runs-grid__dot ${coloured(eye.slot)}`
     drawn.eye.replaceChildren(...(eye ? [icon(eye.isOpen ? "eye" : "eye-off"), hiddenText(eye.said)] : []))
     drawn.eye.title = eye?.title ?? ""
+  }
+
+  dotAt(position) {
+    return this.#drawnAt(position)?.dot
+  }
+
+  nameOf(id) {
+    return [...this.#onTop, ...this.#drawn].find(({ row }) => row?.id === id)?.row.name
+  }
+
+  #drawnAt(position) {
+    return [...this.#onTop, ...this.#drawn].find((one) => one.position === position && !one.element.hidden)
   }
 
   #markActive() {
@@ -320,9 +335,7 @@ export class GridView {
   #activeCell() {
     const { position, column } = this.active
     if (position < 0) return this.head.children[column]
-    const drawn = [...this.#onTop, ...this.#drawn].find(
-      (one) => one.position === position && !one.element.hidden,
-    )
+    const drawn = this.#drawnAt(position)
     return drawn && (column === 0 ? drawn.name : drawn.cells[column - 1])
   }
 
@@ -345,6 +358,11 @@ export class GridView {
     if (this.element.scrollLeft > left) this.element.scrollLeft = left
     if (this.element.scrollLeft < right) this.element.scrollLeft = right
   }
+}
+
+function coloured(slot) {
+  const round = Math.floor(slot / RUN_COLOURS) % RUN_ROUNDS
+  return `run-colour run-colour--${slot % RUN_COLOURS} run-colour--round-${round}`
 }
 
 function paint(sign, slot) {

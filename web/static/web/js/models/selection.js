@@ -66,6 +66,14 @@ export class Selection {
     return this.#slots.get(id) ?? -1
   }
 
+  // Gives a run this slot; whichever run has it takes the other's.
+  choose(id, slot) {
+    if (!this.#slots.has(id)) return
+    const holder = this.ids.find((other) => this.place(other) === slot)
+    if (holder) this.#slots.set(holder, this.place(id))
+    this.#slots.set(id, slot)
+  }
+
   // Whether charts leave it out; it keeps its colour meanwhile.
   isHidden(id) {
     return this.#hidden.has(id)

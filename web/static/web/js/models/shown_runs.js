@@ -1,16 +1,19 @@
 // The runs whose eyes are open in the list beside the charts: the first of the table, but
 // those that somebody closed, and others that somebody opened. "None" takes the first away.
-// Each has a slot, which is its colour, and keeps it while it is shown.
+// Each has a slot, which is its colour, and keeps it while it is shown; one that somebody
+// chose comes back with the run.
 export const SHOWN_AT_FIRST = 10
 // More closed eyes than this are not worth an address.
 const LISTED_AT_MOST = 50
 const ID = /^[0-9a-f-]{36}$/
+const SLOT = /^\d{1,3}$/
 
 export class ShownRuns {
   #first = []
   #closed
   #opened
   #slots = new Map()
+  #chosen
   #anchor = null
 
   // `most` can be told apart; `wished` says which slot a run has elsewhere, or -1.
@@ -20,6 +23,7 @@ export class ShownRuns {
     this.isNone = search.get("eyes") === "none"
     this.#closed = new Set(ids(search.get("off")))
     this.#opened = new Set(ids(search.get("on")).slice(0, most))
+    this.#chosen = new Map(choices(search.get("dyed")).filter(([, slot]) => slot < most))
     const slots = (search.get("shades") ?? "").split(".").map(Number)
     for (const [place, id] of [...this.#opened].entries()) {
       if (this.#isFree(slots[place])) this.#slots.set(id, slots[place])
@@ -36,6 +40,8 @@ export class ShownRuns {
       search.set("on", [...this.#opened].join(","))
       search.set("shades", [...this.#opened].map((id) => this.slot(id)).join("."))
     }
+    const chosen = [...this.#chosen].slice(-LISTED_AT_MOST)
+    if (chosen.length) search.set("dyed", chosen.map((choice) => choice.join(".")).join(","))
     return search
   }
 
@@ -57,6 +63,20 @@ export class ShownRuns {
   // The slot of a run that is shown, or -1.
   slot(id) {
     return this.#slots.get(id) ?? -1
+  }
+
+  // The slot that somebody chose for a run, or -1.
+  chosen(id) {
+    return this.#chosen.get(id) ?? -1
+  }
+
+  // Gives a run this slot; whichever run has it takes the other's.
+  choose(id, slot) {
+    const own = this.slot(id)
+    const holder = [...this.#slots].find(([, its]) => its === slot)?.[0]
+    if (holder && own >= 0) this.#chosen.set(holder, own)
+    this.#chosen.set(id, slot)
+    this.#colour()
   }
 
   // `rows` are the first of the table as it is now.
@@ -134,6 +154,7 @@ export class ShownRuns {
     const shown = this.ids
     const kept = new Set([...shown, ...(this.isNone ? [] : this.#first)])
     for (const id of [...this.#slots.keys()]) if (!kept.has(id)) this.#slots.delete(id)
+    for (const id of kept) if (this.#chosen.has(id)) this.#put(id, this.#chosen.get(id))
     if (!this.isNone) for (const id of this.#first) this.#give(id)
     for (const id of shown) this.#give(id)
   }
@@ -147,6 +168,14 @@ export class ShownRuns {
     if (slot >= 0) this.#slots.set(id, slot)
   }
 
+  // Takes the slot from whichever run has it by chance.
+  #put(id, slot) {
+    const holder = [...this.#slots].find(([, its]) => its === slot)?.[0]
+    if (holder === id || (holder && this.#chosen.get(holder) === slot)) return
+    this.#slots.delete(holder)
+    this.#slots.set(id, slot)
+  }
+
   #isFree(slot) {
     return slot >= 0 && slot < this.most && ![...this.#slots.values()].includes(slot)
   }
@@ -157,6 +186,12 @@ export class ShownRuns {
     this.#slots.delete(closed[0])
     return closed[1]
   }
+}
+
+// Pairs of an id and a slot.
+function choices(text) {
+  const pairs = (text ?? "").split(",").map((pair) => pair.split("."))
+  return pairs.filter(([id, slot]) => ID.test(id) && SLOT.test(slot)).map(([id, slot]) => [id, Number(slot)])
 }
 
 function ids(text) {
