@@ -125,6 +125,7 @@ ENDINGS = {
     ),
     "an exception": ("raise ValueError", 1, "failed"),
     "sys.exit(3)": ("sys.exit(3)", 3, "failed"),
+    "exit(3)": ("exit(3)", 3, "failed"),
     "sys.exit(0)": ("sys.exit(0)", 0, "finished"),
 }
 COUNT = """

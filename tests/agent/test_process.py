@@ -61,6 +61,10 @@ def test_the_exit_code_is_kept_and_the_state_is_right(
 SAID = "The program ended with exit code"
 EXITS = {
     "by its own code": ("sys.exit(3)", 3, f"{SAID} 3."),
+    "by exit": ("exit(3)", 3, f"{SAID} 3."),
+    "by quit": ("quit('no data')", 1, f"{SAID} 1: no data"),
+    "by exit, and all is well": ("exit()", 0, ""),
+    "by exit, caught": ("try: exit(3)\nexcept SystemExit: pass", 0, ""),
     "by a text": ("sys.exit('no data')", 1, f"{SAID} 1: no data"),
     "with what main returns": (
         "def main():\n    agent.init('r', monitor=False); return 4\nsys.exit(main())",
@@ -125,13 +129,14 @@ def test_a_script_that_exits_says_what_its_run_says(
 def test_sys_exit_is_as_it_was_when_the_last_run_has_ended(tracker, run_script):
     script = """
 import sys
-original = sys.exit
+original, call = sys.exit, type(exit).__call__
 import agent
 first, second = agent.init("a", monitor=False), agent.init("b", monitor=False)
 first.finish()
 assert sys.exit is not original and sys.exit.__name__ == "exit"
+assert type(exit).__call__ is not call
 second.finish()
-assert sys.exit is original
+assert sys.exit is original and type(exit).__call__ is call
 third = agent.init("c", monitor=False)
 ours = sys.exit
 def theirs(*arguments): ours(*arguments)
@@ -147,6 +152,13 @@ sys.exit(3)
     assert ended.returncode == 3, ended.stderr
     states = [message["state"] for message in tracker.of_kind("close")]
     assert sorted(states) == ["failed", "finished", "finished", "finished"]
+
+
+def test_a_script_without_site_runs_as_ever(tracker, run_script):
+    script = f"import builtins, sys\ndel builtins.exit, builtins.quit\n{LOG_THREE}\nsys.exit(3)"
+
+    assert run_script(script).returncode == 3
+    assert [m["state"] for m in tracker.of_kind("close")] == ["failed"]
 
 
 def test_what_exits_may_travel_to_another_process(tracker, run_script):
