@@ -33,12 +33,14 @@ from whitenoise.responders import StaticFile
 TEXTS = {".js", ".css", ".svg"}
 # Below this the headers weigh more than what is saved.
 SMALLEST_BYTES = 500
-# The first who asks waits for it: milliseconds.
-BROTLI_QUALITY, GZIP_LEVEL = 9, 9
+# The first who asks waits for it: milliseconds, as the best would take seconds of what is
+# large, which is Swagger's.
+BROTLI_QUALITY, BROTLI_QUALITY_OF_LARGE, GZIP_LEVEL = 11, 9, 9
+LARGE_BYTES = 200_000
 ENCODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "br": (
         ".br",
-        lambda content: bytes(brotli.compress(content, quality=BROTLI_QUALITY)),
+        lambda content: bytes(brotli.compress(content, quality=_quality(content))),
     ),
     "gzip": (".gz", lambda content: gzip.compress(content, GZIP_LEVEL, mtime=0)),
 }
@@ -110,6 +112,10 @@ class Assets(WhiteNoiseMiddleware):  # type: ignore[misc] # WhiteNoise has no ty
             encoding: str(_made(self._twins / f"{name}{ending}", content, compress))
             for encoding, (ending, compress) in ENCODINGS.items()
         }
+
+
+def _quality(content: bytes) -> int:
+    return BROTLI_QUALITY if len(content) < LARGE_BYTES else BROTLI_QUALITY_OF_LARGE
 
 
 def _made(twin: Path, content: bytes, compress: Callable[[bytes], bytes]) -> Path:
