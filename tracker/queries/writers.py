@@ -1,20 +1,23 @@
-"""Which series of a run several processes logged to at the same time."""
+"""Which series of runs several processes logged to at the same time."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from uuid import UUID
 
-from tracker.models import Attribute, Run
+from tracker.models import Attribute
 from tracker.queries.attributes import storable
 from tracker.series.writers import Writer
 
 
-def read_writers(run: Run, paths: Collection[str]) -> dict[str, tuple[Writer, ...]]:
-    """Return who they are, by path; most series have one, and are absent."""
+def read_writers(
+    run_ids: Collection[UUID], paths: Collection[str]
+) -> dict[tuple[UUID, str], tuple[Writer, ...]]:
+    """Return who they are, by run and path; most series have one, and are absent."""
     shared = Attribute.objects.filter(
-        run_id=run.id, path__in=storable(paths), writers__isnull=False
+        run_id__in=run_ids, path__in=storable(paths), writers__isnull=False
     )
     return {
-        path: tuple(Writer(*writer) for writer in writers or ())
-        for path, writers in shared.values_list("path", "writers")
+        (run_id, path): tuple(Writer(*writer) for writer in writers or ())
+        for run_id, path, writers in shared.values_list("run_id", "path", "writers")
     }

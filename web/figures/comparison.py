@@ -12,6 +12,7 @@ from web.figures.layout import STEP
 from web.figures.series import Line, NamedLine, series_figure
 from web.figures.texts import gettext, ngettext
 from web.figures.traces import Figure, Floats, run_dash
+from web.figures.writers import writers_words
 
 # Bands of more runs lie over each other and hide the lines; hover still tells them. They
 # would also double what the browser has to draw.
@@ -79,11 +80,34 @@ def lacking_note(names: Sequence[str], path: str) -> str:
         "Not drawn, as they have no points of %(path)s: %(names)s.",
         len(names),
     )
+    return said % {"path": path, "names": _listed(names)}
+
+
+def writers_note(runs: Sequence[tuple[str, Sequence[int]]]) -> str:
+    """Say in which runs several processes logged to a series at the same time.
+
+    Each is a run's name and the ranks of its processes; there is one run at least.
+    """
+    names = [name for name, _ in runs]
+    if len(runs) == 1:
+        said = gettext(
+            "Written by %(writers)s at the same time, so that a step may have a point of"
+            " each: %(names)s."
+        )
+    else:
+        said = gettext(
+            "Written by several processes at the same time, so that a step may have a"
+            " point of each: %(names)s."
+        )
+    return said % {"writers": writers_words(runs[0][1]), "names": _listed(names)}
+
+
+def _listed(names: Sequence[str]) -> str:
     named = ", ".join(names[:MOST_NAMED])
-    if len(names) > MOST_NAMED:
-        both = {"names": named, "count": len(names) - MOST_NAMED}
-        named = gettext("%(names)s and %(count)s more") % both
-    return said % {"path": path, "names": named}
+    if len(names) <= MOST_NAMED:
+        return named
+    both = {"names": named, "count": len(names) - MOST_NAMED}
+    return gettext("%(names)s and %(count)s more") % both
 
 
 def _drawn(line: Line) -> tuple[Floats, ...]:

@@ -18,6 +18,7 @@ from tracker.queries.compared_source import chosen_stage, stages_of
 from tracker.queries.compared_values import read_columns
 from tracker.queries.series import Axis
 from tracker.queries.versions import version_of
+from tracker.queries.writers import read_writers
 from web.cells import value_text
 from web.compare_state import CompareState
 from web.figures.chart import give_axes
@@ -26,6 +27,7 @@ from web.figures.comparison import (
     lacking_note,
     overlay_figure,
     with_common_range,
+    writers_note,
 )
 from web.figures.hardware import Measurement, is_drawn
 from web.figures.series import Line, NamedLine
@@ -89,8 +91,8 @@ class Wanted:
 def compare_figure(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     """Answer the chart of one series path, a line for each run that has it."""
     comparison = read_comparison(request, workspace, project)
-    charts = Charts(request, comparison)
     wanted = _wanted(request.GET)
+    charts = Charts(request, comparison, [wanted])
 
     def draw() -> HttpResponse:
         [figure] = charts.draw([wanted])
@@ -106,7 +108,7 @@ def compare_figures(request: PageRequest, workspace: str, project: str) -> HttpR
     comparison = read_comparison(request, workspace, project)
     asked = [_wanted(QueryDict(text)) for text in request.GET.getlist("figure")]
     check_count("figure", len(asked), len(asked) * len(comparison.runs))
-    charts = Charts(request, comparison)
+    charts = Charts(request, comparison, asked)
     return bundle_answer(
         request,
         [
@@ -129,7 +131,9 @@ def _wanted(parameters: QueryDict) -> Wanted:
 class Charts:
     """Charts of one comparison, drawn in one way."""
 
-    def __init__(self, request: PageRequest, comparison: Comparison) -> None:
+    def __init__(
+        self, request: PageRequest, comparison: Comparison, wanted: Sequence[Wanted]
+    ) -> None:
         runs = comparison.runs
         self.options = _options(request, comparison.state)
         self.is_together = bool(comparison.state.together)
@@ -146,9 +150,13 @@ class Charts:
         self.base = version_of(
             runs, drawn_by(), self.options.query, said, self.is_together, is_live
         )
+        paths = {each.path for each in wanted}
+        self.writers = read_writers([run.id for run in runs], paths)
 
     def version(self, wanted: Wanted) -> str:
-        return versioned((self.base, wanted.path, str(self._shown_in(wanted))))
+        shown = self._shown_in(wanted)
+        shared = self._shared(wanted.path, shown)
+        return versioned((self.base, wanted.path, str(shown), shared))
 
     def draw(self, wanted: Sequence[Wanted]) -> list[Figure]:
         """Read the lines of all of them with a handful of statements."""
@@ -166,8 +174,19 @@ class Charts:
             lines = replace(
                 found, lines=found.lines[members], outside=found.outside[members]
             )
-            figures.append(self._overlaid(lines, self._shown_in(each)))
+            figure = self._overlaid(lines, self._shown_in(each))
+            if shared := self._shared(each.path, self._shown_in(each)):
+                figure["notes"].append(writers_note(shared))
+            figures.append(figure)
         return figures
+
+    def _shared(self, path: str, shown: Sequence[int]) -> list[tuple[str, list[int]]]:
+        """Return the runs in which several logged to it at once, and their ranks."""
+        return [
+            (each.name, [writer.rank for writer in self.writers[each.run.id, path]])
+            for each in map(self.drawn.__getitem__, shown)
+            if (each.run.id, path) in self.writers
+        ]
 
     def _shown_in(self, wanted: Wanted) -> Sequence[int]:
         """Return the places of the runs in a chart, if others have charts of their own."""

@@ -115,7 +115,7 @@ class Charts:
         paths = {path for each in wanted for path in each.paths}
         self.annotations = seen_annotations(reader, annotations_of(run, paths))
         self.notes = seen_notes(reader, notes_of(run))
-        self.writers = read_writers(run, paths)
+        self.writers = read_writers([run.id], paths)
 
     def version(self, wanted: Wanted) -> str:
         written = [*self._annotations(wanted), *self._notes(wanted)]
@@ -157,9 +157,9 @@ class Charts:
     def _shared(self, wanted: Wanted) -> dict[str, list[int]]:
         """Return the ranks of those who logged to a series at once, by its path."""
         return {
-            path: [writer.rank for writer in self.writers[path]]
+            path: [writer.rank for writer in self.writers[self.run.id, path]]
             for path in wanted.paths
-            if path in self.writers
+            if (self.run.id, path) in self.writers
         }
 
     def _notes(self, wanted: Wanted) -> list[Note]:

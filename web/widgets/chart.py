@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from django.utils.translation import gettext
 from msgspec import Meta, Struct
@@ -11,9 +12,10 @@ from msgspec import Meta, Struct
 from tracker.queries.attributes import AttributeRow
 from tracker.queries.chart_lines import read_chart_lines
 from tracker.queries.series import Axis
+from tracker.queries.writers import read_writers
 from web.figures.board import BoardLine, board_figure, colour_of
 from web.figures.chart import SERIES as OVER
-from web.figures.comparison import lacking_note
+from web.figures.comparison import lacking_note, writers_note
 from web.figures.smoothing import MOST_SMOOTHING
 from web.figures.traces import RUN_COLOURS, run_round
 from web.texts import gettext_lazy
@@ -130,7 +132,21 @@ def figure(scene: Scene, settings: Settings, view: ChartOptions) -> FigureView:
     )
     if lacking := [names[run.id] for run in drawn if run.id in read.lacking]:
         described["notes"].append(lacking_note(lacking, settings.over))
+    if shared := _shared(drawn, settings, names):
+        described["notes"].append(writers_note(shared))
     return FigureView(described, is_live=scene.shown.is_live)
+
+
+def _shared(
+    drawn: Sequence[Any], settings: Settings, names: Mapping[UUID, str]
+) -> list[tuple[str, list[int]]]:
+    """Return the runs in which several logged to a series at once, and their ranks."""
+    writers = read_writers([run.id for run in drawn], settings.metrics)
+    ranks = {
+        run_id: [writer.rank for writer in those]
+        for (run_id, _), those in writers.items()
+    }
+    return [(names[run.id], ranks[run.id]) for run in drawn if run.id in ranks]
 
 
 def _drawn(scene: Scene, settings: Settings) -> tuple[Any, ...]:

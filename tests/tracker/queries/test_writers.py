@@ -16,7 +16,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 
 def ranks_of(run, path="train/loss"):
-    return [writer.rank for writer in read_writers(run, [path]).get(path, ())]
+    writers = read_writers([run.id], [path])
+    return [writer.rank for writer in writers.get((run.id, path), ())]
 
 
 def rank(project, number, *, began=START):

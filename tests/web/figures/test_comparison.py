@@ -14,6 +14,7 @@ from web.figures.comparison import (
     lacking_note,
     overlay_figure,
     with_common_range,
+    writers_note,
 )
 from web.figures.series import NamedLine
 
@@ -134,6 +135,15 @@ def test_an_overlay_has_the_axes_that_its_reader_wants():
         "What lies at 0 or before has no place on a logarithmic axis.",
     ]
     assert (figure["axis"], figure["over"]) == ("series", "<b>epoch</b>")
+
+
+def test_runs_with_several_writers_are_named_and_of_many_counted():
+    one = writers_note([("a", [0, 1, 2])])
+    many = writers_note([(name, [0, 1]) for name in "abcdefgh"])
+
+    assert "ranks 0 to 2" in one
+    assert one.endswith("each: a.")
+    assert many.endswith("each: a, b, c, d, e, f and 2 more.")
 
 
 def test_runs_without_the_axis_are_named_and_of_many_counted():

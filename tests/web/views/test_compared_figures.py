@@ -11,9 +11,16 @@ from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.builders import make_run, write_series, write_values
+from tests.builders import (
+    Process,
+    make_run,
+    points_message,
+    write_series,
+    write_values,
+)
 from tests.web.views.test_series_figures import cut, header
-from tracker.models import Run
+from tracker.models import Attribute, Run
+from tracker.series.compaction import compact_run
 from web.views.compared_charts import FIRST_CHARTS, FIRST_LETTERS
 from web.views.figure_bundles import MOST_CHARTS, MOST_LINES_AT_ONCE
 
@@ -130,6 +137,44 @@ def test_another_name_is_another_version(get, runs):
     Run.objects.filter(id=runs[0].id).update(name="renamed")
 
     [after] = cut(get(runs, figures=figures).content)
+
+    assert header(before)["version"] != header(after)["version"]
+
+
+def log_twice(project, path):
+    """Have two processes of one run log to a path at once."""
+    for rank in (0, 1):
+        process = Process(project, "ranks", rank=rank)
+        process.open()
+        process.send([points_message(path, [1.0, 2.0])])
+    compact_run(process.run.id)
+    return process.run
+
+
+def test_runs_in_which_several_wrote_a_series_at_once_are_named(get, project, runs):
+    shared = log_twice(project, "train/loss")
+    figures = [{"path": "train/loss"}, {"path": "val/loss"}]
+
+    notes = [
+        header(body)["figure"]["notes"]
+        for body in cut(get([*runs, shared], figures=figures).content)
+    ]
+
+    assert notes[1] == []
+    assert notes[0] == [
+        "Written by ranks 0 and 1 at the same time, so that a step may have a point of"
+        " each: ranks."
+    ]
+    divided = get([*runs, shared], figures=figures, chart="params/lr")
+    assert header(cut(divided.content)[0])["figure"]["notes"] == []
+
+
+def test_that_several_write_a_series_is_another_version(get, project, runs):
+    figures = [{"path": "train/loss"}]
+    shared = log_twice(project, "train/loss")
+    [after] = cut(get([*runs, shared], figures=figures).content)
+    Attribute.objects.update(writers=None)
+    [before] = cut(get([*runs, shared], figures=figures).content)
 
     assert header(before)["version"] != header(after)["version"]
 

@@ -17,8 +17,10 @@ from django.utils import timezone
 from tests.builders import (
     SECOND,
     START,
+    Process,
     make_member,
     make_run,
+    points_message,
     write_series,
     write_values,
 )
@@ -185,6 +187,22 @@ def test_a_chart_can_be_over_another_series(visitor, project, member, runs):
     [line] = [trace for trace in figure["data"] if trace["name"] == "slow"]
     assert numbers(line["x"]).tolist() == [0.0, 7.0]
     assert any("fast" in note for note in figure["notes"])  # has no such series
+
+
+def test_a_chart_names_the_runs_in_which_several_wrote_at_once(
+    visitor, project, dashboard, runs
+):
+    for rank in (0, 1):
+        process = Process(project, runs[0].name, rank=rank)
+        process.open()
+        process.send([points_message("train/loss", [1.0, 2.0])])
+    compact_run(runs[0].id)
+
+    figure = visitor.get(reverse("widget-figure", args=[dashboard.id, CHART])).json()
+
+    [note] = figure["notes"]
+    assert note.startswith("Written by")
+    assert note.endswith(f": {runs[0].name}.")
 
 
 def test_the_figure_is_not_sent_again_while_nothing_is_new(visitor, dashboard, runs):
