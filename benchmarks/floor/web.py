@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
 BUCKETS = 500
+# Of a batch whose series share their steps; no metric is called so.
+SHARED = "steps"
 
 storage = open_storage(os.environ["FLOOR_STORAGE"])
 _encode = msgspec.msgpack.Encoder().encode
@@ -48,8 +50,9 @@ def chart(run: str, metric: str) -> bytes:
     """Return the mean, minimum and maximum of each bucket, from all points."""
     columns = [
         (batch["steps"], batch["values"][metric])
+        if SHARED in batch
+        else (batch[metric][0], batch[metric][2])
         for batch in map(_decode, rows(run))
-        if metric in batch["values"]
     ]
     steps = np.frombuffer(b"".join(steps for steps, _ in columns))
     values = np.frombuffer(b"".join(values for _, values in columns))

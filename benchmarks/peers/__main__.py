@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.faults.case import commit
 from benchmarks.peers.entrants import ENTRANTS, Driver, Entrant
 from benchmarks.peers.measures import PARTS, Plan, systems
 from tracker.processes import ROOT
@@ -97,7 +98,7 @@ def page(part: str, drivers: Sequence[Driver], plan: Plan) -> Iterator[str]:
     yield ""
     yield f"Written by `python -m benchmarks.peers --part {part} --write`, never by hand;"
     yield "[what is measured, and how](../benchmarks.md)."
-    yield f"{datetime.now(UTC):%d %B %Y}, {machine()}."
+    yield f"{datetime.now(UTC):%-d %B %Y}, {machine()}, commit {commit()}."
     yield f"Rounds: {plan.rounds}; each system logs for about {plan.seconds:g} s a figure."
     who, measured = PARTS[part]
     yield from systems(who(drivers))

@@ -22,8 +22,10 @@ JOB_SECONDS = 900.0
 # A driver that is in the midst of a job is not waited for longer.
 STOP_SECONDS = 5.0
 
-FLOOR = "the floor, SQLite"
-FLOOR_POSTGRESQL = "the floor, PostgreSQL"
+FLOORS = {
+    "SQLite": ("the floor, SQLite", "the floor with shared steps, SQLite"),
+    "PostgreSQL": ("the floor, PostgreSQL", "the floor with shared steps, PostgreSQL"),
+}
 Answer = dict[str, Any]
 
 
@@ -41,23 +43,36 @@ class Entrant:
     is_fast: bool = False
     # A variant that differs in how it takes points in, and in nothing else.
     is_ingest_only: bool = False
-    # The label of the floor that it is measured by.
-    floor: str = FLOOR
+    # Whose floors it is measured by.
+    database: str = "SQLite"
 
     @property
     def is_ours(self) -> bool:
         return self.module == "seamark"
 
+    @property
+    def is_peer_with_server(self) -> bool:
+        return bool(self.environment) and self.variant == "server"
+
+    @property
+    def floors(self) -> tuple[str, str]:
+        """The labels of its floors: of any series, and of those with shared steps."""
+        return FLOORS[self.database]
+
 
 ENTRANTS = (
-    Entrant("floor-sqlite", FLOOR, "floor", "sqlite", is_fast=True),
-    Entrant(
-        "floor-postgresql",
-        FLOOR_POSTGRESQL,
-        "floor",
-        "postgresql",
-        is_fast=True,
-        floor=FLOOR_POSTGRESQL,
+    *(
+        Entrant(
+            f"floor-{database.lower()}{variant}",
+            label,
+            "floor",
+            f"{database.lower()}{variant}",
+            is_fast=True,
+            is_ingest_only=bool(variant),
+            database=database,
+        )
+        for database, labels in FLOORS.items()
+        for label, variant in zip(labels, ("", "-shared"), strict=True)
     ),
     Entrant("seamark-sqlite", "Seamark, SQLite", "seamark", "sqlite", is_fast=True),
     Entrant(
@@ -66,7 +81,7 @@ ENTRANTS = (
         "seamark",
         "postgresql",
         is_fast=True,
-        floor=FLOOR_POSTGRESQL,
+        database="PostgreSQL",
     ),
     Entrant(
         "seamark-sqlite-worker",
@@ -81,7 +96,7 @@ ENTRANTS = (
         "seamark",
         "postgresql-worker",
         is_ingest_only=True,
-        floor=FLOOR_POSTGRESQL,
+        database="PostgreSQL",
     ),
     Entrant("trackio", "trackio, local", "trackio", "local", "trackio"),
     Entrant("trackio-server", "trackio, its server", "trackio", "server", "trackio"),

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -24,7 +25,10 @@ _decode = msgspec.msgpack.Decoder().decode
 
 
 class Floor(System[bytes]):
+    """Keeps steps, times and values of each series; or steps and times once for all."""
+
     writing = "HTTP, one row of raw columns per batch, one commit each"
+    shares_steps = False
     reading = "HTTP, the rows as they are; charts thinned from all points"
     database_kind: type[Database]
 
@@ -70,7 +74,7 @@ class Floor(System[bytes]):
     def count(self, run: str, names: Sequence[str]) -> int:  # noqa: ARG002 - all of them
         found = after = 0
         while rows := _decode(self._http.get(f"/{run}?after={after}")):
-            found += sum(self._count(data["values"]) for _, data in rows)
+            found += sum(self._count(data) for _, data in rows)
             after = rows[-1][0]
         return found
 
@@ -91,18 +95,15 @@ class Floor(System[bytes]):
 
     def prepare(self, block: Block) -> bytes:
         count = len(block.steps)
-        return _encode(
-            {
-                "steps": struct.pack(f"<{count}d", *block.steps),
-                "times": struct.pack(
-                    f"<{count}q", *(round(1e6 * time) for time in block.times)
-                ),
-                "values": {
-                    name: struct.pack(f"<{count}d", *values)
-                    for name, values in block.values.items()
-                },
-            }
-        )
+        steps = struct.pack(f"<{count}d", *block.steps)
+        times = struct.pack(f"<{count}q", *(round(1e6 * time) for time in block.times))
+        columns = {
+            name: struct.pack(f"<{count}d", *values)
+            for name, values in block.values.items()
+        }
+        if self.shares_steps:
+            return _encode({"steps": steps, "times": times, "values": columns})
+        return _encode({name: [steps, times, own] for name, own in columns.items()})
 
     def send(self, prepared: bytes) -> None:
         self._http.post(f"/{self._run}", prepared)
@@ -113,9 +114,13 @@ class Floor(System[bytes]):
             self._connection = Http(int(self.address["port"]))
         return self._connection
 
-    @staticmethod
-    def _count(values: dict[str, bytes]) -> int:
-        return sum(len(column) // 8 for column in values.values())
+    def _count(self, data: dict[str, Any]) -> int:
+        columns = (
+            data["values"].values()
+            if self.shares_steps
+            else (values for _, _, values in data.values())
+        )
+        return sum(len(column) // 8 for column in columns)
 
 
 class FloorOnSqlite(Floor):
@@ -128,5 +133,22 @@ class FloorOnPostgres(Floor):
     release = f"{GRANIAN}, {PostgresDatabase.release}"
 
 
+class SharedOnSqlite(FloorOnSqlite):
+    writing = "the same, but steps and times once for all series of a batch"
+    shares_steps = True
+
+
+class SharedOnPostgres(FloorOnPostgres):
+    writing = SharedOnSqlite.writing
+    shares_steps = True
+
+
 if __name__ == "__main__":
-    drive({"sqlite": FloorOnSqlite, "postgresql": FloorOnPostgres})
+    drive(
+        {
+            "sqlite": FloorOnSqlite,
+            "postgresql": FloorOnPostgres,
+            "sqlite-shared": SharedOnSqlite,
+            "postgresql-shared": SharedOnPostgres,
+        }
+    )

@@ -9,22 +9,69 @@ from statistics import median
 
 THOUSAND = 1_000.0
 YES, NO = "yes", "**no**"
+OF_FLOORS = ("of its floor", "of that with shared steps")
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
     """What one system reached in each round, or why it did not.
 
-    `floor` is the label of what it is compared with. `batch_seconds` is what the server
-    took of the processors for a batch, where that is known.
+    `floors` are the labels of what it is compared with: the floor of any series, and
+    that of series with shared steps. `batch_seconds` is what the server took of the
+    processors for a batch, where that is known.
     """
 
     label: str
     points_per_second: Sequence[float] = ()
     points: int = 0
     error: str = ""
-    floor: str = ""
+    floors: tuple[str, str] = ("", "")
     batch_seconds: Sequence[float] = ()
+    is_ours: bool = False
+    is_peer_with_server: bool = False
+
+    def of_floors(self, reached: Mapping[str, Sequence[float]]) -> list[str]:
+        return [
+            usual_ratio(self.points_per_second, reached.get(floor, ()))
+            for floor in self.floors
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class RateGoal:
+    """What of its database's floor we are to reach, and how many times the best peer."""
+
+    of_the_floor: float | None = None
+    # Of those that write through a server, as we do.
+    times_a_peer: float | None = None
+
+    def __str__(self) -> str:
+        words = []
+        if self.of_the_floor is not None:
+            words.append(f"at least {self.of_the_floor:g} of its floor")
+        if self.times_a_peer is not None:
+            words.append(
+                f"{self.times_a_peer:g} times the best peer that writes through a server"
+            )
+        return ", ".join(words)
+
+    def verdict(self, rate: Rate, rates: Sequence[Rate]) -> str:
+        """Say whether a rate of ours keeps to it, and if not, what does not hold."""
+        speed = rate.points_per_second
+        reached = {other.label: other.points_per_second for other in rates}
+        missed = []
+        floor = usual_quotient(speed, reached.get(rate.floors[0], ()))
+        if self.of_the_floor is not None and floor and floor < self.of_the_floor:
+            missed.append(f"{ratio(floor, 1.0)} of its floor")
+        peers = [
+            quotient
+            for other in rates
+            if other.is_peer_with_server
+            and (quotient := usual_quotient(speed, other.points_per_second))
+        ]
+        if self.times_a_peer is not None and peers and min(peers) < self.times_a_peer:
+            missed.append(f"{ratio(min(peers), 1.0)} × the best peer")
+        return f"{NO}: {', '.join(missed)}" if missed else YES
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +143,11 @@ class ChartGoal:
         return f"{NO}: {', '.join(missed)}" if missed else YES
 
 
-def rates_table(rates: Sequence[Rate], *, ours: str) -> str:
-    """Compare all with two of them: what the machine allows, and what we reach."""
+def rates_table(
+    rates: Sequence[Rate], *, ours: str, goal: RateGoal | None = None
+) -> str:
+    """Compare all with what the machine allows, and with what we reach."""
+    goal = goal or RateGoal()
     reached = {rate.label: rate.points_per_second for rate in rates}
     rows = []
     for rate in rates:
@@ -110,19 +160,20 @@ def rates_table(rates: Sequence[Rate], *, ours: str) -> str:
                 in_thousands(median(rate.points_per_second)),
                 f"{in_thousands(min(rate.points_per_second))} to "
                 f"{in_thousands(max(rate.points_per_second))}",
-                usual_ratio(rate.points_per_second, reached.get(rate.floor, ())),
+                *rate.of_floors(reached),
                 usual_ratio(reached.get(ours, ()), rate.points_per_second),
                 f"{rate.points:,}",
                 in_microseconds(rate.batch_seconds),
+                goal.verdict(rate, rates) if rate.is_ours else "",
             ]
         )
-    headings = ["system", "thousand points/s", "from, to", "of the floor"]
-    headings += ["Seamark is × as fast", "points", "server's processor, a batch"]
-    return table(headings, rows)
+    headings = ["system", "thousand points/s", "from, to", *OF_FLOORS]
+    headings += [f"{ours} is × as fast", "points", "server's processor, a batch"]
+    return table([*headings, "holds"], rows)
 
 
 def batches_table(batches: Mapping[str, Sequence[Rate]]) -> str:
-    """Compare systems with their floors, for batches of each size in turn."""
+    """Compare ours with their floors, for batches of each size in turn."""
     rows = []
     headings = ["points in a batch"]
     for size, rates in batches.items():
@@ -133,9 +184,9 @@ def batches_table(batches: Mapping[str, Sequence[Rate]]) -> str:
             speed = rate.points_per_second
             headings.append(rate.label)
             row.append(in_thousands(median(speed)) if speed else rate.error)
-            if rate.floor != rate.label:
-                headings.append("of its floor")
-                row.append(usual_ratio(speed, reached.get(rate.floor, ())))
+            if rate.is_ours:
+                headings += OF_FLOORS
+                row += rate.of_floors(reached)
         rows.append(row)
     return table(headings, rows)
 
@@ -213,10 +264,16 @@ def in_bytes(stored: float, *, free: float = 0.0) -> str:
 
 
 def usual_ratio(dividends: Sequence[float], divisors: Sequence[float]) -> str:
+    return ratio(usual_quotient(dividends, divisors), 1.0)
+
+
+def usual_quotient(
+    dividends: Sequence[float], divisors: Sequence[float]
+) -> float | None:
     """Return the median of the ratios within a round; rounds differ more than those."""
     if not dividends or len(dividends) != len(divisors):
-        return "–"
-    return ratio(median(map(truediv, dividends, divisors)), 1.0)
+        return None
+    return median(map(truediv, dividends, divisors))
 
 
 def ratio(dividend: float | None, divisor: float | None) -> str:

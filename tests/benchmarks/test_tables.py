@@ -1,7 +1,10 @@
+import pytest
+
 from benchmarks.peers.tables import (
     Chart,
     ChartGoal,
     Rate,
+    RateGoal,
     Size,
     batches_table,
     charts_table,
@@ -17,23 +20,27 @@ def cells(markdown: str, label: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
+FLOORS = ("floor", "shared")
+
+
 def rates(*rows: Rate) -> str:
     return rates_table(rows, ours="ours")
 
 
 def test_rates_are_medians_beside_the_floor_and_ours():
     markdown = rates(
-        Rate("floor", [4e6, 2e6, 4e6], 10, floor="floor"),
-        Rate("ours", [1e6, 9e5, 3e6], 10, floor="floor"),
-        Rate("peer", [5e4, 5e4, 5e4], 2_000, floor="floor"),
+        Rate("floor", [4e6, 2e6, 4e6], 10, floors=FLOORS),
+        Rate("shared", [8e6, 4e6, 8e6], 10, floors=FLOORS),
+        Rate("ours", [1e6, 9e5, 3e6], 10, floors=FLOORS),
+        Rate("peer", [5e4, 5e4, 5e4], 2_000, floors=FLOORS),
     )
 
     # Of the floor: the median of 1/4, 9/20 and 3/4, rounds being compared in pairs.
     assert cells(markdown, "ours") == [
-        *("ours", "1,000", "900 to 3,000", "0.45", "1.00", "10", "–")
+        *("ours", "1,000", "900 to 3,000", "0.45", "0.23", "1.00", "10", "–", "")
     ]
     assert cells(markdown, "peer") == [
-        *("peer", "50.0", "50.0 to 50.0", "0.01", "20", "2,000", "–")
+        *("peer", "50.0", "50.0 to 50.0", "0.01", "0.01", "20", "2,000", "–", "")
     ]
 
 
@@ -42,37 +49,57 @@ def test_what_a_batch_costs_a_server_is_a_median_of_rounds():
         Rate("ours", [1e6, 1e6, 1e6], 10, batch_seconds=[0.0006, 0.0007, 0.0011])
     )
 
-    assert cells(markdown, "ours")[-1] == "700 µs"
+    assert cells(markdown, "ours")[-2] == "700 µs"
 
 
 def test_each_database_has_a_floor_of_its_own():
     markdown = rates(
-        Rate("floor, slow", [2e6], 10, floor="floor, slow"),
-        Rate("floor, fast", [8e6], 10, floor="floor, fast"),
-        Rate("ours", [1e6], 10, floor="floor, slow"),
+        Rate("floor, slow", [2e6], 10),
+        Rate("floor, fast", [8e6], 10),
+        Rate("ours", [1e6], 10, floors=("floor, slow", "")),
     )
 
-    assert cells(markdown, "ours")[3] == "0.50"
+    assert cells(markdown, "ours")[3:5] == ["0.50", "–"]
+
+
+@pytest.mark.parametrize(
+    ("ours", "floor", "server", "said"),
+    [
+        (6e5, 1e6, 6e4, "yes"),
+        (4e5, 1e6, 4e4, "**no**: 0.40 of its floor"),
+        (6e5, 1e6, 1e5, "**no**: 6.00 × the best peer"),
+    ],
+)
+def test_what_is_to_be_reached_is_said_of_ours(ours, floor, server, said):
+    goal = RateGoal(of_the_floor=0.5, times_a_peer=10.0)
+    rows = [
+        Rate("floor", [floor], 10, floors=FLOORS),
+        Rate("ours", [ours], 10, floors=FLOORS, is_ours=True),
+        Rate("served", [server], 10, floors=FLOORS, is_peer_with_server=True),
+        # It writes into its own file, which nobody else reads.
+        Rate("local", [server * 3], 10, floors=FLOORS),
+    ]
+
+    markdown = rates_table(rows, ours="ours", goal=goal)
+
+    assert cells(markdown, "ours")[-1] == said
+    assert cells(markdown, "served")[-1] == ""
 
 
 def test_sizes_of_batches_are_rows():
+    ours = Rate("ours", [1e6], 10, floors=FLOORS, is_ours=True)
+    broken = Rate("ours", error="it broke", floors=FLOORS, is_ours=True)
     markdown = batches_table(
         {
-            "200": [
-                Rate("floor", [4e6], 10, floor="floor"),
-                Rate("ours", [1e6], 10, floor="floor"),
-            ],
-            "20,000": [
-                Rate("floor", [8e6], 10, floor="floor"),
-                Rate("ours", error="it broke"),
-            ],
+            "200": [Rate("floor", [4e6], 10), Rate("shared", [5e6], 10), ours],
+            "20,000": [Rate("floor", [8e6], 10), Rate("shared", [9e6], 10), broken],
         }
     )
 
     headings = markdown.splitlines()[0]
-    assert headings == "| points in a batch | floor | ours | of its floor |"
-    assert cells(markdown, "200") == ["200", "4,000", "1,000", "0.25"]
-    assert cells(markdown, "20,000") == ["20,000", "8,000", "it broke", "–"]
+    assert headings.startswith("| points in a batch | floor | shared | ours | of its")
+    assert cells(markdown, "200") == ["200", "4,000", "5,000", "1,000", "0.25", "0.20"]
+    assert cells(markdown, "20,000")[3:] == ["it broke", "–", "–"]
 
 
 def test_a_peer_that_breaks_is_a_row_that_says_so():
@@ -82,7 +109,7 @@ def test_a_peer_that_breaks_is_a_row_that_says_so():
 
 
 def test_what_has_no_yardstick_has_no_ratio():
-    assert cells(rates(Rate("peer", [2_000.0], 1)), "peer")[3:5] == ["–", "–"]
+    assert cells(rates(Rate("peer", [2_000.0], 1)), "peer")[3:6] == ["–"] * 3
 
 
 def test_sizes_stand_beside_reasons():
