@@ -21,7 +21,7 @@ from tracker.series.lines import Window
 from tracker.series.ordering import Held
 from tracker.series.points import Points
 from tracker.series.rewinds import Replaced, without
-from tracker.series.store import Summaries, read_chunks, read_summaries
+from tracker.series.store import Summaries, read_chunks
 from tracker.series.tails import Tails, consistently
 
 # How many series of a run are begun together: their last points are held meanwhile.
@@ -92,8 +92,7 @@ def _begin(
     """Note which chunks there are, and read at once what may soon be elsewhere."""
     series_ids = series_ids_of({run.id}, paths)
 
-    def read(tails: Tails) -> list[Begun]:
-        summaries = read_summaries({run.id}, series_ids.values())
+    def read(tails: Tails, summaries: dict[int, Summaries]) -> list[Begun]:
         tails_of = tails.points_of(series_ids.values())
         begun = []
         for path in paths:

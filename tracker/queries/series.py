@@ -26,7 +26,7 @@ from tracker.series.lines import (
 )
 from tracker.series.points import Floats, Points, concatenate
 from tracker.series.rewinds import Replaced, without
-from tracker.series.store import Summaries, read_chunks, read_summaries
+from tracker.series.store import Summaries, read_chunks
 from tracker.series.tails import Tails, consistently
 from tracker.statements import every_row, key, many
 
@@ -110,8 +110,7 @@ def read_lines(
     asked = Range(axis, low, high, buckets, steady)
     replaced = _replaced(series_ids, {run for run, _ in wanted})
 
-    def read(tails: Tails) -> dict[int, Drawn]:
-        summaries = read_summaries(run_ids, runs)
+    def read(tails: Tails, summaries: dict[int, Summaries]) -> dict[int, Drawn]:
         tables = tails.tables_of(runs)
         beside = summaries.keys() | replaced.keys()
         drawn = dict(draw_together(asked, runs, tables, beside=beside))
@@ -155,8 +154,7 @@ def read_and_take(
     series_ids = series_ids_of({run.id}, paths)
     replaced = _replaced(series_ids, {run})
 
-    def read(tails: Tails) -> dict[str, Taken]:
-        summaries = read_summaries({run.id}, series_ids.values())
+    def read(tails: Tails, summaries: dict[int, Summaries]) -> dict[str, Taken]:
         tail = tails.points_of(series_ids.values())
         taken = {}
         for some in _groups(run, paths, series_ids, summaries):

@@ -21,7 +21,7 @@ from tracker.queries.rewinds import read_replaced
 from tracker.queries.series import series_ids_of
 from tracker.series.points import Points, concatenate
 from tracker.series.rewinds import Replaced, without
-from tracker.series.store import Summaries, read_chunks, read_summaries
+from tracker.series.store import Summaries, read_chunks
 from tracker.series.tails import Tails, consistently
 
 # So many chunks are held in memory at a time, of up to 200 KB each.
@@ -118,8 +118,9 @@ def _read(
     names = {series_id: place for place, series_id in series_ids.items()}
     replaced = read_replaced(runs, paths)
 
-    def read(tails: Tails) -> dict[tuple[UUID, str], Thinned]:
-        summaries = read_summaries(run_ids, names)
+    def read(
+        tails: Tails, summaries: dict[int, Summaries]
+    ) -> dict[tuple[UUID, str], Thinned]:
         tail = tails.points_of(names)
         strides = _strides(summaries, tail, way)
         strides |= {s: 1 for s, (_, path) in names.items() if path in way.whole}

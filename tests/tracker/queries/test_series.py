@@ -18,7 +18,7 @@ from tracker.queries.series import (
     read_many_points,
     read_points,
 )
-from tracker.series import store
+from tracker.series import store, tails
 from tracker.series.codec import decode
 from tracker.series.compaction import compact_run
 from tracker.series.lines import steady_width
@@ -287,14 +287,14 @@ def test_what_compaction_replaces_while_it_is_read_is_read_again(run, monkeypatc
     write_series(run, PATH, [1, 2])
     compact_run(run.id)
     write_series(run, PATH, [3], steps=[2])
-    read_summaries = series_queries.read_summaries
+    read_summaries = tails.read_summaries
 
     def read_before_compaction(*arguments):
         found = read_summaries(*arguments)
         compact_run(run.id)
         return found
 
-    monkeypatch.setattr(series_queries, "read_summaries", read_before_compaction)
+    monkeypatch.setattr(tails, "read_summaries", read_before_compaction)
 
     assert read_points(run, PATH).values.tolist() == [1, 2, 3]
 
