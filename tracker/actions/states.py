@@ -1,17 +1,25 @@
-"""Rolls the states of processes up to their stages and runs."""
+"""Rolls the states of processes up to their stages and runs.
+
+Each process that comes or goes asks for it, while others wait to write, and a run may
+have thousands: loaders start new ones in every epoch. So the database adds them up, and
+of single ones nothing is read but a failure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import prefetch_related_objects
+from django.db.models import Max, Min
 from django.utils import timezone
 
 from tracker.actions.work import request_work
 from tracker.models import Run, Spool, Stage, State, WorkKind
+from tracker.statements import every_row
 
 # A process that says nothing for so long counts as crashed.
 SILENCE = timedelta(seconds=90)
@@ -28,6 +36,43 @@ PRECEDENCE = (
 # How a process ends that was not done: another one of its rank takes its place.
 BROKEN = (State.FAILED, State.CRASHED, State.PREEMPTED)
 
+# What broke before its rank was started again, as after a preemption, is replaced. By a
+# clock that is ahead, the last one itself starts after it was last heard of.
+_REPLACED = f"""
+state IN ({", ".join(f"'{state.value}'" for state in BROKEN)})
+  AND ended_at IS NOT NULL AND last_start > ended_at AND last_start > started_at
+"""
+_PROCESSES = """
+SELECT id, stage_id, state, started_at, ended_at, last_seen_at,
+  MAX(started_at) OVER (PARTITION BY stage_id, rank) AS last_start
+FROM tracker_spool WHERE run_id IN ({runs})
+"""
+SELECT_DECIDING = f"""
+SELECT DISTINCT stage_id, state FROM ({_PROCESSES}) AS process WHERE NOT ({_REPLACED})
+"""
+# Of each stage, why the first of those failed that decide.
+SELECT_FAILURES = f"""
+SELECT stage_id, failure FROM tracker_spool WHERE id IN (
+  SELECT id FROM (
+    SELECT id, ROW_NUMBER() OVER (
+      PARTITION BY stage_id ORDER BY COALESCE(ended_at, last_seen_at), id
+    ) AS place
+    FROM ({_PROCESSES}) AS process
+    WHERE state = '{State.FAILED.value}' AND NOT ({_REPLACED})
+  ) AS failed
+  WHERE place = 1
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Processes or stages of one state: when the first began, when the last ended."""
+
+    state: str
+    started_at: datetime | None
+    ended_at: datetime | None
+
 
 def settle_states(run_id: UUID) -> None:
     """Make the states and times of a run and its stages follow from its processes."""
@@ -37,11 +82,17 @@ def settle_states(run_id: UUID) -> None:
         run = Run.objects.select_for_update(no_key=True).filter(id=run_id).first()
         if run is None:
             return
-        prefetch_related_objects([run], "stages__spools")
         stages = list(run.stages.all())
+        processes = _processes(run_id)
+        deciding = _deciding(run_id, processes)
+        failures = _failures(run_id, deciding)
         for stage in stages:
-            _settle_stage(stage)
-        if _settle(run, stages, stages):
+            if states := deciding.get(stage.pk):
+                failure = failures.get(stage.pk, "")
+                _settle_stage(stage, processes[stage.pk], states, failure)
+        parts = [Parts(s.state, s.started_at, s.ended_at) for s in stages]
+        states = {stage.state for stage in stages}
+        if _settle(run, parts, states):
             run.save(update_fields=["state", "started_at", "ended_at"])
 
 
@@ -76,51 +127,69 @@ def has_unjudged_stage(run_id: UUID) -> bool:
     return ended.exclude(diagnosis__is_final=True).exists()
 
 
-def _settle_stage(stage: Stage) -> None:
-    spools = list(stage.spools.all())
-    if not spools:
-        return
-    deciding = _not_replaced(spools)
-    failed = [spool for spool in deciding if spool.state == State.FAILED]
-    failed.sort(key=lambda spool: spool.ended_at or spool.last_seen_at)
-    failure = failed[0].failure if failed else ""
-    changed = _settle(stage, spools, deciding)
+def _processes(run_id: UUID) -> dict[int, list[Parts]]:
+    """Return each stage's processes, those of one state together."""
+    rows = (
+        Spool.objects.filter(run_id=run_id)
+        .values("stage_id", "state")
+        .annotate(first=Min("started_at"), last=Max("ended_at"))
+        .order_by()
+    )
+    found: dict[int, list[Parts]] = defaultdict(list)
+    for row in rows:
+        parts = Parts(row["state"], row["first"], row["last"])
+        found[row["stage_id"]].append(parts)
+    return found
+
+
+def _deciding(
+    run_id: UUID, processes: Mapping[int, Sequence[Parts]]
+) -> dict[int, set[str]]:
+    """Return the states that each stage's processes are in, but for replaced ones."""
+    states = {
+        stage_id: {part.state for part in parts}
+        for stage_id, parts in processes.items()
+    }
+    if not any(map(_may_be_replaced, states.values())):
+        return states
+    deciding: dict[int, set[str]] = defaultdict(set)
+    for stage_id, state in every_row(SELECT_DECIDING, [], run_ids={run_id}):
+        deciding[stage_id].add(state)
+    return deciding
+
+
+def _may_be_replaced(states: set[str]) -> bool:
+    """Tell whether it matters who is replaced: those that run outweigh all but failures."""
+    if State.RUNNING in states:
+        return State.FAILED in states
+    return not states.isdisjoint(BROKEN)
+
+
+def _failures(run_id: UUID, deciding: Mapping[int, Collection[str]]) -> dict[int, str]:
+    if not any(State.FAILED in states for states in deciding.values()):
+        return {}
+    return dict(every_row(SELECT_FAILURES, [], run_ids={run_id}))
+
+
+def _settle_stage(
+    stage: Stage, parts: Sequence[Parts], deciding: Collection[str], failure: str
+) -> None:
+    changed = _settle(stage, parts, deciding)
     if changed or stage.failure != failure:
         stage.failure = failure
         stage.save(update_fields=["state", "started_at", "ended_at", "failure"])
 
 
-def _not_replaced(spools: Sequence[Spool]) -> list[Spool]:
-    """Leave out what broke before its rank was started again, as after a preemption."""
-    last_starts: dict[int, datetime] = {}
-    for spool in spools:
-        last = last_starts.setdefault(spool.rank, spool.started_at)
-        last_starts[spool.rank] = max(last, spool.started_at)
-    return [
-        spool for spool in spools if not _is_replaced(spool, last_starts[spool.rank])
-    ]
-
-
-def _is_replaced(spool: Spool, last_start: datetime) -> bool:
-    if spool.state not in BROKEN or spool.ended_at is None:
-        return False
-    # By a clock that is ahead, the last one itself starts after it was last heard of.
-    return last_start > max(spool.ended_at, spool.started_at)
-
-
 def _settle(
-    whole: Run | Stage,
-    parts: Sequence[Stage] | Sequence[Spool],
-    deciding: Sequence[Stage] | Sequence[Spool],
+    whole: Run | Stage, parts: Sequence[Parts], deciding: Collection[str]
 ) -> bool:
     """Derive the whole's times from all parts, and its state from those that decide.
 
     Return whether anything changed.
     """
-    if not parts:
+    if not deciding:
         return False
-    states = {part.state for part in deciding}
-    state = next(state for state in PRECEDENCE if state in states)
+    state = next(state for state in PRECEDENCE if state in deciding)
     starts = [part.started_at for part in parts if part.started_at is not None]
     ends = [part.ended_at for part in parts if part.ended_at is not None]
     started_at = min(starts, default=None)

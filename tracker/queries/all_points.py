@@ -1,4 +1,7 @@
-"""Every point of many series, a part at a time, in memory that does not grow with them."""
+"""Every point of many series, a part at a time.
+
+Memory does not grow with a series, unless its steps repeat: then what overlaps is held.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,10 @@ from tracker.queries.series import Axis, series_ids_of, start_of
 from tracker.series.codec import FULL_POINTS
 from tracker.series.downsample import Buckets
 from tracker.series.lines import Window
-from tracker.series.points import Points, concatenate
+from tracker.series.ordering import Held
+from tracker.series.points import Points
 from tracker.series.rewinds import Replaced, without
-from tracker.series.store import (
-    Summaries,
-    read_chunks,
-    read_summaries,
-)
+from tracker.series.store import Summaries, read_chunks
 from tracker.series.tails import Tails, consistently
 
 # How many series of a run are begun together: their last points are held meanwhile.
@@ -92,8 +92,7 @@ def _begin(
     """Note which chunks there are, and read at once what may soon be elsewhere."""
     series_ids = series_ids_of({run.id}, paths)
 
-    def read(tails: Tails) -> list[Begun]:
-        summaries = read_summaries({run.id}, series_ids.values())
+    def read(tails: Tails, summaries: dict[int, Summaries]) -> list[Begun]:
         tails_of = tails.points_of(series_ids.values())
         begun = []
         for path in paths:
@@ -131,14 +130,11 @@ def _stretches(
 def _in_order(run: Run, begun: Begun) -> Iterator[Points]:
     """Yield points in order of step, holding back those that others may come before."""
     stretches = sorted(begun.stretches, key=lambda stretch: stretch.first_step)
-    pending = Points.empty()
+    held = Held()
     for some, next_step in _read_ahead(run, stretches):
-        kept = [begun.window.clip(without(p, begun.replaced)) for p in some]
-        pending = concatenate([pending, *kept]).sorted_by_step()
-        cut = int(np.searchsorted(pending.steps, next_step))
-        if cut:
-            yield pending[:cut]
-            pending = pending[cut:]
+        for points in some:
+            held.add(begun.window.clip(without(points, begun.replaced)))
+        yield from held.before(next_step)
 
 
 def _read_ahead(

@@ -13,7 +13,8 @@ from tracker.models import Attribute, Run, Rung, Stage
 from tracker.queries.attributes import AttributeRow, attribute_values, list_attributes
 from tracker.queries.losses import loss_paths, losses_of
 from tracker.queries.namespaces import STEP_SECONDS, monitoring_path
-from tracker.queries.series import read_many_points
+from tracker.queries.thinned import read_curves
+from tracker.series.points import Points
 
 EXAMPLES = "step/examples"
 WAIT = "step/data_wait_seconds"
@@ -186,19 +187,21 @@ def read_learning(run: Run, stage_name: str) -> EarlierRun | None:
     stage.run = run
     losses = loss_paths(stage)
     paths = [monitoring_path(stage.name, path) for path in (STEP_SECONDS, EXAMPLES)]
-    points = read_many_points(run, [*paths, *losses])
-    steps = align(points[paths[0]], {EXAMPLES: points[paths[1]]})
+    # What was seen of examples is added up over all steps.
+    points = read_curves(run, [*paths, *losses], whole=paths)
+    seconds, examples = (points.get(path, Points.empty()) for path in paths)
+    steps = align(seconds, {EXAMPLES: examples})
     if not len(steps):
         return None
-    seconds, examples = steps.columns["step_seconds"], steps.columns[EXAMPLES]
-    good = np.isfinite(seconds) & (seconds > 0) & np.isfinite(examples)
+    lasting, seen = steps.columns["step_seconds"], steps.columns[EXAMPLES]
+    good = np.isfinite(lasting) & (lasting > 0) & np.isfinite(seen)
     if not np.any(good):
         return None
     return EarlierRun(
         name=run.name,
-        step_seconds=float(seconds[good].mean()),
-        examples_per_second=float(examples[good].sum() / seconds[good].sum()),
+        step_seconds=float(lasting[good].mean()),
+        examples_per_second=float(seen[good].sum() / lasting[good].sum()),
         step_times=steps.times[good],
-        step_examples=examples[good],
-        losses=losses_of({path: points[path] for path in losses}),
+        step_examples=seen[good],
+        losses=losses_of({path: points[path] for path in losses if path in points}),
     )

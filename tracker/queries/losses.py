@@ -13,7 +13,7 @@ from tracker.diagnosis.signals import Tracked
 from tracker.models import Kind, Stage
 from tracker.queries.attributes import attribute_paths
 from tracker.queries.namespaces import MONITORING
-from tracker.queries.series import read_many_points
+from tracker.queries.thinned import read_curves
 from tracker.series.points import Points
 
 # The last part of a path says what it is: `train/loss`, `loss_total`, `val/nll`.
@@ -25,7 +25,7 @@ MOST_LOSSES = 8
 
 def read_losses(stage: Stage) -> dict[str, Tracked]:
     """Return the series below the stage's name that are losses, or else the run's."""
-    return losses_of(read_many_points(stage.run, loss_paths(stage)))
+    return losses_of(read_curves(stage.run, loss_paths(stage)))
 
 
 def loss_paths(stage: Stage) -> list[str]:

@@ -9,10 +9,11 @@ from django.db.models import Q
 from tracker.diagnosis.alignment import align, align_ranks, split_phase
 from tracker.diagnosis.measurements import Steps
 from tracker.diagnosis.signals import SIGNALS, Array, Ranks
-from tracker.models import Kind, Stage
+from tracker.models import Kind, Stage, State
 from tracker.queries.attributes import attribute_paths
 from tracker.queries.namespaces import monitoring_path
-from tracker.queries.series import read_many_points
+from tracker.queries.readings import LIVE_SECONDS
+from tracker.queries.thinned import read_common_steps
 from tracker.series.points import Points
 
 # Of more than so many ranks, the first ones stand for all.
@@ -38,9 +39,13 @@ def read_ranks(stage: Stage, first: Steps) -> Ranks:
 
     ranks = sorted(found)[: MOST_RANKS - 1]
     paths = [path for rank in ranks for path in found[rank].values()]
-    points = read_many_points(stage.run, paths)
+    # Of very many, some: but of late all, as the windows of a stage that runs are short.
+    whole_seconds = LIVE_SECONDS if stage.state == State.RUNNING else 0.0
+    points = read_common_steps(stage.run, paths, whole_seconds=whole_seconds)
     steps = {
-        rank: _steps({name: points[path] for name, path in found[rank].items()})
+        rank: _steps(
+            {name: points[path] for name, path in found[rank].items() if path in points}
+        )
         for rank in ranks
     }
     return align_ranks({0: first} | steps)

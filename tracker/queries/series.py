@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 from uuid import UUID
 
 from django.db.models import Q
@@ -25,7 +26,7 @@ from tracker.series.lines import (
 )
 from tracker.series.points import Floats, Points, concatenate
 from tracker.series.rewinds import Replaced, without
-from tracker.series.store import read_chunks, read_summaries
+from tracker.series.store import Summaries, read_chunks
 from tracker.series.tails import Tails, consistently
 from tracker.statements import every_row, key, many
 
@@ -33,6 +34,7 @@ __all__ = [
     "Axis",
     "Line",
     "every_series",
+    "read_and_take",
     "read_line",
     "read_lines",
     "read_many_points",
@@ -40,6 +42,11 @@ __all__ = [
     "series_ids_of",
     "start_of",
 ]
+
+Taken = TypeVar("Taken")
+
+# Of several series, up to so many points are read at once, some 24 bytes each.
+POINTS_AT_ONCE = 1_000_000
 
 SELECT_SERIES = (
     "SELECT run_id, path, id FROM tracker_attribute"
@@ -103,8 +110,7 @@ def read_lines(
     asked = Range(axis, low, high, buckets, steady)
     replaced = _replaced(series_ids, {run for run, _ in wanted})
 
-    def read(tails: Tails) -> dict[int, Drawn]:
-        summaries = read_summaries(run_ids, runs)
+    def read(tails: Tails, summaries: dict[int, Summaries]) -> dict[int, Drawn]:
         tables = tails.tables_of(runs)
         beside = summaries.keys() | replaced.keys()
         drawn = dict(draw_together(asked, runs, tables, beside=beside))
@@ -135,26 +141,57 @@ def read_points(run: Run, path: str) -> Points:
 
 def read_many_points(run: Run, paths: Collection[str]) -> dict[str, Points]:
     """Read all points of each series; one that does not exist has none."""
+    return read_and_take(run, paths, lambda _, points: points)
+
+
+def read_and_take(
+    run: Run, paths: Collection[str], take: Callable[[str, Points], Taken]
+) -> dict[str, Taken]:
+    """Read all points of each series, in the order asked, and keep what is taken of them.
+
+    Of long series one is held at a time. `take` may be called again, from the first on.
+    """
     series_ids = series_ids_of({run.id}, paths)
     replaced = _replaced(series_ids, {run})
 
-    def read(tails: Tails) -> dict[str, Points]:
-        summaries = read_summaries({run.id}, series_ids.values())
-        ids = [i for found in summaries.values() for i in found.ids]
-        chunks = read_chunks({run.id}, ids)
+    def read(tails: Tails, summaries: dict[int, Summaries]) -> dict[str, Taken]:
         tail = tails.points_of(series_ids.values())
-        points = {}
-        for path in paths:
-            series_id = series_ids.get((run.id, path), 0)
-            found = summaries.get(series_id)
-            parts = [chunks[i] for i in found.ids if i in chunks] if found else []
-            if series_id in tail:
-                parts.append(tail[series_id])
-            found_points = without(concatenate(parts), replaced.get(series_id))
-            points[path] = found_points.sorted_by_step()
-        return points
+        taken = {}
+        for some in _groups(run, paths, series_ids, summaries):
+            ids = [series_ids.get((run.id, path), 0) for path in some]
+            wanted = [i for s in ids if s in summaries for i in summaries[s].ids]
+            chunks = read_chunks({run.id}, wanted)
+            for path, series_id in zip(some, ids, strict=True):
+                found = summaries.get(series_id)
+                parts = [chunks[i] for i in found.ids if i in chunks] if found else []
+                if series_id in tail:
+                    parts.append(tail[series_id])
+                points = without(concatenate(parts), replaced.get(series_id))
+                taken[path] = take(path, points.sorted_by_step())
+        return taken
 
     return consistently({run.id}, series_ids.values(), read)
+
+
+def _groups(
+    run: Run,
+    paths: Collection[str],
+    series_ids: Mapping[tuple[UUID, str], int],
+    summaries: Mapping[int, Summaries],
+) -> Iterator[list[str]]:
+    """Yield paths of series whose chunks are read at once; that of a long one alone."""
+    some: list[str] = []
+    points = 0
+    for path in paths:
+        found = summaries.get(series_ids.get((run.id, path), 0))
+        count = int(found.buckets.count.sum()) if found else 0
+        if some and points + count > POINTS_AT_ONCE:
+            yield some
+            some, points = [], 0
+        some.append(path)
+        points += count
+    if some:
+        yield some
 
 
 def series_ids_of(

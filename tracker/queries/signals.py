@@ -44,7 +44,8 @@ def read_measurements(
 ) -> Measurements:
     """Read the signals of the stage's first process, and all ranks' steps.
 
-    Steps are read whole, long series of readings thinned.
+    Its own steps are read whole; long series of readings, losses and other ranks' steps
+    are thinned.
 
     `sampled` names the sampled signals to read, None meaning all there is. Series for
     whose paths `also_per_step` is true become columns of that name, gaps as NaN.

@@ -53,6 +53,8 @@ logger = logging.getLogger(__name__)
 # What one pass takes on, which bounds its memory and its transaction.
 PASS_POINTS = 1_000_000
 PASS_ENTRIES = 500
+# What is joined in one transaction; of series with few points, rows are what it costs.
+JOINED_CHUNKS = 20_000
 # Passes of one call; more would outlast a worker's lease.
 PASSES = 20
 # So many chunks of a series that are not full are joined. Fewer would rewrite points
@@ -257,23 +259,27 @@ def _insert(chunks: Sequence[NewChunks]) -> None:
 
 
 def _mergeable(run_id: UUID, least: int) -> Iterator[list[int]]:
-    """Yield series whose open chunks are to be joined, as many as a pass takes on."""
+    """Yield series whose open chunks are to be joined, as many as go at a time."""
     rows = (
         SeriesChunk.objects.filter(run_id=run_id, is_open=True)
         .values("series_id")
         .annotate(chunks=Count("id"), points=Sum("count"))
         .filter(chunks__gte=least)
         .order_by("series_id")
-        .values_list("series_id", "points")
+        .values_list("series_id", "chunks", "points")
     )
     series_ids: list[int] = []
-    points = 0
-    for series_id, count in rows:
-        if series_ids and points + count > PASS_POINTS:
+    chunks = points = 0
+    for series_id, its_chunks, its_points in rows:
+        is_full = (
+            chunks + its_chunks > JOINED_CHUNKS or points + its_points > PASS_POINTS
+        )
+        if series_ids and is_full:
             yield series_ids
-            series_ids, points = [], 0
+            series_ids, chunks, points = [], 0, 0
         series_ids.append(series_id)
-        points += count
+        chunks += its_chunks
+        points += its_points
     if series_ids:
         yield series_ids
 

@@ -34,6 +34,10 @@ class Points:
         """Return the points that a slice, a mask or an array of positions selects."""
         return Points(self.steps[index], self.times[index], self.values[index])
 
+    def copy(self) -> Points:
+        """Return the same in memory of its own."""
+        return Points(self.steps.copy(), self.times.copy(), self.values.copy())
+
     def sorted_by_step(self) -> Points:
         """Order by step, then time; points alike in both stay in their order."""
         if np.all(self.steps[1:] > self.steps[:-1]):

@@ -8,7 +8,7 @@ other.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from threading import BoundedSemaphore
@@ -21,11 +21,19 @@ from tracker.errors import Unavailable
 from tracker.models import JournalEntry
 from tracker.series import journal
 from tracker.series.points import Points, concatenate
-from tracker.series.store import IDS_IN_A_STATEMENT, Overtaken, rows_by_id, undamaged
+from tracker.series.store import (
+    IDS_IN_A_STATEMENT,
+    Overtaken,
+    Summaries,
+    read_summaries,
+    rows_by_id,
+    undamaged,
+)
 from tracker.series.table import Table, one_after_the_other
 from tracker.statements import every_row
 
-# A compaction that is under way replaces what was read about once a second.
+# A compaction that is under way takes entries about once a second, and joins chunks less
+# often than that.
 TRIES = 10
 # Up to so many points of the journal are read at once, whoever they belong to.
 POINTS_AT_ONCE = 1_000_000
@@ -60,6 +68,8 @@ Result = TypeVar("Result")
 Stored = bytes | memoryview
 # An entry's id, how many points it holds and, where it was read, its data.
 Entry = tuple[int, int, Stored | None]
+# Of each entry the tables with series that were asked for.
+Tables = dict[int, list[Table]]
 
 _long_reads = BoundedSemaphore(LONG_READS_AT_ONCE)
 
@@ -99,12 +109,12 @@ class Tails:
 def consistently(
     run_ids: Collection[UUID],
     series_ids: Collection[int],
-    read: Callable[[Tails], Result],
+    read: Callable[[Tails, dict[int, Summaries]], Result],
 ) -> Result:
-    """Call `read` with what is in the journal of series, so that nothing is missed.
+    """Call `read` with what is in the journal of series, and with the chunks beside it.
 
-    What is in the journal before and after was not in a chunk in between, and
-    what was not in the journal before was in a chunk already.
+    What `read` reads of those chunks stays what it is, however long that takes; where
+    they were joined meanwhile, all begins again.
 
     Raise Unavailable where the journal is long and too many read such ones, or where
     these series alone have too many points in it.
@@ -115,14 +125,34 @@ def consistently(
         entries = sorted(found, key=itemgetter(0))
         with _room_for(entries):
             try:
-                result = read(_tails(run_ids, series_ids, entries))
+                tables = _tables(run_ids, series_ids, entries)
+                return read(*_with_chunks(run_ids, series_ids, tables))
             except Overtaken:
                 continue
-        if not entries or {i for i, _, _ in entries} <= {
-            i for (i,) in every_row(SELECT_ENTRY_IDS, [], run_ids=run_ids)
-        }:
-            return result
     raise Unavailable
+
+
+def _with_chunks(
+    run_ids: Collection[UUID], series_ids: Collection[int], tables: Tables
+) -> tuple[Tails, dict[int, Summaries]]:
+    """Return entries of the journal, and the chunks that there are without them.
+
+    An entry that is there after chunks were looked up was in none of them. One that is
+    gone is in a chunk by now: so only chunks are looked up again, and a long journal is
+    not read anew because compaction is at it.
+    """
+    for _ in range(TRIES):
+        summaries = read_summaries(run_ids, series_ids)
+        there = (
+            {i for (i,) in every_row(SELECT_ENTRY_IDS, [], run_ids=run_ids)}
+            if tables
+            else set()
+        )
+        if tables.keys() <= there:
+            every = [table for of_entry in tables.values() for table in of_entry]
+            return Tails(every), summaries
+        tables = {i: of_entry for i, of_entry in tables.items() if i in there}
+    raise Overtaken
 
 
 def _is_long(entries: Sequence[Entry]) -> bool:
@@ -143,25 +173,28 @@ def _room_for(entries: Sequence[Entry]) -> Iterator[None]:
         _long_reads.release()
 
 
-def _tails(
+def _tables(
     run_ids: Collection[UUID], series_ids: Collection[int], entries: Sequence[Entry]
-) -> Tails:
+) -> Tables:
+    """Return what entries hold, in order of arrival, but for what has gone meanwhile."""
     if not _is_long(entries):
-        read = ((entry_id, data) for entry_id, _, data in entries if data is not None)
-        return Tails([*_decoded(read)])
+        return {i: _decoded(i, data) for i, _, data in entries if data is not None}
 
     wanted = np.fromiter(series_ids, np.int64, len(series_ids))
-    tables: list[Table] = []
+    tables: Tables = {}
     point_count = 0
-    for table in _decoded(_portions(run_ids, entries)):
-        rows = np.flatnonzero(np.isin(table.series_ids, wanted))
-        if len(rows):
+    for entry_id, data in _portions(run_ids, entries):
+        tables[entry_id] = []
+        for table in _decoded(entry_id, data):
+            rows = np.flatnonzero(np.isin(table.series_ids, wanted))
+            if not len(rows):
+                continue
             point_count += len(rows) * table.tick_count
             if point_count > MOST_POINTS:
                 raise Unavailable(TOO_MUCH)
             # Copied, or these few would hold the bytes of the whole entry.
-            tables.append(table.rows(rows).copy())
-    return Tails(tables)
+            tables[entry_id].append(table.rows(rows).copy())
+    return tables
 
 
 def _portions(
@@ -185,12 +218,9 @@ def _with_data(
     run_ids: Collection[UUID], ids: Sequence[int]
 ) -> list[tuple[int, Stored]]:
     rows = rows_by_id(JournalEntry, run_ids, ids, "data")
-    if len(rows) < len(ids):
-        raise Overtaken
     return sorted(((row[0], row[1]) for row in rows), key=itemgetter(0))
 
 
-def _decoded(entries: Iterable[tuple[int, Stored]]) -> Iterator[Table]:
-    """Yield what journal entries hold; damaged ones are logged and left out."""
-    for entry_id, data in entries:
-        yield from undamaged(journal.decode, data, f"journal entry {entry_id}") or []
+def _decoded(entry_id: int, data: Stored) -> list[Table]:
+    """Return what a journal entry holds; a damaged one is logged and left out."""
+    return undamaged(journal.decode, data, f"journal entry {entry_id}") or []

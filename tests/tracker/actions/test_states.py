@@ -1,13 +1,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from random import Random
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.db.models.signals import post_init
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.builders import START, Process, close_message, make_project, make_run
 from tracker.actions.states import (
+    BROKEN,
+    PRECEDENCE,
     has_unjudged_stage,
     mark_silent,
     settle_states,
@@ -25,12 +31,19 @@ def run(member):
     return make_run(make_project(member))
 
 
-def add_process(run, stage, state, *, start=STARTED, end=None, failure=""):
+def add_process(run, stage, state, **fields):
     stage, _ = Stage.objects.get_or_create(run=run, name=stage)
-    return Spool.objects.create(
+    process = process_of(stage, state, **fields)
+    process.save()
+    return process
+
+
+def process_of(stage, state, *, start=STARTED, end=None, failure="", rank=0):
+    return Spool(
         id=uuid4(),
-        run=run,
+        run=stage.run,
         stage=stage,
+        rank=rank,
         host="node",
         process_id=1,
         agent_version="0.1",
@@ -221,3 +234,94 @@ def test_a_process_whose_clock_is_ahead_replaces_nobody_not_even_itself(run):
     Spool.objects.update(state=State.CRASHED, ended_at=STARTED - MINUTE)
 
     assert settled(run).state == State.CRASHED
+
+
+def random_processes(random, stage):
+    return [
+        process_of(
+            stage,
+            random.choice(State.values),
+            start=STARTED + random.randrange(6) * MINUTE,
+            # No two at the same moment: of these either may say why it failed.
+            end=random.choice([None, STARTED + random.randrange(6) * MINUTE + moment]),
+            rank=random.randrange(3),
+            failure=f"failure {number}",
+        )
+        for number in range(random.randrange(1, 7))
+        for moment in [timedelta(milliseconds=number)]
+    ]
+
+
+def state_of(processes):
+    """What the states and times of processes make of their stage, one by one."""
+    last = {
+        process.rank: max(p.started_at for p in processes if p.rank == process.rank)
+        for process in processes
+    }
+    deciding = [
+        process
+        for process in processes
+        if process.state not in BROKEN
+        or process.ended_at is None
+        or last[process.rank] <= max(process.ended_at, process.started_at)
+    ]
+    states = {process.state for process in deciding}
+    state = next(state for state in PRECEDENCE if state in states)
+    ends = [process.ended_at for process in processes if process.ended_at is not None]
+    failed = [process for process in deciding if process.state == State.FAILED]
+    failed.sort(key=lambda process: process.ended_at or process.last_seen_at)
+    return (
+        state,
+        min(process.started_at for process in processes),
+        None if state == State.RUNNING else max(ends, default=None),
+        failed[0].failure if failed else "",
+    )
+
+
+def test_whatever_the_processes_each_of_them_counts(run):
+    random = Random(3)
+    stage = Stage.objects.get()
+    wrong = []
+    for _ in range(150):
+        Spool.objects.all().delete()
+        processes = random_processes(random, stage)
+        Spool.objects.bulk_create(processes)
+        settle_states(run.id)
+        stage.refresh_from_db()
+        found = (stage.state, stage.started_at, stage.ended_at, stage.failure)
+        if found != state_of(processes):
+            wrong.append((found, state_of(processes)))
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("state", State.values)
+def test_settling_costs_as_much_with_many_processes_as_with_few(run, state):
+    made = []
+    stage = Stage.objects.get()
+
+    def cost():
+        made.clear()
+        with CaptureQueriesContext(connection) as said:
+            settle_states(run.id)
+        return len(said), len(made)
+
+    def note(instance, **_):
+        made.append(instance)
+
+    def add(count):
+        Spool.objects.bulk_create(
+            process_of(stage, state, end=STARTED, rank=number % 8)
+            for number in range(count)
+        )
+        settle_states(run.id)
+
+    post_init.connect(note, sender=Spool)
+    try:
+        add(2)
+        few = cost()
+        add(200)
+        assert cost() == few
+    finally:
+        post_init.disconnect(note, sender=Spool)
+    assert few[1] == 0

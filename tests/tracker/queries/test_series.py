@@ -12,12 +12,13 @@ from tracker.queries import drawing
 from tracker.queries import series as series_queries
 from tracker.queries.series import (
     Axis,
+    read_and_take,
     read_line,
     read_lines,
     read_many_points,
     read_points,
 )
-from tracker.series import store
+from tracker.series import store, tails
 from tracker.series.codec import decode
 from tracker.series.compaction import compact_run
 from tracker.series.lines import steady_width
@@ -253,6 +254,26 @@ def test_points_of_many_series_come_by_path(run):
     }
 
 
+def test_of_long_series_one_is_held_at_a_time(run, monkeypatch):
+    monkeypatch.setattr(series_queries, "POINTS_AT_ONCE", 10)
+    for path, count in (("a", 4), ("b", 6), ("c", 20), ("d", 1)):
+        write_series(run, path, noise(count))
+    compact_run(run.id)
+    read, read_chunks = [], series_queries.read_chunks
+
+    def noted(*arguments):
+        found = read_chunks(*arguments)
+        read.append(sum(map(len, found.values())))
+        return found
+
+    monkeypatch.setattr(series_queries, "read_chunks", noted)
+
+    counts = read_and_take(run, ["b", "a", "c", "absent", "d"], lambda _, p: len(p))
+
+    assert counts == {"b": 6, "a": 4, "c": 20, "absent": 0, "d": 1}
+    assert read == [10, 20, 1]
+
+
 def test_another_runs_series_of_the_same_name_is_not_mixed_in(member, run):
     other = make_run(run.project, "other")
     write_series(run, PATH, [1])
@@ -266,14 +287,14 @@ def test_what_compaction_replaces_while_it_is_read_is_read_again(run, monkeypatc
     write_series(run, PATH, [1, 2])
     compact_run(run.id)
     write_series(run, PATH, [3], steps=[2])
-    read_summaries = series_queries.read_summaries
+    read_summaries = tails.read_summaries
 
     def read_before_compaction(*arguments):
         found = read_summaries(*arguments)
         compact_run(run.id)
         return found
 
-    monkeypatch.setattr(series_queries, "read_summaries", read_before_compaction)
+    monkeypatch.setattr(tails, "read_summaries", read_before_compaction)
 
     assert read_points(run, PATH).values.tolist() == [1, 2, 3]
 

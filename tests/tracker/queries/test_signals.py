@@ -8,8 +8,10 @@ from tests.tracker.queries.measured import finish, measure_loop, measured_run
 from tracker.diagnosis.engine import diagnose
 from tracker.diagnosis.signals import Samples
 from tracker.models import Stage
+from tracker.queries import series, thinned
 from tracker.queries.series import read_points
 from tracker.queries.signals import read_measurements
+from tracker.series.compaction import compact_run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -27,6 +29,23 @@ def test_reads_steps_readings_and_facts():
     assert found.facts["effective_cores"] == 4.0
     assert found.facts["framework"] == "plain"
     assert found.gpu_count == 0
+
+
+def test_long_steps_are_read_as_short_ones_are(monkeypatch):
+    run = measured_run(count=50)
+    compact_run(run.id)
+    whole = read_measurements(stage_of(run)).steps
+
+    monkeypatch.setattr(series, "POINTS_AT_ONCE", 1)
+    found = read_measurements(stage_of(run)).steps
+
+    assert found.times.tolist() == whole.times.tolist()
+    assert len(found.columns) == len(whole.columns) >= 3
+    for name, column in whole.columns.items():
+        assert found.columns[name].tolist() == column.tolist(), name
+    assert found.phases["phase_seconds"]["forward"].tolist() == pytest.approx(
+        whole.phases["phase_seconds"]["forward"].tolist()
+    )
 
 
 def test_reads_each_gpu():
@@ -158,6 +177,28 @@ def test_reads_losses_even_where_they_are_not_finite():
 
     assert set(losses) == {"train/loss"}
     assert np.isnan(losses["train/loss"].values[1])
+
+
+def test_losses_and_steps_of_ranks_are_thinned_where_they_are_long(monkeypatch):
+    monkeypatch.setattr(thinned, "MOST_CURVE_POINTS", 20)
+    monkeypatch.setattr(thinned, "MOST_RANK_POINTS", 20)
+    run = measured_run(count=400)
+    write_series(run, "train/loss", np.linspace(2, 1, 400))
+    for rank in (1, 2):
+        path = f"monitoring/train/rank-{rank}/step/seconds"
+        write_series(run, path, [0.1 * rank] * 400)
+    while_it_runs = read_measurements(stage_of(run))
+    finish(run)
+
+    found = read_measurements(stage_of(run))
+
+    # Of late, all steps.
+    assert while_it_runs.ranks.numbers[-360:].tolist() == list(range(40, 400))
+    assert len(found.steps) == 400
+    assert 20 <= len(found.losses["train/loss"].values) <= 30
+    assert found.losses["train/loss"].values[[0, -1]].tolist() == [2, 1]
+    assert 1 <= len(found.ranks.times) <= 40
+    assert found.ranks.columns["step_seconds"][0, 2] == pytest.approx(0.2)
 
 
 def test_reads_the_steps_of_all_ranks():

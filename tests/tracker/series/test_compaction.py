@@ -238,6 +238,36 @@ def test_joining_takes_no_more_points_at_a_time_than_it_may(run, monkeypatch):
     assert [chunk.count for chunk in chunks_of(run)] == [3] * 4
 
 
+def test_joining_takes_no_more_rows_at_a_time_than_it_may_and_goes_on(run, monkeypatch):
+    monkeypatch.setattr(compaction, "JOINED_CHUNKS", 8)
+    paths = "abcdefg"
+    for step in range(3):
+        messages = [points_message(path, [step], steps=[step]) for path in paths]
+        write(run, messages)
+        compact_run(run.id)
+    finish(run)
+    changed = []
+    replace = compaction._replace
+
+    def replacing(merger):
+        changed.append((len(merger.chunk_ids), _rows_of(merger.chunks)))
+        replace(merger)
+
+    monkeypatch.setattr(compaction, "_replace", replacing)
+
+    compact_run(run.id)
+
+    assert changed == [(6, 2), (6, 2), (6, 2), (3, 1)]
+    assert [chunk.count for chunk in chunks_of(run)] == [3] * len(paths)
+    assert sum(ticks.chunk_count for ticks in SeriesTicks.objects.all()) == len(paths)
+    for path in paths:
+        assert read_points(run, path).values.tolist() == [0, 1, 2]
+
+
+def _rows_of(new):
+    return sum(len(each.chunks) for each in new)
+
+
 def test_who_joins_later_than_another_changes_nothing(run, monkeypatch):
     for step in range(2):
         write_series(run, PATH, [step], steps=[step])

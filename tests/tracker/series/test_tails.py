@@ -16,7 +16,7 @@ from tracker.actor import Scope
 from tracker.errors import Unavailable
 from tracker.models import Attribute, JournalEntry
 from tracker.queries.series import read_line, read_points
-from tracker.series import store, tails
+from tracker.series import compaction, store, tails
 from tracker.series.compaction import compact_run
 from tracker.series.store import Overtaken
 from tracker.series.tails import TRIES, consistently
@@ -71,7 +71,7 @@ def test_reads_what_is_still_in_the_journal(run):
     write_series(run, PATH, [3], steps=[2])
     series_id = Attribute.objects.get(path=PATH).id
 
-    tails = consistently({run.id}, [series_id], lambda tails: tails)
+    tails = consistently({run.id}, [series_id], lambda tails, _: tails)
 
     assert tails.points_of([series_id])[series_id].values.tolist() == [1, 2, 3]
 
@@ -81,31 +81,74 @@ def test_leaves_a_damaged_entry_out_and_says_so(run, caplog):
     series_id = Attribute.objects.get(path=PATH).id
     JournalEntry.objects.update(data=b"gone")
 
-    tails = consistently({run.id}, [series_id], lambda tails: tails)
+    tails = consistently({run.id}, [series_id], lambda tails, _: tails)
 
     assert len(tails.points_of([series_id])[series_id]) == 0
     assert "is damaged" in caplog.text
 
 
-def test_reads_again_what_compaction_moved_meanwhile(run):
+@pytest.fixture
+def compacted_before_chunks(monkeypatch):
+    """Have the next so many looks at chunks overtaken by compaction; how often they are."""
+    read_summaries = tails.read_summaries
+    looks = []
+
+    def overtake(run, times):
+        def read_after_compaction(*arguments):
+            looks.append(arguments)
+            if len(looks) <= times:
+                compact_run(run.id)
+            return read_summaries(*arguments)
+
+        monkeypatch.setattr(tails, "read_summaries", read_after_compaction)
+        return looks
+
+    return overtake
+
+
+def counts_of(series_id):
+    """Read how many points of a series are in the journal, and how many in chunks."""
+
+    def read(tails, summaries):
+        chunks = summaries.get(series_id)
+        return (
+            len(tails.points_of([series_id])[series_id]),
+            int(chunks.buckets.count.sum()) if chunks else 0,
+        )
+
+    return read
+
+
+def test_what_compaction_moves_meanwhile_is_read_from_chunks(
+    run, compacted_before_chunks
+):
+    write_series(run, PATH, [1])
+    series_id = Attribute.objects.get(path=PATH).id
+    looks = compacted_before_chunks(run, 1)
+
+    assert consistently({run.id}, [series_id], counts_of(series_id)) == (0, 1)
+    assert len(looks) == 2
+
+
+def test_what_is_moved_once_chunks_are_known_is_read_from_the_journal(run):
     write_series(run, PATH, [1])
     series_id = Attribute.objects.get(path=PATH).id
     tries = []
 
-    def read(tails):
-        tries.append(len(tails.points_of([series_id])[series_id]))
+    def read(tails, summaries):
         compact_run(run.id)
+        tries.append(counts_of(series_id)(tails, summaries))
         return tries[-1]
 
-    assert consistently({run.id}, [series_id], read) == 0
-    assert tries == [1, 0]
+    assert consistently({run.id}, [series_id], read) == (1, 0)
+    assert len(tries) == 1
 
 
 def test_a_reader_that_is_overtaken_again_and_again_says_so():
     tries = []
 
-    def read(tails):
-        tries.append(tails)
+    def read(*found):
+        tries.append(found)
         raise Overtaken
 
     with pytest.raises(Unavailable):
@@ -114,7 +157,7 @@ def test_a_reader_that_is_overtaken_again_and_again_says_so():
 
 
 def test_of_a_long_journal_nothing_is_held_that_nobody_asked_for(run, others):
-    found = consistently({run.id}, others[:1], lambda tails: tails)
+    found = consistently({run.id}, others[:1], lambda tails, _: tails)
 
     # Ten times five points and their ticks, of 50,000 points.
     assert held_by(found) <= 10 * (5 * 24 + 8)
@@ -151,17 +194,44 @@ def test_of_a_long_journal_few_entries_are_held_at_a_time(run, is_long, monkeypa
     assert read == [2, 2, 2]
 
 
-def test_a_long_journal_that_is_compacted_meanwhile_is_read_again(run, others):
-    tries = []
+def test_a_long_journal_is_read_once_however_often_compaction_is_at_it(
+    run, others, monkeypatch, compacted_before_chunks
+):
+    # A pass takes one entry, and each look at chunks is overtaken by one.
+    monkeypatch.setattr(compaction, "PASS_ENTRIES", 1)
+    monkeypatch.setattr(compaction, "PASSES", 1)
+    read, rows_by_id = [], tails.rows_by_id
 
-    def read(tails):
-        tries.append(len(tails.points_of(others[:1])[others[0]]))
-        if len(tries) == 1:
-            compact_run(run.id)
-        return tries[-1]
+    def noted(model, run_ids, ids, *columns):
+        read.extend(ids)
+        return rows_by_id(model, run_ids, ids, *columns)
 
-    assert consistently({run.id}, others[:1], read) == 0
-    assert tries == [50, 0]
+    monkeypatch.setattr(tails, "rows_by_id", noted)
+    looks = compacted_before_chunks(run, 6)
+
+    found = consistently({run.id}, others[:1], counts_of(others[0]))
+
+    assert found == (4 * 5, 6 * 5)
+    assert len(looks) == 7
+    assert len(read) == len(set(read)) == 10
+
+
+def test_a_long_journal_is_read_while_it_is_emptied(run, others, monkeypatch):
+    monkeypatch.setattr(compaction, "PASS_ENTRIES", 1)
+    monkeypatch.setattr(compaction, "PASSES", 1)
+    rows_by_id = tails.rows_by_id
+
+    def read_after_compaction(*arguments):
+        compact_run(run.id)
+        return rows_by_id(*arguments)
+
+    monkeypatch.setattr(tails, "rows_by_id", read_after_compaction)
+
+    for path in ("metric/0", "metric/1"):
+        points = read_points(run, path)
+        assert points.steps.tolist() == list(range(50))
+    # Entry after entry was gone before its data was read, or after.
+    assert JournalEntry.objects.count() == 0
 
 
 def test_entries_that_go_before_their_data_is_read_are_noticed(
@@ -230,7 +300,7 @@ def test_few_long_journals_are_read_at_once_and_the_others_hear_when_to_come(
 
 
 def test_whoever_fails_while_reading_a_long_journal_leaves_its_place(run, others):
-    def fail(_):
+    def fail(*_):
         raise ZeroDivisionError
 
     for _ in range(tails.LONG_READS_AT_ONCE + 1):
