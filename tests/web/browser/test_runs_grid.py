@@ -53,11 +53,13 @@ def names(page: Page) -> list[str]:
     return [name for _, name in sorted(found)]
 
 
+def row_of(page: Page, name: str):
+    named = page.get_by_role("link", name=name, exact=True)
+    return page.get_by_role("row").filter(has=named)
+
+
 def mark(page: Page, name: str):
-    row = page.get_by_role("row").filter(
-        has=page.get_by_role("link", name=name, exact=True)
-    )
-    return row.locator(".runs-grid__mark")
+    return row_of(page, name).locator(".runs-grid__mark")
 
 
 def head(page: Page, name: str):
@@ -459,8 +461,6 @@ def test_all_runs_that_match_are_tagged_and_moved_to_the_trash_with_one_undo(
     assert Run.objects.in_trash().count() == 0
 
 
-def test_a_row_or_another_filter_ends_that_all_that_match_are_ticked(
-    open_runs, project
 def test_more_runs_than_an_address_names_stay_ticked_when_the_page_is_loaded_again(
     open_runs, project
 ):
@@ -485,6 +485,8 @@ def test_more_runs_than_an_address_names_stay_ticked_when_the_page_is_loaded_aga
     expect(row_of(page, "run 00003")).to_have_attribute("aria-selected", "false")
 
 
+def test_a_row_or_another_filter_ends_that_all_that_match_are_ticked(
+    open_runs, project
 ):
     add_runs(project, 1_003)
     page = open_runs()
@@ -543,8 +545,6 @@ def test_a_change_of_very_many_runs_says_that_it_goes_on_and_how_far_it_is(
     expect(trash).to_be_enabled()
 
 
-def next_of(page: Page, held: list[Route]) -> Route:
-    """Return the request that is held back, once it has been sent."""
 def lose(page: Page, what: str) -> None:
     """Have the server do as it is asked, and its answer lost once."""
 
@@ -629,6 +629,8 @@ def test_where_nobody_can_tell_runs_may_have_changed_and_undo_finds_out_later(
     expect(page.get_by_role("link", name="one")).to_be_visible()
 
 
+def next_of(page: Page, held: list[Route]) -> Route:
+    """Return the request that is held back, once it has been sent."""
     while not held:
         page.wait_for_timeout(20)
     return held.pop()
