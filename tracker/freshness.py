@@ -82,7 +82,8 @@ def versions_held(request: HttpRequest) -> set[str]:
 def marked(response: Response, version: str) -> Response:
     """Name the version, so that the reader asks with it next time."""
     response["ETag"] = _etag(version)
-    # "no-store" would have the browser ask without it; this is private all the same.
+    # "no-store" would have the browser ask without it; who asks is looked at first, every
+    # time, and no store between them keeps it.
     response["Cache-Control"] = "no-cache, private"
     patch_vary_headers(response, ["Accept", "Authorization", "Cookie"])
     return response

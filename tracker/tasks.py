@@ -23,6 +23,7 @@ from tracker.actions.compactions import request_compactions
 from tracker.actions.deletions import purge_deleted
 from tracker.actions.diagnoses import diagnose_run, runs_to_diagnose
 from tracker.actions.files import SHARDS, collect, remove_strays
+from tracker.actions.many_runs import forget_changes
 from tracker.actions.purging import purge_run
 from tracker.actions.report_comments import purge_comments
 from tracker.actions.states import has_unjudged_stage, mark_silent
@@ -137,6 +138,7 @@ def clear_away() -> None:
     move_silent_to_trash()
     delete_expired()
     purge_deleted()
+    forget_changes()
     purge_annotations()
     purge_comments()
     request_purges()

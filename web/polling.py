@@ -23,7 +23,7 @@ def poll_answer(request: HttpRequest, text: str, *, alike: str = "") -> HttpResp
     """
     version = _digest(alike or text)
     if is_held(request, version):
-        return not_modified(version)
+        return _kept_by_page(not_modified(version))
     return _part(text, version)
 
 
@@ -39,12 +39,12 @@ def poll_unless(
     held = versions_held(request)
     for version in held:
         if version.startswith(f"{asked}-"):
-            return not_modified(version)
+            return _kept_by_page(not_modified(version))
     text = draw()
     said = _digest(text)
     version = f"{asked}-{said}"
     if any(each.endswith(f"-{said}") for each in held):
-        return not_modified(version)
+        return _kept_by_page(not_modified(version))
     return _part(text, version)
 
 
@@ -61,6 +61,12 @@ def _part(text: str, version: str) -> HttpResponse:
     # The whole page may have the same address; a browser that goes back shall not find
     # a part of it there.
     patch_vary_headers(response, ["HX-Request"])
+    return _kept_by_page(response)
+
+
+def _kept_by_page(response: HttpResponse) -> HttpResponse:
+    """Have no browser store it: the page names the version that it holds by itself."""
+    response["Cache-Control"] = "no-store"
     return response
 
 

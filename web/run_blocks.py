@@ -22,7 +22,6 @@ from tracker.queries.run_groups import (
     GROUPS_SHOWN,
     RunGroup,
     RunGroups,
-    columns_with_numbers,
     run_groups,
 )
 from tracker.queries.runs import (
@@ -60,25 +59,25 @@ def asked_groups(project_id: int, query: QueryDict) -> Json:
         state = read_table(query)
     except InvalidQuery as error:
         return {"matching": 0, "groups": [], "mistake": _mistake(error)}
-    keys, found = grouped(project_id, state)
+    found = grouped(project_id, state)
     return {
         "matching": found.matching,
         "is_cut": found.is_cut,
         "keys": list(state.groups),
-        "columns": keys,
+        "columns": found.columns,
+        "left_out": found.left_out,
         "groups": [_group(group) for group in found.groups],
     }
 
 
 def grouped(
     project_id: int, state: TableState, *, most: int = GROUPS_SHOWN
-) -> tuple[list[str], RunGroups]:
-    """Return the columns that have numbers of groups, and the groups."""
-    keys = columns_with_numbers(shown_columns(project_id, state))
-    found = run_groups(
-        project_id, wanted=state.wanted, keys=state.groups, columns=keys, most=most
+) -> RunGroups:
+    """Return the groups, with the numbers of the columns that are shown."""
+    columns = shown_columns(project_id, state)
+    return run_groups(
+        project_id, wanted=state.wanted, keys=state.groups, columns=columns, most=most
     )
-    return keys, found
 
 
 def shown_columns(project_id: int, state: TableState) -> Sequence[str]:

@@ -31,8 +31,8 @@ POLICY_WITH_CHARTS = _policy(
     "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
     "; style-src-attr 'unsafe-inline'"
 )
-# A page that may draw charts, now or later, names one of these sheets in its head.
-SHEETS_OF_CHARTS = (b"css/components/chart.css", b"css/all-of-run.css")
+# What a page on which charts may be drawn, now or later, has in its head.
+DRAWS_CHARTS = b'<meta name="draws" content="charts">'
 HEAD_END = b"</head>"
 PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
@@ -57,4 +57,4 @@ def may_draw(response: HttpResponse) -> bool:
         return False
     page = response.content
     end = page.find(HEAD_END)
-    return end >= 0 and any(page.find(sheet, 0, end) >= 0 for sheet in SHEETS_OF_CHARTS)
+    return end >= 0 and page.find(DRAWS_CHARTS, 0, end) >= 0

@@ -97,6 +97,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
         many_runs.put_back,
         name="runs-restore",
     ),
+    path(
+        "w/<slug:workspace>/<slug:project>/runs/changed",
+        many_runs.changed,
+        name="runs-changed",
+    ),
     path("w/<slug:workspace>/<slug:project>/views", saved_views.keep, name="view-keep"),
     path("views/<uuid:view_id>", saved_views.change, name="view-change"),
     path("views/<uuid:view_id>/delete", saved_views.delete, name="view-delete"),

@@ -105,6 +105,7 @@ REFUSING = {
     "sign-in",
     "shared",
     "runs-groups",
+    "runs-changed",
     "run-file-preview",
     "run-file-picture",
     "run-file-figure",

@@ -66,6 +66,7 @@ CLOSED = {
     "runs-tag",
     "runs-trash",
     "runs-restore",
+    "runs-changed",
     "view-keep",
     "view-change",
     "view-delete",

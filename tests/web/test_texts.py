@@ -1,4 +1,4 @@
-"""Every English text of a template is marked, so that it can be told in another language."""
+"""Every English text of a page is marked, so that it can be told in another language."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-TEMPLATES = Path(__file__).resolve().parents[2] / "web" / "templates"
+from tests.web.script_texts import unmarked_strings
+
+WEB = Path(__file__).resolve().parents[2] / "web"
+TEMPLATES, SCRIPTS = WEB / "templates", WEB / "static" / "web" / "js"
 # Of these, the texts are gone: what is said in them is marked.
 MARKED = re.compile(
     r"{%\s*blocktranslate\b.*?{%\s*endblocktranslate\s*%}|{%\s*translate\b.*?%}",
@@ -106,3 +109,33 @@ def test_every_text_is_marked(path):
 )
 def test_what_is_not_marked_is_found(template, found):
     assert unmarked_texts(template) == found
+
+
+def test_every_text_of_a_script_is_marked():
+    scripts = sorted(SCRIPTS.rglob("*.js"))
+    found = {path.name: unmarked_strings(path.read_text()) for path in scripts}
+
+    assert found
+    assert {name: texts for name, texts in found.items() if texts} == {}
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ('toast("Done")', ["Done"]),
+        ('toast(gettext("Done"))', []),
+        ('say(text || "Nothing came of it")', ["Nothing came of it"]),
+        ("setText(this.part('count'), `${of(`${a}`)} runs`)", ["% runs"]),
+        ('setText(part, isOne ? gettext("One") : "Many")', ["Many"]),
+        ("`${shown} of ${all}`", ["% of %"]),
+        ('element.title = isOpen ? "Close" : "Open"', ["Close", "Open"]),
+        ('made("p", "muted", "Loading …")', ["Loading …"]),
+        ('made("p", "muted small", gettext("Loading …"))', []),
+        ('ngettext("%(count)s run", "%(count)s runs", count, { count: number(count) })', []),
+        ('/["\']/.test(text) // it says "One is not", so', []),
+        ('throw new Error("the answer is not a figure")', []),
+        ('event.key === "Enter"; at("/runs/of/all")', []),
+    ],
+)  # fmt: skip
+def test_what_a_script_does_not_mark_is_found(script, found):
+    assert unmarked_strings(script) == found

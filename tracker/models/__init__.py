@@ -7,6 +7,7 @@ from tracker.models.dashboard import Dashboard
 from tracker.models.diagnosis import Diagnosis, Finding
 from tracker.models.file import Blob, File
 from tracker.models.ladder import Ladder, Rung
+from tracker.models.many_runs import BulkChange
 from tracker.models.project import Project
 from tracker.models.records import RecordChunk
 from tracker.models.report import Report, ReportComment, ReportDraft, ReportVersion
@@ -24,6 +25,7 @@ __all__ = [
     "Annotation",
     "Attribute",
     "Blob",
+    "BulkChange",
     "Channel",
     "ChannelKind",
     "ChartArrangement",

@@ -40,8 +40,10 @@ from tracker.queries.run_query.writer import (
 )
 
 MOST_KEYS = 4
-# Columns of attributes whose numbers are put together, each in a statement of its own.
-MOST_COLUMNS = 8
+# Columns of attributes whose numbers are put together, each in a statement of its own
+# that reads one row for each run: of many runs those of fewer columns.
+FEWEST_COLUMNS = 8
+MOST_NUMBERS = 800_000
 GROUPS_SHOWN = 500
 # A run with several tags is in as many groups; more of them would not fit in memory.
 MOST_MEMBERSHIPS = 2_000_000
@@ -79,11 +81,16 @@ class RunGroup:
 
 @dataclass(frozen=True, slots=True)
 class RunGroups:
-    """`is_cut` where there are more groups than are shown: these hold most runs."""
+    """`is_cut` where there are more groups than are shown: these hold most runs.
+
+    The numbers of each are of `columns`; those of `left_out` would take too long.
+    """
 
     matching: int
     groups: list[RunGroup]
     is_cut: bool
+    columns: list[str]
+    left_out: list[str]
 
 
 class Item(str):
@@ -112,15 +119,13 @@ def run_groups(
     columns: Sequence[str],
     most: int = GROUPS_SHOWN,
 ) -> RunGroups:
-    """Group runs by what they have in common, with the numbers of some columns.
-
-    `columns` are those of columns_with_numbers.
-    """
+    """Group runs by what they have in common, with the numbers of columns that have any."""
     _check(keys)
     found = Found(project_id, wanted)
     with planner() as plan:
         plan.expect_large_sets()
         runs = _Runs(found)
+        read, left_out = columns_with_numbers(columns, len(runs.states))
         by_key = [runs.values_of(key) for key in keys]
         places, values = _memberships(by_key)
         counts = Counter(values)
@@ -129,7 +134,7 @@ def run_groups(
         codes = np.fromiter((place_of.get(value, -1) for value in values), np.int64)
         by_column = [
             _numbers(runs.numbers_of(key)[places], codes, len(largest), key)
-            for key in columns
+            for key in read
         ]
     of_sets = [_is_of_sets(key, said) for key, said in zip(keys, by_key, strict=True)]
     groups = [
@@ -142,14 +147,22 @@ def run_groups(
         for place, (group, count) in enumerate(largest.items())
     ]
     groups.sort(key=lambda group: tuple(map(_place, group.values)))
-    return RunGroups(len(runs.states), groups, len(counts) > len(largest))
+    is_cut = len(counts) > len(largest)
+    return RunGroups(len(runs.states), groups, is_cut, read, left_out)
 
 
-def columns_with_numbers(keys: Sequence[str]) -> list[str]:
-    """Return those columns that have numbers of groups; of many attributes the first."""
-    attributes = [key for key in keys if of_attribute(key)][:MOST_COLUMNS]
-    shown = {*attributes, *NUMBERS_OF_RUN}
-    return [key for key in keys if key in shown]
+def columns_with_numbers(
+    keys: Sequence[str], run_count: int
+) -> tuple[list[str], list[str]]:
+    """Return those columns that have numbers of groups, and those left out.
+
+    Of very many runs, only the first attributes have any.
+    """
+    attributes = [key for key in keys if of_attribute(key)]
+    most = max(FEWEST_COLUMNS, MOST_NUMBERS // max(1, run_count))
+    left_out = attributes[most:]
+    shown = {*attributes[:most], *NUMBERS_OF_RUN}
+    return [key for key in keys if key in shown], left_out
 
 
 def _check(keys: Sequence[str]) -> None:

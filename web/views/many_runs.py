@@ -6,7 +6,7 @@ was told that it finds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -14,14 +14,21 @@ from uuid import UUID
 
 import orjson
 from django.http import HttpResponse, QueryDict
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from tracker.access import editable_project
-from tracker.actions.many_runs import MOST_RUNS, change_all
+from tracker.actions.many_runs import (
+    MOST_RUNS,
+    Change,
+    change_all,
+    end_change,
+    remembered,
+)
 from tracker.actions.tags import change_tags
 from tracker.actions.trash import move_many_to_trash, restore_many
 from tracker.errors import InvalidInput
 from tracker.queries.asked_runs import read_runs
+from tracker.queries.many_runs import changed_by
 from tracker.queries.runs import runs_in_order
 from web.compare_state import as_id
 from web.numbers import whole_number
@@ -34,9 +41,7 @@ def tag(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = editable_project(request.actor, workspace, project, to="change runs")
     add, remove = request.POST.getlist("add"), request.POST.getlist("remove")
     change = partial(change_tags, found, add=add, remove=remove)
-    if "question" in request.POST:
-        return _change_matching(request, found.id, change)
-    return _done(change(_runs(request)))
+    return _change(request, found.id, change, by_question="question" in request.POST)
 
 
 @require_POST
@@ -44,16 +49,53 @@ def tag(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 def move(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = editable_project(request.actor, workspace, project, to="change runs")
     change = partial(move_many_to_trash, found)
-    if "question" in request.POST:
-        return _change_matching(request, found.id, change)
-    return _done(change(_runs(request)))
+    return _change(request, found.id, change, by_question="question" in request.POST)
 
 
 @require_POST
 @signed_in
 def put_back(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     found = editable_project(request.actor, workspace, project, to="change runs")
-    return _done(restore_many(found, _runs(request)))
+    back = partial(restore_many, found)
+    return _change(request, found.id, back, by_question=False)
+
+
+@require_GET
+@signed_in
+def changed(request: PageRequest, workspace: str, project: str) -> HttpResponse:
+    """Answer what was changed under a name, to whoever has not heard the answer."""
+    found = editable_project(request.actor, workspace, project, to="change runs")
+    by = changed_by(found.id, _name(request.GET.get("change", "")))
+    return _json({"changed": by.run_ids, "is_over": by.is_over})
+
+
+def _change(
+    request: PageRequest, project_id: int, change: Change, *, by_question: bool
+) -> HttpResponse:
+    """Change what is named, and remember it where whoever asks has a name for it."""
+    name = request.POST.get("change")
+    if name is None:
+        return _change_named(request, project_id, change, by_question=by_question)
+    known = _name(name)
+    change = remembered(project_id, known, change)
+    try:
+        return _change_named(request, project_id, change, by_question=by_question)
+    finally:
+        end_change(project_id, known)
+
+
+def _change_named(
+    request: PageRequest, project_id: int, change: Change, *, by_question: bool
+) -> HttpResponse:
+    if by_question:
+        return _change_matching(request, project_id, change)
+    return _done(change(_runs(request)))
+
+
+def _name(text: str) -> UUID:
+    if (found := as_id(text)) is None:
+        raise InvalidInput("change", "must be a UUID")
+    return found
 
 
 def _runs(request: PageRequest) -> list[UUID]:
@@ -64,9 +106,7 @@ def _runs(request: PageRequest) -> list[UUID]:
 
 
 def _change_matching(
-    request: PageRequest,
-    project_id: int,
-    change: Callable[[Sequence[UUID]], list[UUID]],
+    request: PageRequest, project_id: int, change: Change
 ) -> HttpResponse:
     """Change what the question finds, if it finds as many runs as was agreed to.
 

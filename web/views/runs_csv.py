@@ -53,12 +53,12 @@ def runs_csv(request: PageRequest, workspace: str, project: str) -> HttpResponse
 
 def _groups(project_id: int, state: TableState) -> Iterator[Row]:
     """Read the groups, as far as they can be, before anything is answered."""
-    keys, found = grouped(project_id, state, most=MOST_GROUPS)
+    found = grouped(project_id, state, most=MOST_GROUPS)
     # A column of texts has no numbers, and one whose numbers are neither good nor bad
     # has no best.
     numbers = [
         (place, name, f"{said} {_title(key)}")
-        for place, key in enumerate(keys)
+        for place, key in enumerate(found.columns)
         for name, said in AGGREGATES.items()
         if any(_aggregate(group, place, name) is not None for group in found.groups)
     ]
@@ -74,6 +74,9 @@ def _group_rows(
         yield [*group.values, group.count, *cells]
     if found.is_cut:
         yield [f"# These are the {len(found.groups):,} largest groups; there are more."]
+    if found.left_out:
+        left_out = ", ".join(map(_title, found.left_out))
+        yield [f"# Of so many runs, these columns have no numbers: {left_out}."]
 
 
 def _aggregate(group: RunGroup, place: int, name: str) -> float | None:

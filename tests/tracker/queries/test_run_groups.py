@@ -18,6 +18,7 @@ from tests.tracker.queries.ledgers import add_ledger
 from tests.web.sample_run import settle
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Run, State
+from tracker.queries import run_groups as queries
 from tracker.queries.column_keys import NUMBERS_OF_RUN
 from tracker.queries.run_filter import RunFilter, read_query
 from tracker.queries.run_groups import OTHER, RunGroup, run_groups
@@ -303,6 +304,34 @@ def test_only_runs_that_match_are_grouped(project):
 def test_refuses_what_runs_cannot_be_grouped_by(project, keys):
     with pytest.raises(InvalidInput):
         groups(project, *keys)
+
+
+def test_all_columns_have_numbers_and_of_very_many_runs_the_first(project, monkeypatch):
+    columns = [f"path:p/{number:02}" for number in range(12)]
+    for name in "ab":
+        values = {f"p/{number:02}": float(number) for number in range(12)}
+        write_values(make_run(project, name), values)
+
+    def asked():
+        return run_groups(
+            project.id,
+            wanted=RunFilter(),
+            keys=["state"],
+            columns=["duration", *columns, "finding"],
+        )
+
+    found = asked()
+    assert (found.columns, found.left_out) == (["duration", *columns], [])
+    [group] = found.groups
+    assert [each.mean for each in group.numbers[1:]] == list(range(12))
+
+    monkeypatch.setattr(queries, "MOST_NUMBERS", 20)
+    found = asked()
+    assert found.columns == ["duration", *columns[:10]]
+    assert found.left_out == columns[10:]
+    assert len(found.groups[0].numbers) == 11
+    monkeypatch.setattr(queries, "MOST_NUMBERS", 1)
+    assert asked().left_out == columns[queries.FEWEST_COLUMNS :]
 
 
 def test_costs_the_same_for_many_runs(project):

@@ -13,6 +13,7 @@ from playwright.sync_api import Dialog, expect
 
 from tests.builders import (
     Process,
+    browser_of,
     make_project,
     make_run,
     points_message,
@@ -27,11 +28,13 @@ from tests.tracker.api.v1.test_files import file_message
 from tests.web.browser.stored_texts import contents_holding, fields_holding
 from tests.web.every_page import ALIKE, FILE, Things, addresses, pages, share
 from tests.web.payloads import PAYLOADS, SHARED_KEYS, packed
+from tests.web.sample_run import make_sample_run
 from tests.web.views.test_run_source import CAPTURED
 from tracker.actions.access import make_token
 from tracker.actions.dashboards import create_dashboard
 from tracker.actions.descriptions import describe
 from tracker.actions.files import receive
+from tracker.actions.findings import dismiss
 from tracker.actions.ladders import WantedRung, create_ladder
 from tracker.actions.reports import create_report, save_version
 from tracker.actions.trash import move_to_trash
@@ -39,6 +42,10 @@ from tracker.actor import Scope
 from tracker.boards.board import Board, Place, Widget
 from tracker.models import (
     Alert,
+    Channel,
+    ChannelKind,
+    File,
+    Finding,
     Ladder,
     Member,
     Project,
@@ -60,14 +67,18 @@ pytestmark = [
 ORDERS = {"in order": PAYLOADS, "reversed": PAYLOADS[::-1]}
 COMMON_STAGE = PAYLOADS[0]
 # As long as each kind of name may be.
-RUN, PROJECT, USER, STAGE = 255, 200, 150, 100
+RUN, PROJECT, USER, STAGE, AGENT = 255, 200, 150, 100, 50
+# As long as each kind of text may be that people give.
+REASON, ADDRESS, KIND = 500, 500, 100
 # Where the promise says that payloads stand; what else holds any is counted as well.
 HOSTILE = {
     *("Run.name", "Stage.name", "Project.name", "Workspace.name", "User.username"),
     *("Token.name", "ShareLink.label", "Ladder.name", "Rung.note"),
     *("Dashboard.name", "Dashboard.content", "SavedView.name"),
     *("Report.name", "Report.text", "ReportComment.text", "Annotation.text"),
-    *("Alert.title", "Alert.summary", "Spool.host", "Spool.failure"),
+    *("Alert.title", "Alert.summary", "Channel.address", "Channel.last_error"),
+    *("Spool.host", "Spool.failure", "Spool.agent_version"),
+    *("Finding.dismissed_reason", "File.media_type"),
     *("Attribute.path", "File.path", "File.name", "tags", "description"),
     *("params/note", "notes/…", "git/message", "git/remote", "git/branch", "git/diff"),
     *("source/text", "source/script", "source/arguments", "packages/list"),
@@ -116,7 +127,38 @@ def hostile(ada, settings, tmp_path, texts):
         WantedRung(str(run.id), note) for run, note in zip(runs, texts, strict=False)
     ]
     create_ladder(project, "rungs", rungs)
+    add_failing_channels(project, texts)
     return project, runs, texts
+
+
+def add_failing_channels(project: Project, texts: list[str]) -> None:
+    """Have alerts sent where no rule of today would let them, and receivers that object."""
+    Channel.objects.bulk_create(
+        [
+            Channel(
+                project=project,
+                kind=kind,
+                address=text,
+                severity="warning",
+                last_error="\n".join(texts),
+            )
+            for kind, text in zip(
+                cycle(ChannelKind.values), packed(texts, ADDRESS), strict=False
+            )
+        ]
+    )
+
+
+def add_dismissals(project: Project, member: Member, texts: list[str]) -> Run:
+    """Return a run of whose findings somebody said, with payloads, that they are none."""
+    run = make_sample_run(project, "dismissed")
+    found = Finding.objects.filter(run=run, is_open=True, explained_by="")[0]
+    for place, reason in enumerate(packed(texts, REASON)):
+        found.pk = None
+        found.scope = f"gpu/{place}"
+        found.save()
+        dismiss(run, found.pk, browser_of(member), reason)
+    return run
 
 
 def rename(project: Project, member: Member, name: str) -> None:
@@ -130,7 +172,7 @@ def _hostile_run(project: Project, name: str, texts: list[str]) -> Run:
     # The second has other runs' stage of that name to be compared with.
     for stage in (name[:STAGE], COMMON_STAGE):
         process = Process(project, name, stage=stage)
-        process.opening = {**process.opening, "host": name}
+        process.opening = {**process.opening, "host": name, "agent": name[:AGENT]}
         process.open()
         captured = _captured(name, texts)
         receipt = process.send(
@@ -217,6 +259,11 @@ def told_everything(hostile):
     # The one whose page is among those that are visited.
     name, *_ = packed(texts, PROJECT)
     _add_file(run, FILE, "\n".join(texts).encode(), name[:100])
+    # What is received is checked to be a kind; pages must not lean on that.
+    for file, kind in zip(
+        File.objects.filter(run=run), cycle(packed(texts, KIND)), strict=False
+    ):
+        File.objects.filter(id=file.id).update(media_type=kind)
     return run
 
 
@@ -280,8 +327,9 @@ def test_no_text_that_is_logged_does_anything_on_any_page(
     visit, ada, hostile, told_everything, *, client_of, watch, record_property
 ):
     project, runs, texts = hostile
+    dismissed = add_dismissals(project, ada, texts)
     boards = make_boards(project, ada, texts)
-    visited = set(boards)
+    visited = {*boards, f"/runs/{dismissed.id}/"}
     for name in packed(texts, PROJECT):
         things = Things(ada, project, told_everything, tuple(runs[:3]), name)
         found = addresses(things.known())

@@ -55,6 +55,20 @@ def test_it_opens_at_the_newest_line(visit, ada, run):
     expect(page.get_by_text("3,000 lines")).to_be_visible()
 
 
+def test_all_of_it_can_be_downloaded(visit, ada, run):
+    log(run, [*lines(1_500), "\x1b[31mred\x1b[0m <b>é</b>"])
+    page = open_log(visit, ada, run)
+
+    with page.expect_download() as downloading:
+        page.get_by_role("link", name="Download").click()
+    downloaded = downloading.value
+
+    assert downloaded.suggested_filename == "log.txt"
+    text = downloaded.path().read_text(encoding="utf-8")
+    # Whole, though the page holds a part of it; and without colours.
+    assert text.splitlines() == [*lines(1_500), "red <b>é</b>"]
+
+
 def test_new_lines_appear_while_it_is_read(visit, ada, run):
     log(run, lines(200))
     page = open_log(visit, ada, run)

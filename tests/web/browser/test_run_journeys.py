@@ -110,6 +110,34 @@ def test_keys_lead_from_finding_to_finding_and_addresses_to_each(visit, ada, run
     expect(page.locator(f'[id="{rule}"]')).to_be_visible()
 
 
+def test_a_finding_is_dismissed_with_a_reason_and_brought_back(visit, ada, run):
+    main = Finding.objects.get(run=run, is_primary=True)
+    page = visit(f"/runs/{run.id}/", ada)
+    finding = page.locator(f"#finding-{main.id}")
+    expect(finding).to_be_visible()
+
+    finding.get_by_text("Dismiss it").click()
+    why = finding.get_by_label("Why")
+    # Nobody could follow a finding that went without one.
+    finding.get_by_role("button", name="Dismiss").click()
+    expect(why).to_be_focused()
+    expect(finding).to_be_visible()
+    why.fill("Streams on purpose")
+    why.press("Enter")
+    expect(page.get_by_text("The finding is dismissed.")).to_be_visible()
+    expect(finding).to_have_count(0)
+    page.get_by_text("1 dismissed").click()
+    folded = page.locator(".fold__list li").filter(has_text="Streams on purpose")
+    expect(folded).to_contain_text(main.title)
+    expect(folded).to_contain_text(ada.user.username)
+    assert violations(page) == []
+
+    folded.get_by_role("button", name="Bring it back").click()
+    expect(page.get_by_text("The finding is back.")).to_be_visible()
+    expect(finding).to_be_visible()
+    expect(page.get_by_text("1 dismissed")).to_have_count(0)
+
+
 def test_evidence_leads_to_its_time_among_all_readings(visit, ada, page, run):
     visit(f"/runs/{run.id}/", ada)
 

@@ -25,6 +25,7 @@ from tests.web.browser.many_runs import add_runs
 from tests.web.browser.test_runs_grid import head, mark, names
 from tests.web.sample_run import settle
 from tracker.models import Attribute, Run, SavedView
+from tracker.queries import run_groups
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -253,6 +254,23 @@ def test_numbers_of_the_run_fill_the_rows_of_groups(open_runs, project):
     group.nth(0).click()
     expect(page.get_by_role("link", name="a", exact=True)).to_be_visible()
     expect(page.get_by_role("link", name="c", exact=True)).to_be_hidden()
+
+
+def test_columns_without_numbers_of_very_many_runs_say_why(
+    open_runs, project, monkeypatch
+):
+    monkeypatch.setattr(run_groups, "MOST_NUMBERS", 1)
+    paths = [f"p/{number}" for number in range(9)]
+    write_values(make_run(project, "a"), dict.fromkeys(paths, 0.5))
+    columns = "&".join(f"column=path:{path}" for path in paths)
+    page = open_runs(f"?{columns}&group=state")
+    cells = page.locator(".runs-grid__row--group").first.get_by_role("gridcell")
+
+    expect(cells.nth(8)).to_have_text("0.5")
+    expect(cells.nth(9)).to_have_text("–")
+    expect(cells.nth(9)).to_have_attribute(
+        "title", re.compile("only the first columns")
+    )
 
 
 def test_a_run_is_shown_in_the_group_of_each_of_its_tags(open_runs, project):

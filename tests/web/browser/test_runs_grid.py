@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.builders import make_project, make_run, write_tags, write_values
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE, address_now
+from tests.web.browser.conftest import PHONE, address_now, wait_until
 from tests.web.browser.many_runs import add_runs
 from tracker.actions import many_runs
 from tracker.models import Attribute, Run, State
@@ -53,11 +53,13 @@ def names(page: Page) -> list[str]:
     return [name for _, name in sorted(found)]
 
 
+def row_of(page: Page, name: str):
+    named = page.get_by_role("link", name=name, exact=True)
+    return page.get_by_role("row").filter(has=named)
+
+
 def mark(page: Page, name: str):
-    row = page.get_by_role("row").filter(
-        has=page.get_by_role("link", name=name, exact=True)
-    )
-    return row.locator(".runs-grid__mark")
+    return row_of(page, name).locator(".runs-grid__mark")
 
 
 def head(page: Page, name: str):
@@ -459,6 +461,30 @@ def test_all_runs_that_match_are_tagged_and_moved_to_the_trash_with_one_undo(
     assert Run.objects.in_trash().count() == 0
 
 
+def test_more_runs_than_an_address_names_stay_ticked_when_the_page_is_loaded_again(
+    open_runs, project
+):
+    add_runs(project, 120)
+    page = open_runs()
+    box = page.get_by_role("checkbox", name="Tick the runs shown")
+    said = page.get_by_text("119 selected")
+
+    box.click()
+    mark(page, "run 00002").click()
+    expect(said).to_be_visible()
+    assert "runs=" not in address_now(page)
+    page.get_by_label("Filter by name or tag").fill("run 0000")
+    expect(page.get_by_text("10 of 120 runs")).to_be_visible()
+    page.reload(wait_until="networkidle")
+    expect(said).to_be_visible()
+    expect(row_of(page, "run 00003")).to_have_attribute("aria-selected", "true")
+    expect(row_of(page, "run 00002")).to_have_attribute("aria-selected", "false")
+
+    # Who goes there anew has ticked nothing.
+    page.goto(page.url.partition("?")[0], wait_until="networkidle")
+    expect(row_of(page, "run 00003")).to_have_attribute("aria-selected", "false")
+
+
 def test_a_row_or_another_filter_ends_that_all_that_match_are_ticked(
     open_runs, project
 ):
@@ -517,6 +543,90 @@ def test_a_change_of_very_many_runs_says_that_it_goes_on_and_how_far_it_is(
     expect(progress).to_be_hidden()
     expect(bar).not_to_have_attribute("aria-busy", "true")
     expect(trash).to_be_enabled()
+
+
+def lose(page: Page, what: str) -> None:
+    """Have the server do as it is asked, and its answer lost once."""
+
+    def pass_on(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route(f"**/runs/{what}", pass_on, times=1)
+
+
+@pytest.mark.parametrize("is_matching", [False, True])
+def test_where_an_answer_is_lost_what_changed_is_found_out_and_can_be_undone(
+    open_runs, project, watch, is_matching
+):
+    add_runs(project, 1_005)
+    write_tags(Run.objects.get(name="run 00003"), "old")
+    page = open_runs("?sort=name")
+    if is_matching:
+        page.get_by_role("checkbox", name="Tick the runs shown").click()
+        page.get_by_role("button", name="Tick all 1\u202f005 runs that match").click()
+    else:
+        for number in (3, 4):
+            mark(page, f"run {number:05}").click()
+    page.locator("[data-part=tags] summary").click()
+    page.get_by_label("Tag", exact=True).fill("old")
+    lose(page, "tag")
+
+    page.get_by_role("button", name="Add", exact=True).click()
+    if is_matching:
+        page.get_by_role("dialog").get_by_role("button", name="Go on").click()
+    expect(page.get_by_text("asking what has changed")).to_be_visible()
+    done = "1\u202f004 runs" if is_matching else "1 run"
+    expect(page.get_by_text(f"Tagged {done} “old”")).to_be_visible()
+    watch.allow("ERR_FAILED")
+    tagged = Attribute.objects.filter(path="tags", items=["old"])
+    assert tagged.count() == (1_005 if is_matching else 2)
+    page.get_by_role("button", name="Undo").click()
+    wait_until(page, lambda: tagged.count() == 1)
+    assert tagged.get().run.name == "run 00003"
+
+
+@pytest.mark.parametrize("cut", ['{"changed": ["01', "", "null"])
+def test_an_answer_that_is_cut_off_is_no_answer(open_runs, project, cut):
+    make_run(project, "one")
+    page = open_runs()
+
+    def cut_off(route: Route) -> None:
+        route.fetch()
+        route.fulfill(status=200, content_type="application/json", body=cut)
+
+    page.route("**/runs/trash", cut_off, times=1)
+    mark(page, "one").click()
+    page.get_by_role("button", name="Trash", exact=True).click()
+
+    expect(page.get_by_text("Moved 1 run to the trash")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("link", name="one")).to_be_visible()
+
+
+def test_where_nobody_can_tell_runs_may_have_changed_and_undo_finds_out_later(
+    open_runs, project, watch
+):
+    make_run(project, "one")
+    page = open_runs()
+    mark(page, "one").click()
+    lose(page, "trash")
+    page.route("**/runs/changed?*", lambda route: route.abort())
+    page.clock.install()
+
+    page.get_by_role("button", name="Trash", exact=True).click()
+    expect(page.get_by_text("asking what has changed")).to_be_visible()
+    page.clock.fast_forward(60_000)
+    expect(page.get_by_text("runs may have changed")).to_be_visible()
+    # What is shown is what is there now.
+    expect(page.get_by_role("link", name="one")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("nothing is undone yet")).to_be_visible()
+    watch.allow("ERR_FAILED")
+    page.unroute("**/runs/changed?*")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Undone for 1 run")).to_be_visible()
+    expect(page.get_by_role("link", name="one")).to_be_visible()
 
 
 def next_of(page: Page, held: list[Route]) -> Route:

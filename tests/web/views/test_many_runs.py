@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from http import HTTPStatus
 from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
 from django.db import OperationalError
+from django.utils import timezone
 
 from tests.builders import make_member, make_project, make_run, write_tags
 from tracker.actions import many_runs
 from tracker.actions.trash import move_many_to_trash, pin
-from tracker.models import Attribute, Run
+from tracker.models import Attribute, BulkChange, Run
 from web.views import many_runs as views
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
@@ -257,3 +259,81 @@ def test_who_may_not_edit_changes_nothing_that_matches(
     assert ask(what, "", 1, by=stranger, add="x").status_code == HTTPStatus.NOT_FOUND
     assert len(ask(what, "", 1, add="x").json()["changed"]) == 1
     assert Run.objects.not_in_trash().filter(name="other").exists()
+
+
+@pytest.fixture
+def told(member, client_of, project):
+    """What the server says of a change, to whoever lost its answer."""
+
+    def look(name, *, by=member):
+        address = f"/w/{project.workspace.slug}/{project.slug}/runs/changed"
+        return client_of(by).get(address, {"change": name})
+
+    return look
+
+
+@pytest.mark.usefixtures("_two_at_once")
+def test_what_changed_is_told_by_a_name_that_was_made_before(ask, send, told, project):
+    runs = [make_run(project, name) for name in "abcde"]
+    pin(runs[1])
+    by_question, by_ids = uuid4().hex, uuid4().hex
+
+    moved = ask("trash", "", 5, change=by_question).json()["changed"]
+    back = send("restore", runs[:2], change=by_ids).json()["changed"]
+
+    assert len(moved) == 4
+    assert told(by_question).json() == {"changed": moved, "is_over": True}
+    assert told(by_ids).json() == {"changed": back, "is_over": True}
+    assert told(uuid4().hex).json() == {"changed": [], "is_over": False}
+    assert told("x").status_code == HTTPStatus.BAD_REQUEST
+
+
+def test_of_a_change_that_was_refused_it_is_told_that_it_is_over(ask, told, project):
+    make_run(project)
+    name = uuid4().hex
+
+    assert ask("trash", "", 2, change=name).status_code == HTTPStatus.CONFLICT
+
+    assert told(name).json() == {"changed": [], "is_over": True}
+
+
+@pytest.mark.usefixtures("_two_at_once")
+def test_while_a_change_goes_on_what_it_has_done_is_told(
+    ask, told, project, monkeypatch
+):
+    runs = [make_run(project, name) for name in "abcd"]
+    name = uuid4().hex
+    heard = []
+
+    def move(project, run_ids):
+        heard.append(told(name).json())
+        return move_many_to_trash(project, run_ids)
+
+    monkeypatch.setattr(views, "move_many_to_trash", move)
+    ask("trash", "", 4, change=name)
+
+    assert [(len(each["changed"]), each["is_over"]) for each in heard] == [
+        (0, False),
+        (2, False),
+    ]
+    assert set(told(name).json()["changed"]) == {str(run.id) for run in runs}
+
+
+def test_a_change_is_told_to_those_who_may_make_one(
+    send, told, project, member, stranger
+):
+    name = uuid4().hex
+    send("trash", [make_run(project)], change=name)
+    viewer = make_member("bob", "viewer", workspace=member.workspace)
+
+    assert told(name, by=viewer).status_code == HTTPStatus.FORBIDDEN
+    assert told(name, by=stranger).status_code == HTTPStatus.NOT_FOUND
+
+
+def test_changes_are_forgotten_after_a_day(send, project):
+    send("trash", [make_run(project)], change=uuid4().hex)
+
+    many_runs.forget_changes(timezone.now() + timedelta(hours=23))
+    assert BulkChange.objects.exists()
+    many_runs.forget_changes(timezone.now() + timedelta(hours=25))
+    assert not BulkChange.objects.exists()

@@ -138,7 +138,9 @@ def test_an_answer_is_no_page_to_come_back_to(ask, project):
     answer = ask(f"/runs/{run.id}/hardware")
 
     assert "HX-Request" in answer["Vary"]
-    assert "no-cache" in answer["Cache-Control"]
+    assert answer["Cache-Control"] == "no-store"
+    held = ask(f"/runs/{run.id}/hardware", answer["ETag"])
+    assert (held.status_code, held["Cache-Control"]) == (304, "no-store")
     assert "<html" not in answer.content.decode()
 
 

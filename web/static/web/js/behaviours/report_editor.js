@@ -10,9 +10,9 @@ const MOST_SENT_LAST = 60_000
 
 const WAYS = {
   heading: (text) => [lineStart("## "), text || gettext("Heading"), ""],
-  bold: (text) => ["**", text || "bold", "**"],
+  bold: (text) => ["**", text || gettext("bold"), "**"],
   list: (text) => [lineStart("- "), (text || gettext("item")).replaceAll("\n", "\n- "), ""],
-  link: (text) => ["[", text || "text", "](address)"],
+  link: (text) => ["[", text || gettext("text"), `](${gettext("address")})`],
   table: () => [lineStart(""), gettext("| run | note |\n|---|---|\n| a | b |\n"), ""],
 }
 const lineStart = (mark) => ({ mark })

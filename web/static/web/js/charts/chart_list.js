@@ -73,7 +73,7 @@ class Page {
     const fields = this.unsaved
     this.unsaved = null
     const said = await this.post(this.list.dataset.layoutUrl, fields)
-    if (said) toast(gettext("The arrangement is not kept. %(why)s", { why: said }), { isError: true })
+    if (said) toast(gettext("The arrangement may not be kept. %(why)s", { why: said }), { isError: true })
   }
 
   // Resolves to what the server says against it, or null.

@@ -1,8 +1,9 @@
 // What is done to all runs that are picked, or to all that match: tags, and the trash; each
 // can be undone. While it goes on, the bar says so, and how far it is as soon as that is known.
+import { bulkChange, changedBy } from "./bulk_change.js"
 import { setText } from "./elements.js"
 import { number } from "./format.js"
-import { Refused, post } from "./post.js"
+import { Refused } from "./post.js"
 import { toast } from "../toasts.js"
 import { gettext, ngettext } from "../texts.js"
 
@@ -21,6 +22,7 @@ export class BulkActions {
     this.bar = element.querySelector("[data-part=picked]")
     this.progress = element.querySelector("[data-part=progress]")
     this.addresses = addresses
+    this.changedUrl = element.dataset.changedUrl
     this.ids = ids
     this.matching = matching
     this.onDone = onDone
@@ -68,8 +70,9 @@ export class BulkActions {
       ngettext("Move %(count)s run to the trash?", "Move %(count)s runs to the trash?", count, { count: number(count) })
     const found = await this.#change(this.addresses.trash, {}, ask)
     if (!found) return
-    const { done, asked, isMatching } = found
-    const kept = asked - done.length
+    const { done, asked, isMatching, wasLost } = found
+    // Of those that were never asked for, it is not known.
+    const kept = wasLost ? 0 : asked - done.length
     const values = { count: number(done.length), kept: number(kept) }
     const text = kept
       ? ngettext(
@@ -83,19 +86,37 @@ export class BulkActions {
   }
 
   // `how` says what becomes of what is ticked.
-  #say({ done, refusal }, text, { address, fields }, how) {
+  #say({ done, refusal, lost, wasLost, asked }, text, { address, fields }, how) {
     this.onDone(how)
     const undo = async () => {
-      this.#show(0, done.length)
-      const back = await this.#inPortions(address, fields, done, 0, done.length).finally(() => this.#rest())
+      this.#show(0, asked)
+      const back = await this.#back(address, fields, done, lost).finally(() => this.#rest())
+      this.onDone({ back: back.refusal ? [] : how.gone })
       // Once more does no harm to those that are back.
       if (back.refusal) return toast(back.refusal, { isError: true, onUndo: undo })
-      this.onDone({ back: how.gone })
-      if (done.length <= RUNS_AT_ONCE) return
-      toast(ngettext("Undone for %(count)s run", "Undone for %(count)s runs", done.length, { count: number(done.length) }))
+      const { count } = back
+      if (count <= RUNS_AT_ONCE && !lost.length) return
+      toast(ngettext("Undone for %(count)s run", "Undone for %(count)s runs", count, { count: number(count) }))
+    }
+    if (lost.length) {
+      return toast(gettext("The connection was lost, and the server may still be at it: runs may have changed. Look before you try again."), { isError: true, onUndo: undo })
     }
     toast(text, { onUndo: done.length ? undo : null })
     if (refusal) toast(gettext("Others stayed as they are: %(why)s", { why: refusal }), { isError: true })
+    else if (wasLost && done.length < asked) toast(gettext("The connection was lost meanwhile; others stayed as they are."), { isError: true })
+  }
+
+  // Takes back what has changed, and what was changed by those whose answer was lost.
+  async #back(address, fields, done, lost) {
+    const ids = new Set(done)
+    for (const name of lost) {
+      const found = await changedBy(this.changedUrl, name)
+      if (!found) return { refusal: gettext("The server does not answer; nothing is undone yet.") }
+      for (const id of found.changed) ids.add(id)
+    }
+    const back = await this.#inPortions(address, fields, [...ids], 0, ids.size)
+    const refusal = back.lost.length ? gettext("The connection was lost before all was undone.") : back.refusal
+    return { refusal, count: ids.size }
   }
 
   // Resolves to the ids of what changed, of how many, and why others did not; to null where
@@ -109,7 +130,7 @@ export class BulkActions {
       const ids = this.ids()
       this.#show(0, ids.length)
       const found = await this.#inPortions(address, fields, ids, 0, ids.length)
-      if (!found.refusal || found.done.length) return { ...found, asked: ids.length, isMatching: false }
+      if (!found.refusal || found.done.length || found.lost.length) return { ...found, asked: ids.length, isMatching: false }
       toast(found.refusal, { isError: true })
       return null
     } finally {
@@ -156,10 +177,17 @@ export class BulkActions {
     while (await this.#isAgreed(ask(asked), note)) {
       this.#show(0, asked)
       try {
-        const { changed, refusal, rest } = await post(address, { ...fields, question, matching: asked })
+        const { changed, refusal, rest, lost, wasLost } = await this.#ask(address, { ...fields, question, matching: asked })
         // For these the server did not take the time.
         const more = await this.#inPortions(address, fields, rest, asked - rest.length, asked)
-        return { done: changed.concat(more.done), refusal: refusal || more.refusal, asked, isMatching: true }
+        return {
+          done: changed.concat(more.done),
+          refusal: refusal || more.refusal,
+          lost: more.lost.concat(lost ?? []),
+          wasLost: wasLost || more.wasLost,
+          asked,
+          isMatching: true,
+        }
       } catch (error) {
         if (!(error instanceof Refused)) throw error
         const now = error.answer?.matching
@@ -194,16 +222,32 @@ export class BulkActions {
   // of `all` were done before these.
   async #inPortions(address, fields, ids, before, all) {
     const done = []
+    let wasLost = false
     for (let from = 0; from < ids.length; from += RUNS_AT_ONCE) {
       if (before + from) this.#show(before + from, all)
       const runs = ids.slice(from, from + RUNS_AT_ONCE).join(",")
       try {
-        done.push(...(await post(address, { ...fields, runs })).changed)
+        const answer = await this.#ask(address, { ...fields, runs })
+        done.push(...answer.changed)
+        wasLost ||= Boolean(answer.wasLost)
+        // Where one was lost, so would the others be.
+        if (answer.lost) return { done, refusal: "", lost: [answer.lost], wasLost }
       } catch (error) {
         if (!(error instanceof Refused)) throw error
-        return { done, refusal: error.message }
+        return { done, refusal: error.message, lost: [], wasLost }
       }
     }
-    return { done, refusal: "" }
+    return { done, refusal: "", lost: [], wasLost }
+  }
+
+  #ask(address, fields) {
+    const { changedUrl } = this
+    return bulkChange(address, fields, { changedUrl, onLost: () => this.#sayLost() })
+  }
+
+  #sayLost() {
+    if (!this.progress) return
+    setText(this.progress, gettext("The connection was lost; asking what has changed …"))
+    this.progress.hidden = false
   }
 }

@@ -4,7 +4,7 @@ import { setText } from "./elements.js"
 import { number } from "./format.js"
 import { SHOWN_AT_FIRST, ShownRuns } from "./shown_runs.js"
 import { toast } from "../toasts.js"
-import { gettext } from "../texts.js"
+import { gettext, ngettext } from "../texts.js"
 
 export class ChartsSide {
   #question = ""
@@ -123,7 +123,8 @@ export class ChartsSide {
   }
 
   #count() {
-    setText(this.part("shown"), `${number(this.#charted)} of ${this.matching === 1 ? "1 run" : `${number(this.matching)} runs`} shown`)
+    const values = { count: number(this.#charted), all: number(this.matching) }
+    setText(this.part("shown"), ngettext("%(count)s of %(all)s run shown", "%(count)s of %(all)s runs shown", this.matching, values))
   }
 
   // The lines of the run under the pointer stand out.

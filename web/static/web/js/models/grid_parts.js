@@ -18,6 +18,7 @@ export function groupLabel(group, keys, isOpen) {
 }
 
 export function fillNumbers(cell, numbers, shown, column) {
+  if (numbers?.isLeftOut) return fillText(cell, "–", gettext("Of so many runs, only the first columns have numbers. Move this one to the left, or filter for fewer runs."))
   if (!numbers?.count) return fillText(cell, "")
   const said = {
     mean: gettext("mean %(value)s"),

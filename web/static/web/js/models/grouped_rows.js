@@ -61,7 +61,7 @@ export class GroupedRows {
       const body = await response.json()
       this.mistake = body.mistake ?? null
       if (this.mistake) return
-      this.groups = body.groups.map((group) => ({ ...group, numbers: byKey(body.columns, group.numbers) }))
+      this.groups = body.groups.map((group) => ({ ...group, numbers: byKey(body, group.numbers) }))
       this.isCut = body.is_cut
       this.runCount = body.matching
       this.#place()
@@ -133,11 +133,10 @@ export class GroupedRows {
   }
 }
 
-function byKey(columns, numbers) {
-  return new Map(
-    columns.map((key, place) => {
-      const [count, mean, lowest, highest, best] = numbers[place]
-      return [key, { count, mean, lowest, highest, best }]
-    }),
-  )
+function byKey({ columns, left_out: leftOut }, numbers) {
+  const found = columns.map((key, place) => {
+    const [count, mean, lowest, highest, best] = numbers[place]
+    return [key, { count, mean, lowest, highest, best }]
+  })
+  return new Map([...found, ...leftOut.map((key) => [key, { isLeftOut: true }])])
 }

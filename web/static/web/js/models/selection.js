@@ -1,8 +1,11 @@
 // The runs somebody picked. Each has a slot, which is its colour: the first one free when
 // it was picked. It keeps it when others leave, here and in a comparison.
 import { gettext } from "../texts.js"
+import { keep, kept } from "./kept_in_tab.js"
 
+// More would not fit into an address; the tab keeps them for when it comes back.
 const LISTED_AT_MOST = 100
+const KEPT = "ticked"
 
 export class Selection {
   #slots = new Map()
@@ -16,6 +19,7 @@ export class Selection {
   // As an address has them: runs=…&colours=…&hidden=…
   static read(search) {
     const selection = new Selection()
+    if (!search.has("runs")) search = new URLSearchParams(kept(KEPT))
     const ids = (search.get("runs") ?? "").split(",").filter(Boolean)
     const slots = numbers(search.get("colours"))
     const isKnown = slots.length === ids.length && new Set(slots).size === slots.length
@@ -25,11 +29,15 @@ export class Selection {
     return selection
   }
 
-  // Of few runs; the ids of many would not fit into an address.
+  // Of few runs.
   get address() {
+    return this.#slots.size > LISTED_AT_MOST ? new URLSearchParams() : this.#written
+  }
+
+  get #written() {
     const search = new URLSearchParams()
     const slots = [...this.#slots.values()]
-    if (!slots.length || slots.length > LISTED_AT_MOST) return search
+    if (!slots.length) return search
     search.set("runs", this.ids.join(","))
     if (slots.some((slot, place) => slot !== place)) search.set("colours", slots.join("."))
     const hidden = this.ids.filter((id) => this.#hidden.has(id)).map((id) => this.place(id))
@@ -72,6 +80,7 @@ export class Selection {
     const holder = this.ids.find((other) => this.place(other) === slot)
     if (holder) this.#slots.set(holder, this.place(id))
     this.#slots.set(id, slot)
+    this.#keep()
   }
 
   // Whether charts leave it out; it keeps its colour meanwhile.
@@ -95,6 +104,7 @@ export class Selection {
   hide(id, isHidden) {
     if (isHidden && this.#slots.has(id)) this.#hidden.add(id)
     else this.#hidden.delete(id)
+    this.#keep()
   }
 
   toggle(id, position) {
@@ -114,6 +124,7 @@ export class Selection {
       taken.add(slot)
       this.#slots.set(id, slot)
     }
+    this.#keep()
   }
 
   remove(ids) {
@@ -121,6 +132,7 @@ export class Selection {
       this.#slots.delete(id)
       this.#hidden.delete(id)
     }
+    this.#keep()
   }
 
   clear() {
@@ -128,6 +140,11 @@ export class Selection {
     this.#slots.clear()
     this.#hidden.clear()
     this.#anchor = null
+    this.#keep()
+  }
+
+  #keep() {
+    keep(KEPT, this.#slots.size > LISTED_AT_MOST ? String(this.#written) : "")
   }
 
   // The positions from the last run picked to this one.
