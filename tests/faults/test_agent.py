@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 
 import pytest
 
@@ -20,6 +21,7 @@ from benchmarks.agent_faults import (
     network,
     notebooks,
     odd_values,
+    overhead,
     preemption,
     processes,
     sensors,
@@ -175,6 +177,16 @@ def test_a_driver_that_fails_silences_only_what_it_measures(agent_size):
 
 
 def test_odd_values_raise_nothing_unless_a_run_is_strict(agent_size):
+def test_loops_with_and_without_a_run_take_turns(agent_size):
+    pace = overhead.Pace(turn_seconds=0.2, start_seconds=0.5)
+
+    found = overhead.compared("python", sys.executable, agent_size(1), pace)
+
+    # One round shows no cost.
+    assert len(found) == 1 + len(overhead.WAYS)
+    assert all("agent's threads" in one.figures[-1] for one in found[1:])
+
+
     shown(odd_values.odd_values(agent_size(1)))
 
 
