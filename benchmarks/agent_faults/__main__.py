@@ -88,6 +88,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     rows = []
     for name, case in CASES.items():
+# What a case may be called by: its whole name, or each number in it.
+NAMES = [one for name in CASES for one in dict.fromkeys((name, *name.split(", ")))]
         if options.cases and not set(options.cases) & {name, *name.split(", ")}:
             continue
         print(f"{name}: {case.title} …", file=sys.stderr, flush=True)
@@ -111,7 +113,6 @@ def perform(case: Case, amount: int | None) -> list[Found]:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    known = [one for name in CASES for one in (name, *name.split(", "))]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.agent_faults",
         description=(__doc__ or "").splitlines()[0],
@@ -122,7 +123,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     units = ", ".join(dict.fromkeys(case.unit for case in CASES.values()))
     parser.add_argument("--amount", type=int, metavar="N", help=f"of {units}")
     options = parser.parse_args(arguments)
-    if unknown := sorted(set(options.cases) - set(known)):
+    if unknown := sorted(set(options.cases) - set(NAMES)):
         parser.error(f"there is no case {', '.join(unknown)}")
     return options
 
