@@ -34,8 +34,10 @@ from benchmarks.agent_faults import (
     preemption,
     processes,
     sensors,
+    silence,
     spools,
     threads,
+    torchrun,
     trust,
 )
 from benchmarks.agent_faults.case import Case, Found, Size, table
@@ -59,12 +61,16 @@ CASES = {
     "CF-08, CF-09, CF-10": Case("the disk fails", disk.disks, 50_000, "calls"),
     "CF-11, CF-12": Case("children of all kinds", processes.children, 5, "times"),
     "CF-13": Case("ranks that are killed", processes.ranks, 10, "times"),
+    "CF-13, torchrun": Case("ranks of torchrun", torchrun.elastic, 3, "times"),
     "CF-14": Case("told to end", preemption.preempted, 5, "times"),
     "CF-15": Case("started again", preemption.requeued, 10, "times"),
     "CF-16, CF-17": Case("the end of a script", network.ends, 5, "times"),
     "CF-18": Case("how a process ends", processes.endings, 5, "times"),
     "CF-18, memory": Case(
         "killed for its memory", memory.killed_for_memory, 5, "times"
+    ),
+    "CF-18, silence": Case(
+        "known by its silence", silence.fallen_silent, 3, "scripts each"
     ),
     "CF-19": Case("threads that die", threads.dying, 5, "times"),
     "CF-20": Case("logged from anywhere", threads.reentrant, 100_000, "turns"),
@@ -82,14 +88,14 @@ CASES = {
     "CF-33": Case("who cannot be trusted", trust.untrusted, 3, "times"),
     "CF-34": Case("a token is revoked", trust.revoked, 3, "times"),
 }
+# What a case may be called by: its whole name, or each number in it.
+NAMES = [one for name in CASES for one in dict.fromkeys((name, *name.split(", ")))]
 
 
 def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     rows = []
     for name, case in CASES.items():
-# What a case may be called by: its whole name, or each number in it.
-NAMES = [one for name in CASES for one in dict.fromkeys((name, *name.split(", ")))]
         if options.cases and not set(options.cases) & {name, *name.split(", ")}:
             continue
         print(f"{name}: {case.title} …", file=sys.stderr, flush=True)

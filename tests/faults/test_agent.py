@@ -102,6 +102,10 @@ def test_what_is_logged_while_the_server_hangs_is_delivered_when_it_comes_back(
     shown(backlog.comes_back(agent_size(1)))
 
 
+def test_forked_children_end_as_soon_as_without_the_agent_and_lose_nothing(agent_size):
+    shown(processes.forked(agent_size(1)))
+
+
 @pytest.mark.parametrize("kind", processes.KINDS)
 @pytest.mark.parametrize("method", processes.METHODS)
 def test_children_of_all_kinds_end_and_lose_nothing(agent_size, kind, method):
@@ -151,7 +155,7 @@ def test_processes_and_deliveries_at_once_lose_and_double_nothing(agent_size):
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="there is no compiler")
-@pytest.mark.parametrize("words", clocks.JUMPS)
+@pytest.mark.parametrize("words", [*clocks.JUMPS, *clocks.JUMPS_OF_BOTH])
 def test_a_clock_that_jumps_costs_and_disorders_nothing(agent_size, words):
     shown(clocks.jump(words, agent_size(1)))
 
@@ -172,11 +176,6 @@ def test_whoever_interrupts_a_call_may_log(agent_size):
     shown(threads.reentrant(agent_size(2_000)))
 
 
-def test_a_driver_that_fails_silences_only_what_it_measures(agent_size):
-    shown(sensors.sensors(agent_size(5)))
-
-
-def test_odd_values_raise_nothing_unless_a_run_is_strict(agent_size):
 def test_loops_with_and_without_a_run_take_turns(agent_size):
     pace = overhead.Pace(turn_seconds=0.2, start_seconds=0.5)
 
@@ -187,6 +186,11 @@ def test_loops_with_and_without_a_run_take_turns(agent_size):
     assert all("agent's threads" in one.figures[-1] for one in found[1:])
 
 
+def test_a_driver_that_fails_silences_only_what_it_measures(agent_size):
+    shown(sensors.sensors(agent_size(5)))
+
+
+def test_odd_values_raise_nothing_unless_a_run_is_strict(agent_size):
     shown(odd_values.odd_values(agent_size(1)))
 
 
