@@ -31,4 +31,3 @@ def test_the_published_tests_of_all_loggers_pass_with_ours(tmp_path):
     line = of_published(PUBLISHED["lightning"], sys.executable, checkout, tmp_path)
 
     assert line.holds, line
-    assert line.counts.passed == 3
