@@ -1,9 +1,12 @@
 """What measuring the hardware costs: `python -m benchmarks.monitoring`.
 
 First each probe by itself, and of GPUs each question to their driver; then all of them
-together, once a second, in a run that logs nothing else and sends nothing. CPU time is
-that of the threads, so a machine with other things to do gives about the same figures.
-It ends with status 1 if sampling takes more of a core than it may.
+together, once a second, in a run that logs nothing else and sends nothing: without
+monitoring, with it, and with it beside eight loader workers. CPU time is that of the
+threads, so a machine with other things to do gives about the same figures. What monitoring
+takes is what all of the agent's threads take, writing what was read included, without
+what they take in a run that measures nothing. It ends with status 1 if that is more of a
+core than it may be.
 
 `--gpus 8` puts a driver made for tests behind NVIDIA's binding; what that driver, in
 Python, takes of the time is part of the figures, which are therefore too high.
@@ -12,20 +15,44 @@ Python, takes of the time is part of the figures, which are therefore too high.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from benchmarks.load.table import Bound
 
 TURNS = 30
 PAUSE_SECONDS = 0.3
 WATCHED_SECONDS = 30.0
 # Of a core: of a host without GPUs, and what each GPU may add.
 HOST_SHARE, GPU_SHARE = 0.003, 0.005
+# As many as a DataLoader usually has; each loads an example now and then, and shares
+# memory with the others, as forks do.
+WORKERS, SHARED_BYTES = 8, 200 * 1024 * 1024
+WORK_TIMES, REST_SECONDS = 2_000, 0.05
+# Imports and first looks are over by then.
+START_SECONDS = 5.0
 # A question is asked so much later than the last time that none is spared.
 LATER_SECONDS = 1_000.0
+
+WITHOUT = "no monitoring"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a run's threads took, as shares of a core."""
+
+    words: str
+    series: int
+    kinds: int
+    sampling: float
+    everything: float
 
 
 def main() -> int:
@@ -45,7 +72,14 @@ def main() -> int:
     _print_calls()
     with tempfile.TemporaryDirectory() as folder:
         os.environ.update(SEAMARK_SPOOL=folder, SEAMARK_MODE="offline")
-        return 0 if _keeps_to_its_share(_measure_run(chosen.seconds)) else 1
+        found = [
+            _measured(WITHOUT, chosen.seconds, monitors=False),
+            _measured("monitoring", chosen.seconds),
+            _measured_beside_workers(chosen.seconds),
+        ]
+    bounds = bounds_of(found, _gpu_count())
+    print(table(found, bounds))
+    return 1 if any(bound.holds is False for bound in bounds) else 0
 
 
 def _print_calls() -> None:
@@ -93,12 +127,39 @@ def _gpu_count() -> int:
     return count if isinstance(count, int) else 0
 
 
-def _keeps_to_its_share(share: float) -> bool:
-    gpus = _gpu_count()
+def bounds_of(found: Sequence[Taken], gpus: int) -> list[Bound]:
+    """Say of each run that measures whether it takes more than one that does not (pure)."""
+    without, *others = found
     most = HOST_SHARE + gpus * GPU_SHARE
-    verdict = "kept" if share <= most else "NOT kept"
-    print(f"at most {100 * most:.1f} % of a core with {gpus} GPUs: {verdict}")
-    return share <= most
+    words = f"≤ {100 * most:.1f} % with {gpus} GPUs"
+    return [
+        Bound("", None),
+        *(Bound(words, one.everything - without.everything <= most) for one in others),
+    ]
+
+
+def table(found: Sequence[Taken], bounds: Sequence[Bound]) -> str:
+    """Return what each run took as Markdown (pure)."""
+    lines = [
+        "| a run with | series | kinds | threads that sample | all of the agent's"
+        " threads | of these more than without | bound | holds |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for one, bound in zip(found, bounds, strict=True):
+        more = 100 * (one.everything - found[0].everything)
+        is_first = one is found[0]
+        cells = [
+            one.words,
+            str(one.series),
+            str(one.kinds),
+            f"{100 * one.sampling:.3f} %",
+            f"{100 * one.everything:.3f} %",
+            "" if is_first else f"{more:.3f} %",
+            bound.words,
+            "" if is_first else "yes" if bound.holds else "**no**",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _probe_costs() -> Iterator[tuple[str, int, list[float]]]:
@@ -124,34 +185,60 @@ def _probe_costs() -> Iterator[tuple[str, int, list[float]]]:
         yield make.name, len(paths), sorted(costs)
 
 
-def _measure_run(seconds: float) -> float:
-    """Print what a run's sampling takes; return its share of a core."""
+def _measured(words: str, seconds: float, *, monitors: bool = True) -> Taken:
+    """Return what the threads of a run take, which logs nothing but what it measures."""
     import agent  # noqa: PLC0415 - reads the environment
     from agent.probes.reading import pattern_of  # noqa: PLC0415
 
-    run = agent.init("benchmark")
+    run = agent.init(f"benchmark, {words}", monitor=monitors)
     session = run._session  # noqa: SLF001 - what the agent itself says is what is asked
     assert session is not None
     sampler = session._sampler  # noqa: SLF001 - likewise
-    assert sampler is not None
-    # Imports and first looks are over by then.
-    time.sleep(5)
-    before, sampled, began = (
-        session.cpu_seconds(),
-        sampler.cpu_seconds,
-        time.monotonic(),
-    )
+    time.sleep(START_SECONDS)
+    before, began = session.cpu_seconds(), time.monotonic()
+    sampled = sampler.cpu_seconds if sampler else 0.0
     time.sleep(seconds)
     took = time.monotonic() - began
-    share = (sampler.cpu_seconds - sampled) / took
     everything = (session.cpu_seconds() - before) / took
+    sampling = (sampler.cpu_seconds - sampled) / took if sampler else 0.0
     paths = run._recorder._kinds.paths  # noqa: SLF001 - likewise
-    patterns = {pattern_of(path) for path in paths}
-    print(f"series logged: {len(paths)} ({len(patterns)} kinds)")
-    print(f"threads that sample: {100 * share:.3f} % of a core")
-    print(f"all of the agent's threads: {100 * everything:.3f} % of a core")
     run.finish()
-    return share
+    return Taken(
+        words,
+        len(paths),
+        len({pattern_of(path) for path in paths}),
+        sampling,
+        everything,
+    )
+
+
+def _measured_beside_workers(seconds: float) -> Taken:
+    with workers(WORKERS):
+        return _measured(f"monitoring, {WORKERS} loader workers at work", seconds)
+
+
+@contextmanager
+def workers(count: int) -> Iterator[None]:
+    """Let forks of this process load examples, as those of a DataLoader do."""
+    shared = bytearray(os.urandom(1)) * SHARED_BYTES
+    context = multiprocessing.get_context("fork")
+    started = [
+        context.Process(target=_load, args=(shared,), daemon=True) for _ in range(count)
+    ]
+    for one in started:
+        one.start()
+    try:
+        yield
+    finally:
+        for one in started:
+            one.kill()
+            one.join()
+
+
+def _load(shared: bytearray) -> None:
+    while True:
+        sum(shared[:: len(shared) // WORK_TIMES])
+        time.sleep(REST_SECONDS)
 
 
 def _install_driver(gpus: int) -> None:

@@ -34,8 +34,10 @@ from benchmarks.agent_faults import (
     preemption,
     processes,
     sensors,
+    silence,
     spools,
     threads,
+    torchrun,
     trust,
 )
 from benchmarks.agent_faults.case import Case, Found, Size, table
@@ -59,6 +61,7 @@ CASES = {
     "CF-08, CF-09, CF-10": Case("the disk fails", disk.disks, 50_000, "calls"),
     "CF-11, CF-12": Case("children of all kinds", processes.children, 5, "times"),
     "CF-13": Case("ranks that are killed", processes.ranks, 10, "times"),
+    "CF-13, torchrun": Case("ranks of torchrun", torchrun.elastic, 3, "times"),
     "CF-14": Case("told to end", preemption.preempted, 5, "times"),
     "CF-15": Case("started again", preemption.requeued, 10, "times"),
     "CF-16, CF-17": Case("the end of a script", network.ends, 5, "times"),
@@ -66,10 +69,13 @@ CASES = {
     "CF-18, memory": Case(
         "killed for its memory", memory.killed_for_memory, 5, "times"
     ),
+    "CF-18, silence": Case(
+        "known by its silence", silence.fallen_silent, 3, "scripts each"
+    ),
     "CF-19": Case("threads that die", threads.dying, 5, "times"),
     "CF-20": Case("logged from anywhere", threads.reentrant, 100_000, "turns"),
     "CF-21": Case(
-        "what the agent costs a loop", overhead.overhead, 60, "fours of turns"
+        "what the agent costs a loop", overhead.overhead, 24, "rounds of turns"
     ),
     "CF-22": Case("a driver that fails", sensors.sensors, 60, "seconds"),
     "CF-23": Case("the clock jumps", clocks.jumps, 3, "times"),
@@ -82,6 +88,8 @@ CASES = {
     "CF-33": Case("who cannot be trusted", trust.untrusted, 3, "times"),
     "CF-34": Case("a token is revoked", trust.revoked, 3, "times"),
 }
+# What a case may be called by: its whole name, or each number in it.
+NAMES = [one for name in CASES for one in dict.fromkeys((name, *name.split(", ")))]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -111,7 +119,6 @@ def perform(case: Case, amount: int | None) -> list[Found]:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    known = [one for name in CASES for one in (name, *name.split(", "))]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.agent_faults",
         description=(__doc__ or "").splitlines()[0],
@@ -122,7 +129,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     units = ", ".join(dict.fromkeys(case.unit for case in CASES.values()))
     parser.add_argument("--amount", type=int, metavar="N", help=f"of {units}")
     options = parser.parse_args(arguments)
-    if unknown := sorted(set(options.cases) - set(known)):
+    if unknown := sorted(set(options.cases) - set(NAMES)):
         parser.error(f"there is no case {', '.join(unknown)}")
     return options
 

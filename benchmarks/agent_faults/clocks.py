@@ -1,4 +1,8 @@
-"""CF-23: the machine's clock jumps while a script logs: its C library says another time."""
+"""CF-23: the machine's clock jumps while a script logs: its C library says another time.
+
+Once the clock of the day alone, as on a machine whose clock is set; and once the
+monotonic clock with it, as under libfaketime and where a machine was asleep.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +14,33 @@ from benchmarks.agent_faults.case import Found, Size, at_most, none_of, not_show
 from benchmarks.agent_faults.scripts import Place, answer_of, lost_and_doubled
 from tests.agent.tracker_double import TrackerDouble
 
-# Reads anew at each call how many seconds the clock is off, or at which it stands. The
-# monotonic clock is the true one, as on a machine whose clock is set.
+# Reads anew at each call how many seconds the clock is off, or at which it stands. Waits
+# until a moment of a clock that is made up are waits for as long as is left until then:
+# the kernel knows only the true one.
 CLOCK = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
-int clock_gettime(clockid_t clock, struct timespec *now) {
-    int (*told)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
-    int result = told(clock, now);
-    const char *path = getenv("CLOCK_FILE");
-    if (clock != CLOCK_REALTIME || !path) return result;
-    FILE *file = fopen(path, "r");
+typedef struct timespec Moment;
+static int true_clock(clockid_t clock, Moment *now) {
+    static int (*told)(clockid_t, Moment *);
+    if (!told) told = dlsym(RTLD_NEXT, "clock_gettime");
+    return told(clock, now);
+}
+static int is_made_up(clockid_t clock) {
+    if (!getenv("CLOCK_FILE")) return 0;
+    return clock == CLOCK_REALTIME || (clock == CLOCK_MONOTONIC && getenv("CLOCK_BOTH"));
+}
+int clock_gettime(clockid_t clock, Moment *now) {
+    int result = true_clock(clock, now);
+    if (!is_made_up(clock)) return result;
+    FILE *file = fopen(getenv("CLOCK_FILE"), "r");
     long long offset = 0, stands = 0;
     if (!file) return result;
     if (fscanf(file, "%lld %lld", &offset, &stands) == 2) {
@@ -33,14 +50,73 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     fclose(file);
     return result;
 }
+static Moment until(clockid_t clock, const Moment *end) {
+    Moment said, real;
+    if (!is_made_up(clock)) return *end;
+    clock_gettime(clock, &said);
+    true_clock(clock, &real);
+    long long left = (end->tv_sec - said.tv_sec) * 1000000000LL + end->tv_nsec - said.tv_nsec;
+    if (left < 0) left = 0;
+    left += real.tv_nsec;
+    real.tv_sec += left / 1000000000LL;
+    real.tv_nsec = left % 1000000000LL;
+    return real;
+}
+int clock_nanosleep(clockid_t clock, int flags, const Moment *end, Moment *left) {
+    int (*told)(clockid_t, int, const Moment *, Moment *) = dlsym(RTLD_NEXT, "clock_nanosleep");
+    if (!(flags & TIMER_ABSTIME)) return told(clock, flags, end, left);
+    Moment real = until(clock, end);
+    return told(clock, flags, &real, left);
+}
+int sem_clockwait(sem_t *lock, clockid_t clock, const Moment *end) {
+    int (*told)(sem_t *, clockid_t, const Moment *) = dlsym(RTLD_NEXT, "sem_clockwait");
+    Moment real = until(clock, end);
+    return told(lock, clock, &real);
+}
+int sem_timedwait(sem_t *lock, const Moment *end) {
+    int (*told)(sem_t *, const Moment *) = dlsym(RTLD_NEXT, "sem_timedwait");
+    Moment real = until(CLOCK_REALTIME, end);
+    return told(lock, &real);
+}
+/* Python's conditions are of the monotonic clock. */
+int pthread_cond_timedwait(pthread_cond_t *changed, pthread_mutex_t *lock, const Moment *end) {
+    static int (*told)(pthread_cond_t *, pthread_mutex_t *, const Moment *);
+    if (!told) told = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+    if (!told) told = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+    Moment real = until(CLOCK_MONOTONIC, end);
+    return told(changed, lock, &real);
+}
 """
-# Seconds off, and where it stands if it does.
-JUMPS = {
-    "a day ahead": "86400 0",
-    "a day back": "-86400 0",
-    "an hour back, as where summer time is done by hand": "-3600 0",
-    "behind the year 2038": "2000000000 0",
-    "nowhere: it stands still": "0 1800000000",
+# Seconds off, and where it stands if it does: from the start, and then after each
+# three hundred points.
+Offsets = tuple[str, str, str, str]
+
+
+def _there_and_back(offset: str) -> Offsets:
+    return "0 0", offset, "0 0", offset
+
+
+def _always(offset: str) -> Offsets:
+    return offset, offset, offset, offset
+
+
+JUMPS: dict[str, Offsets] = {
+    "the clock jumps a day ahead": _there_and_back("86400 0"),
+    "the clock jumps a day back": _there_and_back("-86400 0"),
+    "the clock jumps an hour back, as where summer time is done by hand": (
+        _there_and_back("-3600 0")
+    ),
+    "the clock jumps behind the year 2038": _there_and_back("2000000000 0"),
+    "the clock jumps nowhere: it stands still": _there_and_back("0 1800000000"),
+}
+# A monotonic clock never goes back, and no kernel lets it stand still: a program lives
+# with one that is elsewhere, and with one that jumps ahead.
+JUMPS_OF_BOTH: dict[str, Offsets] = {
+    "both clocks jump a day ahead, three times": (
+        *("0 0", "86400 0", "172800 0", "259200 0"),
+    ),
+    "both clocks are a day behind": _always("-86400 0"),
+    "both clocks are behind the year 2038": _always("2000000000 0"),
 }
 JUMPING = """
 import json, os, sys, time
@@ -48,22 +124,26 @@ import agent
 place = os.environ["CLOCK_FILE"]
 run = agent.init("r", monitor=False)
 count, slowest, said = 0, 0.0, set()
-for offset in (None, sys.argv[1], "0 0", sys.argv[1]):
-    if offset:
-        with open(place + "~", "w") as file: file.write(offset)
-        os.rename(place + "~", place)
-    said.add(int(time.time()) // 600)
+def true_time(): return time.clock_gettime(time.CLOCK_BOOTTIME)
+for offset in sys.argv[1:]:
+    with open(place + "~", "w") as file: file.write(offset)
+    os.rename(place + "~", place)
+    said.add((int(time.time()) // 600, int(time.monotonic()) // 600))
     for _ in range(300):
         run["a"].append(count, step=count)
         count += 1
         time.sleep(0.001)
-    began = time.monotonic()
+    began = true_time()
     while not (run._session.is_all_written and run._session._sender.is_everything_sent):
-        if time.monotonic() > began + 30: break
+        if true_time() > began + 30: break
         time.sleep(0.01)
-    slowest = max(slowest, time.monotonic() - began)
+    slowest = max(slowest, true_time() - began)
+began = true_time()
 run.finish(30)
-print(json.dumps({"count": count, "slowest": slowest, "jumped": len(said) > 1}))
+print(json.dumps({
+    "count": count, "slowest": slowest, "end": true_time() - began,
+    "days": len({day for day, _ in said}), "monotonic": len({other for _, other in said}),
+}))
 """
 
 
@@ -80,29 +160,37 @@ def library(folder: Path) -> Path | None:
 
 
 def jumps(size: Size) -> list[Found]:
-    return [jump(words, size) for words in JUMPS]
+    return [jump(words, size) for words in (*JUMPS, *JUMPS_OF_BOTH)]
 
 
 def jump(words: str, size: Size) -> Found:
-    """Let the clock jump, back, and again, while a script logs."""
-    done = f"the clock jumps {words}; {size.amount} times"
+    """Let clocks jump again and again while a script logs."""
+    done = f"{words}; {size.amount} times"
     built = library(size.folder)
     if built is None:
         return not_shown(done, "there is no compiler")
+    of_both = words in JUMPS_OF_BOTH
+    offsets = JUMPS_OF_BOTH[words] if of_both else JUMPS[words]
     lost = doubled = disordered = left = 0
-    slowest = 0.0
+    slowest = end = 0.0
     for number in range(size.amount):
         tracker = TrackerDouble()
         place = Place(size.folder / f"{len(words)}-{number}", tracker.url)
         clock = place.folder / "clock"
-        clock.write_text("0 0")
+        clock.write_text(offsets[0])
         answer = answer_of(
             place.perform(
-                JUMPING, JUMPS[words], LD_PRELOAD=str(built), CLOCK_FILE=str(clock)
+                JUMPING,
+                *offsets,
+                LD_PRELOAD=str(built),
+                CLOCK_FILE=str(clock),
+                **({"CLOCK_BOTH": "yes"} if of_both else {}),
             )
         )
-        assert answer["jumped"], "the clock did not jump"
-        slowest = max(slowest, answer["slowest"])
+        jumped = len(set(offsets)) > 1
+        assert (answer["days"] > 1) is jumped, "the clock did not jump"
+        assert (answer["monotonic"] > 1) is (jumped and of_both)
+        slowest, end = max(slowest, answer["slowest"]), max(end, answer["end"])
         found = lost_and_doubled(tracker, {"a": answer["count"]})
         lost, doubled = lost + found[0], doubled + found[1]
         steps = tracker.steps("a")
@@ -111,12 +199,16 @@ def jump(words: str, size: Size) -> Found:
         tracker.stop()
     return Found(
         done,
-        [f"{slowest:.1f} s at most until the tracker had what was logged before"],
+        [
+            f"{slowest:.1f} s at most until the tracker had what was logged before",
+            f"the end {end:.1f} s",
+        ],
         [
             none_of("lost", lost),
             none_of("doubled", doubled),
             none_of("out of order", disordered),
             none_of("not finished", left),
             at_most("delivery", slowest, 5, "s"),
+            at_most("the end", end, 5, "s"),
         ],
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import sys
 from importlib.util import find_spec
 
 from benchmarks.agent_faults.case import Bound, Found, Size, none_of
+from benchmarks.agent_faults.pytorch import python_with_torch, without_torch
 from benchmarks.agent_faults.scripts import Place, answer_of
 from tests.agent.tracker_double import TOKEN, TrackerDouble
 
@@ -16,7 +18,11 @@ LOGGING = """
 import json, sys
 import agent
 from tests.agent.odd_values import NUMBERS, OTHERS, long_text
-values = {**NUMBERS, **OTHERS, "a text of 10 MB": long_text}
+numbers, others = NUMBERS, {**OTHERS, "a text of 10 MB": long_text}
+if sys.argv[1] == "torch":
+    from tests.agent.odd_values import of_torch
+    numbers, others = of_torch()
+values = {**numbers, **others}
 raised = {}
 calls = {
     "append": lambda run, path, value: run[path].append(value),
@@ -41,7 +47,8 @@ for strict in (False, True):
     run["after"].append(1.0)
     run.finish(timeout=60)
 print(json.dumps({"tried": tried, "refused": refused, "foreign": foreign,
-                  "raised": raised.get(False, [])}))
+                  "raised": raised.get(False, []),
+                  "numbers": [f"{name}/{words}" for words in numbers for name in ("append", "extend", "log")]}))
 """
 HANDING = """
 import base64, copy, json, pickle, sys
@@ -74,34 +81,47 @@ print(json.dumps({"ended": True}))
 
 
 def odd_values(size: Size) -> list[Found]:
-    """CF-24: hand every odd value to every call."""
+    """CF-24: hand every odd value to every call, and real tensors of PyTorch."""
+    found = [_odd("odd values", "stand-ins", sys.executable, size)]
+    words, python = "tensors of the real PyTorch", python_with_torch()
+    found.append(_odd(words, "torch", python, size) if python else without_torch(words))
+    return found
+
+
+def _odd(words: str, kind: str, python: str, size: Size) -> Found:
     tracker = TrackerDouble()
-    place = Place(size.folder / "odd", tracker.url)
+    place = Place(size.folder / f"odd-{kind}", tracker.url)
     tried = foreign = refused = 0
     raised: list[str] = []
     for _ in range(size.amount):
-        answer = answer_of(place.perform(LOGGING))
+        answer = answer_of(place.perform(LOGGING, kind, python=python))
         tried += answer["tried"]
         foreign += answer["foreign"]
         refused += answer["refused"]
         raised += answer["raised"]
     kept = tracker.values("after")
-    tracker.stop()
-    return [
-        Found(
-            f"{tried} calls with odd values, half of them of strict runs",
-            [
-                f"strict runs refused {refused}",
-                *(f"raised: {words}" for words in dict.fromkeys(raised)),
-            ],
-            [
-                none_of("exceptions of runs that are not strict", len(raised)),
-                none_of("exceptions that are not the agent's", foreign),
-                none_of("lost afterwards", 2 * size.amount - len(kept)),
-                Bound("strict runs refuse some", refused > 0),
-            ],
-        )
+    # Of a run that is strict and of one that is not.
+    unkept = [
+        path
+        for path in answer["numbers"]
+        if len(tracker.values(path)) != 2 * size.amount
     ]
+    tracker.stop()
+    return Found(
+        f"{tried} calls with {words}, half of them of strict runs",
+        [
+            f"strict runs refused {refused}",
+            *(f"raised: {words}" for words in dict.fromkeys(raised)),
+            *(f"not kept: {path}" for path in unkept),
+        ],
+        [
+            none_of("exceptions of runs that are not strict", len(raised)),
+            none_of("exceptions that are not the agent's", foreign),
+            none_of("numbers that are not kept", len(unkept)),
+            none_of("lost afterwards", 2 * size.amount - len(kept)),
+            Bound("strict runs refuse some", refused > 0),
+        ],
+    )
 
 
 def handles(size: Size) -> list[Found]:

@@ -1,29 +1,32 @@
 """CF-21: what the agent costs the loop it runs in, beside the same loop without it.
 
-A process imports all that is needed and then becomes two: the same program at the same
-addresses, as where its parts lie in memory makes a loop faster or slower by several
-percent. One begins a run, and both run the loop in turns of a second, in the order with,
-without, without, with; the one that waits is stopped, threads and all. So what the
-machine does besides falls on both, and each four turns give one difference. Their
-median, with an interval from drawing them anew, says how large a cost can be told on
-this machine. Beside it stands the processor time of the loop's own thread, which others
-cannot lengthen; but what the loop waits for is not in it.
+A process imports all that is needed and then becomes several: the same program at the
+same addresses, as where its parts lie in memory makes a loop faster or slower by several
+percent. Two run the bare loop, and each of the others begins a run with a server of its
+own. They run in turns of a second, forwards and then backwards; those that wait are
+stopped, threads and all. So what the machine does besides falls on all of them, and each
+round gives one difference to the two bare loops beside it. The median of all rounds, with
+an interval from drawing them anew, says how large a cost can be told on this machine; and
+so does the difference of the two bare loops. Beside it stands the processor time of the
+loop's own thread, which others cannot lengthen; but what the loop waits for is not in it.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
 import statistics
 import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from benchmarks.agent_faults.case import Bound, Found, Size, at_most
 from benchmarks.agent_faults.proxy import HUNG, Proxy, Way, free_port
+from benchmarks.agent_faults.pytorch import python_with_torch, without_torch
 from benchmarks.agent_faults.scripts import Place
 from benchmarks.faults.case import SEED
 from benchmarks.load.figures import percentile
@@ -33,67 +36,117 @@ Each = TypeVar("Each")
 
 WAYS: dict[str, Way | None] = {
     "healthy": Way(),
-    "50 ms late": Way(delay_seconds=0.05),
+    "1 s late": Way(delay_seconds=1.0),
     "accepts, never answers": HUNG,
     "nobody listens": None,
 }
+# The bare loops come first.
+BARE = 2
 # A step logs a hundred metrics, ten times a second.
 STEP_SECONDS = 0.1
 LOOP = """
-import json, os, signal, sys, time
+import contextlib, json, os, signal, sys, time
 
 import agent
 
-kinds, work, step_seconds = sys.argv[1].split(","), sys.argv[2], float(sys.argv[3])
+work, step_seconds, urls = sys.argv[1], float(sys.argv[2]), json.loads(sys.argv[3])
 data = {f"m/{number}": 0.5 for number in range(100)}
 
-def python(times):
-    total = 0
-    for number in range(20_000 * times):
-        total += number * number
-    return total
+def apart(measure):
+    # Nothing of it is left: a fork after a backward pass could make none.
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writing, repr(measure()).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    return float(os.read(reading, 100))
 
-def torch(times):
-    for _ in range(times):
-        weights.mm(weights)
+def seconds_of(steps, count):
+    for _ in range(count // 5): next(steps)
+    began = time.perf_counter()
+    for _ in range(count): next(steps)
+    return (time.perf_counter() - began) / count
 
-if work == "torch":
-    import torch as library
-    # Threads of its own would not be there after a fork.
-    library.set_num_threads(1)
-    weights = library.rand(192, 192)
-work = globals()[work]
-work(20)
-began = time.perf_counter()
-work(100)
-times = max(1, round(100 * step_seconds / (time.perf_counter() - began)))
+class Python:
+    def __init__(self):
+        self.times = 1
+        self.times = max(1, round(step_seconds / apart(lambda: seconds_of(self.steps(None), 100))))
 
-def turn(run, seconds):
+    def steps(self, run):
+        while True:
+            total = 0
+            for number in range(20_000 * self.times):
+                total += number * number
+            yield
+
+class Torch:
+    BATCH = 64
+
+    def __init__(self):
+        import torch
+        # Threads of its own would not be there after a fork.
+        torch.set_num_threads(1)
+        torch.manual_seed(0)
+        self.torch = torch
+        layer = torch.nn.Linear
+        self.model = torch.nn.Sequential(layer(256, 512), torch.nn.ReLU(), layer(512, 512), torch.nn.ReLU(), layer(512, 10))
+        self.batch = self.BATCH
+        self.batch = max(1, round(self.BATCH * step_seconds / apart(lambda: seconds_of(self.steps(None), 50))))
+
+    def steps(self, run):
+        torch = self.torch
+        optimizer = torch.optim.SGD(self.model.parameters(), lr=0.001)
+        examples = torch.utils.data.TensorDataset(
+            torch.randn(20 * self.batch, 256), torch.randint(10, (20 * self.batch,)))
+        batches = torch.utils.data.DataLoader(examples, batch_size=self.batch)
+        nothing = contextlib.nullcontext()
+        phase = lambda name: nothing
+        if run is not None:
+            batches, phase = run.loader(batches), run.phase
+        while True:
+            for inputs, labels in batches:
+                with phase("forward"):
+                    loss = torch.nn.functional.cross_entropy(self.model(inputs), labels)
+                with phase("backward"):
+                    loss.backward()
+                with phase("optimizer"):
+                    optimizer.step()
+                    optimizer.zero_grad()
+                yield
+
+def turn(run, steps, seconds):
     taken = []
     now = time.perf_counter()
     end = now + seconds
     while now < end:
         began = now
-        work(times)
+        next(steps)
         if run is not None: run.log(data)
         now = time.perf_counter()
         taken.append(now - began)
     return taken
 
-def obey(kind, orders, answers):
-    run = agent.init("r") if kind == "with" else None
+def obey(number, url, orders, answers):
+    run = None
+    if url is not None:
+        os.environ["SEAMARK_URL"] = url
+        os.environ["SEAMARK_SPOOL"] = os.path.join(os.getcwd(), f"spool{number}")
+        run = agent.init("r")
     session = run._session if run is not None else None
+    steps = loop.steps(run)
     for line in orders:
         before = session.cpu_seconds() if session else 0.0
         spent = time.thread_time()
-        taken = turn(run, float(line))
+        taken = turn(run, steps, float(line))
         spent = (time.thread_time() - spent) / len(taken)
         cpu = session.cpu_seconds() - before if session else 0.0
         print(json.dumps({"times": taken, "cpu": cpu, "spent": spent}), file=answers, flush=True)
     if run is not None: run.finish(timeout=0)
 
+loop = {"python": Python, "torch": Torch}[work]()
 loops = []
-for kind in kinds:
+for number, url in enumerate(urls):
     from_us, to_loop = os.pipe()
     from_loop, to_us = os.pipe()
     child = os.fork()
@@ -101,30 +154,43 @@ for kind in kinds:
         # The end of what is asked is seen once nobody else holds the pipe.
         os.close(to_loop)
         for other in loops: other["orders"].close()
-        obey(kind, os.fdopen(from_us), os.fdopen(to_us, "w"))
+        obey(number, url, os.fdopen(from_us), os.fdopen(to_us, "w"))
         sys.stdout.flush()
         os._exit(0)
     os.close(from_us)
     os.close(to_us)
     loops.append({"id": child, "orders": os.fdopen(to_loop, "w"), "answers": os.fdopen(from_loop)})
 
-for line in sys.stdin:
-    number, seconds = line.split()
-    loop = loops[int(number)]
+def order(loop, seconds):
     os.kill(loop["id"], signal.SIGCONT)
     print(seconds, file=loop["orders"], flush=True)
-    answer = loop["answers"].readline()
+
+def answer(loop):
+    said = loop["answers"].readline()
     os.kill(loop["id"], signal.SIGSTOP)
-    print(answer, end="", flush=True)
-for loop in loops:
-    os.kill(loop["id"], signal.SIGCONT)
-    loop["orders"].close()
-    os.waitpid(loop["id"], 0)
+    return said
+
+for line in sys.stdin:
+    number, seconds = line.split()
+    chosen = loops if number == "all" else [loops[int(number)]]
+    for each in chosen: order(each, seconds)
+    for each in chosen: print(answer(each), end="", flush=True)
+for each in loops:
+    os.kill(each["id"], signal.SIGCONT)
+    each["orders"].close()
+for each in loops:
+    os.waitpid(each["id"], 0)
 """
-TURN_SECONDS = 1.0
-# What the start takes, with all that is captured, is no part of the loop.
-START_SECONDS = 10.0
-DRAWS = 2_000
+DRAWS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long a turn is, and what comes before all of them."""
+
+    turn_seconds: float = 1.0
+    # What the start takes, with all that is captured, is no part of the loop.
+    start_seconds: float = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,104 +205,158 @@ class Difference:
         return f"{self.middle:+.2f} % ({self.low:+.2f} to {self.high:+.2f})"
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one loop did in the turns of a round, of each turn."""
+
+    times: list[list[float]] = field(default_factory=list)  # of its steps
+    spent: list[list[float]] = field(default_factory=list)  # of a step, on average
+    cpu: list[float] = field(default_factory=list)  # of the agent's threads
+
+
+# Turns of the one loop and of those it is compared with.
+Pair = tuple[list[list[float]], list[list[float]]]
+Round = Sequence[Share]
+
+
 class Loops:
-    """A process and the two it became, which run the loop when it is their turn."""
+    """A process and those it became, which run the loop when it is their turn."""
 
-    def __init__(self, place: Place, kinds: str, work: str) -> None:
+    def __init__(
+        self,
+        place: Place,
+        python: str,
+        work: str,
+        urls: Sequence[str | None],
+        pace: Pace,
+    ) -> None:
+        self._count, self._pace = len(urls), pace
         self._process: subprocess.Popen[str] = place.start(
-            LOOP, kinds, work, str(STEP_SECONDS)
+            LOOP, work, str(STEP_SECONDS), json.dumps(urls), python=python
         )
-        self.cpu = self.seconds = 0.0
-        self.spent: tuple[list[float], list[float]] = ([], [])
-        for number in (0, 1):
-            self.turn(number, START_SECONDS)
-            self.spent[number].clear()
-        self.cpu = self.seconds = 0.0
+        self._ask("all", pace.start_seconds)
+        for _ in range(self._count):
+            self._answer()
 
-    def turn(self, number: int, seconds: float = TURN_SECONDS) -> list[float]:
-        """Return the seconds of each step of a turn, of the first loop or the second."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(f"{number} {seconds}\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        times: list[float] = answer["times"]
-        if number == 0:
-            self.cpu += answer["cpu"]
-            self.seconds += sum(times)
-        self.spent[number].append(answer["spent"])
-        return times
+    def round(self) -> Round:
+        """Let each have two turns, and as much before the others as behind them."""
+        shares = [Share() for _ in range(self._count)]
+        forwards = range(self._count)
+        for number in (*forwards, *reversed(forwards)):
+            self._ask(str(number), self._pace.turn_seconds)
+            answer = self._answer()
+            shares[number].times.append(answer["times"])
+            shares[number].spent.append([answer["spent"]])
+            shares[number].cpu.append(answer["cpu"])
+        return shares
 
     def end(self) -> None:
         self._process.communicate()
 
+    def _ask(self, who: str, seconds: float) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(f"{who} {seconds}\n")
+        self._process.stdin.flush()
+
+    # Any: JSON.
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout
+        assert self._process.stderr
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(
+                f"a loop has ended: {self._process.stderr.read()[-2000:]}"
+            )
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
 
 def overhead(size: Size) -> list[Found]:
-    """Compare a loop with a run with one without, and two without."""
-    return [found for work in works() for found in _overhead(size, work)]
-
-
-def works() -> list[str]:
-    """Return what a step may do; PyTorch only where it is installed."""
-    return ["python", *(["torch"] if importlib.util.find_spec("torch") else [])]
-
-
-def _overhead(size: Size, work: str) -> list[Found]:
-    place = Place(size.folder / f"{work}-bare", "")
-    bare = _compared(f"{work}, two bare loops", "without,without", work, size, place)
-    # Where two bare loops seem to differ, nothing else is shown either.
-    is_quiet = bare.holds is True
-    found = [bare]
-    for name, way in WAYS.items():
-        tracker = TrackerDouble()
-        with Proxy(tracker.port) as proxy:
-            proxy.way = way or proxy.way
-            url = proxy.url if way else f"http://127.0.0.1:{free_port()}"
-            place = Place(size.folder / f"{work}-{len(found)}", url)
-            words = f"{work}, server {name}"
-            each = _compared(words, "with,without", work, size, place)
-            found.append(each if is_quiet else _unshown(each))
-            proxy.break_all()
-        tracker.stop()
+    """Compare loops with runs with loops without, and two of these with each other."""
+    found = []
+    for work, python in works().items():
+        if python is None:
+            found.append(without_torch(f"{work}, all servers"))
+        else:
+            found += compared(work, python, size)
     return found
 
 
-def _compared(words: str, kinds: str, work: str, size: Size, place: Place) -> Found:
-    loops = Loops(place, kinds, work)
-    fours = []
-    for _ in range(size.amount):
-        turns = [loops.turn(number) for number in (0, 1, 1, 0)]
-        fours.append(([*turns[0], *turns[3]], [*turns[1], *turns[2]]))
-    loops.end()
-    cpu = 100 * loops.cpu / loops.seconds
-    # Of each turn of the one, the turn of the other beside it.
-    spent = [([a], [b]) for a, b in zip(*loops.spent, strict=True)]
-    return _found(words, kinds, fours, cpu, difference(spent, lambda each: each[0]))
+def works() -> dict[str, str | None]:
+    """Return what a step may do, and which Python can; None where none can."""
+    return {"python": sys.executable, "torch": python_with_torch()}
 
 
-def _found(
-    words: str,
-    kinds: str,
-    fours: Sequence[tuple[list[float], list[float]]],
-    cpu: float,
-    of_thread: Difference,
-) -> Found:
-    middle = difference(fours, statistics.median)
-    mean = difference(fours, statistics.fmean)
-    slow = difference_of_all(fours, lambda times: percentile(sorted(times), 99))
-    bare = statistics.median(t for _, times in fours for t in times)
-    load = os.getloadavg()[0]
-    figures = [
-        f"a bare step {1000 * bare:.0f} ms; more at the median {middle}, on average"
-        f" {mean}, at p99 {slow}",
-        f"processor time of the loop's thread {of_thread}",
-        f"load of the machine {load:.1f} on {os.cpu_count()} cores",
-    ]
-    if kinds == "without,without":
-        return Found(_done(words, fours), figures, [_told(middle)])
+def compared(work: str, python: str, size: Size, pace: Pace = Pace()) -> list[Found]:
+    """Run rounds of the bare loops and of one with each server."""
+    with ExitStack() as stack:
+        urls = [None] * BARE + [
+            stack.enter_context(served(way)) for way in WAYS.values()
+        ]
+        place = Place(size.folder / work, "")
+        loops = Loops(place, python, work, urls, pace)
+        rounds = [loops.round() for _ in range(size.amount)]
+        loops.end()
+    return judged(work, rounds, pace)
+
+
+@contextmanager
+def served(way: Way | None) -> Iterator[str]:
+    """Yield the address of a server to which the way is as given; None: of nobody."""
+    if way is None:
+        yield f"http://127.0.0.1:{free_port()}"
+        return
+    tracker = TrackerDouble()
+    try:
+        with Proxy(tracker.port) as proxy:
+            proxy.way = way
+            yield proxy.url
+            proxy.break_all()
+    finally:
+        tracker.stop()
+
+
+def judged(work: str, rounds: Sequence[Round], pace: Pace) -> list[Found]:
+    """Say of each loop by how much it is slower than the bare ones (pure)."""
+    words = (
+        f"{len(rounds)} times two turns of {pace.turn_seconds:g} s, 100 metrics a step,"
+        f" {'loader, three phases, ' if work == 'torch' else ''}hardware once a second"
+    )
+    first, second = ([each[number] for each in rounds] for number in range(BARE))
+    bare = _judged(f"{work}, two bare loops: {words}", first, second)
+    middle = difference(_pairs(first, second), statistics.median)
+    # Its last figure is of the agent's threads.
+    bare = Found(bare.done, bare.figures[:-1], [_told(middle)])
+    # Where two bare loops seem to differ, nothing else is shown either.
+    is_quiet = bare.holds is True
+    both = [_together(each[:BARE]) for each in rounds]
+    found = [bare]
+    for number, name in enumerate(WAYS, start=BARE):
+        ours = [each[number] for each in rounds]
+        each = _judged(f"{work}, server {name}: {words}", ours, both)
+        found.append(each if is_quiet else _unshown(each))
+    return found
+
+
+def _judged(done: str, ours: Sequence[Share], others: Sequence[Share]) -> Found:
+    pairs = _pairs(ours, others)
+    middle = difference(pairs, statistics.median)
+    mean = difference(pairs, statistics.fmean)
+    slow = difference_of_all(pairs, lambda times: percentile(sorted(times), 99))
+    spent = [(one.spent, other.spent) for one, other in zip(ours, others, strict=True)]
+    of_thread = difference(spent, statistics.fmean)
+    seconds = sum(time for one in ours for turn in one.times for time in turn)
+    cpu = 100 * sum(sum(one.cpu) for one in ours) / seconds
+    bare = statistics.median(t for _, turns in pairs for turn in turns for t in turn)
     return Found(
-        _done(words, fours),
-        [*figures, f"agent's threads {cpu:.1f} % of a core"],
+        done,
+        [
+            f"a bare step {1000 * bare:.0f} ms; more at the median {middle}, on average"
+            f" {mean}, at p99 {slow}",
+            f"processor time of the loop's thread {of_thread}",
+            f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+            f"agent's threads {cpu:.1f} % of a core",
+        ],
         [
             _bound("median", middle, 1),
             _bound("p99", slow, 3),
@@ -245,33 +365,49 @@ def _found(
     )
 
 
-def _done(words: str, fours: Sequence[object]) -> str:
-    return (
-        f"{words}: {len(fours)} times four turns of a second, 100 metrics a step,"
-        " hardware once a second"
+def _pairs(ours: Sequence[Share], others: Sequence[Share]) -> list[Pair]:
+    return [(one.times, other.times) for one, other in zip(ours, others, strict=True)]
+
+
+def _together(shares: Sequence[Share]) -> Share:
+    return Share(
+        [turn for share in shares for turn in share.times],
+        [turn for share in shares for turn in share.spent],
+        [cpu for share in shares for cpu in share.cpu],
     )
 
 
 def difference(
-    fours: Sequence[tuple[list[float], list[float]]],
-    of_turns: Callable[[list[float]], float],
+    rounds: Sequence[Pair],
+    of_steps: Callable[[list[float]], float],
 ) -> Difference:
-    """Return by how many percent the first of each pair is more than the second."""
-    each = [_percent_more(of_turns(one), of_turns(other)) for one, other in fours]
+    """Return by how many percent the first of each pair is more than the second.
+
+    Of turns the mean is taken, as of a machine that slows down those before the others
+    make up for those behind them.
+    """
+
+    def of_turns(turns: Sequence[list[float]]) -> float:
+        return statistics.fmean(of_steps(turn) for turn in turns)
+
+    each = [_percent_more(of_turns(one), of_turns(other)) for one, other in rounds]
     return _drawn(each, statistics.median)
 
 
 def difference_of_all(
-    fours: Sequence[tuple[list[float], list[float]]],
+    rounds: Sequence[Pair],
     of_steps: Callable[[list[float]], float],
 ) -> Difference:
     """Return the same of all steps together, for what few steps do not show."""
 
-    def of_all(drawn: Sequence[tuple[list[float], list[float]]]) -> float:
-        one, other = ([t for four in drawn for t in four[side]] for side in (0, 1))
+    def of_all(drawn: Sequence[Pair]) -> float:
+        one, other = (
+            [time for pair in drawn for turn in pair[side] for time in turn]
+            for side in (0, 1)
+        )
         return _percent_more(of_steps(one), of_steps(other))
 
-    return _drawn(fours, of_all)
+    return _drawn(rounds, of_all)
 
 
 def _percent_more(one: float, other: float) -> float:

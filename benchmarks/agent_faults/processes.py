@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import random
 import signal
+import statistics
 import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from benchmarks.agent_faults.case import Bound, Found, Size, none_of, not_shown
+from benchmarks.agent_faults.case import (
+    Bound,
+    Found,
+    Size,
+    at_most,
+    none_of,
+    not_shown,
+)
 from benchmarks.agent_faults.proxy import eventually
+from benchmarks.agent_faults.pytorch import python_with_torch, without_torch
 from benchmarks.agent_faults.scripts import (
     Place,
+    answer_of,
     end_after,
     lost_and_doubled,
 )
@@ -87,6 +97,80 @@ if __name__ == "__main__":
             delayed(work)(n) for n in numbers)
     print(time.monotonic(), flush=True)
 """
+# Stands for the agent in the same script without it.
+NO_AGENT = """
+class agent:
+    def init(*arguments, **named): return agent()
+    def __getitem__(self, path): return self
+    def append(self, value, step=None): pass
+    def loader(self, batches): return batches
+    def finish(self): pass
+"""
+# How much longer an end may take than without the agent.
+END_SECONDS = 0.1
+SILENT, LOGGING = "silent", "logging"
+FORKED = {
+    SILENT: "which log nothing",
+    LOGGING: "which log, and deliver what they logged",
+}
+# Eight children, which log or do not; each says when it is to end.
+FORKING = """
+import json, mmap, os, struct, sys, time
+import agent
+
+run = agent.init("r", monitor=False)
+for step in range(200): run["parent"].append(step, step=step)
+memory = mmap.mmap(-1, 8 * 8)
+# What init() has begun in the background would only keep this process from looking.
+time.sleep(2)
+numbers, seconds, failed = {}, [], 0
+for number in range(8):
+    child = os.fork()
+    if not child:
+        if sys.argv[1] == "logging":
+            for step in range(200): run[f"child/{number}"].append(step, step=step)
+        struct.pack_into("<d", memory, 8 * number, time.monotonic())
+        sys.exit(0)
+    numbers[child] = number
+while numbers:
+    # Not os.wait(): the agent has children, too, such as a git that it asks.
+    for child in list(numbers):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if not ended: continue
+        number = numbers.pop(child)
+        failed += status != 0
+        seconds.append(time.monotonic() - struct.unpack_from("<d", memory, 8 * number)[0])
+    time.sleep(0.001)
+print(json.dumps({"failed": failed, "seconds": seconds}))
+run.finish()
+"""
+# Eight workers of PyTorch's own loader, which have inherited the run.
+LOADING = """
+import json, time
+import torch
+import agent
+
+class Examples(torch.utils.data.Dataset):
+    def __len__(self): return 320
+    def __getitem__(self, index): return torch.full((8,), float(index))
+
+run = agent.init("r", monitor=False)
+step, seconds = 0, []
+for epoch in range(2):
+    loader = torch.utils.data.DataLoader(
+        Examples(), batch_size=8, num_workers=8, multiprocessing_context="fork")
+    batches = iter(run.loader(loader))
+    for _ in range(len(loader)):
+        next(batches)
+        run["parent"].append(step, step=step)
+        step += 1
+    began = time.monotonic()
+    # It waits for its workers to end.
+    del batches
+    seconds.append(time.monotonic() - began)
+print(json.dumps({"seconds": seconds, "steps": step}))
+run.finish()
+"""
 # Says how often a call has returned in a file that outlives it.
 RANK = """
 import mmap, struct, sys, time, os
@@ -139,27 +223,32 @@ for step in range(2000):
 
 def children(size: Size) -> list[Found]:
     """CF-11, CF-12: log in the parent and in children of all kinds."""
-    return [of_kind(kind, size) for kind in KINDS]
+    return [
+        *(of_kind(kind, size) for kind in KINDS),
+        *forked(size),
+        loader_workers(size),
+    ]
 
 
 def of_kind(kind: str, size: Size, methods: Sequence[str] = METHODS) -> Found:
     if kind == "joblib" and find_spec("joblib") is None:
         return not_shown(kind, "joblib is not installed")
     hangs = failed = lost = doubled = 0
-    slowest = 0.0
+    ends: dict[str, list[float]] = {WORKING: [], without_agent(WORKING): []}
     for number in range(size.amount):
         for method in methods:
             tracker = TrackerDouble()
             place = Place(size.folder / f"{kind}-{method}-{number}", tracker.url)
-            process = place.start(WORKING, kind, method)
-            timer = end_after(process, 60)
-            said, _ = process.communicate()
-            ended = time.monotonic()
-            hangs += process.returncode == -signal.SIGKILL
-            failed += process.returncode not in (0, -signal.SIGKILL)
-            timer.cancel()
-            if said.strip():
-                slowest = max(slowest, ended - float(said.splitlines()[-1]))
+            for script, seconds in ends.items():
+                process = place.start(script, kind, method)
+                timer = end_after(process, 60)
+                said, _ = process.communicate()
+                ended = time.monotonic()
+                hangs += process.returncode == -signal.SIGKILL
+                failed += process.returncode not in (0, -signal.SIGKILL)
+                timer.cancel()
+                if said.strip():
+                    seconds.append(ended - float(said.splitlines()[-1]))
             place.sync()
             expected = {f"child/{n}": 200 for n in range(WORKERS)} | {"parent": 200}
             found = lost_and_doubled(tracker, expected)
@@ -167,14 +256,108 @@ def of_kind(kind: str, size: Size, methods: Sequence[str] = METHODS) -> Found:
             tracker.stop()
     return Found(
         f"{kind}: {', '.join(methods)}; {size.amount} times each",
-        [f"{slowest:.2f} s at most from the script's end to the process's"],
+        [f"from the script's end to the process's {_ends(*ends.values())}"],
         [
             none_of("hangs", hangs),
             none_of("failed", failed),
             none_of("lost", lost),
             none_of("doubled", doubled),
+            _end_bound(*ends.values()),
         ],
     )
+
+
+def without_agent(script: str) -> str:
+    """Return the same script, which logs to nobody."""
+    return script.replace("import agent\n", NO_AGENT, 1)
+
+
+def forked(size: Size) -> list[Found]:
+    """CF-11: eight children of os.fork() at once, which log or do not."""
+    return [_forked(kind, size) for kind in FORKED]
+
+
+def _forked(kind: str, size: Size) -> Found:
+    ends: dict[str, list[float]] = {FORKING: [], without_agent(FORKING): []}
+    hangs = failed = lost = doubled = others = 0
+    logging = range(8) if kind == LOGGING else range(0)
+    for number in range(size.amount):
+        tracker = TrackerDouble()
+        place = Place(size.folder / f"forked-{kind}{number}", tracker.url)
+        for script, seconds in ends.items():
+            done = place.perform(script, kind)
+            hangs += done.returncode == -signal.SIGKILL
+            answer = answer_of(done)
+            failed += answer["failed"] + (done.returncode not in (0, -signal.SIGKILL))
+            seconds.extend(answer["seconds"])
+        place.sync()
+        expected = {f"child/{n}": 200 for n in logging} | {"parent": 200}
+        found = lost_and_doubled(tracker, expected)
+        lost, doubled = lost + found[0], doubled + found[1]
+        # Of the parent, and of each child that logs.
+        others += len(tracker.frames) != 1 + len(logging)
+        tracker.stop()
+    return Found(
+        f"8 children of os.fork() at once, {FORKED[kind]}; {size.amount} times",
+        [f"from the child's end to its process's {_ends(*ends.values())}"],
+        [
+            none_of("hangs", hangs),
+            none_of("failed", failed),
+            none_of("lost", lost),
+            none_of("doubled", doubled),
+            none_of("spools that are not of who logs", others),
+            _end_bound(*ends.values()),
+        ],
+    )
+
+
+def loader_workers(size: Size) -> Found:
+    """CF-11: workers of PyTorch's loader, which are forks of who logs."""
+    words = "a DataLoader of PyTorch with 8 fork workers, two epochs"
+    python = python_with_torch()
+    if python is None:
+        return without_torch(words)
+    ends: dict[str, list[float]] = {LOADING: [], without_agent(LOADING): []}
+    hangs = failed = lost = doubled = others = 0
+    for number in range(size.amount):
+        tracker = TrackerDouble()
+        place = Place(size.folder / f"loader-workers{number}", tracker.url)
+        for script, seconds in ends.items():
+            done = place.perform(script, python=python)
+            hangs += done.returncode == -signal.SIGKILL
+            failed += done.returncode not in (0, -signal.SIGKILL)
+            answer = answer_of(done)
+            seconds.extend(answer["seconds"])
+        place.sync()
+        found = lost_and_doubled(tracker, {"parent": answer["steps"]})
+        lost, doubled = lost + found[0], doubled + found[1]
+        others += len(tracker.frames) != 1
+        tracker.stop()
+    return Found(
+        f"{words}; {size.amount} times",
+        [f"until all its workers have ended {_ends(*ends.values())}"],
+        [
+            none_of("hangs", hangs),
+            none_of("failed", failed),
+            none_of("lost", lost),
+            none_of("doubled", doubled),
+            none_of("spools of workers", others),
+            _end_bound(*ends.values()),
+        ],
+    )
+
+
+def _ends(ours: Sequence[float], bare: Sequence[float]) -> str:
+    with_agent, without = (
+        f"{statistics.median(seconds):.2f} s at the median, {max(seconds):.2f} at most"
+        for seconds in (ours, bare)
+    )
+    return f"{with_agent}; without the agent {without}"
+
+
+def _end_bound(ours: Sequence[float], bare: Sequence[float]) -> Bound:
+    more = statistics.median(ours) - statistics.median(bare)
+    return at_most("median more than without", more, END_SECONDS, "s")
 
 
 def ranks(size: Size) -> list[Found]:

@@ -44,7 +44,12 @@ class Place:
         }
 
     def start(
-        self, script: str, *arguments: str, before: Sequence[str] = (), **more: str
+        self,
+        script: str,
+        *arguments: str,
+        before: Sequence[str] = (),
+        python: str = sys.executable,
+        **more: str,
     ) -> subprocess.Popen[str]:
         """Start a script; what it says is kept for whoever asks."""
         path = self.folder / "script.py"
@@ -52,7 +57,7 @@ class Place:
             path = self.folder / f"script{time.monotonic_ns()}.py"
             path.write_text(script)
         return subprocess.Popen(
-            [*before, sys.executable, str(path), *arguments],
+            [*before, python, str(path), *arguments],
             env={**self.environment, **more},
             cwd=self.folder,
             stdin=subprocess.PIPE,
@@ -62,10 +67,15 @@ class Place:
         )
 
     def perform(
-        self, script: str, *arguments: str, before: Sequence[str] = (), **more: str
+        self,
+        script: str,
+        *arguments: str,
+        before: Sequence[str] = (),
+        python: str = sys.executable,
+        **more: str,
     ) -> subprocess.CompletedProcess[str]:
         """Run a script to its end, or kill it where it hangs."""
-        process = self.start(script, *arguments, before=before, **more)
+        process = self.start(script, *arguments, before=before, python=python, **more)
         try:
             said, complained = process.communicate(timeout=LONGEST_SECONDS)
         except subprocess.TimeoutExpired:

@@ -49,3 +49,11 @@ class Client(ABC):
     def dropped(self) -> int:
         """Return how many points were not kept, as far as the client tells."""
         return 0
+
+    def has_ring(self) -> bool | None:
+        """Tell whether rows go to memory that outlives the process, if that is known."""
+        return None
+
+    def beside_ring(self) -> int:
+        """Return how many points did not lie there when their call returned."""
+        return 0

@@ -21,6 +21,7 @@ from tracker.processes import ROOT
 LOG_SECONDS = 60.0
 # Beyond this a process is given up, and the row says so.
 JOB_SECONDS = 240.0
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 FOREIGN = ("SEAMARK_", "DJANGO_", "MLFLOW_", "WANDB_", "TRACKIO_", "NEPTUNE_", "AIM_")
 
 
@@ -33,11 +34,15 @@ class Entrant:
     module: str
     # Its own environment; without one it runs in that of the command.
     environment: str = ""
+    # How many times as many steps it logs in the flood.
+    times: int = 1
 
 
+OURS, NOTHING = "Seamark", "nothing"
 ENTRANTS = (
-    Entrant("nothing", "nothing", "nothing"),
-    Entrant("seamark", "Seamark", "seamark"),
+    # Of these the goals speak, of memory at a million points.
+    Entrant("nothing", NOTHING, "nothing", times=5),
+    Entrant("seamark", OURS, "seamark", times=5),
     Entrant("wandb", "wandb, offline", "wandb", "wandb"),
     Entrant("trackio", "trackio", "trackio", "trackio"),
     Entrant("mlflow", "MLflow, log_metrics", "mlflow", "mlflow"),
@@ -60,14 +65,19 @@ class Situation:
     most_steps: int
     pause: float = 0.0
     period: float = 0.0
+    compute: float = 0.0
 
 
-EACH_10_MS, FLOOD = "20-each-10-ms", "flood"
+ONE, TWENTY, FLOOD = "1", "20", "flood"
+EACH_10_MS, COMPUTING = "20-each-10-ms", "20-computing"
 SITUATIONS = (
-    Situation("1", "1 metric, 1 ms apart", 1, 3_000, pause=0.001),
-    Situation("20", "20 metrics, 1 ms apart", 20, 3_000, pause=0.001),
+    Situation(ONE, "1 metric, 1 ms apart", 1, 3_000, pause=0.001),
+    Situation(TWENTY, "20 metrics, 1 ms apart", 20, 3_000, pause=0.001),
     Situation("1000", "1,000 metrics, 1 ms apart", 1_000, 500, pause=0.001),
     Situation(EACH_10_MS, "20 metrics each 10 ms", 20, 1_000, period=0.01),
+    Situation(
+        COMPUTING, "20 metrics, after 10 ms of computing", 20, 1_000, compute=0.01
+    ),
     Situation(FLOOD, "20 metrics, no pause", 20, sys.maxsize),
 )
 # Makes the tracker's files and Python's own, which everyday runs find there.
@@ -85,6 +95,12 @@ class Result:
     label: str
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     error: str = ""
+
+
+def steps_of(entrant: Entrant, situation: Situation, steps: int) -> int:
+    """Return how many steps are asked of an entrant, where the flood is to have so many."""
+    wanted = steps * entrant.times if situation.key == FLOOD else steps
+    return min(wanted, situation.most_steps)
 
 
 def measure(
@@ -118,9 +134,10 @@ def _outcome(
         "run": f"run-{situation.key}",
         "folder": str(folder),
         "width": situation.width,
-        "steps": min(steps, situation.most_steps),
+        "steps": steps_of(entrant, situation, steps),
         "pause": situation.pause,
         "period": situation.period,
+        "compute": situation.compute,
         "seconds": LOG_SECONDS,
     }
     parent_id = os.getpid()
@@ -161,6 +178,8 @@ def _environment(folder: Path) -> Iterator[tuple[str, str]]:
         "XDG_CONFIG_HOME": str(folder / "config"),
         "TMPDIR": str(folder),
         "DO_NOT_TRACK": "true",
+        # A step that computes does so in the thread that logs.
+        **dict.fromkeys(ONE_THREAD, "1"),
     }
     for name, value in os.environ.items():
         if name not in settings and not name.startswith(FOREIGN):

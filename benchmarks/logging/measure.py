@@ -12,7 +12,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from benchmarks.logging.outcome import Outcome
 
 # The first calls make what later ones use: series, threads, files.
 WARM_UP_STEPS = 10
+# Of the matrices that are multiplied where a step computes.
+SIDE = 192
 
 
 def main() -> None:
@@ -46,11 +48,13 @@ def measure(
     steps: int,
     pause: float,
     period: float,
+    compute: float,
     seconds: float,
 ) -> Outcome:
     """Log up to so many steps in so many seconds; all times are in seconds.
 
-    With a `period` a step begins each so often, with a `pause` so long after the last.
+    With a `period` a step begins each so often, with a `pause` so long after the last;
+    with `compute` it multiplies matrices for about so long before it logs.
     """
     os.environ.update(kind.environment)
     os.chdir(folder)
@@ -69,10 +73,11 @@ def measure(
     ]
     for step in range(WARM_UP_STEPS):
         client.log(rows[step], step)
+    work = _work(compute)
     usage.wait_until_quiet()
 
     memory, processor = usage.resident_bytes(), usage.processor_seconds()
-    calls = _log(client, rows, pause=pause, period=period, seconds=seconds)
+    calls = _log(client, rows, work, pause=pause, period=period, seconds=seconds)
     memory = usage.resident_bytes() - memory
     began = time.perf_counter()
     client.close()
@@ -91,6 +96,8 @@ def measure(
         processor=processor,
         memory=memory,
         dropped=client.dropped(),
+        has_ring=client.has_ring(),
+        beside_ring=client.beside_ring(),
         is_quiet=is_quiet,
     )
 
@@ -103,8 +110,34 @@ def _metrics(width: int, steps: int) -> Iterator[Metrics]:
         yield {name: source.random() for name in names}
 
 
+def _work(seconds: float) -> Callable[[], object] | None:
+    """Return what computes for about so long, as a step of a training does."""
+    if not seconds:
+        return None
+    # Imported late: trackers import it, too, and that is theirs to pay.
+    import numpy as np  # noqa: PLC0415
+
+    weights = np.random.default_rng(0).random((SIDE, SIDE))
+
+    def compute(times: int) -> None:
+        for _ in range(times):
+            weights @ weights
+
+    compute(20)
+    began = time.perf_counter()
+    compute(100)
+    times = max(1, round(100 * seconds / (time.perf_counter() - began)))
+    return lambda: compute(times)
+
+
 def _log(
-    client: Client, rows: list[Any], *, pause: float, period: float, seconds: float
+    client: Client,
+    rows: list[Any],
+    work: Callable[[], object] | None,
+    *,
+    pause: float,
+    period: float,
+    seconds: float,
 ) -> list[int]:
     """Return how many nanoseconds each call took."""
     log, clock = client.log, time.perf_counter_ns
@@ -112,6 +145,8 @@ def _log(
     first = due = time.monotonic()
     for step in range(WARM_UP_STEPS, len(rows)):
         row = rows[step]
+        if work is not None:
+            work()
         began = clock()
         log(row, step)
         calls.append(clock() - began)

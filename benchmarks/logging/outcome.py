@@ -22,6 +22,10 @@ class Outcome:
     # How much more resident bytes there were after the last call.
     memory: int
     dropped: int = 0
+    # Whether it has a ring that outlives the process, where it says so.
+    has_ring: bool | None = None
+    # Points that did not lie in that ring when their call returned.
+    beside_ring: int = 0
     # Whether the client had nothing more to do, a while after its end.
     is_quiet: bool = True
 

@@ -7,14 +7,16 @@ from statistics import median
 
 from benchmarks.logging.entrants import (
     EACH_10_MS,
+    ENTRANTS,
     FLOOD,
     SITUATIONS,
+    Entrant,
     Result,
+    steps_of,
 )
 from benchmarks.logging.outcome import Outcome
 from benchmarks.peers.tables import in_milliseconds, table
 
-PACED = [situation for situation in SITUATIONS if situation.key != FLOOD]
 MICROSECONDS = 1e6
 MEBIBYTE = 1_048_576
 
@@ -26,11 +28,11 @@ def calls_table(results: Sequence[Result]) -> str:
         if result.error
         else [
             result.label,
-            *(_of_a_point(result.outcomes[situation.key]) for situation in PACED),
+            *(_of_a_point(result.outcomes[situation.key]) for situation in SITUATIONS),
         ]
         for result in results
     ]
-    return table(["system", *(situation.label for situation in PACED)], rows)
+    return table(["system", *(situation.label for situation in SITUATIONS)], rows)
 
 
 def client_table(results: Sequence[Result]) -> str:
@@ -78,16 +80,18 @@ def systems_table(results: Sequence[Result]) -> str:
     return table(["system", "version", "called"], rows, rule="---")
 
 
-def notes(results: Sequence[Result], steps: Mapping[str, int]) -> list[str]:
+def notes(results: Sequence[Result], steps: int) -> list[str]:
     """Say what the figures do not: fewer steps than wanted, points that are lost."""
     found = []
+    entrants: Mapping[str, Entrant] = {one.label: one for one in ENTRANTS}
     for result in results:
         for situation in SITUATIONS:
             outcome = result.outcomes.get(situation.key)
             if outcome is None:
                 continue
             where = f"- {result.label}, {situation.label}:"
-            if len(outcome.calls) < steps[situation.key]:
+            wanted = steps_of(entrants[result.label], situation, steps)
+            if len(outcome.calls) < wanted:
                 found.append(f"{where} out of time after {len(outcome.calls):,} steps.")
             if outcome.dropped:
                 found.append(

@@ -95,3 +95,40 @@ OTHERS: dict[str, Callable[[], object]] = {
 
 def long_text() -> str:
     return "x" * LONG_TEXT_CHARACTERS
+
+
+def of_torch() -> tuple[
+    dict[str, Callable[[], object]], dict[str, Callable[[], object]]
+]:
+    """Return real tensors of PyTorch: those that are one number, and others."""
+    import torch
+
+    kinds = (
+        *(torch.bfloat16, torch.float16, torch.float32, torch.float64),
+        *(torch.int8, torch.int64, torch.bool),
+    )
+    numbers: dict[str, Callable[[], object]] = {
+        f"a scalar of {kind}": lambda kind=kind: torch.ones((), dtype=kind)
+        for kind in kinds
+    }
+    numbers |= {
+        f"a scalar of {kind} with a gradient": lambda kind=kind: torch.ones(
+            (), dtype=kind, requires_grad=True
+        )
+        for kind in kinds[:4]
+    }
+    numbers |= {
+        "a parameter": lambda: torch.nn.Parameter(torch.ones(())),
+        "what a loss makes of a gradient": lambda: (
+            torch.ones((), requires_grad=True, dtype=torch.bfloat16) * 1
+        ),
+        "what was made in inference mode": lambda: torch.inference_mode()(torch.ones)(
+            ()
+        ),
+    }
+    others: dict[str, Callable[[], object]] = {
+        "many numbers with a gradient": lambda: torch.ones(3, requires_grad=True),
+        "a complex scalar": lambda: torch.ones((), dtype=torch.complex64),
+        "a scalar without data": lambda: torch.ones((), device="meta"),
+    }
+    return numbers, others

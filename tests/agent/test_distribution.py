@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.version import VERSION
 from tests.agent.conftest import REPOSITORY
 
 VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
@@ -67,10 +69,33 @@ def test_the_wheel_is_small_typed_and_holds_the_agent_alone(wheel):
     assert {name.split("/")[0].split("-")[0] for name in names} == {"agent", "seamark"}
 
 
-def test_every_python_that_is_tried_is_one_that_is_promised():
-    text = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
+def test_its_metadata_say_what_it_is_and_on_which_python_it_runs(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(archive.read(name))
+        readmes = [n for n in archive.namelist() if n.endswith("README.md")]
 
-    assert re.search(rf'requires-python = ">={VERSIONS[0]}"', text)
+    classifiers = metadata.get_all("Classifier") or []
+    pythons = [c.rpartition(" ")[2] for c in classifiers if ":: Python :: 3." in c]
+    assert tuple(pythons) == VERSIONS
+    assert "Typing :: Typed" in classifiers
+    assert metadata["Requires-Python"] == f">={VERSIONS[0]}"
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Version"] == VERSION
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert "agent.init(" in metadata.get_payload()
+    # Links that lead nowhere outside the repository.
+    assert not re.search(r"\]\((?!https://)", metadata.get_payload())
+    assert readmes == []
+
+
+def test_what_is_installed_with_it_is_what_its_requirements_name(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(archive.read(name))
+
+    wanted = [re.split(r"[<>=]", line)[0] for line in metadata.get_all("Requires-Dist")]
+    assert sorted(wanted) == ["msgspec", "nvidia-ml-py", "psutil", "zstandard"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

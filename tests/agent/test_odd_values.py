@@ -38,19 +38,6 @@ def test_a_scalar_tensor_is_a_value(tracker, words):
     assert tracker.attributes()["a"] == 1.0
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
-@pytest.mark.parametrize("has_gradient", [False, True])
-def test_a_scalar_of_pytorch_itself_is_a_point(tracker, dtype, has_gradient):
-    torch = pytest.importorskip("torch")
-    tensor = torch.ones((), dtype=getattr(torch, dtype), requires_grad=has_gradient)
-
-    with agent.init("r", monitor=False, strict=True) as run:
-        run["a"].append(tensor)
-        run["a"].append(tensor * 2)
-
-    assert tracker.values("a") == [1.0, 2.0]
-
-
 @pytest.mark.parametrize("words", OTHERS)
 def test_what_is_no_number_is_refused_and_raises_nothing(tracker, words):
     with agent.init("r", monitor=False) as run:

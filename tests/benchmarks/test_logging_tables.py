@@ -22,7 +22,6 @@ from benchmarks.logging.tables import (
 from benchmarks.peers.environments import REQUIREMENTS, read_requirements
 from tracker.processes import ROOT
 
-WANTED = {situation.key: 100 for situation in SITUATIONS}
 OUTCOME = Outcome(
     release="1.2",
     writing="`log`",
@@ -33,6 +32,7 @@ OUTCOME = Outcome(
     calls=[*[1_000] * 98, 50_000, 50_000],
     processor=0.004,
     memory=3 * 1_048_576,
+    has_ring=True,
 )
 
 
@@ -42,7 +42,7 @@ def result(**changes: Outcome) -> Result:
         situation.key: replace(OUTCOME, width=situation.width)
         for situation in SITUATIONS
     }
-    return Result("system", {**outcomes, **changes})
+    return Result("wandb, offline", {**outcomes, **changes})
 
 
 def cells(markdown: str) -> list[str]:
@@ -52,11 +52,11 @@ def cells(markdown: str) -> list[str]:
 
 def test_calls_are_divided_by_the_points_of_a_step():
     assert cells(calls_table([result()])) == [
-        "system",
+        "wandb, offline",
         "1.00 / 50.0",
         "0.050 / 2.50",
         "0.001 / 0.050",
-        "0.050 / 2.50",
+        *["0.050 / 2.50"] * 3,
     ]
 
 
@@ -64,36 +64,36 @@ def test_the_client_is_told_from_steady_logging_and_from_the_flood():
     flood = replace(OUTCOME, closed=0.5, processor=0.1, imported=9.0)
 
     assert cells(client_table([result(**{FLOOD: flood})])) == [
-        *("system", "2.00", "50.0", "200 ms", "30.0 ms", "4.0 ms", "500 ms"),
+        *("wandb, offline", "2.00", "50.0", "200 ms", "30.0 ms", "4.0 ms", "500 ms"),
         *("3.0 MiB", "2,000"),
     ]
 
 
 def test_one_that_broke_is_a_row_that_says_why():
-    broken = Result("broken", error="first run: no | answer")
+    broken = Result("Aim", error="first run: no | answer")
 
     for table in (calls_table, client_table):
-        assert cells(table([broken]))[:2] == ["broken", "first run: no / answer"]
-    assert "broken" not in systems_table([broken])
-    assert notes([broken], WANTED) == []
+        assert cells(table([broken]))[:2] == ["Aim", "first run: no / answer"]
+    assert "Aim" not in systems_table([broken])
+    assert notes([broken], 100) == []
 
 
 def test_systems_are_named_with_their_releases():
-    assert cells(systems_table([result()])) == ["system", "1.2", "`log`"]
+    assert cells(systems_table([result()])) == ["wandb, offline", "1.2", "`log`"]
 
 
 def test_a_complete_result_needs_no_notes():
-    assert notes([result()], WANTED) == []
+    assert notes([result()], 100) == []
 
 
 def test_notes_say_what_was_cut_short_lost_or_not_done():
     hasty = replace(OUTCOME, calls=[1_000] * 40)
     lossy = replace(OUTCOME, dropped=7, is_quiet=False)
 
-    assert notes([result(**{EACH_10_MS: hasty, FLOOD: lossy})], WANTED) == [
-        "- system, 20 metrics each 10 ms: out of time after 40 steps.",
-        "- system, 20 metrics, no pause: 7 of 2,000 points dropped.",
-        "- system, 20 metrics, no pause: still at work when its processor was read.",
+    assert notes([result(**{EACH_10_MS: hasty, FLOOD: lossy})], 100) == [
+        "- wandb, offline, 20 metrics each 10 ms: out of time after 40 steps.",
+        "- wandb, offline, 20 metrics, no pause: 7 of 2,000 points dropped.",
+        "- wandb, offline, 20 metrics, no pause: still at work when its processor was read.",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 
 import pytest
 
@@ -20,6 +21,7 @@ from benchmarks.agent_faults import (
     network,
     notebooks,
     odd_values,
+    overhead,
     preemption,
     processes,
     sensors,
@@ -100,6 +102,10 @@ def test_what_is_logged_while_the_server_hangs_is_delivered_when_it_comes_back(
     shown(backlog.comes_back(agent_size(1)))
 
 
+def test_forked_children_end_as_soon_as_without_the_agent_and_lose_nothing(agent_size):
+    shown(processes.forked(agent_size(1)))
+
+
 @pytest.mark.parametrize("kind", processes.KINDS)
 @pytest.mark.parametrize("method", processes.METHODS)
 def test_children_of_all_kinds_end_and_lose_nothing(agent_size, kind, method):
@@ -149,7 +155,7 @@ def test_processes_and_deliveries_at_once_lose_and_double_nothing(agent_size):
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="there is no compiler")
-@pytest.mark.parametrize("words", clocks.JUMPS)
+@pytest.mark.parametrize("words", [*clocks.JUMPS, *clocks.JUMPS_OF_BOTH])
 def test_a_clock_that_jumps_costs_and_disorders_nothing(agent_size, words):
     shown(clocks.jump(words, agent_size(1)))
 
@@ -168,6 +174,16 @@ def test_threads_that_die_are_started_again_and_lose_nothing(agent_size):
 
 def test_whoever_interrupts_a_call_may_log(agent_size):
     shown(threads.reentrant(agent_size(2_000)))
+
+
+def test_loops_with_and_without_a_run_take_turns(agent_size):
+    pace = overhead.Pace(turn_seconds=0.2, start_seconds=0.5)
+
+    found = overhead.compared("python", sys.executable, agent_size(1), pace)
+
+    # One round shows no cost.
+    assert len(found) == 1 + len(overhead.WAYS)
+    assert all("agent's threads" in one.figures[-1] for one in found[1:])
 
 
 def test_a_driver_that_fails_silences_only_what_it_measures(agent_size):

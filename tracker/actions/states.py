@@ -194,6 +194,9 @@ def _settle(
     ends = [part.ended_at for part in parts if part.ended_at is not None]
     started_at = min(starts, default=None)
     ended_at = None if state == State.RUNNING else max(ends, default=None)
+    if started_at is not None and ended_at is not None:
+        # The clock of its machine may have been set back.
+        ended_at = max(started_at, ended_at)
 
     changed = (whole.state, whole.started_at, whole.ended_at) != (
         state,

@@ -13,7 +13,7 @@ class Seamark(Client):
     writing = "`Run.log`, offline: into the spool, to be delivered later"
     environment: ClassVar[dict[str, str]] = {"SEAMARK_MODE": "offline"}
 
-    _dropped = 0
+    _dropped = _beside = 0
 
     def load(self) -> None:
         os.environ["SEAMARK_SPOOL"] = str(self.folder)
@@ -26,6 +26,10 @@ class Seamark(Client):
         # Only the agent's server is told, so its own counter is asked.
         buffer = self._run._recorder.buffer  # noqa: SLF001
         buffer.count_dropped = self._count_dropped  # type: ignore[method-assign]
+        self._put_row = buffer.put_row
+        buffer.put_row = self._put_beside  # type: ignore[method-assign]
+        session = self._run._session  # noqa: SLF001 - likewise
+        self._has_ring = session is not None and session.ring is not None
         self.log = self._run.log
 
     def close(self) -> None:
@@ -33,6 +37,16 @@ class Seamark(Client):
 
     def dropped(self) -> int:
         return self._dropped
+
+    def has_ring(self) -> bool:
+        return self._has_ring
+
+    def beside_ring(self) -> int:
+        return self._beside
+
+    def _put_beside(self, row: bytes, points: int) -> None:
+        self._beside += points
+        self._put_row(row, points)
 
     def _count_dropped(self, points: int) -> None:
         self._dropped += points

@@ -103,6 +103,13 @@ def test_times_span_all_processes(run):
     assert (stage.started_at, stage.ended_at) == (STARTED - MINUTE, STARTED + MINUTE)
 
 
+def test_a_run_whose_clock_went_back_does_not_end_before_it_began(run):
+    Spool.objects.update(state=State.FINISHED, ended_at=STARTED - timedelta(days=1))
+
+    assert settled(run).ended_at == run.started_at == STARTED
+    assert run.stages.get().ended_at == STARTED
+
+
 def test_a_stage_fails_for_the_reason_of_the_first_process_that_did(run):
     for minutes, failure in ((3, "NCCL timeout"), (1, "out of memory")):
         add_process(
