@@ -470,6 +470,8 @@ def test_more_runs_than_an_address_names_stay_ticked_when_the_page_is_loaded_aga
     said = page.get_by_text("119 selected")
 
     box.click()
+    # Their rows are fetched first.
+    expect(page.get_by_text("120 selected")).to_be_visible()
     mark(page, "run 00002").click()
     expect(said).to_be_visible()
     assert "runs=" not in address_now(page)
