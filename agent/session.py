@@ -15,6 +15,7 @@ from types import TracebackType
 
 from agent.background import Background
 from agent.capture.capture import Capture
+from agent.ending import Ending
 from agent.files import Files
 from agent.machine import host_name
 from agent.messages import Origin
@@ -31,8 +32,13 @@ from agent.spool import Spool, create_spool
 from agent.version import VERSION
 from agent.writer import Writer
 
+# Of the end of a run, what writing has, however short the wait for delivery; at the
+# least, whatever took long before it.
 _WRITE_SECONDS = 2.0
+_LEAST_SECONDS = 0.3
 _SAMPLE_SECONDS = 1.0
+# What files leave to what comes after them.
+_LAST_SECONDS = 1.0
 # What a machine may lose that loses its power.
 _SYNC_SECONDS = 5.0
 # How often others hear that the process lives, of which an hour's silence is the end.
@@ -134,37 +140,47 @@ class Session:
         """Whether a signal said a short while ago that the process is to end."""
         return self._capture.was_told_to_end
 
-    def end_capture(self, seconds: float) -> None:
+    def ending(self, timeout: float | None, share: float) -> Ending:
+        """Return how long the end may take: by default that share of the settings'."""
+        if timeout is not None:
+            return Ending(timeout)
+        return Ending(share * self._settings.exit_seconds, is_within=True)
+
+    def end_capture(self, ending: Ending) -> None:
         """Store what was captured last, and leave streams as they were."""
-        self._capture.finish(seconds)
+        self._capture.finish(ending)
 
     def finish(
         self,
         *,
         failure: str | None,
         is_preempted: bool,
-        seconds: float,
+        ending: Ending,
         ended_at: int | None = None,
     ) -> Remainder | None:
-        """End the spool and deliver it; what is left of it after so long is returned."""
-        deadline = time.monotonic() + seconds
+        """End the spool and deliver it; what is left of it in the end is returned."""
         if self._sampler is not None:
-            self._sampler.stop(min(seconds, _SAMPLE_SECONDS))
+            self._sampler.stop(min(ending.left, _SAMPLE_SECONDS))
         # What is not copied now is lost, however short the wait for delivery.
-        left = deadline - time.monotonic()
-        self.files.finish(max(_WRITE_SECONDS, left - min(1.0, left / 5)))
+        left = ending.left
+        copying = left - min(_LAST_SECONDS, left / 5)
+        self.files.finish(max(ending.left_of_first(_WRITE_SECONDS), copying))
         # However short the wait for delivery: what is not written is lost, and a run
         # whose end is not written counts as crashed.
         is_written = self._writer.finish(
             failure=failure,
             is_preempted=is_preempted or self.was_told_to_end,
-            seconds=_WRITE_SECONDS,
+            seconds=max(
+                ending.left_of_first(_WRITE_SECONDS),
+                min(ending.left, _WRITE_SECONDS),
+                _LEAST_SECONDS,
+            ),
             ended_at=ended_at,
         )
         remainder: Remainder | None = Remainder(self._spool.folder, is_written)
         try:
             if self._sender is not None:
-                is_sent = self._sender.drain(max(0.0, deadline - time.monotonic()))
+                is_sent = self._sender.drain(ending.left)
                 remainder = None if is_sent and is_written else remainder
         finally:
             self._end(is_delivered=remainder is None, is_written=is_written)
