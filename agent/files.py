@@ -120,6 +120,10 @@ class Files:
         self._is_busy = False
         return _IDLE_SECONDS
 
+    def go_on_in(self, spool: Path) -> None:
+        """Copy into another spool's folder from now on."""
+        self._blobs.go_on_in(spool)
+
     def finish(self, seconds: float) -> None:
         """Do what waits, for so long; what is left is said and not stored."""
         self._ends_at = time.monotonic() + seconds

@@ -208,7 +208,6 @@ class Run:
             return
         ending = session.ending(timeout, share)
         remainder = None
-        folder = session.folder
         try:
             try:
                 session.end_capture(ending)
@@ -224,10 +223,10 @@ class Run:
                 ended_at=self._ended_at,
             )
         except KeyboardInterrupt:
-            self._tell_what_is_left(folder)
+            self._tell_what_is_left(session.folder)
             raise
         if remainder is not None:
-            self._tell_what_is_left(folder, is_written=remainder.is_written)
+            self._tell_what_is_left(remainder.folder, is_written=remainder.is_written)
 
     def __enter__(self) -> Run:
         return self
@@ -378,10 +377,12 @@ class Run:
     def _tell_what_is_left(self, folder: Path, *, is_written: bool = True) -> None:
         # For people who find a run incomplete: one line, and the exit code stays.
         lost = "" if is_written else ", as far as it could be written,"
+        who = "the next agent.init() on this machine or by `python -m agent sync`"
+        if folder.parent != self.settings.spool:
+            who = f"`python -m agent sync --spool {folder.parent}`"
         line = (
             f"seamark: run {self.name!a} is not completely delivered; the rest lies"
-            f"{lost} in {folder} and is delivered by the next agent.init() on this "
-            "machine or by `python -m agent sync`\n"
+            f"{lost} in {folder} and is delivered by {who}\n"
         )
         with contextlib.suppress(OSError, ValueError, AttributeError):
             # The stream may be closed or absent by now.
