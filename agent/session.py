@@ -121,6 +121,7 @@ class Session:
                     find_data,
                 ),
                 interval=settings.sample_seconds,
+                measured_by=settings.measured_by,
             )
 
         self._capture = Capture(settings, recorder, notices)

@@ -74,6 +74,8 @@ class Settings(NamedTuple):
     capture: frozenset[str] = frozenset()
     # The process that is measured with its children, if it is not this one.
     watched: int | None = None
+    # Where somebody logs who measures this machine for the run already, if so.
+    measured_by: str | None = None
     # How often the hardware is measured.
     sample_seconds: float = 1.0
     # Which of the machine's processes of a distributed run this is, if it is one.
@@ -151,7 +153,7 @@ def read_settings(
     """
     said = _Said(environment, is_strict=strict)
     said.url()
-    return Settings(
+    settings = Settings(
         project=_name("project", project)
         if project
         else said.name("SEAMARK_PROJECT", "project") or "default",
@@ -181,6 +183,18 @@ def read_settings(
         separate_ranks=said.yes_or_no(
             "SEAMARK_SEPARATE_RANKS", separate_ranks, otherwise=False
         ),
+    )
+    return settings._replace(
+        measured_by=_measured_by(settings, environment.get("SEAMARK_MONITORED"))
+    )
+
+
+def as_monitored(settings: Settings) -> str:
+    """Return what SEAMARK_MONITORED says to the programs of who measures a machine."""
+    from agent.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
+
+    return json.dumps(
+        [machine_id(), settings.project, settings.run, settings.namespace]
     )
 
 
@@ -456,6 +470,20 @@ def _number_of_seconds(text: str) -> float:
     if seconds != seconds:  # noqa: PLR0124 - NaN
         raise InvalidSetting("SEAMARK_SAMPLE_SECONDS", "must be a number of seconds")
     return seconds
+
+
+def _measured_by(settings: Settings, said: str | None) -> str | None:
+    """Return the namespace of who measures this machine for this run; None if nobody."""
+    if not said:
+        return None
+    from agent.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
+
+    try:
+        *whose, namespace = json.loads(said)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    is_ours = whose == [machine_id(), settings.project, settings.run]
+    return namespace if is_ours and isinstance(namespace, str) else None
 
 
 def _dataset(text: str | None) -> Path | None:
