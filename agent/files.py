@@ -63,7 +63,8 @@ class Files:
         self._blobs = Blobs(spool, most_bytes=most_bytes, progress=self._note_progress)
         self._jobs: deque[Job] = deque()
         self._held_bytes = 0
-        self._counting = threading.Lock()
+        # Re-entrant, because a signal handler may upload while its thread counts.
+        self._counting = threading.RLock()
         self._is_busy = False
         self._doing: Job | None = None
         self._moved_at = time.monotonic()
