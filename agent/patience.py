@@ -55,11 +55,24 @@ class _Making(Generic[Made]):
             self._unmake(made)
 
     def result(self, seconds: float) -> Made:
-        self._is_done.wait(seconds)
+        try:
+            self._is_done.wait(seconds)
+        except BaseException:
+            # Ctrl-C, while somebody waits.
+            self._give_up()
+            raise
+        if self._give_up_unless_done():
+            raise TimeoutError(f"no answer within {seconds:g} s")
+        if self._error is not None:
+            raise self._error
+        return self._made[0]
+
+    def _give_up(self) -> None:
+        if not self._give_up_unless_done():
+            for made in self._made:
+                self._unmake(made)
+
+    def _give_up_unless_done(self) -> bool:
         with self._deciding:
-            if self._error is not None:
-                raise self._error
-            if not self._is_done.is_set():
-                self._is_late = True
-                raise TimeoutError(f"no answer within {seconds:g} s")
-            return self._made[0]
+            self._is_late = not self._is_done.is_set()
+            return self._is_late

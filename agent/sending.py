@@ -105,14 +105,20 @@ class Sending:
 
     def _send_files(self, transport: Transport) -> Outcome:
         if time.monotonic() >= self._files_not_before:
-            waiting = (uploads for uploads in self._uploads if not uploads.is_done)
-            outcome = next(waiting, self._uploads[0]).send_some(transport)
+            outcome = self._uploads_to_send().send_some(transport)
             if not outcome.wait_seconds:
                 return outcome
             # Only they wait: points, and the sign of life, go on.
             self._files_not_before = time.monotonic() + outcome.wait_seconds
             self._are_files_held = outcome.is_held
         return Outcome(is_done=True)
+
+    def _uploads_to_send(self) -> Uploads:
+        """Return those of the spool's folder, or of one that it has left."""
+        current, *left = self._uploads
+        if not left or not current.is_done:
+            return current
+        return next((uploads for uploads in left if not uploads.is_done), current)
 
     def _send_leftovers(self, server: Server, delivery: Delivery) -> Outcome:
         if time.monotonic() < self._leftovers_not_before:

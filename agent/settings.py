@@ -330,7 +330,8 @@ class _Said:
     def url(self) -> None:
         url = self._environment.get("SEAMARK_URL")
         try:
-            check_url(url or "http://unset")
+            if url:
+                check_url(url)
         except InvalidSetting as error:
             self._refuse(error, "nothing is sent until it does")
 

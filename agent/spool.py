@@ -105,13 +105,8 @@ class Spool:
         return len(self._left)
 
     @property
-    def folders_left(self) -> list[Path]:
-        """The folders that it has left, the first one first."""
-        return [left.folder for left in self._left]
-
-    @property
     def folders_to_read(self) -> list[Path]:
-        """Those of them with frames that lie nowhere else, and can be read there."""
+        """The folders it has left with frames that lie there alone, and can be read."""
         return [left.folder for left in self._left if left.is_needed]
 
     def write(self, payload: bytes) -> None:
@@ -168,7 +163,7 @@ class Spool:
                 self.folder,
                 self._lock,
                 is_needed=bool(behind) and refuge.can_be_read,
-                is_whole=not lost,
+                is_whole=refuge.can_be_read or not behind,
             )
         )
         self.folder, self._lock = refuge.folder, refuge.lock
