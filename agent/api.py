@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex
 
 from agent.hooks import find_open_run
 from agent.run import Run
@@ -22,7 +22,7 @@ def init(
     stage: str | None = None,
     tags: Iterable[str] = (),
     params: Mapping[str, object] | None = None,
-    rank: int | None = None,
+    rank: SupportsIndex | None = None,
     monitor: bool | None = None,
     capture: bool | Iterable[str] | None = None,
     mode: str | None = None,
@@ -57,7 +57,8 @@ def init(
             that log to one path share its chart.
 
     Raises:
-        InvalidSetting: An argument or a variable of the environment cannot be used.
+        InvalidSetting: An argument cannot be used. A variable of the environment that
+            cannot is warned of and passed over, and raises only if `strict`.
     """
     settings = read_settings(
         run,

@@ -16,6 +16,7 @@ from urllib.parse import urlencode, urlsplit
 
 from agent.errors import CannotRead
 from agent.failures import explain, redirected, strange
+from agent.proxies import find_proxy, proxy_problem
 from agent.settings import Server
 from agent.version import VERSION
 
@@ -90,6 +91,9 @@ def find_tracker(url: str, *, seconds: float) -> Sign:
 @contextmanager
 def told(url: str) -> Iterator[None]:
     """Say what a server refused, and whatever else becomes of a question to it."""
+    proxy = find_proxy(urlsplit(url))
+    if proxy is not None and (problem := proxy_problem(urlsplit(url), proxy)):
+        raise _no_answer(problem)
     try:
         yield
     except urllib.error.HTTPError as error:
@@ -101,11 +105,11 @@ def told(url: str) -> Iterator[None]:
 
 def proxy_for(url: str) -> str | None:
     """Return the proxy that requests to a server go over, without its password."""
-    parts = urlsplit(url)
-    found = urllib.request.getproxies().get(parts.scheme)
-    if not found or urllib.request.proxy_bypass(parts.hostname or ""):
+    found = find_proxy(urlsplit(url))
+    if found is None:
         return None
-    return found.rpartition("@")[2].removeprefix("http://")
+    place = found.netloc.rpartition("@")[2]
+    return place if found.scheme == "http" else f"{found.scheme}://{place}"
 
 
 # Any: what urllib opens.

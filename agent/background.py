@@ -20,7 +20,8 @@ _LONGEST_RESTART_SECONDS = 60.0
 
 # A child that is forked while another thread imports a module would wait for
 # ever when it imports the same one: the lock is copied, its owner is not.
-_importing = threading.Lock()
+# Re-entrant, because a signal handler that forks or imports may interrupt an import.
+_importing = threading.RLock()
 
 
 @contextmanager
@@ -54,7 +55,9 @@ class Background:
         self._name = name
         self._turn = turn
         self._woken = threading.Event()
-        self._starting = threading.Lock()
+        # Re-entrant, because a signal handler may stop what its thread is starting.
+        self._starting = threading.RLock()
+        self._is_starting = False
         self._stopping = False
         self._last_error = ""
         self._thread: threading.Thread | None = None
@@ -73,7 +76,7 @@ class Background:
         if self.is_alive or not self._starting.acquire(blocking=False):
             return
         try:
-            if not self._stopping and not self.is_alive:
+            if not (self._is_starting or self._stopping or self.is_alive):
                 self._start()
         finally:
             self._starting.release()
@@ -92,6 +95,13 @@ class Background:
         return not self.is_alive
 
     def _start(self) -> None:
+        self._is_starting = True
+        try:
+            self._start_thread()
+        finally:
+            self._is_starting = False
+
+    def _start_thread(self) -> None:
         now = time.monotonic()
         # A thread that dies at once must not become a busy loop.
         if now < self._started_at + self._restart_seconds:

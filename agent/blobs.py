@@ -110,10 +110,19 @@ class Blobs:
         except OSError:
             return False
 
-    def remove(self, blob: Blob) -> None:
-        """Delete a content: it is delivered, or never will be."""
-        with contextlib.suppress(OSError):
+    def remove(self, blob: Blob) -> bool:
+        """Delete a content: it is delivered, or never will be; False if that fails."""
+        try:
             (self.folder / blob.digest).unlink()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def go_on_in(self, spool: Path) -> None:
+        """Keep what comes from now on in another spool's folder."""
+        self.folder = spool / FOLDER
 
     @contextlib.contextmanager
     def _made(self) -> Iterator[tuple[Path, BinaryIO]]:

@@ -1,7 +1,7 @@
 """What the agent raises, as one tree.
 
     AgentError
-    ├── InvalidSetting     an argument of init() or a variable of the environment
+    ├── InvalidSetting     an argument of init(), or, if strict, of the environment
     ├── InvalidPath        the name of an attribute
     ├── UnsupportedValue   something that is neither a number nor a value
     ├── TypeConflict       a series used as a single value, or for another kind

@@ -63,7 +63,8 @@ class Files:
         self._blobs = Blobs(spool, most_bytes=most_bytes, progress=self._note_progress)
         self._jobs: deque[Job] = deque()
         self._held_bytes = 0
-        self._counting = threading.Lock()
+        # Re-entrant, because a signal handler may upload while its thread counts.
+        self._counting = threading.RLock()
         self._is_busy = False
         self._doing: Job | None = None
         self._moved_at = time.monotonic()
@@ -119,6 +120,10 @@ class Files:
                 self._let_go(job)
         self._is_busy = False
         return _IDLE_SECONDS
+
+    def go_on_in(self, spool: Path) -> None:
+        """Copy into another spool's folder from now on."""
+        self._blobs.go_on_in(spool)
 
     def finish(self, seconds: float) -> None:
         """Do what waits, for so long; what is left is said and not stored."""

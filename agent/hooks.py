@@ -28,8 +28,11 @@ class OpenRun(Protocol):
 
     settings: Settings
 
-    def end(self, failure: str | None = None) -> None:
-        """Finish, because the process ends; `failure` says what is wrong with that."""
+    def end(self, failure: str | None = None, *, share: float = 1.0) -> None:
+        """Finish, because the process ends; `failure` says what is wrong with that.
+
+        The run has that share of the time that the end may take.
+        """
 
     def note_exception(
         self,
@@ -144,8 +147,10 @@ def _note_uncaught(
 
 def _end_all() -> None:
     failure = _failure_of(exit_code.found())
-    for run in list(_open_runs.values()):
-        run.end(failure)
+    open_runs = list(_open_runs.values())
+    for run in open_runs:
+        # One that needs less leaves the rest unused: there is seldom more than one.
+        run.end(failure, share=1 / len(open_runs))
 
 
 def _failure_of(code: object) -> str | None:

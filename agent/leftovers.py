@@ -53,7 +53,8 @@ class Leftovers:
         if current is None:
             return Outcome(is_done=True)
         outcome = current.send_some()
-        end = current.spool.unsaid_end() if outcome.is_done else None
+        is_read = outcome.is_done and not current.spool.is_unreadable
+        end = current.spool.unsaid_end() if is_read else None
         if end is not None:
             # Or it would seem to live, because something of it arrived just now.
             outcome = current.send_end(end)
@@ -128,8 +129,9 @@ class Leftovers:
                 yield spool
 
     def _finish(self, spool: SpoolReader) -> None:
-        if spool.acknowledged == 0 and stored_bytes(spool.folder) > 0:
-            # Nothing in it could be read; a person may still want to look.
+        is_nothing_read = spool.acknowledged == 0 and stored_bytes(spool.folder) > 0
+        if is_nothing_read or spool.is_unreadable:
+            # What could not be read may be another time, and a person may want to look.
             self._held_until[spool.id] = float("inf")
         else:
             spool.remove()

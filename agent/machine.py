@@ -12,6 +12,11 @@ def host_name() -> str:
     return os.uname().nodename.encode("utf-8", "replace").decode()
 
 
+def machine_id() -> str:
+    """Return what tells this machine from others while it runs."""
+    return boot_id() or host_name()
+
+
 def is_this_machine(host: str | None, boot: str | None) -> bool:
     """Whether locks of a process with this host and boot are seen here.
 

@@ -22,7 +22,7 @@ from agent.frames import Frame, read_frames
 from agent.grouping import encoded, payloads
 from agent.layouts import Layout
 from agent.notices import Notices
-from agent.own_files import read_file, write_file
+from agent.own_files import write_file
 from agent.ring import (
     CHECKSUM,
     DEFINITIONS,
@@ -35,8 +35,7 @@ from agent.ring import (
     ROWS,
     START,
     Position,
-    boot_id,
-    ring_path,
+    find_ring,
     sealed_mark,
 )
 from agent.rows import Row, intact_rows
@@ -65,8 +64,10 @@ def recover(folder: Path, notices: Notices) -> None:
             return
         may_go = _move(data, file, folder, notices)
     if may_go:
+        ring = find_ring(folder)
         with contextlib.suppress(OSError):
-            ring_path(folder).unlink()
+            if ring is not None:
+                ring.unlink()
 
 
 def recover_all(root: Path, notices: Notices) -> None:
@@ -138,11 +139,10 @@ def _opened(folder: Path, mode: int) -> Iterator[int | None]:
     """Open the ring of a spool; None where there is none that can be believed."""
     file = None
     with contextlib.suppress(OSError, ValueError):
-        boot = read_file(folder / RING_FILE).decode("ascii")
-        # Memory of before the machine was started again is gone, whatever lies there.
-        if boot and boot == boot_id():
+        ring = find_ring(folder)
+        if ring is not None:
             flags = mode | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-            file = os.open(ring_path(folder), flags)
+            file = os.open(ring, flags)
     try:
         yield file
     finally:

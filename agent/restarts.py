@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from agent.errors import InvalidSetting
-
 _COUNT = re.compile(r"[0-9]{1,12}")
 _STATUS = Path("/proc/self/stat")
 # Behind the name of the program, which may hold anything up to its bracket.
@@ -20,19 +18,17 @@ def resumed_at(
     environment: Mapping[str, str],
     now: float,
     *,
+    said: bool | None = None,
     began: Callable[[float], float] = float,
 ) -> int | None:
     """Return since when a job runs that was started again; None for one that was not.
 
-    In microseconds since 1970; `now` in seconds. `began` tells from it when this process
-    was started.
+    In microseconds since 1970; `now` in seconds. `said` is what somebody says who must
+    know, and `began` tells from `now` when this process was started.
     """
-    said = environment.get("SEAMARK_RESUMED") or ""
-    if said not in ("", "yes", "no"):
-        raise InvalidSetting("SEAMARK_RESUMED", "must be yes or no")
     requeues = _count(environment, "SLURM_RESTART_COUNT")
     restarts = _count(environment, "TORCHELASTIC_RESTART_COUNT")
-    if said == "no" or not (said or requeues or restarts):
+    if said is False or not (said or requeues or restarts):
         return None
     if restarts:
         # torchrun starts all ranks of a job again, at one moment. By the time that a slow

@@ -27,7 +27,7 @@ import msgspec
 from agent.frames import Frame
 from agent.layouts import HEAD, TAIL, Layout
 from agent.mounts import file_system_of
-from agent.own_files import write_file
+from agent.own_files import read_file, write_file
 from agent.rows import Row, read_row
 
 MAGIC = b"SMRING\x01\x00"
@@ -138,6 +138,18 @@ class Ring:
         """Give the room of rows back that are in the spool."""
         self._read = high
 
+    def go_on_with(self, folder: Path, moves: int) -> None:
+        """Belong to the spool in another folder, in which it goes on now.
+
+        Whoever finds the folder before finds no ring for it, and delivers no row twice.
+        """
+        with contextlib.suppress(OSError, ValueError):
+            owner, path = _owner(folder), ring_path(folder, moves)
+            write_file(folder / RING_FILE, _boot_and(moves))
+            self._memory[OWNER : OWNER + len(owner)] = owner
+            self.path.rename(path)
+            self.path = path
+
     @property
     def is_empty(self) -> bool:
         return self._head[2] == self._read[2]
@@ -173,15 +185,36 @@ def create_ring(folder: Path) -> Ring | None:
     return ring
 
 
-def mark_ring(folder: Path) -> None:
+def mark_ring(folder: Path, moves: int = 0) -> None:
     """Say in a spool's folder of what boot its ring is, if it has one."""
-    if ring_path(folder).exists():
-        write_file(folder / RING_FILE, boot_id().encode("ascii"))
+    if ring_path(folder, moves).exists():
+        write_file(folder / RING_FILE, _boot_and(moves))
 
 
-def ring_path(folder: Path) -> Path:
-    """Return where the ring of a spool is, if it has one."""
-    return SHARED_MEMORY / f"seamark-{os.geteuid()}" / f"{folder.name}{_SUFFIX}"
+def ring_path(folder: Path, moves: int = 0) -> Path:
+    """Return where the ring of a spool is, if it has one.
+
+    `moves` says how often the spool had gone on in another folder.
+    """
+    name = f"{folder.name}.{moves}" if moves else folder.name
+    return SHARED_MEMORY / f"seamark-{os.geteuid()}" / f"{name}{_SUFFIX}"
+
+
+def find_ring(folder: Path) -> Path | None:
+    """Return where the ring of a spool is; None if there is none to be believed."""
+    try:
+        said = read_file(folder / RING_FILE).decode("ascii")
+        boot, _, moves = said.partition("\n")
+        # Memory of before the machine was started again is gone, whatever lies there.
+        if boot and boot == boot_id():
+            return ring_path(folder, int(moves or 0))
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def _boot_and(moves: int) -> bytes:
+    return f"{boot_id()}\n{moves}".encode() if moves else boot_id().encode("ascii")
 
 
 def sealed_mark(frame: int, low: Position, high: Position) -> bytes:

@@ -191,10 +191,13 @@ class Run:
         """End this process's part of the run and deliver what is left.
 
         Args:
-            timeout: Seconds to wait for delivery; by default 5, or
-                SEAMARK_EXIT_SECONDS. What is not delivered then stays in the
-                spool, and the next process delivers it.
+            timeout: Seconds to wait for delivery; by default the end takes 5 in
+                all, or SEAMARK_EXIT_SECONDS. What is not delivered then stays in
+                the spool, and the next process delivers it.
         """
+        self._finish(timeout)
+
+    def _finish(self, timeout: float | None, share: float = 1.0) -> None:
         if self._is_finished:
             return
         self._is_finished = True
@@ -203,12 +206,11 @@ class Run:
         if session is None:
             self._recorder.end()
             return
-        seconds = self.settings.exit_seconds if timeout is None else timeout
+        ending = session.ending(timeout, share)
         remainder = None
-        folder = session.folder
         try:
             try:
-                session.end_capture(seconds)
+                session.end_capture(ending)
             finally:
                 self._recorder.end()
             if self._failure is None and not session.was_told_to_end:
@@ -217,14 +219,14 @@ class Run:
             remainder = session.finish(
                 failure=self._failure,
                 is_preempted=self._is_preempted,
-                seconds=seconds,
+                ending=ending,
                 ended_at=self._ended_at,
             )
         except KeyboardInterrupt:
-            self._tell_what_is_left(folder)
+            self._tell_what_is_left(session.folder)
             raise
         if remainder is not None:
-            self._tell_what_is_left(folder, is_written=remainder.is_written)
+            self._tell_what_is_left(remainder.folder, is_written=remainder.is_written)
 
     def __enter__(self) -> Run:
         return self
@@ -239,14 +241,15 @@ class Run:
             self.note_exception(kind, error, trace)
         self.finish()
 
-    def end(self, failure: str | None = None) -> None:
+    def end(self, failure: str | None = None, *, share: float = 1.0) -> None:
         """Finish at the end of the process; called by the agent itself.
 
         `failure` is what the exit code says, if it says that something went wrong.
+        `share` is how much of the time that the end may take this run has.
         """
         self._exit_failure = failure
         try:
-            self.finish()
+            self._finish(None, share)
         except KeyboardInterrupt:
             # Whoever presses Ctrl-C a second time wants to leave, and knows why.
             return
@@ -374,10 +377,12 @@ class Run:
     def _tell_what_is_left(self, folder: Path, *, is_written: bool = True) -> None:
         # For people who find a run incomplete: one line, and the exit code stays.
         lost = "" if is_written else ", as far as it could be written,"
+        who = "the next agent.init() on this machine or by `python -m agent sync`"
+        if folder.parent != self.settings.spool:
+            who = f"`python -m agent sync --spool {folder.parent}`"
         line = (
             f"seamark: run {self.name!a} is not completely delivered; the rest lies"
-            f"{lost} in {folder} and is delivered by the next agent.init() on this "
-            "machine or by `python -m agent sync`\n"
+            f"{lost} in {folder} and is delivered by {who}\n"
         )
         with contextlib.suppress(OSError, ValueError, AttributeError):
             # The stream may be closed or absent by now.

@@ -29,9 +29,11 @@ class Sender:
         root: Path,
         notices: Notices,
         *,
+        count_dropped: Callable[[int], None],
         after_turn: Callable[[], None] = lambda: None,
     ) -> None:
         self._spool = spool
+        self._count_dropped = count_dropped
         self._root = root
         self._notices = notices
         self._after_turn = after_turn
@@ -92,5 +94,10 @@ class Sender:
     def _begin(self) -> Sending:
         with importing():
             from agent.sending import Sending  # noqa: PLC0415 - see the class
-        self._sending = Sending(self._spool, self._root, self._notices)
+        self._sending = Sending(
+            self._spool,
+            self._root,
+            self._notices,
+            count_dropped=self._count_dropped,
+        )
         return self._sending

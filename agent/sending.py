@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from agent.blobs import Blobs
@@ -24,10 +25,19 @@ _UNKNOWN_SERVER_SECONDS = 5.0
 class Sending:
     """The state of delivering to the server of the settings, as they are now."""
 
-    def __init__(self, spool: Spool, root: Path, notices: Notices) -> None:
+    def __init__(
+        self,
+        spool: Spool,
+        root: Path,
+        notices: Notices,
+        *,
+        count_dropped: Callable[[int], None],
+    ) -> None:
+        """`count_dropped` has the tracker told of points that cannot be sent."""
         self._spool = spool
-        self._reader = SpoolReader(spool.folder)
-        self._uploads = Uploads(Blobs(spool.folder), notices)
+        self._count_dropped = count_dropped
+        self._reader = SpoolReader(spool.folder, spool)
+        self._uploads = [Uploads(Blobs(spool.folder), notices)]
         self._files_not_before = float("-inf")
         self._are_files_held = False
         self._leftovers = Leftovers(root, notices)
@@ -47,7 +57,7 @@ class Sending:
     def is_everything_sent(self) -> bool:
         """Whether the tracker has all that is in the spool, files too."""
         is_said = self._reader.delivered >= self._spool.written
-        return is_said and self._uploads.is_done
+        return is_said and all(uploads.is_done for uploads in self._uploads)
 
     @property
     def are_files_held(self) -> bool:
@@ -60,10 +70,17 @@ class Sending:
 
     def send_some(self, *, is_draining: bool) -> Outcome:
         """Send one batch, or a part of a file, or something of others."""
+        if self._reader.follow():
+            blobs = Blobs(self._spool.folder)
+            self._uploads.insert(0, Uploads(blobs, self._notices))
         delivery = self._found_delivery(is_draining=is_draining)
         if delivery is None or self._server is None:
             return Outcome(wait_seconds=_UNKNOWN_SERVER_SECONDS, is_held=True)
         outcome = delivery.send_some()
+        self._spool.note_delivered(self._reader.delivered)
+        lost, self._reader.lost = self._reader.lost, 0
+        if lost:
+            self._count_dropped(lost)
         if outcome.is_done and time.monotonic() > self._last_sent + _HEARTBEAT_SECONDS:
             outcome = delivery.say_alive()
         if not outcome.is_done:
@@ -88,13 +105,20 @@ class Sending:
 
     def _send_files(self, transport: Transport) -> Outcome:
         if time.monotonic() >= self._files_not_before:
-            outcome = self._uploads.send_some(transport)
+            outcome = self._uploads_to_send().send_some(transport)
             if not outcome.wait_seconds:
                 return outcome
             # Only they wait: points, and the sign of life, go on.
             self._files_not_before = time.monotonic() + outcome.wait_seconds
             self._are_files_held = outcome.is_held
         return Outcome(is_done=True)
+
+    def _uploads_to_send(self) -> Uploads:
+        """Return those of the spool's folder, or of one that it has left."""
+        current, *left = self._uploads
+        if not left or not current.is_done:
+            return current
+        return next((uploads for uploads in left if not uploads.is_done), current)
 
     def _send_leftovers(self, server: Server, delivery: Delivery) -> Outcome:
         if time.monotonic() < self._leftovers_not_before:

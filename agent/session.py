@@ -5,21 +5,24 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 from agent.background import Background
 from agent.capture.capture import Capture
+from agent.ending import Ending
 from agent.files import Files
 from agent.machine import host_name
 from agent.messages import Origin
 from agent.mounts import NETWORK_FILE_SYSTEMS, file_system_of
 from agent.notices import Notices
+from agent.patience import within
+from agent.places import Place, places
 from agent.probes.probe import ANY_JOB, Job
 from agent.probes.sampler import Sampler
 from agent.recorder import Recorder
@@ -27,17 +30,24 @@ from agent.recovery import recover_all
 from agent.ring import Ring, create_ring
 from agent.sender import Sender
 from agent.settings import Mode, Settings, find_server, find_url
-from agent.spool import Spool, create_spool
+from agent.spool import Refuge, Spool, create_spool
 from agent.version import VERSION
 from agent.writer import Writer
 
+# Of the end of a run, what writing has, however short the wait for delivery; at the
+# least, whatever took long before it.
 _WRITE_SECONDS = 2.0
+_LEAST_SECONDS = 0.3
 _SAMPLE_SECONDS = 1.0
+# What files leave to what comes after them.
+_LAST_SECONDS = 1.0
 # What a machine may lose that loses its power.
 _SYNC_SECONDS = 5.0
 # How often others hear that the process lives, of which an hour's silence is the end.
 _LIFE_SECONDS = 60.0
 _STOP_SECONDS = 0.1
+# A file system that takes longer hangs, as far as a script can wait for it.
+_OPEN_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -60,12 +70,21 @@ class Session:
         ring: Ring | None,
         *,
         find_data: Callable[[], Path | None],
+        places_left: Iterator[Place],
     ) -> None:
+        """`places_left` is where the spool may go on if its disk fails."""
         self._settings = settings
+        self._places_left = places_left
+        self._buffer = recorder.buffer
         self._spool = spool
         self.ring = ring
         self._writer = Writer(
-            recorder, ring, spool, notices, after_turn=self._keep_alive
+            recorder,
+            ring,
+            spool,
+            notices,
+            move=self._go_on_elsewhere,
+            after_turn=self._keep_alive,
         )
         self.files = Files(
             recorder,
@@ -86,6 +105,7 @@ class Session:
                 spool,
                 spool.folder.parent,
                 notices,
+                count_dropped=recorder.buffer.count_dropped,
                 after_turn=self._writer.background.ensure,
             )
         if settings.monitor:
@@ -101,6 +121,7 @@ class Session:
                     find_data,
                 ),
                 interval=settings.sample_seconds,
+                measured_by=settings.measured_by,
             )
 
         self._capture = Capture(settings, recorder, notices)
@@ -134,37 +155,47 @@ class Session:
         """Whether a signal said a short while ago that the process is to end."""
         return self._capture.was_told_to_end
 
-    def end_capture(self, seconds: float) -> None:
+    def ending(self, timeout: float | None, share: float) -> Ending:
+        """Return how long the end may take: by default that share of the settings'."""
+        if timeout is not None:
+            return Ending(timeout)
+        return Ending(share * self._settings.exit_seconds, is_within=True)
+
+    def end_capture(self, ending: Ending) -> None:
         """Store what was captured last, and leave streams as they were."""
-        self._capture.finish(seconds)
+        self._capture.finish(ending)
 
     def finish(
         self,
         *,
         failure: str | None,
         is_preempted: bool,
-        seconds: float,
+        ending: Ending,
         ended_at: int | None = None,
     ) -> Remainder | None:
-        """End the spool and deliver it; what is left of it after so long is returned."""
-        deadline = time.monotonic() + seconds
+        """End the spool and deliver it; what is left of it in the end is returned."""
         if self._sampler is not None:
-            self._sampler.stop(min(seconds, _SAMPLE_SECONDS))
+            self._sampler.stop(min(ending.left, _SAMPLE_SECONDS))
         # What is not copied now is lost, however short the wait for delivery.
-        left = deadline - time.monotonic()
-        self.files.finish(max(_WRITE_SECONDS, left - min(1.0, left / 5)))
+        left = ending.left
+        copying = left - min(_LAST_SECONDS, left / 5)
+        self.files.finish(max(ending.left_of_first(_WRITE_SECONDS), copying))
         # However short the wait for delivery: what is not written is lost, and a run
         # whose end is not written counts as crashed.
         is_written = self._writer.finish(
             failure=failure,
             is_preempted=is_preempted or self.was_told_to_end,
-            seconds=_WRITE_SECONDS,
+            seconds=max(
+                ending.left_of_first(_WRITE_SECONDS),
+                min(ending.left, _WRITE_SECONDS),
+                _LEAST_SECONDS,
+            ),
             ended_at=ended_at,
         )
-        remainder: Remainder | None = Remainder(self._spool.folder, is_written)
+        remainder: Remainder | None = Remainder(self.folder, is_written)
         try:
             if self._sender is not None:
-                is_sent = self._sender.drain(max(0.0, deadline - time.monotonic()))
+                is_sent = self._sender.drain(ending.left)
                 remainder = None if is_sent and is_written else remainder
         finally:
             self._end(is_delivered=remainder is None, is_written=is_written)
@@ -210,6 +241,38 @@ class Session:
             self._spool.show_life()
         return _SYNC_SECONDS
 
+    def _go_on_elsewhere(self, reason: OSError) -> bool:
+        """Have the spool go on in another folder, its own being lost; whether it can."""
+        refuge = self._found_refuge()
+        if refuge is None:
+            return False
+        before = self._spool.folder
+        lost = self._spool.go_on_in(refuge)
+        if self.ring is not None:
+            self.ring.go_on_with(self._spool.folder, self._spool.moves)
+        self.files.go_on_in(self._spool.folder)
+        if lost:
+            self._buffer.count_dropped(lost)
+        root = self._spool.folder.parent
+        given_up = f"; {lost:,} points there cannot be read" if lost else ""
+        self._notices.warn(
+            f"moved {before}",
+            f"the spool {before} is left, as its disk fails ({reason}){given_up}; what"
+            f" is logged goes to {root}; should delivery not be finished in time, run "
+            f"`{Path(sys.executable).name} -m agent sync --spool {root}`",
+        )
+        return True
+
+    def _found_refuge(self) -> Refuge | None:
+        for place in self._places_left:
+            with contextlib.suppress(OSError):
+                return within(
+                    _OPEN_SECONDS,
+                    partial(self._spool.make_refuge, place),
+                    Refuge.remove,
+                )
+        return None
+
     def _keep_alive(self) -> None:
         self._syncer.ensure()
         self._capture.keep_alive()
@@ -226,6 +289,15 @@ class Session:
         return sampling + sum(thread.cpu_seconds for thread in threads)
 
 
+class _Opened(NamedTuple):
+    """A spool that was made, and what was found on the way."""
+
+    spool: Spool
+    ring: Ring | None
+    file_system: str
+    knows_server: bool
+
+
 def open_session(
     settings: Settings,
     recorder: Recorder,
@@ -236,10 +308,12 @@ def open_session(
 
     `find_data` says where the training data lie, once that is known.
     """
-    spool = _open_spool(settings, notices)
-    if spool is None:
+    others = places(settings.spool)
+    opened = _open_spool(settings, others, notices)
+    if opened is None:
         return None
-    if settings.mode is Mode.ONLINE and find_server(os.environ) is None:
+    spool = opened.spool
+    if settings.mode is Mode.ONLINE and not opened.knows_server:
         notices.warn(
             "no server",
             "no server is known; everything is kept in "
@@ -253,19 +327,27 @@ def open_session(
             f" {settings.run} is a new one; name it in the job's script, as with"
             " SEAMARK_RUN",
         )
-    kind = file_system_of(spool.folder)
-    if kind in NETWORK_FILE_SYSTEMS:
+    if opened.file_system in NETWORK_FILE_SYSTEMS:
         notices.warn(
             "network file system",
             f"the spool folder {spool.folder.parent} lies on a network file system"
-            f" ({kind}), which may hang and whose locks may not hold; set SEAMARK_SPOOL"
-            " to a folder on a local disk",
+            f" ({opened.file_system}), which may hang and whose locks may not hold; set"
+            " SEAMARK_SPOOL to a folder on a local disk",
         )
-    ring = create_ring(spool.folder)
-    return Session(settings, recorder, notices, spool, ring, find_data=find_data)
+    return Session(
+        settings,
+        recorder,
+        notices,
+        spool,
+        opened.ring,
+        find_data=find_data,
+        places_left=others,
+    )
 
 
-def _open_spool(settings: Settings, notices: Notices) -> Spool | None:
+def _open_spool(
+    settings: Settings, to_try: Iterator[Place], notices: Notices
+) -> _Opened | None:
     origin = Origin(
         project=settings.project,
         run=settings.run,
@@ -276,28 +358,62 @@ def _open_spool(settings: Settings, notices: Notices) -> Spool | None:
         agent=VERSION,
         time=time.time_ns() // 1000 if settings.began_at is None else settings.began_at,
     )
-    server = find_server(os.environ)
-    create = partial(
-        create_spool,
-        origin=origin,
-        url=find_url(os.environ),
+    environment: Mapping[str, str] = os.environ
+    reason: OSError | None = None
+    for place in to_try:
+        make = partial(_opened_at, place, settings, origin, environment)
+        try:
+            opened = within(_OPEN_SECONDS, make, _unmake)
+        except TimeoutError as error:
+            reason = reason or error
+            # The server's address lies in the same home, as a rule.
+            environment = {**environment, "SEAMARK_CONFIG": os.devnull}
+        except OSError as error:
+            reason = reason or error
+        else:
+            if reason is not None:
+                _tell_of_other_place(settings.spool, reason, opened.spool, notices)
+            # What could not be asked may be known.
+            is_asked = environment is os.environ
+            return opened._replace(knows_server=opened.knows_server or not is_asked)
+    notices.warn("spool", f"nothing is logged: no folder can be written ({reason})")
+    return None
+
+
+def _opened_at(
+    place: Place, settings: Settings, origin: Origin, environment: Mapping[str, str]
+) -> _Opened:
+    """Make a spool there. All that a file system may hang in is done here."""
+    server = find_server(environment)
+    most_bytes = settings.spool_points_bytes
+    spool = create_spool(
+        place.root(),
+        origin,
+        url=find_url(environment),
         token_digest=server.token_digest if server else None,
-        most_bytes=settings.spool_points_bytes,
+        most_bytes=place.at_most(most_bytes),
     )
-    try:
-        return create(settings.spool)
-    except OSError as error:
-        reason = error
-    try:
-        root = Path(tempfile.mkdtemp(prefix="seamark-spool-"))
-        spool = create(root)
-    except OSError as error:
-        notices.warn("spool", f"nothing is logged: no folder can be written ({error})")
-        return None
+    return _Opened(
+        spool,
+        create_ring(spool.folder),
+        file_system_of(spool.folder),
+        knows_server=server is not None,
+    )
+
+
+def _unmake(opened: _Opened) -> None:
+    if opened.ring is not None:
+        opened.ring.remove()
+    opened.spool.remove()
+
+
+def _tell_of_other_place(
+    chosen: Path, reason: OSError, spool: Spool, notices: Notices
+) -> None:
+    root = spool.folder.parent
     notices.warn(
         "spool",
-        f"the spool folder {settings.spool} cannot be written ({reason}); "
+        f"the spool folder {chosen} cannot be written ({reason}); "
         f"using {root}; should delivery not be finished in time, run "
         f"`{Path(sys.executable).name} -m agent sync --spool {root}`",
     )
-    return spool

@@ -7,18 +7,25 @@ that a new token reaches a process that runs already.
 from __future__ import annotations
 
 import json
+import operator
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, SupportsIndex, TypeVar
 from urllib.parse import urlsplit
 
-from agent.capture.choice import chosen
+from agent.capture.choice import (
+    as_yes_or_no,
+    chosen,
+    chosen_in_text,
+    surely_wanted,
+)
 from agent.errors import InvalidSetting
 from agent.naming import readable_name
+from agent.notices import Notices
 from agent.path import is_encodable
 from agent.restarts import process_start, resumed_at
 
@@ -37,6 +44,10 @@ _LOCAL_RANK_VARIABLES = (
 _RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
 Environment = Mapping[str, str]
+Meant = TypeVar("Meant")
+
+# Each slip is told of once, however many runs a process has.
+_notices = Notices()
 
 
 class Mode(str, Enum):
@@ -63,6 +74,8 @@ class Settings(NamedTuple):
     capture: frozenset[str] = frozenset()
     # The process that is measured with its children, if it is not this one.
     watched: int | None = None
+    # Where somebody logs who measures this machine for the run already, if so.
+    measured_by: str | None = None
     # How often the hardware is measured.
     sample_seconds: float = 1.0
     # Which of the machine's processes of a distributed run this is, if it is one.
@@ -125,7 +138,7 @@ def read_settings(
     *,
     project: str | None,
     stage: str | None,
-    rank: int | None,
+    rank: SupportsIndex | None,
     mode: str | None,
     monitor: bool | None,
     strict: bool,
@@ -133,39 +146,55 @@ def read_settings(
     capture: object = None,
     separate_ranks: bool | None = None,
 ) -> Settings:
-    """Return the settings of this process, or refuse what cannot be meant."""
-    url = environment.get("SEAMARK_URL")
-    if url:
-        check_url(url)
-    return Settings(
-        project=_name(
-            "project", project or environment.get("SEAMARK_PROJECT") or "default"
-        ),
-        run=_name("run", run or environment.get("SEAMARK_RUN") or readable_name()),
-        stage=_stage(stage or environment.get("SEAMARK_STAGE") or "main"),
+    """Return the settings of this process, or refuse an argument that cannot be meant.
+
+    A slip in the environment is warned of, and refused only if that is to be strict: a
+    job that has waited for its machines for hours is not to end in its first line.
+    """
+    said = _Said(environment, is_strict=strict)
+    said.url()
+    settings = Settings(
+        project=_name("project", project)
+        if project
+        else said.name("SEAMARK_PROJECT", "project") or "default",
+        run=_name("run", run)
+        if run
+        else said.name("SEAMARK_RUN", "run") or readable_name(),
+        stage=_stage(stage) if stage else said.stage() or "main",
         rank=_rank(rank, environment),
-        mode=_mode(mode or environment.get("SEAMARK_MODE") or "online"),
+        mode=_mode(mode) if mode else said.mode(),
         spool=spool_root(environment),
-        monitor=_yes_or_no(monitor, "SEAMARK_MONITOR", "yes", environment),
-        sample_seconds=_sample_seconds(
-            environment.get("SEAMARK_SAMPLE_SECONDS") or "1"
-        ),
+        monitor=said.yes_or_no("SEAMARK_MONITOR", monitor, otherwise=True),
+        sample_seconds=said.sample_seconds(),
         local_rank=_local_rank(environment),
         dataset=_dataset(environment.get("SEAMARK_DATASET")),
-        capture=chosen(capture, environment.get("SEAMARK_CAPTURE")),
+        capture=said.capture() if capture is None else chosen(capture),
         strict=strict,
-        exit_seconds=_exit_seconds(environment.get("SEAMARK_EXIT_SECONDS") or "5"),
-        spool_files_bytes=_spool_files_bytes(
-            environment.get("SEAMARK_SPOOL_GIB") or "50"
+        exit_seconds=said.of("SEAMARK_EXIT_SECONDS", _exit_seconds, "5"),
+        spool_files_bytes=said.of("SEAMARK_SPOOL_GIB", _spool_files_bytes, "50"),
+        spool_points_bytes=said.of("SEAMARK_SPOOL_POINTS_GIB", _spool_points_bytes, ""),
+        resumed_at=resumed_at(
+            environment,
+            time.time(),
+            said=said.of("SEAMARK_RESUMED", _perhaps, ""),
+            began=process_start,
         ),
-        spool_points_bytes=_spool_points_bytes(
-            environment.get("SEAMARK_SPOOL_POINTS_GIB")
-        ),
-        resumed_at=resumed_at(environment, time.time(), began=process_start),
         is_named=bool(run or environment.get("SEAMARK_RUN")),
-        separate_ranks=_yes_or_no(
-            separate_ranks, "SEAMARK_SEPARATE_RANKS", "no", environment
+        separate_ranks=said.yes_or_no(
+            "SEAMARK_SEPARATE_RANKS", separate_ranks, otherwise=False
         ),
+    )
+    return settings._replace(
+        measured_by=_measured_by(settings, environment.get("SEAMARK_MONITORED"))
+    )
+
+
+def as_monitored(settings: Settings) -> str:
+    """Return what SEAMARK_MONITORED says to the programs of who measures a machine."""
+    from agent.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
+
+    return json.dumps(
+        [machine_id(), settings.project, settings.run, settings.namespace]
     )
 
 
@@ -182,7 +211,7 @@ def find_servers(environment: Environment) -> list[Server]:
     """
     stored_url, stored_token = read_agent_file(environment)
     url = environment.get("SEAMARK_URL") or stored_url
-    if not url or origin(url) is None:
+    if not url or not _is_address(url):
         return []
     # A token goes only to the server it was stored with.
     is_its_own = stored_url is not None and origin(url) == origin(stored_url)
@@ -274,8 +303,101 @@ def _home(environment: Environment) -> Path:
 
 def check_url(url: str) -> None:
     """Refuse what is not the address of a server."""
-    if origin(url) is None or "@" in urlsplit(url).netloc:
+    if not _is_address(url):
         raise InvalidSetting("SEAMARK_URL", "must look like http://host:port")
+
+
+def _is_address(url: str) -> bool:
+    return origin(url) is not None and "@" not in urlsplit(url).netloc
+
+
+class _Said:
+    """What the environment says; where that cannot be meant, what is used instead."""
+
+    def __init__(self, environment: Environment, *, is_strict: bool) -> None:
+        self._environment = environment
+        self._is_strict = is_strict
+
+    def of(self, variable: str, read: Callable[[str], Meant], default: str) -> Meant:
+        """Return what a variable means, else what the default does."""
+        text = self._environment.get(variable) or default
+        try:
+            return read(text)
+        except InvalidSetting as error:
+            self._refuse(error, f"what holds is {default or 'what it is by default'}")
+            return read(default)
+
+    def url(self) -> None:
+        url = self._environment.get("SEAMARK_URL")
+        try:
+            if url:
+                check_url(url)
+        except InvalidSetting as error:
+            self._refuse(error, "nothing is sent until it does")
+
+    def name(self, variable: str, setting: str) -> str:
+        """Return a name; "" for none. The same is made of it in each process of a run."""
+        name = self._environment.get(variable) or ""
+        try:
+            return _name(setting, name) if name else ""
+        except InvalidSetting as error:
+            usable = _usable(name)
+            self._refuse(error, f"it is called {usable or 'as it is by default'} now")
+            return usable
+
+    def stage(self) -> str:
+        name = self.name("SEAMARK_STAGE", "stage")
+        if "/" in name:
+            error = InvalidSetting("SEAMARK_STAGE", "must not contain a slash")
+            name = name.replace("/", "-")
+            self._refuse(error, f"it is called {name} now")
+        return name
+
+    def mode(self) -> Mode:
+        return self.of("SEAMARK_MODE", lambda text: _mode(text.lower()), "online")
+
+    def yes_or_no(self, variable: str, chosen: bool | None, *, otherwise: bool) -> bool:
+        if chosen is not None:
+            return chosen
+        return self.of(variable, _yes_or_no(variable), "yes" if otherwise else "no")
+
+    def sample_seconds(self) -> float:
+        seconds = self.of("SEAMARK_SAMPLE_SECONDS", _number_of_seconds, "1")
+        low, high = _SAMPLE_SECONDS
+        clamped = min(max(seconds, low), high)
+        if seconds != clamped:
+            self._refuse(
+                InvalidSetting(
+                    "SEAMARK_SAMPLE_SECONDS", f"must be from {low} to {high:g}"
+                ),
+                f"what holds is {clamped:g}",
+            )
+        return clamped
+
+    def capture(self) -> frozenset[str]:
+        text = self._environment.get("SEAMARK_CAPTURE") or "yes"
+        try:
+            return chosen_in_text(text)
+        except InvalidSetting as error:
+            wanted = surely_wanted(text)
+            self._refuse(error, f"captured is {', '.join(sorted(wanted)) or 'nothing'}")
+            return wanted
+
+    def _refuse(self, error: InvalidSetting, instead: str) -> None:
+        if self._is_strict:
+            raise error
+        _notices.warn(str(error), f"{str(error).rstrip('.')}; {instead}")
+
+
+def _usable(name: str) -> str:
+    """Return a name that can be used and is another one for another name; "" for none."""
+    name = name.encode("utf-8", "replace").decode().strip()
+    if len(name) <= _LONGEST_NAME:
+        return name
+    import hashlib  # noqa: PLC0415 - seldom
+
+    end = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return f"{name[: _LONGEST_NAME - len(end) - 1]}-{end}"
 
 
 def _name(setting: str, name: object) -> str:
@@ -294,7 +416,7 @@ def _stage(stage: object) -> str:
     return name
 
 
-def _rank(rank: int | None, environment: Environment) -> int:
+def _rank(rank: SupportsIndex | None, environment: Environment) -> int:
     if rank is None:
         variables: tuple[str, ...] = _RANK_VARIABLES
         if environment.get("NODE_RANK", "0") == "0":
@@ -304,9 +426,14 @@ def _rank(rank: int | None, environment: Environment) -> int:
         text = next(filter(None, found), "0")
         # Some launchers leave such variables unset as "" or "-1".
         return int(text) if re.fullmatch(r"\d{1,7}", text) else 0
-    if not isinstance(rank, int) or rank < 0:
+    try:
+        # Of numpy and torch, too.
+        number = operator.index(rank)
+    except Exception:  # noqa: BLE001 - foreign code
+        number = -1
+    if number < 0:
         raise InvalidSetting("rank", "must be a number from 0")
-    return rank
+    return number
 
 
 def _local_rank(environment: Environment) -> int | None:
@@ -315,15 +442,18 @@ def _local_rank(environment: Environment) -> int | None:
     return int(text) if re.fullmatch(r"\d{1,7}", text) else None
 
 
-def _yes_or_no(
-    chosen: bool | None, variable: str, default: str, environment: Environment
-) -> bool:
-    if chosen is not None:
-        return chosen
-    text = environment.get(variable) or default
-    if text not in ("yes", "no"):
-        raise InvalidSetting(variable, "must be yes or no")
-    return text == "yes"
+def _yes_or_no(variable: str) -> Callable[[str], bool]:
+    def read(text: str) -> bool:
+        meant = as_yes_or_no(text)
+        if meant is None:
+            raise InvalidSetting(variable, "must be yes or no")
+        return meant
+
+    return read
+
+
+def _perhaps(text: str) -> bool | None:
+    return _yes_or_no("SEAMARK_RESUMED")(text) if text else None
 
 
 def _mode(mode: str) -> Mode:
@@ -333,17 +463,28 @@ def _mode(mode: str) -> Mode:
         raise InvalidSetting("mode", "must be online, offline or disabled") from None
 
 
-def _sample_seconds(text: str) -> float:
+def _number_of_seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
-        seconds = 0.0
-    low, high = _SAMPLE_SECONDS
-    if not low <= seconds <= high:
-        raise InvalidSetting(
-            "SEAMARK_SAMPLE_SECONDS", f"must be a number from {low} to {high:g}"
-        )
+        seconds = float("nan")
+    if seconds != seconds:  # noqa: PLR0124 - NaN
+        raise InvalidSetting("SEAMARK_SAMPLE_SECONDS", "must be a number of seconds")
     return seconds
+
+
+def _measured_by(settings: Settings, said: str | None) -> str | None:
+    """Return the namespace of who measures this machine for this run; None if nobody."""
+    if not said:
+        return None
+    from agent.machine import machine_id  # noqa: PLC0415 - `import agent` stays light
+
+    try:
+        *whose, namespace = json.loads(said)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    is_ours = whose == [machine_id(), settings.project, settings.run]
+    return namespace if is_ours and isinstance(namespace, str) else None
 
 
 def _dataset(text: str | None) -> Path | None:
@@ -356,7 +497,7 @@ def _spool_files_bytes(text: str) -> int:
     return int(text) * 2**30
 
 
-def _spool_points_bytes(text: str | None) -> int | None:
+def _spool_points_bytes(text: str) -> int | None:
     if not text:
         return None
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text):

@@ -12,12 +12,18 @@ import json
 import os
 import shutil
 import uuid
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from agent import locks, messages
 from agent.frames import Frame
 from agent.own_files import read_file, write_file
+from agent.patience import within
+from agent.places import Place
+from agent.recent_frames import RecentFrames
 from agent.ring import boot_id, mark_ring
 
 SEGMENT_BYTES = 8 * 1024 * 1024
@@ -29,11 +35,41 @@ _LEAST_FREE_PART = 20
 # That much may always wait, or nothing could be sent from a disk that is nearly full.
 _ALWAYS_BYTES = 2 * SEGMENT_BYTES
 
+_TIDY_SECONDS = 0.1
+
 DESCRIPTION_FILE = "spool.json"
 ACKNOWLEDGED_FILE = "acknowledged"
 # There once its process has written everything and ended.
 COMPLETE_FILE = "complete"
 SEGMENT_SUFFIX = ".frames"
+
+
+class SpoolFull(OSError):
+    """It holds as much as it may, by our own limits: the disk is in order."""
+
+
+class Refuge(NamedTuple):
+    """A folder in which a spool can go on, because of its own nothing can be expected."""
+
+    folder: Path
+    lock: int
+    most_bytes: int | None
+    first: int  # the first frame that lies in it
+    can_be_read: bool  # the folder before it
+
+    def remove(self) -> None:
+        """Delete it: it came too late."""
+        locks.release(self.lock)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class _Left(NamedTuple):
+    """A folder that a spool has left."""
+
+    folder: Path
+    lock: int
+    is_needed: bool  # for frames that lie nowhere else
+    is_whole: bool  # nothing in it was given up
 
 
 class Spool:
@@ -57,6 +93,21 @@ class Spool:
         # Of what the kernel has, and the disk perhaps not yet.
         self._unsynced: set[Path] = set()
         self.written = 0  # the number of the last frame in the file
+        self.delivered = 0  # that of the last one that the tracker has
+        self.recent = RecentFrames()
+        # Of frames up to this one, those that cannot be read are counted as dropped.
+        self.given_up = 0
+        self._left: list[_Left] = []
+
+    @property
+    def moves(self) -> int:
+        """How often it went on in another folder."""
+        return len(self._left)
+
+    @property
+    def folders_to_read(self) -> list[Path]:
+        """The folders it has left with frames that lie there alone, and can be read."""
+        return [left.folder for left in self._left if left.is_needed]
 
     def write(self, payload: bytes) -> None:
         """Append one frame; on OSError nothing was appended."""
@@ -68,8 +119,56 @@ class Spool:
             raise
         self._segment_bytes += len(frame)
         self.written += 1
+        self.recent.add(self.written, payload)
         if self._path is not None:
             self._unsynced.add(self._path)
+
+    def note_delivered(self, number: int) -> None:
+        """The tracker has everything up to this frame."""
+        if number != self.delivered:
+            self.delivered = number
+            self.recent.forget(number)
+
+    def make_refuge(self, place: Place) -> Refuge:
+        """Make a folder of the same name elsewhere; OSError if that fails too.
+
+        What the tracker lacks lies in it at once, as far as it is in memory.
+        """
+        # Asked first: more may be delivered meanwhile, and never less.
+        wanted = self.delivered + 1
+        frames = self.recent.frames()
+        first = frames[0].number if frames else self.written + 1
+        folder, lock = _made(
+            place.root(), self.folder.name, self._description, wanted - 1, frames
+        )
+        can_be_read = first > wanted and _can_be_read(self.folder)
+        most_bytes = place.at_most(self._most_bytes)
+        return Refuge(folder, lock, most_bytes, first, can_be_read)
+
+    def go_on_in(self, refuge: Refuge) -> int:
+        """Leave the folder for another; return how many points cannot be read any more.
+
+        The spool stays what it is, with its id and numbers: the tracker sees nothing of
+        it, and nothing is stored twice.
+        """
+        self._close_segment()
+        self._unsynced.clear()
+        behind = range(self.delivered + 1, refuge.first)
+        lost = 0
+        if not refuge.can_be_read:
+            lost = self.recent.count_points(behind)
+            self.given_up = max(self.given_up, refuge.first - 1)
+        self._left.append(
+            _Left(
+                self.folder,
+                self._lock,
+                is_needed=bool(behind) and refuge.can_be_read,
+                is_whole=refuge.can_be_read or not behind,
+            )
+        )
+        self.folder, self._lock = refuge.folder, refuge.lock
+        self._most_bytes = refuge.most_bytes
+        return lost
 
     def sync(self) -> None:
         """Wait until all that was written survives the machine; OSError if it does not."""
@@ -95,12 +194,18 @@ class Spool:
         if is_complete:
             with contextlib.suppress(OSError):
                 write_file(self.folder / COMPLETE_FILE, b"")
-        locks.release(self._lock)
+        for lock in (self._lock, *(left.lock for left in self._left)):
+            locks.release(lock)
 
     def remove(self) -> None:
         """Delete the spool, once all of it is delivered."""
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        # Of what was given up something may be read again one day.
+        for left in [left.folder for left in self._left if left.is_whole]:
+            # A disk that failed is not waited for.
+            with contextlib.suppress(TimeoutError):
+                within(_TIDY_SECONDS, partial(shutil.rmtree, left, ignore_errors=True))
 
     def forget(self) -> None:
         """Close the parent's file in a forked child, and touch nothing."""
@@ -134,9 +239,8 @@ class Spool:
         if not locks.is_of(self._lock, self.folder):
             self._make_folder_again()
         self._check_room()
-        name = f"{self.written + 1:020}{SEGMENT_SUFFIX}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._path = self.folder / name
+        self._path = self.folder / _segment_name(self.written + 1)
         self._segment = os.open(self._path, flags, 0o600)
         self._segment_bytes = os.fstat(self._segment).st_size
         return self._segment
@@ -145,7 +249,7 @@ class Spool:
         waiting = stored_bytes(self.folder)
         most = LARGEST_SPOOL_BYTES if self._most_bytes is None else self._most_bytes
         if waiting >= most:
-            raise OSError(errno.EDQUOT, "the spool has reached its largest size")
+            raise SpoolFull(errno.EDQUOT, "the spool has reached its largest size")
         if waiting < _ALWAYS_BYTES:
             return
         space = os.statvfs(self.folder)
@@ -153,13 +257,13 @@ class Spool:
             _LEAST_FREE_BYTES, space.f_blocks * space.f_frsize // _LEAST_FREE_PART
         )
         if space.f_bavail * space.f_frsize < least:
-            raise OSError(errno.EDQUOT, "the disk is nearly full")
+            raise SpoolFull(errno.EDQUOT, "the disk is nearly full")
 
     def _make_folder_again(self) -> None:
         """Make the folder that was deleted under us, or else nobody could deliver it."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_file(self.folder / DESCRIPTION_FILE, self._description)
-        mark_ring(self.folder)
+        mark_ring(self.folder, self.moves)
         before, self._lock = self._lock, _lock(self.folder)
         locks.release(before)
 
@@ -193,30 +297,17 @@ def create_spool(
     The address and the digest of the token, where they are known, say what server it is
     meant for. At most so many bytes of frames wait in it, by default the usual.
     """
-    spool_id = str(uuid.uuid4())
-    # Others look only at folders named by an id: made aside and locked before
-    # it gets its name, a new spool is never taken for an abandoned one.
-    aside = root / f".{spool_id}.new"
-    aside.mkdir(mode=0o700, parents=True)
-    try:
-        description = json.dumps(
-            {
-                "version": 1,
-                "url": url,
-                "token_digest": token_digest,
-                "origin": asdict(origin),
-                # Whose locks hold: beside the host's name, which containers change.
-                "boot": boot_id(),
-            }
-        ).encode()
-        write_file(aside / DESCRIPTION_FILE, description)
-        # A full disk has room to write over it, not for another file.
-        write_acknowledged(aside, 0)
-        lock = _lock(aside)
-        folder = aside.rename(root / spool_id)
-    except OSError:
-        shutil.rmtree(aside, ignore_errors=True)
-        raise
+    description = json.dumps(
+        {
+            "version": 1,
+            "url": url,
+            "token_digest": token_digest,
+            "origin": asdict(origin),
+            # Whose locks hold: beside the host's name, which containers change.
+            "boot": boot_id(),
+        }
+    ).encode()
+    folder, lock = _made(root, str(uuid.uuid4()), description)
     spool = Spool(folder, lock, description, most_bytes=most_bytes)
     try:
         spool.write(messages.payload([messages.open_spool(origin)]))
@@ -224,6 +315,50 @@ def create_spool(
         spool.remove()
         raise
     return spool
+
+
+def _made(
+    root: Path,
+    spool_id: str,
+    description: bytes,
+    acknowledged: int = 0,
+    frames: Sequence[Frame] = (),
+) -> tuple[Path, int]:
+    """Make the folder of a spool, and lock it."""
+    # Others look only at folders named by an id: made aside and locked before
+    # it gets its name, a new spool is never taken for an abandoned one.
+    aside = root / f".{spool_id}.new"
+    aside.mkdir(mode=0o700, parents=True)
+    lock = None
+    try:
+        write_file(aside / DESCRIPTION_FILE, description)
+        # A full disk has room to write over it, not for another file.
+        write_acknowledged(aside, acknowledged)
+        if frames:
+            content = b"".join(frame.to_bytes() for frame in frames)
+            write_file(aside / _segment_name(frames[0].number), content)
+        lock = _lock(aside)
+        return aside.rename(root / spool_id), lock
+    except OSError:
+        if lock is not None:
+            locks.release(lock)
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+def _segment_name(first: int) -> str:
+    return f"{first:020}{SEGMENT_SUFFIX}"
+
+
+def _can_be_read(folder: Path) -> bool:
+    """Whether a disk gives back what it was given, if it takes no more."""
+    try:
+        for path in [*folder.iterdir()]:
+            if path.suffix == SEGMENT_SUFFIX:
+                read_file(path, 0, 1)
+    except OSError:
+        return False
+    return True
 
 
 def _sync(path: Path) -> None:

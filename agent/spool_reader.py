@@ -7,6 +7,7 @@ number, so that everything behind it can still be delivered.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import re
 import shutil
@@ -26,6 +27,7 @@ from agent.spool import (
     COMPLETE_FILE,
     DESCRIPTION_FILE,
     SEGMENT_SUFFIX,
+    Spool,
     read_acknowledged,
     write_acknowledged,
 )
@@ -34,6 +36,7 @@ SET_ASIDE_FOLDER = "set-aside"
 _SEGMENT_NAME = re.compile(rf"(\d{{20}}){re.escape(SEGMENT_SUFFIX)}")
 _EMPTY_PAYLOAD = b"\x90"
 _MOST_REPLACED = 100_000  # frames
+_NO_FILE = (errno.ENOENT, errno.ELOOP, errno.EINVAL)
 # Of a segment, to see with which frame it begins.
 _BEGINNING_BYTES = 64 * 1024
 
@@ -41,14 +44,21 @@ _BEGINNING_BYTES = 64 * 1024
 class SpoolReader:
     """One spool folder, as its deliverer sees it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, living: Spool | None = None) -> None:
+        """`living` is the spool itself, where its process is this one."""
         self.folder = folder
+        self._living = living
+        self._also: list[Path] = []  # folders with earlier frames
+        self._counted = 0
+        self.lost = 0  # points of a living spool that nobody else counts
         self.id = folder.name
         self.replaced = 0  # frames that could not be read
+        # Whether a file of frames is there and its disk does not give it back.
+        self.is_unreadable = False
         # The number of the last frame the tracker has.
         self.delivered = read_acknowledged(folder)
         self._renewal = read_renewal(folder)
-        self._firsts: dict[str, int] = {}
+        self._firsts: dict[Path, int] = {}
         # Where the frame behind the last one read lies: number, file, offset.
         self._cursor: tuple[int, Path, int] | None = None
         # Not for what cannot be read just now, as while a server of files is away.
@@ -164,6 +174,19 @@ class SpoolReader:
             write_acknowledged(self.folder, self.delivered)
         self._remove_segments_before(self.delivered + 1)
 
+    def follow(self) -> bool:
+        """Go on where the spool does; return whether that is another folder."""
+        living = self._living
+        if living is None or living.folder == self.folder:
+            return False
+        self.folder, self._also = living.folder, living.folders_to_read
+        self._cursor = None
+        if self._renewal is not None:
+            store_renewal(self.folder, self._renewal)
+        with contextlib.suppress(OSError):
+            write_acknowledged(self.folder, self.delivered)
+        return True
+
     def renew(self, first: int, stored: Collection[int]) -> bool:
         """Send the frames from `first` on as a new spool, without those stored already.
 
@@ -244,12 +267,19 @@ class SpoolReader:
             if frame.number - max(expected, first) > _MOST_REPLACED:
                 continue
             while expected < frame.number:
-                self.replaced += 1
-                yield self._replacement(expected)
+                yield self._remembered(expected) or self._replacement(expected)
                 expected += 1
             if frame.number == expected:
                 yield frame
                 expected += 1
+        while (remembered := self._remembered(expected)) is not None:
+            yield remembered
+            expected += 1
+
+    def _remembered(self, number: int) -> Frame | None:
+        """Return a frame that the disk does not give back, from memory."""
+        payload = None if self._living is None else self._living.recent.payload(number)
+        return None if payload is None else Frame(number, payload)
 
     def _stored(self, number: int) -> Iterator[tuple[int, Frame]]:
         """Every intact frame not before `number`, and the first number of its file."""
@@ -257,7 +287,7 @@ class SpoolReader:
             offset = 0
             if self._cursor is not None and self._cursor[:2] == (number, segment):
                 offset = self._cursor[2]
-            for frame in read_frames(_read(segment, offset)):
+            for frame in read_frames(self._read(segment, offset)):
                 if frame.number >= number:
                     end = offset + frame.end
                     start = end - HEADER_BYTES - len(frame.payload)
@@ -294,34 +324,50 @@ class SpoolReader:
 
     def _first_intact(self, segment: Path) -> int:
         """Return the number of the first frame that can be read; 0 if there is none."""
-        known = self._firsts.get(segment.name)
+        known = self._firsts.get(segment)
         if known is not None:
             return known
-        beginning = _read(segment, 0, _BEGINNING_BYTES)
+        beginning = self._read(segment, 0, _BEGINNING_BYTES)
         found = next((frame.number for frame in read_frames(beginning)), 0)
         # Of a file that is still written, there may soon be more to read.
         if found or len(beginning) == _BEGINNING_BYTES:
-            self._firsts[segment.name] = found
+            self._firsts[segment] = found
         return found
 
     def _all_segments(self) -> Iterator[tuple[int, Path]]:
-        try:
-            entries = list(self.folder.iterdir())
-        except OSError:
-            return
+        entries = []
+        for folder in (self.folder, *self._also):
+            with contextlib.suppress(OSError):
+                entries += [*folder.iterdir()]
         for segment in entries:
             match = _SEGMENT_NAME.fullmatch(segment.name)
             # Links could lead anywhere; this folder is ours, its content is not trusted.
             if match and segment.is_file() and not segment.is_symlink():
                 yield int(match[1]), segment
 
+    def _read(self, segment: Path, offset: int, most: int = LARGEST_BYTES) -> bytes:
+        try:
+            return read_file(segment, offset, most)
+        except OSError as error:
+            # What is no file of ours at all, or gone, is no fault of the disk.
+            self.is_unreadable |= error.errno not in _NO_FILE
+            return b""
+
     def _replacement(self, number: int) -> Frame:
+        self.replaced += 1
+        self._count(number)
         origin = self._origin() if number == 1 else None
         if origin is not None:
             # JSON holds what no message can: half a surrogate pair, an endless number.
             with contextlib.suppress(ValueError, OverflowError, RecursionError):
                 return Frame(1, messages.payload([messages.open_spool(origin)]))
         return Frame(number, _EMPTY_PAYLOAD)
+
+    def _count(self, number: int) -> None:
+        living = self._living
+        if living is not None and number > max(self._counted, living.given_up):
+            self._counted = number
+            self.lost += living.recent.count_points([number])
 
     def _origin(self) -> messages.Origin | None:
         stored = self._description.get("origin")
@@ -335,7 +381,9 @@ class SpoolReader:
         segments = self._ordered_segments()
         for (_, _, segment), (end, _, _) in pairwise(segments):
             if end <= number:
-                segment.unlink(missing_ok=True)
+                # On a disk that takes nothing more, it stays.
+                with contextlib.suppress(OSError):
+                    segment.unlink()
 
     # Any: JSON that something else may have written.
     def _described(self, name: str) -> str | None:
@@ -369,10 +417,3 @@ def _is_id(name: str) -> bool:
         return str(uuid.UUID(name)) == name
     except ValueError:
         return False
-
-
-def _read(segment: Path, offset: int, most: int = LARGEST_BYTES) -> bytes:
-    try:
-        return read_file(segment, offset, most)
-    except OSError:
-        return b""

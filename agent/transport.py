@@ -6,7 +6,6 @@ import codecs
 import http.client
 import os
 import ssl
-import urllib.request
 from base64 import b64encode
 from typing import Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -16,6 +15,7 @@ import zstandard
 from agent.answers import Reply
 from agent.errors import NoAnswer
 from agent.failures import explain
+from agent.proxies import find_proxy, proxy_problem
 from agent.settings import Server
 from agent.version import VERSION
 
@@ -98,7 +98,7 @@ class HttpTransport:
             self._connection = None
 
     def _no_answer(self, error: Exception) -> NoAnswer:
-        proxy = _proxy_for(self._base)
+        proxy = find_proxy(self._base)
         return NoAnswer(explain(error, self.server.url, proxy=proxy and proxy.hostname))
 
     def _exchange(self, place: str, body: bytes, headers: dict[str, str]) -> Reply:
@@ -118,19 +118,23 @@ class HttpTransport:
 
     def _connect(self) -> http.client.HTTPConnection:
         is_https = self._base.scheme == "https"
-        proxy = _proxy_for(self._base)
+        proxy = find_proxy(self._base)
+        if proxy and (problem := proxy_problem(self._base, proxy)):
+            raise NoAnswer(problem)
         to = proxy or self._base
+        port = to.port or (443 if to.scheme == "https" else 80)
         connection: http.client.HTTPConnection
-        if is_https:
+        # To a proxy, what goes to a server with TLS is wrapped behind its first answer.
+        if is_https or to.scheme == "https":
             connection = http.client.HTTPSConnection(
                 to.hostname or "",
-                to.port or (80 if proxy else 443),
+                port,
                 timeout=_CONNECT_SECONDS,
                 context=ssl.create_default_context(),
             )
         else:
             connection = http.client.HTTPConnection(
-                to.hostname or "", to.port or 80, timeout=_CONNECT_SECONDS
+                to.hostname or "", port, timeout=_CONNECT_SECONDS
             )
         self._target_prefix, self._extra_headers = "", {}
         if proxy and is_https:
@@ -149,15 +153,6 @@ class HttpTransport:
 # What an unreachable or odd server can cause: the network, TLS and its
 # certificates (OSError too), nonsense instead of HTTP, a header no one may send.
 _FAILURES = (OSError, http.client.HTTPException, ValueError)
-
-
-def _proxy_for(url: SplitResult) -> SplitResult | None:
-    if urllib.request.proxy_bypass(url.hostname or ""):
-        return None
-    found = urllib.request.getproxies().get(url.scheme)
-    if not found:
-        return None
-    return urlsplit(found if "://" in found else f"http://{found}")
 
 
 def _proxy_headers(proxy: SplitResult) -> dict[str, str]:

@@ -39,13 +39,15 @@ class Uploads:
         self._blobs = blobs
         self._notices = notices
         self._current: _Current | None = None
+        # Done with, and still there: their disk takes nothing, not even this.
+        self._stuck: set[str] = set()
         self._part_bytes = _FIRST_PART_BYTES
         self._failures = 0
 
     @property
     def is_done(self) -> bool:
         """Whether nothing waits; asked anew each time, as more may come."""
-        return not self._blobs.pending()
+        return not self._pending()
 
     def send_some(self, transport: Transport) -> Outcome:
         """Send one part, if there is anything to send."""
@@ -74,8 +76,11 @@ class Uploads:
         self._pace(len(part), time.monotonic() - began)
         return self._obey(reply, current)
 
+    def _pending(self) -> list[Blob]:
+        return [b for b in self._blobs.pending() if b.digest not in self._stuck]
+
     def _next(self) -> _Current | None:
-        pending = self._blobs.pending()
+        pending = self._pending()
         self._current = _Current(pending[0]) if pending else None
         return self._current
 
@@ -131,8 +136,7 @@ class Uploads:
     def _progressed(self, content: dict[str, object], current: _Current) -> Outcome:
         received = _whole(content.get("received"))
         if content.get("is_stored") is True:
-            self._blobs.remove(current.blob)
-            self._current = None
+            self._forget(current)
             return self._moved()
         if received is None or received > current.blob.size:
             return self._wait("a server answers that is no tracker")
@@ -178,7 +182,8 @@ class Uploads:
         return Outcome()
 
     def _forget(self, current: _Current) -> None:
-        self._blobs.remove(current.blob)
+        if not self._blobs.remove(current.blob):
+            self._stuck.add(current.blob.digest)
         self._current = None
 
     def _hold(

@@ -13,11 +13,13 @@ from agent.notices import Notices
 from agent.recorder import Recorder
 from agent.ring import Position, Ring
 from agent.rows import Row, read_row
-from agent.spool import Spool
+from agent.spool import Spool, SpoolFull
 
 _INTERVAL_SECONDS = 0.25
 # While a burst lasts, neither ring nor buffer must fill up.
 _BURST_SECONDS = 0.02
+# How long a disk may fail before another one takes its place: most failures pass.
+_PATIENCE_SECONDS = 5.0
 # Whatever rows they are and wherever they lead, all of these fit into one payload.
 RING_BYTES_AT_ONCE = PAYLOAD_BYTES // 4
 # More at once takes more memory in a flood; less falls behind it.
@@ -34,14 +36,19 @@ class Writer:
         spool: Spool,
         notices: Notices,
         *,
+        move: Callable[[OSError], bool] = lambda _: False,
         after_turn: Callable[[], None] = lambda: None,
     ) -> None:
+        """`move` has the spool go on in another folder, if there is one."""
         self._buffer = recorder.buffer
         self._layouts = recorder.layouts.by_number
         self._ring = ring
         self._spool = spool
         self._notices = notices
+        self._move = move
         self._after_turn = after_turn
+        self._patience_seconds = _PATIENCE_SECONDS
+        self._failing_since: float | None = None
         # Encoded and refused by the disk; nothing more is taken until they are in.
         self._unwritten: list[bytes] = []
         # Up to where the first of them holds what is in the ring.
@@ -74,6 +81,8 @@ class Writer:
         # A thread that hangs in the file system keeps its lock.
         if not self.background.stop(seconds):
             return False
+        # What cannot be written now is lost.
+        self._patience_seconds = min(_PATIENCE_SECONDS, seconds / 4)
         while not self.is_all_written:
             self._write_some()
             if not self._may_go_on(deadline):
@@ -144,14 +153,29 @@ class Writer:
                     self._ring.announce(self._spool.written + 1, self._until)
                 self._spool.write(self._unwritten[0])
             except OSError as error:
+                if self._has_moved(error):
+                    continue
                 self._notices.warn(
                     f"spool {error.errno}",
                     f"the spool {self._spool.folder} cannot be written ({error}); "
                     "points are kept in memory, and dropped when that is full",
                 )
                 return False
+            self._failing_since = None
             del self._unwritten[0]
             if self._ring is not None and self._until is not None:
                 self._ring.release(self._until)
                 self._until = None
         return True
+
+    def _has_moved(self, error: OSError) -> bool:
+        """Have the spool go on elsewhere if writing has failed for long; whether it did."""
+        now = time.monotonic()
+        if self._failing_since is None:
+            self._failing_since = now
+        # Our own limits hold everywhere.
+        is_over = now >= self._failing_since + self._patience_seconds
+        if isinstance(error, SpoolFull) or not is_over:
+            return False
+        self._failing_since = None
+        return self._move(error)

@@ -28,6 +28,7 @@ AGENT_NAMES = {
         "CAPTURE",
         "EXIT_SECONDS",
         "MONITOR",
+        "MONITORED",
         "MODE",
         "PROJECT",
         "RUN",

@@ -18,6 +18,7 @@ from agent.capture.script import find_script
 from agent.capture.signals import Signals
 from agent.capture.sources import make_sources
 from agent.capture.texts import cut
+from agent.ending import Ending
 from agent.errors import AgentError
 from agent.notices import Notices
 from agent.recorder import Recorder
@@ -27,8 +28,7 @@ from agent.values import LONGEST_SET_STRING, Value
 logger = logging.getLogger(__name__)
 
 # How long the end of a script waits for what takes long; most have it by then.
-_FACTS_SECONDS = 2.0
-_CONSOLE_SECONDS = 2.0
+_LAST_SECONDS = 2.0
 _SIGNAL_SECONDS = 0.25
 _FOR_EVER_SECONDS = 86_400.0
 
@@ -96,11 +96,11 @@ class Capture:
         """Whether a signal said a short while ago that the process is to end."""
         return self._signals is not None and self._signals.was_told_to_end
 
-    def finish(self, seconds: float) -> None:
-        """Store what was captured last; what takes longer than this is left out."""
+    def finish(self, ending: Ending) -> None:
+        """Store what was captured last; what takes too long is left out."""
         if self._console is not None:
-            self._console.finish(_CONSOLE_SECONDS)
-        self._gatherer.stop(min(seconds, _FACTS_SECONDS))
+            self._console.finish(ending.left_of_first(_LAST_SECONDS))
+        self._gatherer.stop(min(ending.left, ending.left_of_first(_LAST_SECONDS)))
         if self._signals is not None:
             self._store_signals(self._signals)
             self._signals.close()

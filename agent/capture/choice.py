@@ -1,4 +1,4 @@
-"""What may be captured, by name, and what of it is wanted."""
+"""What people choose: yes or no, and what is captured, by name."""
 
 from __future__ import annotations
 
@@ -22,13 +22,21 @@ NAMES = frozenset(
 # The same for all processes of a run; the first one says it.
 OF_FIRST_RANK = frozenset({"git", "packages", "source"})
 
+# As people write it elsewhere.
+_SPELLINGS = {
+    **dict.fromkeys(("yes", "y", "true", "t", "on", "1"), True),
+    **dict.fromkeys(("no", "n", "false", "f", "off", "0"), False),
+}
 _ACCEPTED = f"yes, no, or names out of {', '.join(sorted(NAMES))}"
 
 
-def chosen(capture: object, variable: str | None) -> frozenset[str]:
-    """Return the names of what is captured, from an argument or else a variable."""
-    if capture is None:
-        return _from_text(variable or "yes")
+def as_yes_or_no(text: str) -> bool | None:
+    """Return what somebody means who writes this; None if nobody knows."""
+    return _SPELLINGS.get(text.strip().lower())
+
+
+def chosen(capture: object) -> frozenset[str]:
+    """Return the names of what is captured, from an argument."""
     if isinstance(capture, bool):
         return NAMES if capture else frozenset()
     if isinstance(capture, str) or not isinstance(capture, Iterable):
@@ -36,11 +44,24 @@ def chosen(capture: object, variable: str | None) -> frozenset[str]:
     return _from_names("capture", [str(name) for name in capture])
 
 
-def _from_text(text: str) -> frozenset[str]:
-    if text in ("yes", "no"):
-        return NAMES if text == "yes" else frozenset()
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    return _from_names("SEAMARK_CAPTURE", names)
+def chosen_in_text(text: str) -> frozenset[str]:
+    """Return the names of what is captured, from a variable of the environment."""
+    is_all = as_yes_or_no(text)
+    if is_all is not None:
+        return NAMES if is_all else frozenset()
+    return _from_names("SEAMARK_CAPTURE", _split(text))
+
+
+def surely_wanted(text: str) -> frozenset[str]:
+    """Return what a text asks for that also says what nobody understands.
+
+    Of what it leaves out by a name that is none, nothing may be stored.
+    """
+    return NAMES & frozenset(_split(text))
+
+
+def _split(text: str) -> list[str]:
+    return [name.strip().lower() for name in text.split(",") if name.strip()]
 
 
 def _from_names(setting: str, names: list[str]) -> frozenset[str]:

@@ -26,7 +26,7 @@ from agent.commands.program_output import ProgramOutput, program_output
 from agent.commands.watched import add_names, opened, settings_of, tell_json
 from agent.redaction import redacted_arguments
 from agent.run import Run
-from agent.settings import Settings
+from agent.settings import Settings, as_monitored
 
 HELP = "run a program and measure it"
 EXAMPLES = (
@@ -134,8 +134,8 @@ def environment_of_program(settings: Settings, output: ProgramOutput) -> dict[st
         "SEAMARK_PROJECT": settings.project,
         "SEAMARK_RUN": settings.run,
         "SEAMARK_STAGE": settings.stage,
-        # Once is enough.
-        "SEAMARK_MONITOR": "no",
+        # This machine is; what the program alone can see, and others, are not.
+        "SEAMARK_MONITORED": as_monitored(settings),
         "SEAMARK_CAPTURE": ",".join(sorted(settings.capture - seen)) or "no",
     }
 

@@ -70,12 +70,12 @@ def _settings(environment: Environment) -> Iterator[Finding]:
             rank=None,
             mode=None,
             monitor=None,
-            strict=False,
+            strict=True,
             environment=environment,
         )
     except InvalidSetting as error:
         yield problem(
-            "settings", str(error), "`agent.init` refuses it: change or unset it"
+            "settings", str(error), "`agent.init` does not use it: change or unset it"
         )
         return
     names = sorted(name for name in environment if name.startswith("SEAMARK_"))

@@ -23,7 +23,7 @@ from agent.commands.output import MISUSED, Refusal, clean, counted, say, say_jso
 from agent.delivery import Outcome
 from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
 from agent.notices import Notices
-from agent.ring import ring_path
+from agent.ring import find_ring, ring_path
 from agent.settings import Server, find_server, spool_root
 from agent.spool_reader import SpoolReader, find_spools
 from agent.transport import HttpTransport
@@ -228,7 +228,8 @@ def _lock(spool: SpoolReader) -> int:
 
 def _delete(spool: SpoolReader) -> None:
     # What is in memory alone belongs to it, too.
-    ring_path(spool.folder).unlink(missing_ok=True)
+    ring = find_ring(spool.folder) or ring_path(spool.folder)
+    ring.unlink(missing_ok=True)
     spool.remove()
     if spool.folder.exists():
         raise Refusal("cannot_delete", f"{spool.folder} cannot be deleted.")

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from agent.frameworks.allocator_snapshot import summarised
 from agent.frameworks.torch_loop import type_name
 
 # A failure of the allocator for the CPU has no type of its own.
@@ -93,6 +94,10 @@ def _allocator(device: str, *, seen: int) -> dict[str, object]:
         # What autograd keeps for the backward pass is seen by no Python object.
         facts["activations_bytes"] = max(0, allocated - seen)
         facts["summary"] = torch.cuda.memory_summary(device, abbreviated=True)
+    # Apart: releases differ in it, and what is above holds without.
+    with contextlib.suppress(Exception):
+        segments = torch.cuda.memory_snapshot()
+        facts |= summarised(segments, int(device.removeprefix("cuda:")))
     return facts
 
 

@@ -16,8 +16,17 @@ from agent.values import Value
 class Logbook:
     """Shared by all threads that sample."""
 
-    def __init__(self, namespace: str, recorder: Recorder, interval: float) -> None:
+    def __init__(
+        self,
+        namespace: str,
+        recorder: Recorder,
+        interval: float,
+        *,
+        describes_at: str = "facts/readings",
+    ) -> None:
+        """`describes_at` is a path of its own for each process that logs there."""
         self.interval = interval
+        self._describes_at = describes_at
         self._namespace = namespace
         self._recorder = recorder
         self._described = Described()
@@ -50,7 +59,7 @@ class Logbook:
         with self._describing:
             text = self._described.add(paths, readings, chosen)
         if text is not None:
-            self.state({"facts/readings": text})
+            self.state({self._describes_at: text})
 
     def state(self, facts: Mapping[str, Value]) -> None:
         """Log facts that are not what they were."""

@@ -57,6 +57,10 @@ class Probe:
     may_hang: ClassVar[bool] = False
     # What it reads is the same for all of a machine's processes: the first one reads it.
     is_of_machine: ClassVar[bool] = False
+    # It reads what this process, or whatever is watched, alone has to tell.
+    is_of_process: ClassVar[bool] = False
+    # So it does, and who watches the process sees that, too.
+    is_seen_from_outside: ClassVar[bool] = False
 
     @classmethod
     def of(cls, job: Job) -> Probe:

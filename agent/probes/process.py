@@ -82,6 +82,8 @@ class ProcessProbe(Probe):
     """Reads the process tree, and summarises its workers."""
 
     name = "process"
+    is_of_process = True
+    is_seen_from_outside = True
     readings: ClassVar[tuple[Reading, ...]] = READINGS
 
     def __init__(self, pid: int | None = None) -> None:

@@ -43,6 +43,12 @@ class Sampler:
             " with tabs between them",
         ),
         Fact(
+            "facts/readings_of_process",
+            "string",
+            "the same of a process that `seamark run` measures from outside, and that"
+            " logs there itself what is to be seen from inside alone",
+        ),
+        Fact(
             "facts/probes/<name>",
             "string",
             "`measured`, `does not answer`, `fails: …` or `not here: …`",
@@ -58,9 +64,15 @@ class Sampler:
         agent_cpu_seconds: Callable[[], float],
         job: Job | None = None,
         interval: float = INTERVAL_SECONDS,
+        measured_by: str | None = None,
         probes: Callable[[], Sequence[type[Probe]]] = probe_classes,
     ) -> None:
-        self._logbook = Logbook(namespace, recorder, interval)
+        """`measured_by` is the namespace of who measures this machine already, if any."""
+        self._is_measured = measured_by is not None
+        # Below one path two must not say different things.
+        self._is_seen = measured_by == namespace
+        described = "facts/readings_of_process" if self._is_seen else "facts/readings"
+        self._logbook = Logbook(namespace, recorder, interval, describes_at=described)
         self._notices = notices
         self._agent_cpu_seconds = agent_cpu_seconds
         self._job = job or Job()
@@ -111,7 +123,7 @@ class Sampler:
         self._is_made = True
         is_first = not self._job.local_rank
         for probe in self._probes():
-            if probe.is_of_machine and not is_first:
+            if not self._is_wanted(probe, is_first=is_first):
                 continue
             turns = Turns(probe, self._job, self._logbook, self._notices)
             if probe.may_hang:
@@ -119,7 +131,17 @@ class Sampler:
             else:
                 self._turns.append(turns)
 
+    def _is_wanted(self, probe: type[Probe], *, is_first: bool) -> bool:
+        if self._is_measured and not probe.is_of_process:
+            return False
+        if self._is_seen and probe.is_seen_from_outside:
+            return False
+        return is_first or not probe.is_of_machine
+
     def _tell_costs(self, now: float) -> None:
+        if self._is_seen:
+            # Those that are logged there are of who measures.
+            return
         spent = self._agent_cpu_seconds()
         costs: dict[str, float | None] = {
             "agent/cpu_seconds": spent,

@@ -18,9 +18,14 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
-    """Return the 5th, 50th and 95th percentile, of at least one value."""
+    """Return extremes, mean, and 5th, 50th and 95th percentile, of at least one value."""
     ordered = sorted(values)
     return {
-        name: quantile(ordered, part)
-        for name, part in (("p5", 0.05), ("p50", 0.5), ("p95", 0.95))
+        "min": ordered[0],
+        "mean": sum(ordered) / len(ordered),
+        "max": ordered[-1],
+        **{
+            name: quantile(ordered, part)
+            for name, part in (("p5", 0.05), ("p50", 0.5), ("p95", 0.95))
+        },
     }

@@ -36,6 +36,7 @@ class TorchAllocatorProbe(Probe):
     """Reads the allocator of every GPU this process uses, by the driver's numbers."""
 
     name = "torch_allocator"
+    is_of_process = True
     readings: ClassVar[tuple[Reading, ...]] = (
         _reading("reserved_bytes", "B", "what the allocator holds of the GPU"),
         _reading("allocated_bytes", "B", "what tensors use of that"),

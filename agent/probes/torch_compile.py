@@ -26,6 +26,7 @@ class TorchCompileProbe(Probe):
     """Reads the compiler's counts, in the process that compiles."""
 
     name = "torch_compile"
+    is_of_process = True
     readings: ClassVar[tuple[Reading, ...]] = (
         _reading("compiled_graphs", "since the process began or the script reset them"),
         _reading(

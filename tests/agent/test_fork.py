@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from agent.background import Background
 from tests.agent.conftest import REPOSITORY
 
 FORK_EIGHT = """
@@ -137,3 +138,50 @@ def test_a_process_of_multiprocessing_ends_as_its_target_does(
     (close,) = tracker.of_kind("close")
     assert close["state"] == state
     assert failure in close["failure"]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_signal_handler_that_interrupts_an_import_may_fork_and_fail(
+    tracker, run_script
+):
+    script = """
+import os, signal, agent
+from agent.background import importing
+from tests.agent.conftest import wait_until
+run = agent.init("r", monitor=False)
+run["a"].append(1.0)
+# The sender imports what it needs with its first turn.
+wait_until(lambda: run._session._sender.is_everything_sent)
+def leave(*_):
+    child = os.fork()
+    if child == 0:
+        run["child"].append(1.0)
+        os._exit(0)
+    print(os.waitpid(child, 0)[1])
+    run.fail("told to")
+signal.signal(signal.SIGALRM, leave)
+with importing():
+    signal.raise_signal(signal.SIGALRM)
+"""
+    ended = run_script(script)
+
+    assert (ended.returncode, ended.stdout) == (0, "0\n"), ended.stderr
+    assert ("failed", "told to") in [
+        (message["state"], message["failure"]) for message in tracker.of_kind("close")
+    ]
+
+
+def test_a_signal_handler_may_stop_the_thread_that_is_being_started():
+    background = Background("interrupted", lambda: 60.0)
+    # As if by a signal, within the lock and before the thread is known.
+    start = background._start_thread
+
+    def interrupted():
+        background.ensure()
+        assert background.stop(0)
+        start()
+
+    background._start_thread = interrupted
+    background.ensure()
+
+    assert background.stop(60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -10,7 +11,7 @@ import time
 import msgspec
 import pytest
 
-from agent import locks, messages
+from agent import locks, messages, own_files, spool
 from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
 from agent.machine import host_name
 from agent.notices import Notices
@@ -19,6 +20,7 @@ from agent.settings import Server
 from agent.spool import DESCRIPTION_FILE, create_spool
 from agent.spool_reader import SpoolReader
 from agent.transport import HttpTransport
+from tests.agent.failing_disk import FailingDisk
 from tests.agent.test_spool import ORIGIN
 from tests.agent.tracker_double import TOKEN, Scripted
 
@@ -67,6 +69,30 @@ def test_a_killed_process_has_crashed_when_it_last_wrote(abandoned, deliver, tra
     assert states(tracker) == ["crashed"]
     assert tracker.of_kind("close")[0]["time"] == written
     assert not abandoned.exists()
+
+
+def test_what_a_disk_does_not_give_back_now_is_not_deleted(
+    root, deliver, tracker, monkeypatch
+):
+    monkeypatch.setattr(spool, "SEGMENT_BYTES", 1)
+    opened = create_spool(root, ORIGIN, url=None)
+    for step in (0.0, 1.0):
+        opened.write(messages.payload([messages.points(["a"], [step], [0], [[step]])]))
+    opened.close()
+    last = max(opened.folder.glob("*.frames"))
+    disk = FailingDisk(last, errno.EIO, fails_reading=True)
+    disk.is_broken = True
+    monkeypatch.setattr(own_files, "os", disk)
+
+    deliver()
+    assert tracker.values("a") == [0.0]
+    assert not states(tracker)
+
+    disk.is_broken = False
+    deliver()
+    assert tracker.values("a") == [0.0, 1.0]
+    assert states(tracker) == ["crashed"]
+    assert not opened.folder.exists()
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
 import ssl
 
 import pytest
 
 import agent
 from agent import delivery, sending
+from agent.asking import find_tracker
+from agent.errors import CannotRead
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 
@@ -138,3 +141,47 @@ def test_a_proxy_is_used_and_named_when_it_fails(doubles, monkeypatch, caplog):
     run.finish()
     assert "over the proxy" in warnings(caplog)[0]
     assert "secret" not in json.dumps(warnings(caplog))
+
+
+def test_a_proxy_with_tls_is_spoken_to_with_tls(
+    doubles, authority, monkeypatch, caplog
+):
+    # What it is asked for is an address of another host, which it answers itself.
+    double = doubles(authority.certificate("proxy"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    monkeypatch.setenv("HTTP_PROXY", f"https://user:secret@localhost:{double.port}")
+    monkeypatch.setenv("SEAMARK_URL", "http://tracker.test")
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+
+    run.finish(timeout=30)
+
+    assert double.values("a") == [1.0]
+    path, headers, _ = double.requests[0]
+    assert path.startswith("http://tracker.test/api/v1/ingest/")
+    assert headers["Proxy-Authorization"].startswith("Basic ")
+    assert not warnings(caplog)
+
+
+@pytest.mark.parametrize("scheme", ["https", "socks5"])
+def test_nothing_is_said_in_clear_to_a_proxy_that_expects_something_else(
+    monkeypatch, caplog, scheme
+):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        place = f"127.0.0.1:{listener.getsockname()[1]}"
+        monkeypatch.setenv("HTTPS_PROXY", f"{scheme}://user:secret@{place}")
+        monkeypatch.setenv("SEAMARK_URL", "https://tracker.test")
+        monkeypatch.setenv("SEAMARK_TOKEN", TOKEN)
+        run = agent.init("r", monitor=False)
+        run["a"].append(1.0)
+        wait_until(lambda: warnings(caplog))
+        run.finish(timeout=0)
+
+        listener.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    assert "HTTPS_PROXY names a proxy" in warnings(caplog)[0]
+    assert "NO_PROXY" in warnings(caplog)[0]
+    assert "secret" not in caplog.text
+    with pytest.raises(CannotRead, match="HTTPS_PROXY names a proxy"):
+        find_tracker("https://tracker.test", seconds=5)

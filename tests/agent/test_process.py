@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -466,3 +467,36 @@ def test_a_spool_that_cannot_be_made_goes_to_another_folder(
     assert ended.returncode == 0
     assert tracker.values("a") == [1.0, 2.0, 3.0]
     assert ended.stderr.count("cannot be written") == 1
+
+
+def test_all_that_is_slow_at_the_end_shares_its_time(run_script, tmp_path):
+    program = tmp_path / "programs" / "git"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexec sleep 20\n")
+    program.chmod(0o700)
+    script = """
+import atexit, time
+ended = []
+# Registered before the agent's own, so it runs after it.
+atexit.register(lambda: print(time.monotonic() - ended[0]))
+import agent
+for name in "ab":
+    agent.init(name, monitor=False, capture=["git"])["loss"].append(1.0)
+time.sleep(0.5)
+ended.append(time.monotonic())
+raise ValueError("its own")
+"""
+    # Accepts, and never answers.
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ended = run_script(
+            script,
+            SEAMARK_URL=f"http://127.0.0.1:{listener.getsockname()[1]}",
+            SEAMARK_TOKEN=TOKEN,
+            SEAMARK_EXIT_SECONDS="4",
+            PATH=f"{program.parent}{os.pathsep}{os.environ['PATH']}",
+        )
+
+    assert ended.returncode == 1, ended.stderr
+    assert ended.stderr.count("is not completely delivered") == 2
+    # Each waiting for itself, they would take twelve.
+    assert float(ended.stdout) < 6

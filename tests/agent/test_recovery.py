@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from agent.grouping import encoded, payloads
 from agent.layouts import Layout
 from agent.notices import Notices
+from agent.places import Place
 from agent.recovery import points_left, recover, recover_all
 from agent.ring import (
     DEFINITIONS,
@@ -350,4 +351,32 @@ def test_of_a_spool_whose_frames_are_out_of_sight_the_ring_stays(process: Proces
     aside.rename(segment)
     recover(process.spool.folder, Notices())
 
+    assert stored(process.spool.folder) == process.logged
+
+
+@pytest.mark.parametrize("killed_after", ["", "announcing", "writing"])
+def test_a_spool_that_goes_on_elsewhere_takes_its_ring_along(
+    process: Process, tmp_path: Path, killed_after: str
+):
+    for number in (1, 2, 3):
+        process.log(number)
+    process.move(most_bytes=RING_BYTES)
+    before = process.spool.folder
+    process.log(2)
+    refuge = process.spool.make_refuge(Place(lambda: tmp_path / "others"))
+    process.spool.go_on_in(refuge)
+    process.ring.go_on_with(process.spool.folder, process.spool.moves)
+    process.log(3)
+    with contextlib.suppress(Killed):
+        process.move(most_bytes=RING_BYTES, killed_after=killed_after)
+    process.log(1)
+    process.end()
+
+    # Who finds the folder before has nothing of it.
+    recover(before, Notices())
+    assert process.ring.path.exists()
+    recover(process.spool.folder, Notices())
+
+    assert not process.ring.path.exists()
+    # It holds all that was in memory when it was made.
     assert stored(process.spool.folder) == process.logged

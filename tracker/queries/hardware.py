@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from tracker.models import Run
 from tracker.queries.attributes import AttributeRow, attribute_values, series_paths
@@ -17,7 +17,8 @@ from tracker.queries.series import Axis, Line, read_lines
 RANK = re.compile(r"rank-(\d{1,9})/")
 NUMBERED = re.compile(r"(?<![^/])(gpu|mig|worker)/\d{1,4}(?=/)")
 LETTERS = {"gpu": "<i>", "mig": "<j>", "worker": "<n>"}
-READINGS = "facts/readings"
+# The second is of a program that is measured from outside, about what it sees inside.
+READINGS = ("facts/readings", "facts/readings_of_process")
 # Enough for a row as wide as a screen; a page holds some twenty of them.
 BUCKETS = 300
 
@@ -100,11 +101,14 @@ def list_measures(run: Run, stages: Collection[str]) -> list[Measure]:
 def summaries_of(run: Run, measures: Sequence[Measure]) -> list[Summary]:
     """Read the summaries of these measures, and how good their runs say they are."""
     stages = {each.stage for each in measures}
-    described = {stage: monitoring_path(stage, READINGS) for stage in stages}
-    paths = [each.path for each in measures]
-    rows = attribute_values([run.id], [*paths, *described.values()])[run.id]
+    described = {
+        stage: [monitoring_path(stage, path) for path in READINGS] for stage in stages
+    }
+    paths = [each.path for each in measures] + [*chain(*described.values())]
+    rows = attribute_values([run.id], paths)[run.id]
     qualities = {
-        stage: descriptions_of(rows.get(path)) for stage, path in described.items()
+        stage: descriptions_of(*map(rows.get, each))
+        for stage, each in described.items()
     }
     return [
         Summary(
@@ -118,11 +122,11 @@ def summaries_of(run: Run, measures: Sequence[Measure]) -> list[Summary]:
     ]
 
 
-def descriptions_of(row: AttributeRow | None) -> dict[str, Description]:
+def descriptions_of(*rows: AttributeRow | None) -> dict[str, Description]:
     """Return what a run says of its readings, by path with letters for numbers."""
-    text = row.value if row is not None else ""
+    texts = [row.value for row in rows if row is not None]
     found: dict[str, Description] = {}
-    for line in text.splitlines() if isinstance(text, str) else ():
+    for line in chain(*(t.splitlines() for t in texts if isinstance(t, str))):
         path, *rest = line.split("\t")
         # Anybody may have written it: unit, scope, quality, source.
         with suppress(IndexError, ValueError):

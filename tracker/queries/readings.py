@@ -20,11 +20,11 @@ class Readings:
     """The sampled series of a stage, by path; those of a path are there or not."""
 
     def __init__(
-        self, series: Mapping[str, Thinned], described: AttributeRow | None
+        self, series: Mapping[str, Thinned], described: Iterable[AttributeRow | None]
     ) -> None:
         self._series = series
         self._qualities = {
-            path: each.quality for path, each in descriptions_of(described).items()
+            path: each.quality for path, each in descriptions_of(*described).items()
         }
 
     def of(self, signals: Iterable[tuple[Signal, str]]) -> dict[str, Samples]:
@@ -58,4 +58,4 @@ def read_readings(
         stage.run, [prefix + path for path in there], whole_seconds=whole_seconds
     )
     series = {path: found[prefix + path] for path in there if prefix + path in found}
-    return Readings(series, rows.get(READINGS))
+    return Readings(series, map(rows.get, READINGS))

@@ -37,8 +37,10 @@ JOINED_WITHIN = timedelta(minutes=10)
 REQUEUED_WITHIN = timedelta(days=1)
 # Of further ranks nothing is shown.
 # Of several GPUs, the first stands for all; descriptions of readings are long.
-UNSHOWN = Q(path__endswith="/facts/readings") | (
-    Q(path__contains="/facts/gpu/") & ~Q(path__contains="/facts/gpu/0/")
+UNSHOWN = (
+    Q(path__endswith="/facts/readings")
+    | Q(path__endswith="/facts/readings_of_process")
+    | (Q(path__contains="/facts/gpu/") & ~Q(path__contains="/facts/gpu/0/"))
 )
 # Of a program that was watched from outside, what is known of its end.
 WATCHED = "/watched"

@@ -72,6 +72,14 @@ _SPREADS = (
     ("decoder", "percent", "% of time"),
     ("jpeg", "percent", "% of time"),
 )
+_PARTS = {
+    "min": "the lowest",
+    "mean": "mean",
+    "max": "the highest",
+    "p5": "5th percentile",
+    "p50": "50th percentile",
+    "p95": "95th percentile",
+}
 _BYTES = {
     "pcie_send": "from the GPU to the host",
     "pcie_receive": "from the host to the GPU",
@@ -130,10 +138,8 @@ def _of_gpu() -> list[Reading]:
         for path, unit, text, seconds in _POLLED
     ]
     for name, unit, words in _SPREADS:
-        for part in ("p5", "p50", "p95"):
-            text = (
-                f"{part[1:]}th percentile of the driver's samples since the last ones"
-            )
+        for part, of_them in _PARTS.items():
+            text = f"{of_them} of the driver's samples since the last ones"
             path = f"{name}_{part}_{unit}"
             rows.append(Reading(path, words, gpu, SAMPLES, SAMPLED, text, 5))
         text = "how many samples these were"

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from agent.commands import COMMANDS, main
@@ -55,10 +56,33 @@ def test_a_program_that_is_killed_is_said_to_be(tracker, perform):
     ]
 
 
-def test_a_script_with_the_agent_in_it_joins_the_run_and_measures_nothing(
+# As PyTorch says it once its compiler was used, and the seconds that samples take.
+COMPILING = """
+import sys, time, types
+counts = types.SimpleNamespace(counters={"stats": {"unique_graphs": 3}})
+frames = types.SimpleNamespace(FRAME_COMPILE_COUNTER={"a": 1})
+sys.modules["torch._dynamo.utils"] = counts
+sys.modules["torch._dynamo.convert_frame"] = frames
+import agent
+run = agent.init(%s)
+run["a"].append(1.0)
+time.sleep(2.5)
+"""
+
+
+def measured(tracker, stage):
+    prefix = f"monitoring/{stage}/"
+    return {
+        path.removeprefix(prefix).partition("/")[0]
+        for path in tracker.paths()
+        if path.startswith(prefix)
+    }
+
+
+def test_a_script_with_the_agent_in_it_joins_the_run_and_measures_itself(
     tracker, perform
 ):
-    script = "import agent; run = agent.init(stage='train'); run['a'].append(1.0)"
+    script = COMPILING % "stage='train'"
 
     perform("run", "--run", "r", "--stage", "main", "--", sys.executable, "-c", script)
 
@@ -66,7 +90,49 @@ def test_a_script_with_the_agent_in_it_joins_the_run_and_measures_nothing(
     assert {opening["run"] for opening in openings} == {"r"}
     assert {opening["stage"] for opening in openings} == {"main", "train"}
     assert tracker.values("a") == [1.0]
-    assert tracker.values(JOB) == []
+    assert tracker.values("monitoring/train/torch/compiled_graphs")[0] == 3.0
+    assert measured(tracker, "train") == {"agent", "job", "torch"}
+    assert {"host", "cores", "job"} <= measured(tracker, "main")
+
+
+def test_of_one_stage_only_one_says_what_both_could(tracker, perform):
+    perform("run", "--stage", "train", "--", sys.executable, "-c", COMPILING % "")
+
+    own, others = sorted(
+        {
+            frozenset(path for message in of_spool for path in message)
+            for of_spool in (
+                [
+                    message["paths"]
+                    for frame in frames.values()
+                    for message in msgspec.msgpack.decode(frame)
+                    if message["t"] == "points"
+                ]
+                for frames in tracker.frames.values()
+            )
+        },
+        key=len,
+    )
+    assert "monitoring/train/torch/compiled_graphs" in own
+    assert not own & others
+    described = tracker.attributes()["monitoring/train/facts/readings_of_process"]
+    assert described.startswith("torch/")
+    assert JOB in others
+
+
+def test_a_script_on_another_machine_or_of_another_run_measures_everything(
+    tracker, perform
+):
+    there = "os.environ['SEAMARK_MONITORED'].replace(machine_id(), 'another')"
+    script = (
+        "import os\nfrom agent.machine import machine_id\n"
+        f"os.environ['SEAMARK_MONITORED'] = {there}\n"
+    )
+    for stage, before in (("there", script), ("apart", "")):
+        arguments = "stage='there'" if before else "'apart', stage='apart'"
+        code = before + COMPILING % arguments
+        perform("run", "--run", "r", "--", sys.executable, "-c", code)
+        assert {"host", "cores", "job", "torch"} <= measured(tracker, stage)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -279,6 +279,9 @@ def test_the_drivers_samples_are_a_distribution_of_what_is_new(driver):
     assert sample["gpu/0/utilization_p5_percent"] == 0
     assert sample["gpu/0/utilization_p95_percent"] == 100
     assert sample["gpu/0/utilization_samples"] == 20
+    assert sample["gpu/0/utilization_min_percent"] == 0
+    assert sample["gpu/0/utilization_mean_percent"] == 50
+    assert sample["gpu/0/utilization_max_percent"] == 100
     assert "gpu/0/utilization_samples" not in probe.sample(10.0)
 
 

@@ -35,7 +35,14 @@ def test_each_counter_has_its_own_rate():
 
 
 def test_one_value_is_its_own_distribution():
-    assert spread([3.0]) == {"p5": 3, "p50": 3, "p95": 3}
+    assert set(spread([3.0]).values()) == {3}
+
+
+def test_a_distribution_has_its_extremes_and_its_mean():
+    found = spread([5.0, 1.0, *18 * [2.0]])
+
+    assert (found["min"], found["mean"], found["max"]) == (1, 2.1, 5)
+    assert found["p50"] == 2
 
 
 def test_names_are_found_only_where_lines_begin():

@@ -1,0 +1,43 @@
+"""A disk that fails, for code that reaches it by `os`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+class FailingDisk:
+    """Stands in for `os`: what lies below a folder fails while it is broken."""
+
+    def __init__(self, below: Path, error: int, *, fails_reading: bool) -> None:
+        self._below = str(below)
+        self._error = error
+        self._fails_reading = fails_reading
+        self.is_broken = False
+        self.refused = 0
+        # What is done before each opening, as by a file system that hangs.
+        self.before_opening: Callable[[], object] = lambda: None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def open(self, path: Path, flags: int, mode: int = 0o777) -> int:
+        is_written = flags & (os.O_WRONLY | os.O_RDWR)
+        if str(path).startswith(self._below):
+            self.before_opening()
+            if is_written or self._fails_reading:
+                self._fail()
+        return os.open(path, flags, mode)
+
+    def write(self, file: int, data: bytes) -> int:
+        path = Path(f"/proc/self/fd/{file}").readlink()
+        if str(path).startswith(self._below):
+            self._fail()
+        return os.write(file, data)
+
+    def _fail(self) -> None:
+        if self.is_broken:
+            self.refused += 1
+            raise OSError(self._error, os.strerror(self._error))

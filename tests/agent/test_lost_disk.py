@@ -1,0 +1,254 @@
+"""The disk of a spool fails for good: the run goes on in another folder."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+import threading
+import time
+
+import pytest
+
+import agent
+from agent import own_files, places, recent_frames, session, spool, writer
+from agent.commands import main
+from tests.agent.conftest import wait_until
+from tests.agent.failing_disk import FailingDisk
+from tests.agent.test_process import free_port
+from tests.agent.tracker_double import TrackerDouble
+
+LOST = [
+    pytest.param((errno.EIO, True), id="EIO"),
+    pytest.param((errno.EROFS, False), id="EROFS"),
+    pytest.param((errno.EDQUOT, False), id="EDQUOT"),
+]
+
+
+@pytest.fixture
+def other(tmp_path, monkeypatch):
+    """The folder where temporary ones are made."""
+    folder = tmp_path / "other"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def disk_of(monkeypatch, spool_root, other):
+    """Put the spools on a disk that can be broken; less patience is had with it."""
+
+    def put(error, *, fails_reading, patience=0.3, opening=60):
+        disk = FailingDisk(spool_root, error, fails_reading=fails_reading)
+        monkeypatch.setattr(spool, "os", disk)
+        monkeypatch.setattr(own_files, "os", disk)
+        monkeypatch.setattr(writer, "_PATIENCE_SECONDS", patience)
+        monkeypatch.setattr(session, "_OPEN_SECONDS", opening)
+        return disk
+
+    return put
+
+
+def log(run, numbers):
+    for number in numbers:
+        run["a"].append(float(number), step=number)
+
+
+def dropped(tracker):
+    return sum(message["points"] for message in tracker.of_kind("drop"))
+
+
+@pytest.mark.parametrize("failure", LOST)
+def test_nothing_is_lost_while_the_server_is_there(
+    tracker, disk_of, other, caplog, failure
+):
+    error, fails_reading = failure
+    disk = disk_of(error, fails_reading=fails_reading)
+    run = agent.init("r", monitor=False)
+    log(run, range(100))
+    wait_until(lambda: len(tracker.values("a")) == 100)
+
+    disk.is_broken = True
+    log(run, range(100, 200))
+    wait_until(lambda: len(tracker.values("a")) == 200)
+    # Without waiting, and for a file too.
+    log(run, range(200, 300))
+    run["model"].upload(b"its weights", name="weights")
+    run.finish(timeout=30)
+
+    assert tracker.values("a") == [float(number) for number in range(300)]
+    assert dropped(tracker) == 0
+    assert [message["state"] for message in tracker.of_kind("close")] == ["finished"]
+    assert list(tracker.stored.values()) == [b"its weights"]
+    # The tracker knows of one process, whose frames follow each other.
+    assert len(tracker.frames) == 1
+    assert caplog.text.count("is left, as its disk fails") == 1
+    assert not [*other.glob("*/*")]
+
+
+def test_a_failure_that_passes_moves_nothing(tracker, disk_of, other):
+    disk = disk_of(errno.EIO, fails_reading=True, patience=60)
+    run = agent.init("r", monitor=False)
+    log(run, range(100))
+
+    disk.is_broken = True
+    log(run, range(100, 200))
+    wait_until(lambda: disk.refused > 3)
+    disk.is_broken = False
+    log(run, range(200, 300))
+    run.finish(timeout=30)
+
+    assert tracker.values("a") == [float(number) for number in range(300)]
+    assert not [*other.iterdir()]
+
+
+def test_what_is_lost_with_the_disk_is_counted(
+    disk_of, monkeypatch, caplog, tmp_path, other
+):
+    port = free_port()
+    monkeypatch.setenv("SEAMARK_URL", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("SEAMARK_TOKEN", "smk_test")
+    # Of the frames that wait, the last one alone is in memory.
+    monkeypatch.setattr(
+        spool, "RecentFrames", lambda: recent_frames.RecentFrames(most_bytes=1)
+    )
+    disk = disk_of(errno.EIO, fails_reading=True)
+    run = agent.init("r", monitor=False)
+    for number in range(20):
+        log(run, [number])
+        run._session._writer.flush()
+
+    disk.is_broken = True
+    log(run, range(20, 40))
+    wait_until(lambda: "is left, as its disk fails" in caplog.text)
+    tracker = TrackerDouble(port)
+    try:
+        run.finish(timeout=30)
+    finally:
+        tracker.stop()
+
+    assert len(tracker.values("a")) + dropped(tracker) == 40
+    assert tracker.values("a")[-20:] == [float(number) for number in range(20, 40)]
+    assert dropped(tracker) == 19
+    assert "19 points there cannot be read" in caplog.text
+
+
+def test_what_only_cannot_be_written_is_delivered_from_there(
+    disk_of, monkeypatch, caplog
+):
+    port = free_port()
+    monkeypatch.setenv("SEAMARK_URL", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("SEAMARK_TOKEN", "smk_test")
+    monkeypatch.setattr(
+        spool, "RecentFrames", lambda: recent_frames.RecentFrames(most_bytes=1)
+    )
+    disk = disk_of(errno.EROFS, fails_reading=False)
+    run = agent.init("r", monitor=False)
+    for number in range(20):
+        log(run, [number])
+        run._session._writer.flush()
+
+    disk.is_broken = True
+    log(run, range(20, 40))
+    wait_until(lambda: "is left, as its disk fails" in caplog.text)
+    tracker = TrackerDouble(port)
+    try:
+        run.finish(timeout=30)
+    finally:
+        tracker.stop()
+
+    assert tracker.values("a") == [float(number) for number in range(40)]
+    assert dropped(tracker) == 0
+
+
+def test_our_own_limits_hold_in_every_folder(tracker, disk_of, monkeypatch, other):
+    disk_of(errno.EIO, fails_reading=True, patience=0)
+    run = agent.init("r", monitor=False)
+    log(run, range(10))
+    wait_until(lambda: len(tracker.values("a")) == 10)
+    monkeypatch.setattr(spool, "SEGMENT_BYTES", 1)
+    monkeypatch.setattr(spool, "LARGEST_SPOOL_BYTES", 0)
+
+    log(run, range(10, 20))
+    wait_until(lambda: run._session._writer._unwritten)
+    run._session._writer.flush()
+
+    assert not [*other.iterdir()]
+    monkeypatch.undo()
+
+
+def test_the_end_does_not_wait_for_a_disk_that_fails(tracker, disk_of):
+    disk = disk_of(errno.EIO, fails_reading=True, patience=60)
+    run = agent.init("r", monitor=False)
+    log(run, range(100))
+    wait_until(lambda: len(tracker.values("a")) == 100)
+
+    disk.is_broken = True
+    log(run, range(100, 200))
+    run.finish(timeout=30)
+
+    assert tracker.values("a") == [float(number) for number in range(200)]
+    assert [message["state"] for message in tracker.of_kind("close")] == ["finished"]
+
+
+def test_what_is_not_delivered_is_named_with_its_folder(
+    disk_of, monkeypatch, capfd, other, spool_root
+):
+    monkeypatch.setenv("SEAMARK_MODE", "offline")
+    disk = disk_of(errno.EROFS, fails_reading=False)
+    run = agent.init("r", monitor=False)
+    log(run, range(10))
+    run._session._writer.flush()
+    disk.is_broken = True
+    log(run, range(10, 20))
+
+    run.finish(timeout=5)
+
+    [root] = other.iterdir()
+    assert f"python -m agent sync --spool {root}" in capfd.readouterr().err
+    disk.is_broken = False
+    tracker = TrackerDouble()
+    monkeypatch.setenv("SEAMARK_URL", tracker.url)
+    monkeypatch.setenv("SEAMARK_TOKEN", tracker.token)
+    try:
+        assert main(["sync", "--spool", str(root)]) == 0
+        assert main(["sync", "--spool", str(spool_root)]) == 0
+    finally:
+        tracker.stop()
+    assert sorted(set(tracker.values("a"))) == [float(number) for number in range(20)]
+    assert len(tracker.values("a")) == 20
+
+
+def test_memory_is_a_place_only_where_much_is_free(monkeypatch, tmp_path):
+    monkeypatch.setattr(places, "SHARED_MEMORY", tmp_path)
+    monkeypatch.setattr(places, "file_system_of", lambda _: "tmpfs")
+    *_, memory = places.places(tmp_path)
+    space = os.statvfs(tmp_path)
+    free = space.f_bavail * space.f_frsize
+
+    monkeypatch.setattr(places, "_MEMORY_BYTES", free // 32)
+    assert memory.root().parent == tmp_path
+    monkeypatch.setattr(places, "_MEMORY_BYTES", free)
+    with pytest.raises(OSError, match="No space"):
+        memory.root()
+
+
+def test_a_folder_that_hangs_keeps_init_waiting_for_a_moment(
+    tracker, disk_of, other, caplog, spool_root
+):
+    disk = disk_of(errno.EIO, fails_reading=True, opening=0.3)
+    goes_on = threading.Event()
+    disk.before_opening = goes_on.wait
+    began = time.monotonic()
+
+    run = agent.init("r", monitor=False)
+
+    assert time.monotonic() - began < 30
+    assert run._session.folder.parent.parent == other
+    assert "no answer within 0.3 s" in caplog.text
+    log(run, range(10))
+    run.finish(timeout=30)
+    assert tracker.values("a") == [float(number) for number in range(10)]
+    # What was made too late goes away, so that nobody takes it for a run's.
+    goes_on.set()
+    wait_until(lambda: not any(spool_root.iterdir()))
