@@ -202,7 +202,7 @@ def ends(size: Size) -> list[Found]:
             f"{done} the script ends with code 3",
             [f"{slowest['end']:.2f} s at most until the process is gone"],
             # Five seconds are waited for delivery; then Python itself ends.
-            [at_most("longest", slowest["end"], 5.5, "s"), *bounds],
+            [at_most("longest", slowest["end"], 5.0, "s"), *bounds],
         ),
         Found(
             f"{done} Ctrl-C; Ctrl-C twice",
@@ -210,7 +210,7 @@ def ends(size: Size) -> list[Found]:
                 f"{slowest['first']:.2f} s at most; {slowest['second']:.2f} s after the second"
             ],
             [
-                at_most("first", slowest["first"], 5.5, "s"),
+                at_most("first", slowest["first"], 5.0, "s"),
                 at_most("second", slowest["second"], 0.5, "s"),
                 *bounds,
             ],

@@ -90,7 +90,7 @@ def _told(size: Size, name: str, way: Way) -> Found:
         [f"{slowest:.2f} s at most until the process is gone"],
         [
             # Five seconds are waited for delivery; then Python itself ends.
-            at_most("longest", slowest, 5.5, "s"),
+            at_most("longest", slowest, 5.0, "s"),
             none_of("killed after 30 s", killed),
             none_of("handlers that did not run", unhandled),
             none_of("other exit codes", others),
