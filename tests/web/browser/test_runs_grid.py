@@ -209,6 +209,27 @@ def test_shift_picks_a_range_and_the_choice_survives_scrolling(open_runs, projec
     expect(page.get_by_role("row", selected=True).first).to_be_visible()
 
 
+# Three rows in each frame, without a rest, until rows far down are read; false: they never
+# were.
+SCROLL_ON = """async (row) => {
+  const grid = document.querySelector(".runs-grid")
+  for (let frame = 0; frame < 600; frame += 1) {
+    grid.scrollTop += 3 * 28
+    await new Promise(requestAnimationFrame)
+    const first = Math.ceil(grid.scrollTop / 28)
+    if (first > row && grid.querySelector(`[data-position="${first}"] a`)?.textContent) return true
+  }
+  return false
+}"""
+
+
+def test_rows_come_while_somebody_goes_on_scrolling(open_runs, project):
+    add_runs(project, 2_000)
+    page = open_runs()
+
+    assert page.evaluate(SCROLL_ON, 300)
+
+
 def test_the_keyboard_moves_picks_sorts_and_opens(open_runs, project):
     runs = add_runs(project, 200)
     page = open_runs()

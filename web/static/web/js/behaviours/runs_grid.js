@@ -10,6 +10,7 @@ import { GridView } from "../models/grid_view.js"
 import { GroupPicker } from "../models/group_picker.js"
 import { GroupedRows } from "../models/grouped_rows.js"
 import { QueryForm } from "../models/query_form.js"
+import { RowsAhead } from "../models/rows_ahead.js"
 import { RunBlocks } from "../models/run_blocks.js"
 import { canGroup } from "../models/run_columns.js"
 import { Selection } from "../models/selection.js"
@@ -57,10 +58,11 @@ class RunsGrid {
       onHide: (position, how) => this.hide(position, how),
       onKeep: (position) => this.keep(position),
       onDye: (position) => this.openColours(position),
-      onScroll: (from, to) => this.loadSoon(from, to),
+      onScroll: (from, to) => this.ahead.pass(from, to),
       onColumn: (what, key, value) => this.changeColumn(what, key, value),
       onMenu: (head) => this.openMenu(head),
     })
+    this.ahead = new RowsAhead(() => this.rows, () => this.draw())
     this.bar = new TableBar(element)
     this.side = new ChartsSide(element, {
       search,
@@ -404,15 +406,6 @@ class RunsGrid {
     if (full && this.state.isCharts) search.append("full", full)
     address.search = search
     history.replaceState(history.state, "", address)
-  }
-
-  loadSoon(from, to) {
-    clearTimeout(this.scrolling)
-    // Not while somebody drags the scroll bar past a thousand rows.
-    this.scrolling = setTimeout(async () => {
-      await this.rows.load(from, to)
-      this.draw()
-    }, 60)
   }
 
   async refresh() {
