@@ -38,6 +38,7 @@ END = """() => {
   const [left, top] = path.split(/[ML]/).at(-1).split(",").map(Number)
   return { x: xaxis.p2c(left), y: yaxis.p2c(top), beyond: left > xaxis._length }
 }"""
+HEIGHT = """() => document.querySelector(".chart__plot")._fullLayout.yaxis.range"""
 SETTLE = """() => document.querySelector(".chart").dispatchEvent(new PointerEvent("pointerenter"))"""
 
 
@@ -160,6 +161,64 @@ def test_a_line_that_outgrows_its_axes_gets_new_ones(visit, ada, page, run):
 
     wait_until(page, lambda: len(page.evaluate(SHOWN)["lines"][0][0]) == 600)
     assert not page.evaluate(END)["beyond"]
+
+
+def log_with_outliers(run, first, count, *, height=1.0):
+    steps = np.arange(first, first + count)
+    values = np.where(steps % 150 == 75, SPIKE, height * np.sin(steps / 50))
+    write_series(run, "train/loss", values, steps=steps, times=START + steps * 1_000)
+
+
+def test_a_chart_without_outliers_grows_as_others_do(visit, ada, page, run):
+    log_with_outliers(run, 0, 300)
+    visit(f"/runs/{run.id}/charts?clip=1", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+    before = page.evaluate(HEIGHT)
+    assert before[1] < SPIKE
+
+    # Which moves the ends of what holds all but outliers, by little.
+    log_with_outliers(run, 300, 10)
+    refresh(page)
+    wait_until(page, lambda: page.evaluate(END)["x"] > 305)
+    assert len(page.evaluate(SHOWN)["lines"][0][0]) == 300
+    assert page.evaluate(HEIGHT) == before
+
+    log_with_outliers(run, 310, 300, height=3.0)
+    refresh(page)
+    wait_until(page, lambda: page.evaluate(HEIGHT)[1] > before[1] + 0.5)
+    assert page.evaluate(HEIGHT)[1] < SPIKE
+
+
+def test_a_height_that_somebody_chose_stays_while_outliers_are_left_out(
+    visit, ada, page, run
+):
+    log_with_outliers(run, 0, 300)
+    visit(f"/runs/{run.id}/charts?clip=1", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+    before = page.evaluate(HEIGHT)
+    drag_down(page, 0.2, 0.6)
+    wait_until(page, lambda: page.evaluate(HEIGHT) != before)
+    chosen = page.evaluate(HEIGHT)
+    assert before[0] < chosen[0] < chosen[1] < before[1]
+
+    log_with_outliers(run, 300, 300, height=3.0)
+    refresh(page)
+    wait_until(page, lambda: len(page.evaluate(SHOWN)["lines"][0][0]) == 600)
+    assert page.evaluate(HEIGHT) == chosen
+
+    # Whoever wants all of it again is not shown the outliers, too.
+    page.locator(".nsewdrag").first.dblclick()
+    wait_until(page, lambda: before[1] + 0.5 < page.evaluate(HEIGHT)[1] < SPIKE)
+
+
+def drag_down(page, start, end):
+    """Zoom by dragging over a part of the plot, as shares of its height."""
+    area = page.locator(".nsewdrag").first.bounding_box()
+    middle = area["x"] + area["width"] / 2
+    page.mouse.move(middle, area["y"] + area["height"] * start)
+    page.mouse.down()
+    page.mouse.move(middle, area["y"] + area["height"] * end, steps=6)
+    page.mouse.up()
 
 
 def test_gaps_that_come_live_are_gaps(visit, ada, page, run):
