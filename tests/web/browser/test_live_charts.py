@@ -38,6 +38,17 @@ END = """() => {
   const [left, top] = path.split(/[ML]/).at(-1).split(",").map(Number)
   return { x: xaxis.p2c(left), y: yaxis.p2c(top), beyond: left > xaxis._length }
 }"""
+# Where the dots of the line are, as shares of what the axes show, and how many of them Plotly
+# knows.
+DOTS = """() => {
+  const plot = document.querySelector(".chart__plot")
+  const { xaxis } = plot._fullLayout
+  const dots = [...plot.querySelectorAll(".point")].filter((dot) => dot.checkVisibility())
+  return {
+    steps: dots.map((dot) => Math.round(xaxis.p2c(Number(dot.getAttribute("transform").match(/-?[\\d.]+/)[0])))),
+    known: dots.filter((dot) => dot.__data__).length,
+  }
+}"""
 HEIGHT = """() => document.querySelector(".chart__plot")._fullLayout.yaxis.range"""
 SETTLE = """() => document.querySelector(".chart").dispatchEvent(new PointerEvent("pointerenter"))"""
 
@@ -161,6 +172,25 @@ def test_a_line_that_outgrows_its_axes_gets_new_ones(visit, ada, page, run):
 
     wait_until(page, lambda: len(page.evaluate(SHOWN)["lines"][0][0]) == 600)
     assert not page.evaluate(END)["beyond"]
+
+
+def test_points_of_a_short_line_have_their_dots_as_they_come(visit, ada, page, run):
+    log(run, 0, 30)
+    visit(f"/runs/{run.id}/charts", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+    assert page.evaluate(DOTS) == {"steps": [*range(30)], "known": 30}
+
+    # One after a gap has no line, only its dot.
+    steps = np.array([30, 31])
+    times = START + steps * 1_000
+    write_series(run, "train/loss", [np.nan, 0.3], steps=steps, times=times)
+    refresh(page)
+    wait_until(page, lambda: page.evaluate(DOTS)["steps"] == [*range(30), 31])
+    assert page.evaluate(DOTS)["known"] == 30
+
+    page.evaluate(SETTLE)
+    wait_until(page, lambda: page.evaluate(DOTS)["known"] == 31)
+    assert page.evaluate(DOTS)["steps"] == [*range(30), 31]
 
 
 def log_with_outliers(run, first, count, *, height=1.0):
