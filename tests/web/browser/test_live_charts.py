@@ -174,6 +174,17 @@ def test_a_line_that_outgrows_its_axes_gets_new_ones(visit, ada, page, run):
     assert not page.evaluate(END)["beyond"]
 
 
+def test_a_line_gets_more_room_before_it_needs_it(visit, ada, page, run):
+    log(run, 0, 300)
+    visit(f"/runs/{run.id}/charts", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+
+    # More than half of the room that it has, and not all of it.
+    log(run, 300, 15)
+    refresh(page)
+    wait_until(page, lambda: len(page.evaluate(SHOWN)["lines"][0][0]) == 315)
+
+
 def test_points_of_a_short_line_have_their_dots_as_they_come(visit, ada, page, run):
     log(run, 0, 30)
     visit(f"/runs/{run.id}/charts", ada)

@@ -21,13 +21,13 @@ import { readFigure } from "./figure_columns.js"
 import "./for_paper.js"
 import { Hover } from "./hover.js"
 import { forgetRuns, knowRuns } from "./lit_runs.js"
-import { GROWN, LEFT, endsOf, grow, withRoom } from "./live_lines.js"
+import { GROWN, LEFT, endsOf, freeOf, grow, withRoom } from "./live_lines.js"
 import { titleOf } from "./named.js"
 import { CONFIG, expectPlotly, loadPlotly } from "./plotly.js"
 import { describe } from "./summary.js"
 import { refusal } from "./refusal.js"
 import { RowsHover } from "./rows_hover.js"
-import { settleLater } from "./settling.js"
+import { settleBefore, settleLater, settled } from "./settling.js"
 import { sketched } from "./sketch.js"
 import { gettext } from "../texts.js"
 
@@ -61,6 +61,8 @@ class Chart {
   resets = 0
   // Where the lines of this address ended at first, and when that was.
   began = null
+  // How much of its axis was free when Plotly drew it, and when that was.
+  drawn = { free: NaN, at: 0 }
   request = null
   hover = null
 
@@ -198,6 +200,8 @@ class Chart {
     await plotly.react(this.plot, data, layout, { ...CONFIG, displayModeBar: !this.hasTools && "hover" })
     this.wipe()
     this.isAhead = false
+    this.drawn = { free: freeOf(this.plot, this.figure), at: performance.now() }
+    settled(this)
     if (!this.isDrawn) {
       this.isDrawn = true
       this.plot.on("plotly_relayout", (change) => this.zoomed(change))
@@ -251,6 +255,15 @@ class Chart {
     this.hover?.refresh()
     this.showNotes(this.figure.notes ?? [])
     if (outcome === LEFT) settleLater(this)
+    else this.settleInTime()
+  }
+
+  // Once half of the room on its axis is taken.
+  settleInTime() {
+    const { free, at } = this.drawn
+    const now = performance.now()
+    const left = freeOf(this.plot, this.figure)
+    if (free > 0 && left < free / 2) settleBefore(this, now + (left * (now - at)) / (free - left))
   }
 
   // Lets Plotly know all that its lines show already.
@@ -313,6 +326,7 @@ class Chart {
     this.wipe()
     if (!this.isDrawn) return
     window.Plotly.purge(this.plot)
+    settled(this)
     forgetRuns(this.plot)
     this.isDrawn = false
     this.hover?.forget()

@@ -44,6 +44,12 @@ export function endsOf(figure) {
   return [low, high]
 }
 
+// How much of the axis is free beyond the lines, as a share of it; NaN without lines.
+export function freeOf({ _fullLayout: { xaxis } = {} }, figure) {
+  const free = 1 - xaxis?.c2p?.(endsOf(figure)[1]) / xaxis?._length
+  return Number.isFinite(free) ? free : NaN
+}
+
 export function grow(plot, figure) {
   const { xaxis, yaxis } = plot._fullLayout ?? {}
   if (!figure.lines || !xaxis?.c2p || !yaxis?.c2p) return IMPOSSIBLE
