@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.builders import make_project, make_run, write_tags, write_values
 from tests.web.browser.accessibility import violations
-from tests.web.browser.conftest import PHONE, address_now
+from tests.web.browser.conftest import PHONE, address_now, wait_until
 from tests.web.browser.many_runs import add_runs
 from tracker.actions import many_runs
 from tracker.models import Attribute, Run, State
@@ -207,6 +207,29 @@ def test_shift_picks_a_range_and_the_choice_survives_scrolling(open_runs, projec
     expect(page.get_by_text("226 selected")).to_be_visible()
     page.locator(".runs-grid").evaluate("grid => { grid.scrollTop = 0 }")
     expect(page.get_by_role("row", selected=True).first).to_be_visible()
+
+
+FETCHED = """() => performance.getEntriesByType("resource").map(({ name }) => name)
+  .filter((name) => /column_picker|query_form|bulk_actions/.test(name)).length"""
+
+
+def test_what_most_visits_never_open_is_fetched_once_somebody_reaches_for_it(
+    open_runs, project, watch
+):
+    runs = add_runs(project, 2)
+    page = open_runs()
+    assert page.evaluate(FETCHED) == 0
+
+    page.get_by_text("Columns", exact=True).hover()
+    wait_until(page, lambda: page.evaluate(FETCHED) == 1)
+    mark(page, runs[0].name).click()
+    wait_until(page, lambda: page.evaluate(FETCHED) == 2)
+    # And if it does not come, the page says so.
+    page.route("**/query_form.js", lambda route: route.abort())
+    page.get_by_label("Conditions as a form").click()
+    expect(page.get_by_role("alert")).to_contain_text("did not come")
+    watch.allow("ERR_FAILED")
+    watch.allow("query_form.js")
 
 
 # Three rows in each frame, without a rest, until rows far down are read; false: they never
