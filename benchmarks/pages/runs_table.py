@@ -7,7 +7,8 @@ SQLite in a temporary folder (or in --folder, which is kept and used again), or 
 database that SEAMARK_DATABASE_URL names: an empty one, or one that this filled before.
 A server of one process answers chromium. Prints a table; asserts nothing. "interactive"
 is when the first rows are drawn and the page's scripts listen, counted from when the
-address was opened; every other time ends in the frame that shows what was asked for.
+address was opened; every other time ends in the frame that shows what was asked for. Who
+scrolls does so without a rest, three rows in a frame, through rows that were not there.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ SLOWEST_MS = 300_000
 VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
 PAGE = "/w/many/runs/"
 METRIC = "path:train/loss"
+IDLE = "gpu_idle"
+# What the table shows by itself, and how idle the GPUs were.
+COLUMNS = "&".join(f"column={key}" for key in ("state", IDLE, METRIC))
 
 # Told by the page itself, so that nothing of the measuring is in between.
 WATCH = """() => {
@@ -80,18 +84,24 @@ GROUPED = """() => new Promise(resolve => {
     ? resolve(performance.now()) : requestAnimationFrame(look)
   look()
 })"""
+# How long the slowest frame took, and in how many of them rows in sight were still empty.
 SCROLL = """async count => {
   const grid = document.querySelector(".runs-grid")
-  let slowest = 0
+  const height = parseFloat(getComputedStyle(grid).getPropertyValue("--row"))
+  const isWaiting = (position) => !grid.querySelector(`[data-position="${position}"] a`)?.textContent
+  let slowest = 0, waiting = 0
   for (let i = 0; i < count; i++) {
     const begun = performance.now()
-    grid.scrollTop += 84
+    grid.scrollTop += 3 * height
     await new Promise(requestAnimationFrame)
     slowest = Math.max(slowest, performance.now() - begun)
+    const first = Math.ceil(grid.scrollTop / height)
+    const inSight = Math.floor(grid.clientHeight / height) - 1
+    waiting += Array.from({ length: inSight }, (_, place) => first + place).some(isWaiting)
   }
-  return slowest
+  return [slowest, waiting]
 }"""
-STEPS = 60
+FRAMES = 300
 GOAL_MS = 500
 
 
@@ -119,11 +129,16 @@ def measure(context: BrowserContext, address: str) -> None:
         page = opened(context, address)
         tell(f"interactive, goal < {GOAL_MS}", page.evaluate("window.interactive"))
         tell("a scroll to the middle", page.evaluate(JUMP, 0.5))
-        tell("slowest of 60 frames while scrolling", page.evaluate(SCROLL, STEPS))
+        slowest, waiting = page.evaluate(SCROLL, FRAMES)
+        tell(f"slowest of {FRAMES} frames while scrolling", slowest)
+        tell(f"frames of these with rows that wait, of {FRAMES}", waiting)
         tell("a sort by a metric", page.evaluate(SORT, METRIC))
         tell("a sort by the name", page.evaluate(SORT, "name"))
         query = f"params/share < {0.1 + number / 1_000}"
         tell("a query for a tenth of the runs", page.evaluate(FILTER, query))
+        page.close()
+        page = opened(context, f"{address}?{COLUMNS}")
+        tell("a sort by the idle share of GPUs", page.evaluate(SORT, IDLE))
         page.close()
         page = opened(context, f"{address}?sort=-path:params/optimizer&sort={METRIC}")
         tell(
@@ -135,7 +150,7 @@ def measure(context: BrowserContext, address: str) -> None:
         page.goto(f"{address}?group=path:params/optimizer", wait_until="commit")
         tell(f"interactive, in groups, goal < {GOAL_MS}", page.evaluate(GROUPED))
         page.close()
-    print("| runs table | p50 ms | longest ms |\n|---|---|---|")
+    print("| runs table | p50, ms | most, ms |\n|---|---|---|")
     for name, times in told.items():
         print(f"| {name} | {np.median(times):.0f} | {max(times):.0f} |")
 

@@ -3,9 +3,10 @@
     python -m benchmarks.keep pages.weights       # to docs/benchmarks/pages-weights.md
     python -m benchmarks.pages.weights
 
-Bytes are as the server sends them, compressed, to a browser that has nothing yet; pages are
-those of the routes, with much on them and with nothing. It is a test that measures them and
-holds their limits; here is by how much.
+Bytes are as the server sends them, compressed, to a browser that has nothing yet: with gzip
+over plain HTTP, where browsers take nothing better, and with brotli over HTTPS and on their
+own machine. Pages are those of the routes, with much on them and with nothing. It is a test
+that measures them and holds their limits, with gzip; here is by how much.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from benchmarks.peers.tables import table
 
 TEST = "tests/web/browser/test_every_page.py"
 HEADS = (
-    *("page", "script, kB", "style, kB", "both, kB", "limit, kB"),
+    *("page", "script, kB of gzip", "style, kB", "both, kB"),
+    *("script, kB of brotli", "style, kB", "both, kB", "limit, kB"),
     *("axe, light", "axe, dark", "axe, at 390 pixels"),
 )
 TITLES = {"full": "Pages with much on them", "empty": "Pages with nothing on them"}
@@ -32,10 +34,12 @@ def main() -> int:
 
 
 def rows(pages: Mapping[str, Sequence[int]]) -> Iterator[list[str]]:
-    """Yield each page's cells: from bytes of script, of style and the limit, and counts."""
-    for page, (script, style, limit, *counts) in pages.items():
-        sizes = (size / 1000 for size in (script, style, script + style, limit))
-        yield [f"`{page}`", *(f"{size:,.1f}" for size in sizes), *map(str, counts)]
+    """Yield each page's cells: from bytes of both packings and the limit, and counts."""
+    for page, (script, style, script_br, style_br, limit, *counts) in pages.items():
+        gzip = (script, style, script + style)
+        brotli = (script_br, style_br, script_br + style_br)
+        sizes = (f"{size / 1000:,.1f}" for size in (*gzip, *brotli, limit))
+        yield [f"`{page}`", *sizes, *map(str, counts)]
 
 
 if __name__ == "__main__":

@@ -38,6 +38,18 @@ END = """() => {
   const [left, top] = path.split(/[ML]/).at(-1).split(",").map(Number)
   return { x: xaxis.p2c(left), y: yaxis.p2c(top), beyond: left > xaxis._length }
 }"""
+# Where the dots of the line are, as shares of what the axes show, and how many of them Plotly
+# knows.
+DOTS = """() => {
+  const plot = document.querySelector(".chart__plot")
+  const { xaxis } = plot._fullLayout
+  const dots = [...plot.querySelectorAll(".point")].filter((dot) => dot.checkVisibility())
+  return {
+    steps: dots.map((dot) => Math.round(xaxis.p2c(Number(dot.getAttribute("transform").match(/-?[\\d.]+/)[0])))),
+    known: dots.filter((dot) => dot.__data__).length,
+  }
+}"""
+HEIGHT = """() => document.querySelector(".chart__plot")._fullLayout.yaxis.range"""
 SETTLE = """() => document.querySelector(".chart").dispatchEvent(new PointerEvent("pointerenter"))"""
 
 
@@ -160,6 +172,94 @@ def test_a_line_that_outgrows_its_axes_gets_new_ones(visit, ada, page, run):
 
     wait_until(page, lambda: len(page.evaluate(SHOWN)["lines"][0][0]) == 600)
     assert not page.evaluate(END)["beyond"]
+
+
+def test_a_line_gets_more_room_before_it_needs_it(visit, ada, page, run):
+    log(run, 0, 300)
+    visit(f"/runs/{run.id}/charts", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+
+    # More than half of the room that it has, and not all of it.
+    log(run, 300, 15)
+    refresh(page)
+    wait_until(page, lambda: len(page.evaluate(SHOWN)["lines"][0][0]) == 315)
+
+
+def test_points_of_a_short_line_have_their_dots_as_they_come(visit, ada, page, run):
+    log(run, 0, 30)
+    visit(f"/runs/{run.id}/charts", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+    assert page.evaluate(DOTS) == {"steps": [*range(30)], "known": 30}
+
+    # One after a gap has no line, only its dot.
+    steps = np.array([30, 31])
+    times = START + steps * 1_000
+    write_series(run, "train/loss", [np.nan, 0.3], steps=steps, times=times)
+    refresh(page)
+    wait_until(page, lambda: page.evaluate(DOTS)["steps"] == [*range(30), 31])
+    assert page.evaluate(DOTS)["known"] == 30
+
+    page.evaluate(SETTLE)
+    wait_until(page, lambda: page.evaluate(DOTS)["known"] == 31)
+    assert page.evaluate(DOTS)["steps"] == [*range(30), 31]
+
+
+def log_with_outliers(run, first, count, *, height=1.0):
+    steps = np.arange(first, first + count)
+    values = np.where(steps % 150 == 75, SPIKE, height * np.sin(steps / 50))
+    write_series(run, "train/loss", values, steps=steps, times=START + steps * 1_000)
+
+
+def test_a_chart_without_outliers_grows_as_others_do(visit, ada, page, run):
+    log_with_outliers(run, 0, 300)
+    visit(f"/runs/{run.id}/charts?clip=1", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+    before = page.evaluate(HEIGHT)
+    assert before[1] < SPIKE
+
+    # Which moves the ends of what holds all but outliers, by little.
+    log_with_outliers(run, 300, 10)
+    refresh(page)
+    wait_until(page, lambda: page.evaluate(END)["x"] > 305)
+    assert len(page.evaluate(SHOWN)["lines"][0][0]) == 300
+    assert page.evaluate(HEIGHT) == before
+
+    log_with_outliers(run, 310, 300, height=3.0)
+    refresh(page)
+    wait_until(page, lambda: page.evaluate(HEIGHT)[1] > before[1] + 0.5)
+    assert page.evaluate(HEIGHT)[1] < SPIKE
+
+
+def test_a_height_that_somebody_chose_stays_while_outliers_are_left_out(
+    visit, ada, page, run
+):
+    log_with_outliers(run, 0, 300)
+    visit(f"/runs/{run.id}/charts?clip=1", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+    before = page.evaluate(HEIGHT)
+    drag_down(page, 0.2, 0.6)
+    wait_until(page, lambda: page.evaluate(HEIGHT) != before)
+    chosen = page.evaluate(HEIGHT)
+    assert before[0] < chosen[0] < chosen[1] < before[1]
+
+    log_with_outliers(run, 300, 300, height=3.0)
+    refresh(page)
+    wait_until(page, lambda: len(page.evaluate(SHOWN)["lines"][0][0]) == 600)
+    assert page.evaluate(HEIGHT) == chosen
+
+    # Whoever wants all of it again is not shown the outliers, too.
+    page.locator(".nsewdrag").first.dblclick()
+    wait_until(page, lambda: before[1] + 0.5 < page.evaluate(HEIGHT)[1] < SPIKE)
+
+
+def drag_down(page, start, end):
+    """Zoom by dragging over a part of the plot, as shares of its height."""
+    area = page.locator(".nsewdrag").first.bounding_box()
+    middle = area["x"] + area["width"] / 2
+    page.mouse.move(middle, area["y"] + area["height"] * start)
+    page.mouse.down()
+    page.mouse.move(middle, area["y"] + area["height"] * end, steps=6)
+    page.mouse.up()
 
 
 def test_gaps_that_come_live_are_gaps(visit, ada, page, run):

@@ -188,6 +188,76 @@ def test_a_failed_question_leaves_no_rows_of_the_one_before(run):
     assert names == ["new", "new"]
 
 
+# A table of many rows, and what it asks for: where each block begins, and whether anybody
+# still waits for it. `answer` gives what was asked for, in that order.
+PASSED = """
+  const { BLOCK, RunBlocks } = await import("/static/web/js/models/run_blocks.js")
+  const { RowsAhead } = await import("/static/web/js/models/rows_ahead.js")
+  const body = (offset) => ({ offset, rows: Array(BLOCK).fill({}), total: 100_000, matching: 100_000, columns: [], top: [] })
+  const asked = []
+  window.fetch = (address, { signal }) => new Promise((resolve, reject) => {
+    const offset = Number(new URL(address, location).searchParams.get("offset"))
+    asked.push({ offset, signal, answer: () => resolve(new Response(JSON.stringify(body(offset)))) })
+    signal.addEventListener("abort", () => reject(signal.reason))
+  })
+  const places = () => asked.map(({ offset }) => offset)
+  const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+  const until = async (isSo) => { while (!isSo()) await rest(5) }
+  const blocks = new RunBlocks("/runs.json", "", body(0))
+  let drawn = 0
+  const ahead = new RowsAhead(() => blocks, () => (drawn += 1))
+"""
+
+
+def test_rows_are_fetched_while_they_are_passed_and_the_next_ones_before(run):
+    at_once, then, drawn, back = run(f"""async () => {{{PASSED}
+      ahead.pass(480, 530)
+      const atOnce = places()
+      for (const {{ answer }} of asked) answer()
+      await until(() => asked.length > 2)
+      const then = places()
+      asked.at(-1).answer()
+      await rest(200)
+      ahead.pass(450, 500)
+      await until(() => asked.length > 3)
+      return [atOnce, then, drawn, places().at(-1)]
+    }}""")
+
+    assert at_once == [400, 500]
+    # Downwards, as most people go; and then to where they turn.
+    assert then == [400, 500, 600]
+    assert back == 300
+    # What is not in sight needs no drawing.
+    assert drawn == 1
+
+
+def test_whoever_drags_past_rows_asks_for_few_of_them_and_waits_for_the_last(run):
+    asked, left, last = run(f"""async () => {{{PASSED}
+      ahead.pass(1_000, 1_050)
+      for (let row = 2_000; row <= 90_000; row += 1_000) {{
+        ahead.pass(row, row + 50)
+        await rest(10)
+      }}
+      await until(() => places().includes(90_000))
+      return [asked.length, asked[0].signal.aborted, asked.at(-1).signal.aborted]
+    }}""")
+
+    assert asked < 20
+    assert left
+    assert not last
+
+
+def test_rows_that_somebody_else_waits_for_are_not_left(run):
+    is_left = run(f"""async () => {{{PASSED}
+      ahead.pass(1_000, 1_050)
+      blocks.load(1_000, 1_050)
+      blocks.leave(90_000, 90_050)
+      return asked[0].signal.aborted
+    }}""")
+
+    assert not is_left
+
+
 def test_rows_that_are_grouped_are_walked_through(run):
     has_rows = run("""async () => {
       const { hasRows } = await import("/static/web/js/rows.js")

@@ -211,6 +211,50 @@ def test_shift_picks_a_range_and_the_choice_survives_scrolling(open_runs, projec
     expect(page.get_by_role("row", selected=True).first).to_be_visible()
 
 
+FETCHED = """() => performance.getEntriesByType("resource").map(({ name }) => name)
+  .filter((name) => /column_picker|query_form|bulk_actions/.test(name)).length"""
+
+
+def test_what_most_visits_never_open_is_fetched_once_somebody_reaches_for_it(
+    open_runs, project, watch
+):
+    runs = add_runs(project, 2)
+    page = open_runs()
+    assert page.evaluate(FETCHED) == 0
+
+    page.get_by_text("Columns", exact=True).hover()
+    wait_until(page, lambda: page.evaluate(FETCHED) == 1)
+    mark(page, runs[0].name).click()
+    wait_until(page, lambda: page.evaluate(FETCHED) == 2)
+    # And if it does not come, the page says so.
+    page.route("**/query_form.js", lambda route: route.abort())
+    page.get_by_label("Conditions as a form").click()
+    expect(page.get_by_role("alert")).to_contain_text("did not come")
+    watch.allow("ERR_FAILED")
+    watch.allow("query_form.js")
+
+
+# Three rows in each frame, without a rest, until rows far down are read; false: they never
+# were.
+SCROLL_ON = """async (row) => {
+  const grid = document.querySelector(".runs-grid")
+  for (let frame = 0; frame < 600; frame += 1) {
+    grid.scrollTop += 3 * 28
+    await new Promise(requestAnimationFrame)
+    const first = Math.ceil(grid.scrollTop / 28)
+    if (first > row && grid.querySelector(`[data-position="${first}"] a`)?.textContent) return true
+  }
+  return false
+}"""
+
+
+def test_rows_come_while_somebody_goes_on_scrolling(open_runs, project):
+    add_runs(project, 2_000)
+    page = open_runs()
+
+    assert page.evaluate(SCROLL_ON, 300)
+
+
 def test_the_keyboard_moves_picks_sorts_and_opens(open_runs, project):
     runs = add_runs(project, 200)
     page = open_runs()

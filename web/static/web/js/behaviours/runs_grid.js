@@ -1,15 +1,10 @@
 // The runs table: toolbar, selection and keyboard around a virtual grid of runs.
-import { BulkActions } from "../models/bulk_actions.js"
 import { changed, sorted } from "../models/column_changes.js"
 import { ChartsSide } from "../models/charts_side.js"
-import { ColourMenu } from "../models/colour_menu.js"
-import { ColumnMenu } from "../models/column_menu.js"
-import { ColumnPicker } from "../models/column_picker.js"
 import { number } from "../models/format.js"
 import { GridView } from "../models/grid_view.js"
-import { GroupPicker } from "../models/group_picker.js"
 import { GroupedRows } from "../models/grouped_rows.js"
-import { QueryForm } from "../models/query_form.js"
+import { RowsAhead } from "../models/rows_ahead.js"
 import { RunBlocks } from "../models/run_blocks.js"
 import { canGroup } from "../models/run_columns.js"
 import { Selection } from "../models/selection.js"
@@ -17,6 +12,7 @@ import { SHOWN_AT_FIRST } from "../models/shown_runs.js"
 import { TableBar } from "../models/table_bar.js"
 import { FILTERS, MOST_ON_TOP, TableState } from "../models/table_state.js"
 import { TopRows } from "../models/top_rows.js"
+import { Panel, later } from "../models/when_opened.js"
 import { toast } from "../toasts.js"
 import { gettext } from "../texts.js"
 
@@ -57,10 +53,11 @@ class RunsGrid {
       onHide: (position, how) => this.hide(position, how),
       onKeep: (position) => this.keep(position),
       onDye: (position) => this.openColours(position),
-      onScroll: (from, to) => this.loadSoon(from, to),
+      onScroll: (from, to) => this.ahead.pass(from, to),
       onColumn: (what, key, value) => this.changeColumn(what, key, value),
       onMenu: (head) => this.openMenu(head),
     })
+    this.ahead = new RowsAhead(() => this.rows, () => this.draw())
     this.bar = new TableBar(element)
     this.side = new ChartsSide(element, {
       search,
@@ -75,26 +72,46 @@ class RunsGrid {
   }
 
   makeParts() {
-    const { columnsUrl, tagUrl, trashUrl, restoreUrl } = this.element.dataset
-    const onColumn = (what, key, value) => this.changeColumn(what, key, value)
-    this.columns = new ColumnPicker(this.part("columns"), {
-      address: columnsUrl,
-      columns: () => this.shown,
-      onColumn,
-      onReset: () => this.resetColumns(),
+    const { columnsUrl } = this.element.dataset
+    this.columns = new Panel(this.part("columns"), async () => {
+      const { ColumnPicker } = await import("../models/column_picker.js")
+      return new ColumnPicker(this.part("columns"), {
+        address: columnsUrl,
+        columns: () => this.shown,
+        onColumn: (what, key, value) => this.changeColumn(what, key, value),
+        onReset: () => this.resetColumns(),
+      })
     })
-    this.grouping = new GroupPicker(this.part("groups"), {
-      address: columnsUrl,
-      keys: () => this.state.all("group"),
-      onChange: (keys) => this.group(keys),
+    this.grouping = new Panel(this.part("groups"), async () => {
+      const { GroupPicker } = await import("../models/group_picker.js")
+      return new GroupPicker(this.part("groups"), {
+        address: columnsUrl,
+        keys: () => this.state.all("group"),
+        onChange: (keys) => this.group(keys),
+      })
     })
-    this.menu = new ColumnMenu(this.part("column-menu"), { onChoose: (what, key) => this.choose(what, key) })
-    this.colours = new ColourMenu(this.part("colours"), {
-      nameOf: (slot) => this.nameWith(slot),
-      onChoose: (_, slot) => this.dye(slot),
+    new Panel(this.part("query-form"), async () => {
+      const { QueryForm } = await import("../models/query_form.js")
+      return new QueryForm(this.part("query-form"), { field: this.form.elements.query, address: columnsUrl })
     })
-    new QueryForm(this.part("query-form"), { field: this.form.elements.query, address: columnsUrl })
-    new BulkActions(this.element, {
+    this.menu = later(async () => {
+      const { ColumnMenu } = await import("../models/column_menu.js")
+      return new ColumnMenu(this.part("column-menu"), { onChoose: (what, key) => this.choose(what, key) })
+    })
+    this.colours = later(async () => {
+      const { ColourMenu } = await import("../models/colour_menu.js")
+      return new ColourMenu(this.part("colours"), {
+        nameOf: (slot) => this.nameWith(slot),
+        onChoose: (_, slot) => this.dye(slot),
+      })
+    })
+    this.bulk = later(() => this.makeBulk())
+  }
+
+  async makeBulk() {
+    const { BulkActions } = await import("../models/bulk_actions.js")
+    const { tagUrl, trashUrl, restoreUrl } = this.element.dataset
+    return new BulkActions(this.element, {
       addresses: { tag: tagUrl, trash: trashUrl, restore: restoreUrl },
       ids: () => this.selection.ids,
       matching: () => (this.selection.isMatching ? { question: this.selection.question, count: this.blocks.matching } : null),
@@ -279,12 +296,13 @@ class RunsGrid {
     this.changed()
   }
 
-  openColours(position) {
+  async openColours(position) {
     const { id } = this.rows.row(position) ?? {}
     const eye = id && this.view.eyeOf(id)
     if (eye?.isOpen) {
       this.dyed = id
-      this.colours.open(eye.slot, this.view.dotAt(position))
+      const colours = await this.colours()
+      colours?.open(eye.slot, this.view.dotAt(position))
     } else if (id) {
       toast(this.state.isCharts ? gettext("Open its eye first: only runs that are shown have a colour.") : gettext("Tick the run first: only runs that are ticked have a colour."))
     }
@@ -292,7 +310,7 @@ class RunsGrid {
 
   // Where the run is ticked, too, it has one colour in both.
   dye(slot) {
-    this.colours.menu.hidePopover()
+    this.part("colours").hidePopover()
     this.side.eyes.choose(this.dyed, slot)
     this.selection.choose(this.dyed, slot)
     this.changed()
@@ -344,10 +362,11 @@ class RunsGrid {
     this.draw()
   }
 
-  openMenu(head) {
+  async openMenu(head) {
     if (this.state.isCharts) return
     const column = this.view.columns.find(({ key }) => key === head.dataset.key)
-    if (column) this.menu.open(head, column, this.view.element)
+    const menu = column && (await this.menu())
+    menu?.open(head, column, this.view.element)
   }
 
   choose(what, key) {
@@ -406,15 +425,6 @@ class RunsGrid {
     history.replaceState(history.state, "", address)
   }
 
-  loadSoon(from, to) {
-    clearTimeout(this.scrolling)
-    // Not while somebody drags the scroll bar past a thousand rows.
-    this.scrolling = setTimeout(async () => {
-      await this.rows.load(from, to)
-      this.draw()
-    }, 60)
-  }
-
   async refresh() {
     if (!this.element.isConnected) return clearInterval(this.refreshing)
     if (document.hidden) return
@@ -434,6 +444,7 @@ class RunsGrid {
   draw() {
     const groups = this.rows.below === this.groups ? this.groups : null
     const { blocks, state, isFiltered, selection, isOffered } = this
+    if (selection.isMatching || selection.ids.length) this.bulk()
     // Another width, and other columns.
     if (this.side.draw(blocks, this.rows.top)) this.view.found = null
     this.bar.draw({ blocks, groups, state, isFiltered, selection, isOffered, shown: this.side.comparison })

@@ -21,13 +21,13 @@ import { readFigure } from "./figure_columns.js"
 import "./for_paper.js"
 import { Hover } from "./hover.js"
 import { forgetRuns, knowRuns } from "./lit_runs.js"
-import { GROWN, LEFT, endsOf, grow, withRoom } from "./live_lines.js"
+import { GROWN, LEFT, endsOf, freeOf, grow, withRoom } from "./live_lines.js"
 import { titleOf } from "./named.js"
 import { CONFIG, expectPlotly, loadPlotly } from "./plotly.js"
 import { describe } from "./summary.js"
 import { refusal } from "./refusal.js"
 import { RowsHover } from "./rows_hover.js"
-import { settleLater } from "./settling.js"
+import { settleBefore, settleLater, settled } from "./settling.js"
 import { sketched } from "./sketch.js"
 import { gettext } from "../texts.js"
 
@@ -55,8 +55,14 @@ class Chart {
   sketch = null
   room = null
   zoom = null
+  // The height that Plotly was given, and the one it had been given when the reader chose.
+  height = null
+  heightBefore = null
+  resets = 0
   // Where the lines of this address ended at first, and when that was.
   began = null
+  // How much of its axis was free when Plotly drew it, and when that was.
+  drawn = { free: NaN, at: 0 }
   request = null
   hover = null
 
@@ -187,13 +193,15 @@ class Chart {
 
   async paint(plotly) {
     const { data, layout } = themed(this.figure)
-    keepView(layout)
+    this.keepView(layout)
     if (this.isLive) withRoom(layout, this.figure, this.pace)
     // A chart says what went wrong in place of its drawing; the drawing comes back.
     this.element.classList.remove("chart--failed")
     await plotly.react(this.plot, data, layout, { ...CONFIG, displayModeBar: !this.hasTools && "hover" })
     this.wipe()
     this.isAhead = false
+    this.drawn = { free: freeOf(this.plot, this.figure), at: performance.now() }
+    settled(this)
     if (!this.isDrawn) {
       this.isDrawn = true
       this.plot.on("plotly_relayout", (change) => this.zoomed(change))
@@ -247,6 +255,15 @@ class Chart {
     this.hover?.refresh()
     this.showNotes(this.figure.notes ?? [])
     if (outcome === LEFT) settleLater(this)
+    else this.settleInTime()
+  }
+
+  // Once half of the room on its axis is taken.
+  settleInTime() {
+    const { free, at } = this.drawn
+    const now = performance.now()
+    const left = freeOf(this.plot, this.figure)
+    if (free > 0 && left < free / 2) settleBefore(this, now + (left * (now - at)) / (free - left))
   }
 
   // Lets Plotly know all that its lines show already.
@@ -264,7 +281,35 @@ class Chart {
     window.Plotly.Plots.resize(this.plot).then(() => this.hover?.refresh())
   }
 
+  // New points must not move what the reader has zoomed to, nor bring lines back that were
+  // clicked away. That lasts until an axis is another kind of axis; the vertical zoom also
+  // until outliers are left out or no longer, the horizontal one until its range changes.
+  keepView(layout) {
+    const { xaxis, yaxis } = layout
+    layout.uirevision = `${xaxis?.type} ${yaxis?.type}`
+    if (xaxis) xaxis.uirevision = JSON.stringify(xaxis.range ?? null)
+    if (!yaxis) return
+    yaxis.uirevision = `${layout.uirevision} ${this.sharedQuery().get("clip")} ${this.resets}`
+    // Plotly keeps a choice as long as it is given what there was before.
+    if (this.heightBefore?.revision === yaxis.uirevision) yaxis.range = this.heightBefore.range?.slice()
+    else this.heightBefore = null
+    this.height = { revision: yaxis.uirevision, range: yaxis.range?.slice() }
+  }
+
+  // Whoever goes back to all there is, goes back to where outliers lie beyond the axis.
+  chosen(change) {
+    if (change["yaxis.autorange"] !== true) {
+      if (Object.keys(change).some((key) => key.startsWith("yaxis.range"))) this.heightBefore = this.height
+      return
+    }
+    this.heightBefore = null
+    if (!this.height?.range) return
+    this.resets += 1
+    this.repaint()
+  }
+
   zoomed(change) {
+    this.chosen(change)
     const range = change["xaxis.range"] ?? [change["xaxis.range[0]"], change["xaxis.range[1]"]]
     const isReset = change["xaxis.autorange"] === true
     if (range[0] === undefined && !isReset) return
@@ -281,6 +326,7 @@ class Chart {
     this.wipe()
     if (!this.isDrawn) return
     window.Plotly.purge(this.plot)
+    settled(this)
     forgetRuns(this.plot)
     this.isDrawn = false
     this.hover?.forget()
@@ -327,13 +373,6 @@ const sizeOf = (element) => `${element.clientWidth} × ${element.clientHeight}`
 function asNumber(end, isLog) {
   if (typeof end === "string") return Date.parse(`${end.replace(" ", "T")}Z`)
   return isLog ? 10 ** end : end
-}
-
-// New points must not move what the reader has zoomed to. The vertical zoom lasts until
-// the axis changes its kind, the horizontal one until the range asked for changes.
-function keepView(layout) {
-  layout.uirevision = `${layout.xaxis?.type} ${layout.yaxis?.type} ${layout.yaxis?.range ?? ""}`
-  if (layout.xaxis) layout.xaxis.uirevision = JSON.stringify(layout.xaxis.range ?? null)
 }
 
 function forgetRemoved() {

@@ -12,6 +12,9 @@ const TYPES = {
   u1: Uint8Array,
 }
 const NOTHING = { arrays: [], plain: null }
+// As shares of a height without outliers: an end that moves by less stays. It must be less than
+// the room that the server keeps beyond what it shows, as all of that is shown.
+const STAYS = 0.05
 
 // Returns the figure, its arrays, its words without numbers, whether those are the same
 // as before, and what to say of all this when asking again.
@@ -28,7 +31,7 @@ export function readFigure(buffer, held = NOTHING) {
     joined(held.arrays, number, columns[column], first * width, last * width),
   )
   const rows = arrays.map((array, number) => rowsOf(array, header.arrays[number].width))
-  const plain = header.figure ?? held.plain
+  const plain = header.figure ? steady(header.figure, held.plain) : held.plain
   return {
     figure: putBack(plain, rows),
     arrays,
@@ -37,6 +40,17 @@ export function readFigure(buffer, held = NOTHING) {
     since: header.since,
     version: header.version ?? "",
   }
+}
+
+// Where outliers lie beyond the axis, its ends move a little with nearly every point. Those
+// that are drawn stay until they are far off: else all would be drawn anew each time.
+function steady(figure, drawn) {
+  const ends = figure.lines && figure.layout.yaxis?.range
+  const before = drawn?.lines && drawn.layout.yaxis?.range
+  if (!ends || !before) return figure
+  const most = STAYS * Math.abs(before[1] - before[0])
+  if (!ends.every((end, place) => Math.abs(end - before[place]) <= most)) return figure
+  return { ...figure, layout: { ...figure.layout, yaxis: { ...figure.layout.yaxis, range: before } } }
 }
 
 // Notes count points, so they differ whenever a point is new. Lines that had their places in

@@ -1,8 +1,8 @@
 // Draws lines that have grown straight into the paths that Plotly made: a chart costs half
 // a millisecond instead of ten. Plotly itself learns of it when the chart is settled.
 //
-// This leans on how Plotly 4.1.1 draws (g.trace with its data beside it, path.js-line and
-// path.js-fill, axes with c2p); tests hold a grown chart against one drawn in whole.
+// This leans on how Plotly 4.1.1 draws (g.trace with its data beside it, path.js-line,
+// path.js-fill and path.point, axes with c2p); tests hold a grown chart against one drawn in whole.
 
 // What became of it: drawn; drawn, but beyond the axes; or not possible.
 export const GROWN = "grown"
@@ -44,6 +44,12 @@ export function endsOf(figure) {
   return [low, high]
 }
 
+// How much of the axis is free beyond the lines, as a share of it; NaN without lines.
+export function freeOf({ _fullLayout: { xaxis } = {} }, figure) {
+  const free = 1 - xaxis?.c2p?.(endsOf(figure)[1]) / xaxis?._length
+  return Number.isFinite(free) ? free : NaN
+}
+
 export function grow(plot, figure) {
   const { xaxis, yaxis } = plot._fullLayout ?? {}
   if (!figure.lines || !xaxis?.c2p || !yaxis?.c2p) return IMPOSSIBLE
@@ -58,7 +64,8 @@ export function grow(plot, figure) {
   figure.data.forEach((trace, index) => {
     if (outcome === IMPOSSIBLE || isKnown(trace, plot.data[index])) return
     const { d, isBeyond } = outline(trace, xaxis, yaxis)
-    if (!put(traces.get(index), trace, d)) outcome = IMPOSSIBLE
+    const isPut = put(traces.get(index), trace, d) && putDots(traces.get(index), trace, xaxis, yaxis)
+    if (!isPut) outcome = IMPOSSIBLE
     else if (isBeyond) outcome = LEFT
   })
   return outcome
@@ -110,5 +117,23 @@ function put(element, trace, d) {
   if (!fills.length) return false
   fills[0].setAttribute("d", d)
   for (let index = 1; index < fills.length; index += 1) fills[index].setAttribute("d", "")
+  return true
+}
+
+// The dots of a short line, each of which looks like the first. Plotly takes those that are
+// more for its own when it draws the next time.
+function putDots(element, { mode, x, y }, xaxis, yaxis) {
+  if (!mode.includes("markers")) return true
+  const places = Array.from(x, (place, index) => [xaxis.c2p(place), yaxis.c2p(y[index])])
+    .filter((pixels) => pixels.every(Number.isFinite))
+  const dots = [...element.querySelectorAll("path.point")]
+  const [first] = dots
+  if (!first) return places.length === 0
+  while (dots.length < places.length) {
+    dots.push(first.cloneNode())
+    first.parentNode.append(dots.at(-1))
+  }
+  for (const dot of dots.splice(places.length)) dot.remove()
+  places.forEach(([left, top], index) => dots[index].setAttribute("transform", `translate(${rounded(left)},${rounded(top)})`))
   return true
 }

@@ -1,8 +1,8 @@
 // The runs page as charts: whose eyes are open, how many that are, and the charts of them.
-import { ChartsBesideRuns } from "../charts/beside_runs.js"
 import { setText } from "./elements.js"
 import { number } from "./format.js"
 import { SHOWN_AT_FIRST, ShownRuns } from "./shown_runs.js"
+import { later } from "./when_opened.js"
 import { toast } from "../toasts.js"
 import { gettext, ngettext } from "../texts.js"
 
@@ -20,7 +20,28 @@ export class ChartsSide {
     const most = Number(element.dataset.runsAtMost)
     this.eyes = new ShownRuns(search, { most, wished: (id) => selection.place(id) })
     selection.wished = (id) => (this.isOn && this.eyes.isShown(id) ? this.eyes.slot(id) : this.eyes.chosen(id))
-    this.charts = new ChartsBesideRuns(this.part("charts"), {
+    this.charts = later(() => this.#makeCharts())
+    if (this.isOn) this.charts()
+    setText(this.part("show-first"), gettext("First %(count)s", { count: SHOWN_AT_FIRST }))
+    this.part("modes").addEventListener("click", ({ target }) => {
+      const button = target.closest("button")
+      if (button) onMode(button.value)
+    })
+    element.addEventListener("click", ({ target }) => {
+      const part = target.closest("button")?.dataset.part
+      if (part === "show-first") this.#change(() => this.eyes.usual())
+      if (part === "show-none") this.#change(() => this.eyes.none())
+      if (part === "show-picked") this.#change(() => this.eyes.only(...selection.ids))
+      if (part === "fold-list") element.classList.toggle("runs--unfolded")
+    })
+    this.#light(this.part("grid"), rowAt)
+    this.ask()
+  }
+
+  async #makeCharts() {
+    const { ChartsBesideRuns } = await import("../charts/beside_runs.js")
+    const { state, onChange } = this
+    return new ChartsBesideRuns(this.part("charts"), {
       zoom: () => state.zoom,
       onZoom: (zoom) => {
         state.zoomTo(zoom)
@@ -39,20 +60,6 @@ export class ChartsSide {
       },
       onLine: (slot) => this.#mark(slot),
     })
-    setText(this.part("show-first"), gettext("First %(count)s", { count: SHOWN_AT_FIRST }))
-    this.part("modes").addEventListener("click", ({ target }) => {
-      const button = target.closest("button")
-      if (button) onMode(button.value)
-    })
-    element.addEventListener("click", ({ target }) => {
-      const part = target.closest("button")?.dataset.part
-      if (part === "show-first") this.#change(() => this.eyes.usual())
-      if (part === "show-none") this.#change(() => this.eyes.none())
-      if (part === "show-picked") this.#change(() => this.eyes.only(...selection.ids))
-      if (part === "fold-list") element.classList.toggle("runs--unfolded")
-    })
-    this.#light(this.part("grid"), rowAt)
-    this.ask()
   }
 
   get isOn() {
@@ -113,8 +120,18 @@ export class ChartsSide {
     this.part("show-none").setAttribute("aria-pressed", String(this.eyes.ids.length === 0))
     this.part("show-picked").hidden = this.selection.ids.length === 0
     this.part("fold-list").setAttribute("aria-expanded", String(element.classList.contains("runs--unfolded")))
-    if (!blocks.mistake && blocks.matching) this.charts.show(`${this.eyes.comparison}&${this.#question}`)
+    if (!blocks.mistake && blocks.matching) this.#show(`${this.eyes.comparison}&${this.#question}`)
     return hasChanged
+  }
+
+  async #show(comparison) {
+    const charts = await this.charts()
+    charts?.show(comparison)
+  }
+
+  async #lightUp(slot) {
+    const charts = await this.charts()
+    charts?.light(slot)
   }
 
   #change(change) {
@@ -132,9 +149,9 @@ export class ChartsSide {
     grid.addEventListener("pointerover", ({ target }) => {
       if (!this.isOn) return
       const row = rowAt(Number(target.closest("[data-position]")?.dataset.position ?? -1))
-      this.charts.light(row?.id && this.eyes.isShown(row.id) ? this.eyes.slot(row.id) : null)
+      this.#lightUp(row?.id && this.eyes.isShown(row.id) ? this.eyes.slot(row.id) : null)
     })
-    grid.addEventListener("pointerleave", () => this.isOn && this.charts.light(null))
+    grid.addEventListener("pointerleave", () => this.isOn && this.#lightUp(null))
   }
 
   // The row of the run whose line is under the pointer stands out.

@@ -26,12 +26,12 @@ export class ColumnPicker {
     this.summary.addEventListener("change", () => this.options.draw())
     this.list.addEventListener("click", (event) => this.#press(event))
     element.querySelector("[data-part=column-reset]").addEventListener("click", onReset)
-    element.addEventListener("toggle", () => {
-      if (!element.open) return
-      this.draw()
-      this.options.input.focus()
-      this.options.ask()
-    })
+  }
+
+  open() {
+    this.draw()
+    this.options.input.focus()
+    this.options.ask()
   }
 
   draw() {

@@ -29,12 +29,12 @@ export class GroupPicker {
       const button = event.target.closest("button")
       if (button) this.#toggle(button.dataset.key)
     })
-    element.addEventListener("toggle", () => {
-      if (!element.open) return
-      this.draw()
-      this.options.input.focus()
-      this.options.ask()
-    })
+  }
+
+  open() {
+    this.draw()
+    this.options.input.focus()
+    this.options.ask()
   }
 
   draw() {

@@ -84,12 +84,23 @@ export class GroupedRows {
     this.#place()
   }
 
-  async load(from, to) {
-    await this.#each(from, to, (blocks, low, high) => blocks.load(low, high))
+  // As of a table without groups.
+  async load(from, to, how) {
+    const isFetched = await Promise.all(this.#each(from, to, (blocks, low, high) => blocks.load(low, high, how)))
+    this.#place()
+    return isFetched.includes(true)
+  }
+
+  leave(from, to) {
+    for (const [place, group] of this.groups.entries()) {
+      const first = this.#starts[place] + 1
+      this.#open.get(group.query)?.leave(from - first, to - first)
+    }
   }
 
   async refreshRows(from, to) {
-    await this.#each(from, to, (blocks, low, high) => blocks.refresh(low, high))
+    await Promise.all(this.#each(from, to, (blocks, low, high) => blocks.refresh(low, high)))
+    this.#place()
   }
 
   #begin(group) {
@@ -98,7 +109,8 @@ export class GroupedRows {
     this.#open.set(group.query, new RunBlocks(this.#addresses.page, query, null, group.count))
   }
 
-  async #each(from, to, ask) {
+  // What `ask` returns of each open group that has rows there.
+  #each(from, to, ask) {
     const asked = []
     for (const [place, group] of this.groups.entries()) {
       const blocks = this.#open.get(group.query)
@@ -107,8 +119,7 @@ export class GroupedRows {
       const high = Math.min(to, first + (blocks?.matching ?? 0) - 1) - first
       if (blocks && low <= high) asked.push(ask(blocks, low, high))
     }
-    await Promise.all(asked)
-    this.#place()
+    return asked
   }
 
   #place() {

@@ -20,10 +20,9 @@ export class QueryForm {
     this.adder.addEventListener("click", () => this.#add())
     this.list.addEventListener("input", (event) => this.#changed(event))
     this.list.addEventListener("click", (event) => this.#press(event))
-    element.addEventListener("toggle", () => element.open && this.#open())
   }
 
-  #open() {
+  open() {
     const rows = rowsOf(this.field.value)
     this.tooRich.hidden = rows !== null
     this.list.hidden = this.adder.hidden = rows === null

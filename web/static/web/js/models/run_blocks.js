@@ -41,9 +41,21 @@ export class RunBlocks {
     await this.#fetch(Math.floor(position / BLOCK), { fresh: true })
   }
 
-  async load(from, to) {
+  // Returns whether some had to be fetched. Those that somebody passes can be left again.
+  async load(from, to, { isPassing = false } = {}) {
     const wanted = this.#numbers(from, to).filter((n) => this.#blocks.get(n)?.isStale ?? true)
-    await Promise.all(wanted.map((n) => this.#fetch(n)))
+    await Promise.all(wanted.map((n) => this.#fetch(n, { isPassing })))
+    return wanted.length > 0
+  }
+
+  // Waits no longer for rows that somebody has passed: all but these.
+  leave(from, to) {
+    const kept = this.#numbers(from, to)
+    for (const [number, { controller, isPassing }] of this.#pending) {
+      if (!isPassing || kept.includes(number)) continue
+      controller.abort()
+      this.#pending.delete(number)
+    }
   }
 
   async refresh(from, to) {
@@ -56,11 +68,15 @@ export class RunBlocks {
     return Array.from({ length: last - first + 1 }, (_, i) => first + i)
   }
 
-  #fetch(number, { fresh = false } = {}) {
+  #fetch(number, { fresh = false, isPassing = false } = {}) {
     const pending = this.#pending.get(number)
-    if (pending) return pending.done
+    if (pending) {
+      // Others may wait for it, too.
+      pending.isPassing &&= isPassing
+      return pending.done
+    }
     const controller = new AbortController()
-    const asked = { controller }
+    const asked = { controller, isPassing }
     this.#pending.set(number, asked)
     asked.done = this.#read(number, fresh, controller.signal).finally(() => {
       if (this.#pending.get(number) === asked) this.#pending.delete(number)

@@ -34,8 +34,12 @@ export class TopRows {
     return position < this.top.length ? this.top[position] : this.below.row(position - this.top.length)
   }
 
-  load(from, to) {
-    return this.below.load(...this.underTop(from, to))
+  load(from, to, how) {
+    return this.below.load(...this.underTop(from, to), how)
+  }
+
+  leave(from, to) {
+    this.below.leave(...this.underTop(from, to))
   }
 
   underTop(...positions) {
