@@ -201,7 +201,7 @@ def ends(size: Size) -> list[Found]:
         Found(
             f"{done} the script ends with code 3",
             [f"{slowest['end']:.2f} s at most until the process is gone"],
-            # Five seconds are waited for delivery; then Python itself ends.
+            # Delivery is waited for as long as leaves Python time to end within it.
             [at_most("longest", slowest["end"], 5.0, "s"), *bounds],
         ),
         Found(
