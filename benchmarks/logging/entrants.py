@@ -69,6 +69,7 @@ class Situation:
 
 
 ONE, TWENTY, FLOOD = "1", "20", "flood"
+ONE_AT_ONCE = "1-no-pause"
 EACH_10_MS, COMPUTING = "20-each-10-ms", "20-computing"
 SITUATIONS = (
     Situation(ONE, "1 metric, 1 ms apart", 1, 3_000, pause=0.001),
@@ -78,6 +79,7 @@ SITUATIONS = (
     Situation(
         COMPUTING, "20 metrics, after 10 ms of computing", 20, 1_000, compute=0.01
     ),
+    Situation(ONE_AT_ONCE, "1 metric, no pause", 1, sys.maxsize),
     Situation(FLOOD, "20 metrics, no pause", 20, sys.maxsize),
 )
 # Makes the tracker's files and Python's own, which everyday runs find there.

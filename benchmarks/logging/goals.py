@@ -11,6 +11,7 @@ from benchmarks.logging.entrants import (
     FLOOD,
     NOTHING,
     ONE,
+    ONE_AT_ONCE,
     OURS,
     SITUATIONS,
     TWENTY,
@@ -29,6 +30,7 @@ CALLS: dict[str, tuple[float, float | None]] = {
     FLOOD: (0.3, 1.0),
     TWENTY: (0.3, 1.0),
     ONE: (2.0, None),
+    ONE_AT_ONCE: (2.0, None),
 }
 # Microseconds of a point of all processors, without what a bare loop takes.
 PROCESSOR = 2.0

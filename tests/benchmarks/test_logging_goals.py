@@ -71,14 +71,17 @@ def test_all_goals_hold_where_every_figure_is_below_them():
     found = verdicts([bare, ours, a_peer()])
 
     assert all(one.holds for one in found)
-    assert len(found) == 8 + 5 + len(SITUATIONS)
+    assert len(found) == 9 + 5 + len(SITUATIONS)
     assert "| 10.0 (Aim) | > 1 | yes |" in goals_table(found)
 
 
 @pytest.mark.parametrize(
     ("words", "changes"),
     [
-        ("no pause: median", {FLOOD: replace(QUICK, calls=[6_100] * STEPS)}),
+        (
+            "20 metrics, no pause: median",
+            {FLOOD: replace(QUICK, calls=[6_100] * STEPS)},
+        ),
         ("1 ms apart: p99", {TWENTY: replace(QUICK, calls=[*[1] * 97, *[21_000] * 3])}),
         ("1 metric, 1 ms apart: median", {ONE: replace(QUICK, width=1, calls=[2_001])}),
         (
