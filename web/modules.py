@@ -18,8 +18,6 @@ from django.http import HttpRequest, HttpResponse
 from django.templatetags.static import static
 
 MAIN, CONNECTING = "web/js/main.js", "web/js/connecting.js"
-# Where the scripts of charts are.
-FIRST = "/charts/"
 # Where the base of all pages wants them.
 PLACE = b"<!-- modules -->"
 NAMED = re.compile(rb'data-behaviour="([a-z -]*)"')
@@ -50,23 +48,17 @@ def behaviours_of(page: bytes) -> frozenset[str]:
 
 
 def modules_of(behaviours: frozenset[str]) -> list[str]:
-    """Return what behaviours and the main module import, as names of static files.
-
-    Browsers fetch them in this order: first what all wait for.
-    """
+    """Return what behaviours and the main module import, as names of static files."""
     known = dict(BEHAVIOUR.findall(_text(CONNECTING)))
-    named = [_beside(CONNECTING, known[name]) for name in behaviours if name in known]
-    # Lines are seen once the last module of the charts is there.
-    first = sorted(name for name in named if FIRST in name)
-    found: dict[str, None] = {}
-    for waiting in (_imports(MAIN), first, sorted(named)):
-        rest = list(waiting)
-        while rest:
-            name = rest.pop()
-            if name not in found:
-                found[name] = None
-                rest += _imports(name)
-    return list(found)
+    waiting = [_beside(CONNECTING, known[name]) for name in behaviours if name in known]
+    waiting += _imports(MAIN)
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += _imports(name)
+    return sorted(found)
 
 
 @cache

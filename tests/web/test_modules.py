@@ -34,15 +34,6 @@ def test_what_connects_them_is_on_every_page():
     assert "web/js/connecting.js" in modules_of(frozenset())
 
 
-def test_what_draws_charts_comes_before_what_nobody_waits_for():
-    modules = modules_of(frozenset(["palette", "copy", "chart"]))
-
-    drawn = modules.index("web/js/models/plain_axes.js")
-    assert modules.index("web/js/connecting.js") < drawn
-    assert drawn < modules.index("web/js/behaviours/copy.js")
-    assert drawn < modules.index("web/js/behaviours/palette.js")
-
-
 def test_unknown_behaviours_are_passed_over():
     assert modules_of(frozenset(["no such", ""])) == modules_of(frozenset())
 
