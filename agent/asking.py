@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urlsplit
 from agent.errors import CannotRead
 from agent.failures import explain, redirected, strange
 from agent.proxies import find_proxy, proxy_problem
-from agent.settings import Server
+from agent.servers import Server
 from agent.version import VERSION
 
 _SECONDS = 60.0

@@ -11,7 +11,7 @@ from agent.blobs import Blobs
 from agent.delivery import HOLD_SECONDS, Delivery, Outcome
 from agent.notices import Notices
 from agent.recovery import recover
-from agent.settings import Server, origin
+from agent.servers import Server, origin
 from agent.spool import stored_bytes
 from agent.spool_reader import SpoolReader, find_spools
 from agent.transport import Transport

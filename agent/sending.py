@@ -11,7 +11,7 @@ from agent.blobs import Blobs
 from agent.delivery import Delivery, Outcome
 from agent.leftovers import Leftovers
 from agent.notices import Notices
-from agent.settings import Server, find_servers
+from agent.servers import Server, find_servers
 from agent.spool import Spool
 from agent.spool_reader import SpoolReader
 from agent.transport import HttpTransport, Transport

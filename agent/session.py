@@ -29,7 +29,8 @@ from agent.recorder import Recorder
 from agent.recovery import recover_all
 from agent.ring import Ring, create_ring
 from agent.sender import Sender
-from agent.settings import Mode, Settings, find_server, find_url
+from agent.servers import find_server, find_url
+from agent.settings import Mode, Settings
 from agent.spool import Refuge, Spool, create_spool
 from agent.version import VERSION
 from agent.writer import Writer

@@ -1,21 +1,15 @@
-"""Where settings come from: arguments, then the environment, then a file.
-
-The server's address and token are looked up anew whenever they are needed, so
-that a new token reaches a process that runs already.
-"""
+"""Where settings come from: arguments, then the environment."""
 
 from __future__ import annotations
 
 import json
 import operator
-import os
 import re
 import time
 from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, SupportsIndex, TypeVar
-from urllib.parse import urlsplit
 
 from agent.capture.choice import (
     as_yes_or_no,
@@ -28,6 +22,7 @@ from agent.naming import readable_name
 from agent.notices import Notices
 from agent.path import is_encodable
 from agent.restarts import process_start, resumed_at
+from agent.servers import Environment, check_url, spool_root
 
 if TYPE_CHECKING:
     from agent.capture.relay import Relay
@@ -43,7 +38,6 @@ _LOCAL_RANK_VARIABLES = (
 )
 _RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
-Environment = Mapping[str, str]
 Meant = TypeVar("Meant")
 
 # Each slip is told of once, however many runs a process has.
@@ -115,24 +109,6 @@ class Settings(NamedTuple):
         return f"rank-{self.rank}/" if self.separate_ranks and self.rank else ""
 
 
-class Server(NamedTuple):
-    """A tracker's address and the token for it."""
-
-    url: str
-    token: str
-
-    def __repr__(self) -> str:
-        # Never the token: this may come into a log.
-        return f"Server({self.url!r})"
-
-    @property
-    def token_digest(self) -> str:
-        """Tells tokens apart, and says nothing of one to whoever reads it."""
-        import hashlib  # noqa: PLC0415 - only once a run begins
-
-        return hashlib.sha256(self.token.encode()).hexdigest()[:16]
-
-
 def read_settings(
     run: str | None,
     *,
@@ -196,119 +172,6 @@ def as_monitored(settings: Settings) -> str:
     return json.dumps(
         [machine_id(), settings.project, settings.run, settings.namespace]
     )
-
-
-def find_server(environment: Environment) -> Server | None:
-    """Return the server to send to, or None as long as none is known."""
-    return next(iter(find_servers(environment)), None)
-
-
-def find_servers(environment: Environment) -> list[Server]:
-    """Return the server with each token that is known for it, the one to use first.
-
-    The environment of a process is as old as the process, so a token that was stored
-    meanwhile may be the one that still holds.
-    """
-    stored_url, stored_token = read_agent_file(environment)
-    url = environment.get("SEAMARK_URL") or stored_url
-    if not url or not _is_address(url):
-        return []
-    # A token goes only to the server it was stored with.
-    is_its_own = stored_url is not None and origin(url) == origin(stored_url)
-    found = [environment.get("SEAMARK_TOKEN"), stored_token if is_its_own else None]
-    return [Server(url.rstrip("/"), token) for token in found if token]
-
-
-def find_url(environment: Environment) -> str | None:
-    """Return the server's address, whether or not there is a token for it."""
-    return environment.get("SEAMARK_URL") or read_agent_file(environment)[0]
-
-
-def agent_file(environment: Environment) -> Path:
-    """Return where the address and token are stored."""
-    chosen = environment.get("SEAMARK_CONFIG")
-    folder = _user_folder(environment, "XDG_CONFIG_HOME", ".config")
-    return Path(chosen) if chosen else folder / "agent.json"
-
-
-def read_agent_file(environment: Environment) -> tuple[str | None, str | None]:
-    """Return the stored address and token, each None where there is none."""
-    try:
-        stored = json.loads(agent_file(environment).read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return None, None
-    if not isinstance(stored, dict):
-        return None, None
-    url, token = stored.get("url"), stored.get("token")
-    return (
-        url if isinstance(url, str) else None,
-        token if isinstance(token, str) else None,
-    )
-
-
-def store_server(path: Path, server: Server) -> None:
-    """Replace the file as a whole; only its owner may read it."""
-    import tempfile  # noqa: PLC0415 - `import agent` stays light
-
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # mkstemp makes files of mode 0600.
-    descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(json.dumps({"url": server.url, "token": server.token}))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(aside).replace(path)
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise
-
-
-def spool_root(environment: Environment) -> Path:
-    """Return the folder that holds this user's spools."""
-    chosen = environment.get("SEAMARK_SPOOL")
-    if chosen:
-        return Path(chosen).absolute()
-    return _user_folder(environment, "XDG_STATE_HOME", ".local/state") / "spool"
-
-
-def origin(url: str) -> tuple[str, str, int] | None:
-    """Return scheme, host and port of an address, or None if it is not one."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-    except ValueError:
-        return None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        return None
-    return parts.scheme, parts.hostname, port
-
-
-def _user_folder(environment: Environment, variable: str, default: str) -> Path:
-    chosen = environment.get(variable, "")
-    # The XDG specification has relative paths ignored.
-    if chosen.startswith("/"):
-        return Path(chosen) / "seamark"
-    return _home(environment) / default / "seamark"
-
-
-def _home(environment: Environment) -> Path:
-    try:
-        return Path(environment.get("HOME") or "~").expanduser()
-    except RuntimeError:
-        # Of a user whom the machine does not know, as in containers. Where that cannot
-        # be written, another folder will be found.
-        return Path("/")
-
-
-def check_url(url: str) -> None:
-    """Refuse what is not the address of a server."""
-    if not _is_address(url):
-        raise InvalidSetting("SEAMARK_URL", "must look like http://host:port")
-
-
-def _is_address(url: str) -> bool:
-    return origin(url) is not None and "@" not in urlsplit(url).netloc
 
 
 class _Said:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agent.asking import Json, ask
 from agent.errors import CannotRead, InvalidSetting
-from agent.settings import Server, find_server
+from agent.servers import Server, find_server
 
 _MOST_NAMED = 10
 

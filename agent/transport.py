@@ -16,7 +16,7 @@ from agent.answers import Reply
 from agent.errors import NoAnswer
 from agent.failures import explain
 from agent.proxies import find_proxy, proxy_problem
-from agent.settings import Server
+from agent.servers import Server
 from agent.version import VERSION
 
 # Looking up a host imports this codec at its first use. A process that forks

@@ -17,7 +17,7 @@ from agent.asking import ask
 from agent.commands.output import say, say_json
 from agent.commands.parsing import GENERAL, Parser, options_of, parser_of
 from agent.errors import AgentError
-from agent.settings import find_server
+from agent.servers import find_server
 
 HELP = "print a script that completes words: bash, zsh or fish"
 EXAMPLES = (

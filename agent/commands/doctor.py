@@ -24,7 +24,7 @@ from agent.commands.output import (
 )
 from agent.commands.server_checks import look_at_server
 from agent.commands.spool_checks import look_at_spools
-from agent.settings import Environment
+from agent.servers import Environment
 
 HELP = "look for what keeps points from arriving"
 EXAMPLES = ("seamark doctor", "seamark doctor --json")

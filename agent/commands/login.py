@@ -17,14 +17,7 @@ from urllib.parse import urlsplit
 from agent.asking import Json, ask, find_tracker
 from agent.commands.output import MISUSED, Refusal, clean, say, say_json, tell
 from agent.errors import CannotRead, InvalidSetting
-from agent.settings import (
-    Server,
-    agent_file,
-    check_url,
-    find_url,
-    origin,
-    store_server,
-)
+from agent.servers import Server, agent_file, check_url, find_url, origin, store_server
 
 HELP = "store a server's address and a token for it"
 EXAMPLES = (

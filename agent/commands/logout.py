@@ -11,7 +11,7 @@ import os
 
 from agent.commands.login import TOKENS_PAGE
 from agent.commands.output import say, say_json
-from agent.settings import agent_file, read_agent_file
+from agent.servers import agent_file, read_agent_file
 
 HELP = "forget the stored address and token"
 EXAMPLES = ("seamark logout",)

@@ -11,7 +11,7 @@ import psutil
 from agent.commands.checks import Finding, fine, note
 from agent.probes.nvml import NvmlProbe
 from agent.probes.probe import ProbeUnavailable
-from agent.settings import Environment
+from agent.servers import Environment
 
 _OLDEST_PYTHON = (3, 10)
 

@@ -17,7 +17,7 @@ from agent.commands.output import (
 )
 from agent.commands.parsing import GENERAL, Command
 from agent.commands.status import Waiting, find_waiting
-from agent.settings import find_server, find_url, spool_root
+from agent.servers import find_server, find_url, spool_root
 from agent.version import VERSION
 
 _FIRST = (

@@ -20,17 +20,16 @@ from agent.commands.login import (
     who_is,
 )
 from agent.errors import CannotRead, InvalidSetting
-from agent.settings import (
+from agent.servers import (
     Environment,
-    Mode,
     Server,
     agent_file,
     find_server,
     find_url,
     origin,
     read_agent_file,
-    read_settings,
 )
+from agent.settings import Mode, read_settings
 from agent.version import VERSION
 
 _CLOCKS_MAY_DIFFER_BY = 10.0  # seconds; that of the answer is whole ones

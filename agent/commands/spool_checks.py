@@ -13,7 +13,7 @@ from agent.commands.status import Waiting, find_waiting
 from agent.leftovers import is_meant_for, may_live_elsewhere
 from agent.mounts import NETWORK_FILE_SYSTEMS, file_system_of
 from agent.ring import SHARED_MEMORY, shared_memory_problem
-from agent.settings import Environment, find_server, spool_root
+from agent.servers import Environment, find_server, spool_root
 from agent.spool_reader import find_spools
 
 _LEAST_FREE_BYTES = 64 * 1024 * 1024

@@ -16,7 +16,7 @@ from pathlib import Path
 from agent import locks
 from agent.commands.output import clean, say, say_json
 from agent.recovery import points_left
-from agent.settings import spool_root
+from agent.servers import spool_root
 from agent.spool_reader import SpoolReader, find_spools
 
 HELP = "list what is not delivered"

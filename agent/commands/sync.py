@@ -24,7 +24,7 @@ from agent.delivery import Outcome
 from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
 from agent.notices import Notices
 from agent.ring import find_ring, ring_path
-from agent.settings import Server, find_server, spool_root
+from agent.servers import Server, find_server, spool_root
 from agent.spool_reader import SpoolReader, find_spools
 from agent.transport import HttpTransport
 

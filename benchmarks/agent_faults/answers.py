@@ -13,7 +13,7 @@ from time import time
 from agent import messages
 from agent.delivery import Delivery
 from agent.notices import Notices, logger
-from agent.settings import Server
+from agent.servers import Server
 from agent.spool import create_spool
 from agent.spool_reader import SpoolReader
 from agent.transport import HttpTransport

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from agent.delivery import Delivery
 from agent.messages import Origin, payload, points
 from agent.notices import Notices
-from agent.settings import Server
+from agent.servers import Server
 from agent.spool import create_spool
 from agent.spool_reader import SpoolReader
 from agent.transport import HttpTransport

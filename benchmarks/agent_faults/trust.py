@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.settings import Server, store_server
+from agent.servers import Server, store_server
 from benchmarks.agent_faults.case import Found, Size, at_most, none_of, not_shown
 from benchmarks.agent_faults.proxy import eventually
 from benchmarks.agent_faults.scripts import Place, lost_and_doubled

@@ -6,7 +6,7 @@ from agent import messages
 from agent.delivery import LARGEST_BATCH_BYTES, Delivery
 from agent.frames import read_frames
 from agent.notices import Notices
-from agent.settings import Server
+from agent.servers import Server
 from agent.spool import create_spool
 from agent.spool_reader import SpoolReader
 from agent.transport import HttpTransport

@@ -16,7 +16,7 @@ from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
 from agent.machine import host_name
 from agent.notices import Notices
 from agent.ring import boot_id
-from agent.settings import Server
+from agent.servers import Server
 from agent.spool import DESCRIPTION_FILE, create_spool
 from agent.spool_reader import SpoolReader
 from agent.transport import HttpTransport

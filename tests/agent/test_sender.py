@@ -10,7 +10,7 @@ import pytest
 import agent
 from agent import delivery, sending
 from agent.background import Background
-from agent.settings import Server, find_server, store_server
+from agent.servers import Server, find_server, store_server
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 

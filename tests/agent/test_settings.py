@@ -8,7 +8,8 @@ import pytest
 from agent import settings as agent_settings
 from agent.errors import InvalidSetting
 from agent.notices import Notices
-from agent.settings import find_server, read_settings, spool_root
+from agent.servers import find_server, spool_root
+from agent.settings import read_settings
 
 
 def read(run=None, environment=None, **arguments):

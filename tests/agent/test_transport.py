@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from agent.settings import Server
+from agent.servers import Server
 from agent.transport import HttpTransport
 
 # More than what lies in the sockets' buffers, and nothing compresses it.

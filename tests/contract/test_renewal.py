@@ -15,7 +15,7 @@ from agent.delivery import Delivery
 from agent.frames import Frame
 from agent.leftovers import Leftovers
 from agent.notices import Notices
-from agent.settings import Server
+from agent.servers import Server
 from agent.spool import Spool, create_spool
 from agent.spool_reader import SpoolReader
 from agent.transport import CONTENT_TYPE
