@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from agent import settings as agent_settings
 from agent.errors import InvalidSetting
 from agent.notices import Notices
-from agent.servers import find_server, spool_root
+from agent.servers import find_server
 from agent.settings import read_settings
 
 
@@ -170,51 +168,6 @@ def test_processes_of_a_run_whose_name_is_too_long_agree_on_another():
     assert len(names) == 2
     assert {len(name) for name in names} == {255}
     assert all(name.startswith("lr=0.1,batch=32,") for name in names)
-
-
-@pytest.fixture
-def stored(tmp_path):
-    def write(content):
-        file = tmp_path / "agent.json"
-        file.write_text(content if isinstance(content, str) else json.dumps(content))
-        return {"SEAMARK_CONFIG": str(file)}
-
-    return write
-
-
-def test_the_file_of_the_local_server_is_enough(stored):
-    server = find_server(stored({"url": "http://127.0.0.1:8713/", "token": "t"}))
-
-    assert (server.url, server.token) == ("http://127.0.0.1:8713", "t")
-    assert "'t'" not in repr(server)
-
-
-def test_a_stored_token_is_not_sent_to_another_server(stored):
-    environment = stored({"url": "http://127.0.0.1:8713", "token": "t"})
-
-    assert find_server({**environment, "SEAMARK_URL": "http://evil.test"}) is None
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{", '{"url": 1, "token": []}'])
-def test_a_broken_file_is_no_server(stored, content):
-    assert find_server(stored(content)) is None
-
-
-def test_no_home_is_no_error():
-    assert spool_root({}).is_absolute()
-    assert spool_root({"XDG_STATE_HOME": "/s"}).as_posix() == "/s/seamark/spool"
-    assert spool_root({"SEAMARK_SPOOL": "/x"}).as_posix() == "/x"
-
-
-def test_a_user_whom_the_machine_does_not_know_is_no_error(monkeypatch):
-    def unknown(number):
-        raise KeyError(number)
-
-    monkeypatch.setattr("pwd.getpwuid", unknown)
-    monkeypatch.delenv("HOME")
-
-    assert spool_root({}).is_absolute()
-    assert find_server({}) is None
 
 
 def test_ranks_are_kept_apart_where_that_is_asked_for():
