@@ -97,6 +97,9 @@ def main(arguments: Sequence[str]) -> int:
 
     # So that whatever was started is stopped, whoever ends this.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Who starts this in the background of a shell has it, and all that it starts, ignore
+    # Ctrl-C, which tests send.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="seamark-test-") as name:
         folder = Path(name)

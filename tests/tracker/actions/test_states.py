@@ -274,12 +274,14 @@ def state_of(processes):
     ]
     states = {process.state for process in deciding}
     state = next(state for state in PRECEDENCE if state in states)
-    ends = [process.ended_at for process in processes if process.ended_at is not None]
+    started_at = min(process.started_at for process in processes)
+    # A clock that was set back ends nothing before it began.
+    ends = [max(p.ended_at, started_at) for p in processes if p.ended_at is not None]
     failed = [process for process in deciding if process.state == State.FAILED]
     failed.sort(key=lambda process: process.ended_at or process.last_seen_at)
     return (
         state,
-        min(process.started_at for process in processes),
+        started_at,
         None if state == State.RUNNING else max(ends, default=None),
         failed[0].failure if failed else "",
     )
