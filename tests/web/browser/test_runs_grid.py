@@ -632,6 +632,22 @@ def test_where_an_answer_is_lost_what_changed_is_found_out_and_can_be_undone(
     assert tagged.get().run.name == "run 00003"
 
 
+def test_who_is_quicker_than_what_changes_runs_is_heard_once_it_is_there(
+    open_runs, project
+):
+    make_run(project, "one")
+    page = open_runs()
+    held: list[Route] = []
+    page.route("**/models/bulk_actions.js*", held.append)
+
+    mark(page, "one").click()
+    page.get_by_role("button", name="Trash", exact=True).click()
+    wait_until(page, lambda: len(held) == 1)
+    held[0].continue_()
+
+    expect(page.get_by_text("Moved 1 run to the trash")).to_be_visible()
+
+
 @pytest.mark.parametrize("cut", ['{"changed": ["01', "", "null"])
 def test_an_answer_that_is_cut_off_is_no_answer(open_runs, project, cut):
     make_run(project, "one")

@@ -106,17 +106,24 @@ class RunsGrid {
       })
     })
     this.bulk = later(() => this.makeBulk())
+    // Whoever is quicker than their module is heard once it is there.
+    this.part("picked")?.addEventListener("click", async ({ target }) => {
+      const button = target.closest("[data-part=trash], [data-part=tag-add], [data-part=tag-remove]")
+      if (button && !this.isBulkThere && (await this.bulk())) button.click()
+    }, true)
   }
 
   async makeBulk() {
     const { BulkActions } = await import("../models/bulk_actions.js")
     const { tagUrl, trashUrl, restoreUrl } = this.element.dataset
-    return new BulkActions(this.element, {
+    const bulk = new BulkActions(this.element, {
       addresses: { tag: tagUrl, trash: trashUrl, restore: restoreUrl },
       ids: () => this.selection.ids,
       matching: () => (this.selection.isMatching ? { question: this.selection.question, count: this.blocks.matching } : null),
       onDone: (how) => this.done(how),
     })
+    this.isBulkThere = true
+    return bulk
   }
 
   start() {
