@@ -89,6 +89,9 @@ class Outcome:
 
 def main(arguments: Sequence[str]) -> int:
     os.chdir(ROOT)
+    # Who starts this in the background of a shell has it, and all that it starts, ignore
+    # Ctrl-C, which tests send.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if arguments and arguments[0] == FRAMEWORKS:
         return run_framework_tests(arguments[1:])
     is_traced = list(arguments) == [COVERAGE]
@@ -97,9 +100,6 @@ def main(arguments: Sequence[str]) -> int:
 
     # So that whatever was started is stopped, whoever ends this.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # Who starts this in the background of a shell has it, and all that it starts, ignore
-    # Ctrl-C, which tests send.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="seamark-test-") as name:
         folder = Path(name)
