@@ -79,7 +79,8 @@ requestAnimationFrame(look)
 OPENED = """() => ({
   paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN,
   seen: window.allSeen,
-  pointed: window.pointedDrawn ?? NaN,
+  // All are drawn at times before the browser has noticed that the pointer rests on one.
+  pointed: window.pointedDrawn ?? window.allDrawn,
   all: window.allDrawn,
   longest: Math.max(0, ...window.held),
   blocked: window.held.reduce((sum, held) => sum + held - 50, 0),

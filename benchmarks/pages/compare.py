@@ -51,7 +51,7 @@ TABS = {
         '.chart[data-drawn="true"], .chart[data-sketched]',
         "charts",
     ),
-    POINTED: ('.chart:hover[data-drawn="true"]', "one"),
+    POINTED: ('.chart[data-drawn="true"]', "one"),
     "charts, all drawn by Plotly": ('.chart[data-drawn="true"]', "charts"),
     "table": (".compare-table__path .clip", "params"),
     "source": (".text-diff", "nothing"),
@@ -70,11 +70,15 @@ VIEWPORT: ViewportSize = {"width": 1440, "height": 2400}
 # Where the pointer rests then: on one of the last charts.
 POINTED_AT = (1_200, 1_700)
 WATCH = """
-const [selector, count] = %s
+const [selector, count, place] = %s
+// What lies at a place, whether or not the browser has noticed that the pointer rests there.
+const found = () => place
+  ? [document.elementFromPoint(...place)?.closest(selector)].filter(Boolean)
+  : document.querySelectorAll(selector)
 window.drawn = new Promise((tell, fail) => {
   setTimeout(() => fail(new Error(`no ${count} of ${selector}`)), 60_000)
   const look = () => {
-    if (document.querySelectorAll(selector).length >= count) tell(performance.now())
+    if (found().length >= count) tell(performance.now())
   }
   new MutationObserver(look).observe(document, {
     subtree: true, childList: true, attributeFilter: ["data-drawn", "data-sketched"],
@@ -133,13 +137,14 @@ def main() -> None:
             page_tab, *_ = tab.split(",")
             only = "&text=train/metric" if page_tab == "charts" else ""
             context = signed_in(browser, url, member.user, VIEWPORT)
-            context.add_init_script(WATCH % repr([selector, counts[what]]))
+            place = list(POINTED_AT) if tab == POINTED else 0
+            context.add_init_script(WATCH % repr([selector, counts[what], place]))
             measure(context, tab, f"{url}{path}{only}&tab={page_tab}", arguments.rounds)
             context.close()
         if arguments.live:
             selector, what = TABS["charts, all drawn by Plotly"]
             context = signed_in(browser, url, member.user, VIEWPORT)
-            context.add_init_script(WATCH % repr([selector, counts[what]]))
+            context.add_init_script(WATCH % repr([selector, counts[what], 0]))
             address = f"{url}{path}&text=train/metric"
             updates(context, address, processes[: arguments.live], arguments)
             context.close()

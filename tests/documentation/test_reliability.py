@@ -40,12 +40,7 @@ SHOWN = [
 OF_AGENT = [f"CF-{number:02}" for number in (*range(1, 30), 31, 33, 34)]
 # Cases of the agent without kept figures, and why. The list shrinks.
 _QUIET = "its bounds are a few microseconds: figures of a busy machine say nothing"
-NOT_KEPT = {
-    "CF-05": _QUIET,
-    "CF-16": "ends within five seconds and a half is to be measured again",
-    "CF-17": "ends within five seconds and a half is to be measured again",
-    "CF-21": _QUIET,
-}
+NOT_KEPT = {"CF-21": _QUIET}
 
 
 @pytest.mark.parametrize("case", [*SHOWN, *OF_AGENT])
