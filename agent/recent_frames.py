@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from agent import messages
 from agent.frames import Frame
 
-_MOST_BYTES = 2 * 1024 * 1024
+_MOST_BYTES = 256 * 1024
 
 
 class RecentFrames:
