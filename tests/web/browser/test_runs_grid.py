@@ -638,7 +638,11 @@ def test_who_is_quicker_than_what_changes_runs_is_heard_once_it_is_there(
     make_run(project, "one")
     page = open_runs()
     held: list[Route] = []
-    page.route("**/models/bulk_actions.js*", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/models/bulk_actions.js*", hold)
 
     mark(page, "one").click()
     page.get_by_role("button", name="Trash", exact=True).click()
