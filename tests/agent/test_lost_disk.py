@@ -102,17 +102,8 @@ def test_a_failure_that_passes_moves_nothing(tracker, disk_of, other):
     assert not [*other.iterdir()]
 
 
-def test_what_is_lost_with_the_disk_is_counted(
-    disk_of, monkeypatch, caplog, tmp_path, other
-):
-    port = free_port()
-    monkeypatch.setenv("SEAMARK_URL", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("SEAMARK_TOKEN", "smk_test")
-    # Of the frames that wait, the last one alone is in memory.
-    monkeypatch.setattr(
-        spool, "RecentFrames", lambda: recent_frames.RecentFrames(most_bytes=1)
-    )
-    disk = disk_of(errno.EIO, fails_reading=True)
+def logged_over_a_failing_disk(disk, port, caplog):
+    """Log twenty points, twenty more once the disk fails, and deliver to a late server."""
     run = agent.init("r", monitor=False)
     for number in range(20):
         log(run, [number])
@@ -126,6 +117,25 @@ def test_what_is_lost_with_the_disk_is_counted(
         run.finish(timeout=30)
     finally:
         tracker.stop()
+    return tracker
+
+
+@pytest.fixture
+def late_port(monkeypatch):
+    """Where there is no server yet; of frames that wait, one alone is in memory."""
+    port = free_port()
+    monkeypatch.setenv("SEAMARK_URL", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("SEAMARK_TOKEN", "smk_test")
+    monkeypatch.setattr(
+        spool, "RecentFrames", lambda: recent_frames.RecentFrames(most_bytes=1)
+    )
+    return port
+
+
+def test_what_is_lost_with_the_disk_is_counted(disk_of, late_port, caplog, other):
+    disk = disk_of(errno.EIO, fails_reading=True)
+
+    tracker = logged_over_a_failing_disk(disk, late_port, caplog)
 
     assert len(tracker.values("a")) + dropped(tracker) == 40
     assert tracker.values("a")[-20:] == [float(number) for number in range(20, 40)]
@@ -134,28 +144,11 @@ def test_what_is_lost_with_the_disk_is_counted(
 
 
 def test_what_only_cannot_be_written_is_delivered_from_there(
-    disk_of, monkeypatch, caplog
+    disk_of, late_port, caplog
 ):
-    port = free_port()
-    monkeypatch.setenv("SEAMARK_URL", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("SEAMARK_TOKEN", "smk_test")
-    monkeypatch.setattr(
-        spool, "RecentFrames", lambda: recent_frames.RecentFrames(most_bytes=1)
-    )
     disk = disk_of(errno.EROFS, fails_reading=False)
-    run = agent.init("r", monitor=False)
-    for number in range(20):
-        log(run, [number])
-        run._session._writer.flush()
 
-    disk.is_broken = True
-    log(run, range(20, 40))
-    wait_until(lambda: "is left, as its disk fails" in caplog.text)
-    tracker = TrackerDouble(port)
-    try:
-        run.finish(timeout=30)
-    finally:
-        tracker.stop()
+    tracker = logged_over_a_failing_disk(disk, late_port, caplog)
 
     assert tracker.values("a") == [float(number) for number in range(40)]
     assert dropped(tracker) == 0
