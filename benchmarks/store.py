@@ -107,7 +107,8 @@ def measure_codec() -> None:
     for name, values in columns():
         data = codec.encode(values)
         rows = summarise_rows(values[np.newaxis], bucket_starts(len(values)))
-        overview = codec.encode_overview({key: many[0] for key, many in rows.items()})
+        its_own = {key: many[0] for key, many in rows.items()}
+        overview = codec.encode_overview(its_own, values)
         decode = partial(codec.decode, data, (steps, steps.astype(np.int64)))
         show_codec(name, data, overview, partial(codec.encode, values), decode)
 

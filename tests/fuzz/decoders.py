@@ -150,7 +150,7 @@ DECODERS = {
         partial(codec.decode_overview, ticks=tick_columns),
         (
             *golden("tracker/series/golden/overview-v*.bin"),
-            codec.encode_overview(value_columns),
+            codec.encode_overview(value_columns, values),
         ),
     ),
     "ticks overview": Decoder(

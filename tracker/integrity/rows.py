@@ -116,7 +116,8 @@ def chunk_overview(points: Points, *, has_ticks: bool) -> bytes:
     if not has_ticks:
         return codec.encode_whole_overview(summarise(points))
     own = summarise_rows(points.values[np.newaxis], bucket_starts(len(points)))
-    return codec.encode_overview({name: rows[0] for name, rows in own.items()})
+    columns = {name: rows[0] for name, rows in own.items()}
+    return codec.encode_overview(columns, points.values)
 
 
 def overview_faults(

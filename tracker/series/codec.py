@@ -21,7 +21,7 @@ from tracker.series.columns import (
     encode_floats,
     encode_integers,
 )
-from tracker.series.downsample import Buckets
+from tracker.series.downsample import BUCKET_POINTS, Buckets, summarise_rows
 from tracker.series.points import Floats, Integers, Points
 
 # From so many points on, a chunk is full: nothing is added to it any more.
@@ -35,10 +35,13 @@ OVERVIEW_MAGIC = b"SMO"
 TICKS_MAGIC = b"SMT"
 TICKS_OVERVIEW_MAGIC = b"SMU"
 VERSION = 2
+# Of an overview that is one value, as all points of the chunk have it.
+CONSTANT_VERSION = 3
 TICKS_VERSION = 1
 
 _SEAL = struct.Struct("<3sBI")
 _COUNT = struct.Struct("<I")
+_VALUE = np.dtype("<f8")
 _LENGTH = struct.Struct("<I")
 
 # Of drawing buckets, what is the same for all series of the same ticks.
@@ -90,8 +93,12 @@ def decode(data: bytes | memoryview, ticks: tuple[Floats, Integers] | None) -> P
     return Points(*ticks, decode_floats(reader.rest(), count))
 
 
-def encode_overview(columns: Columns) -> bytes:
-    """Encode VALUE_COLUMNS of a chunk's drawing buckets."""
+def encode_overview(columns: Columns, values: Floats) -> bytes:
+    """Encode VALUE_COLUMNS of the drawing buckets of a chunk with these values."""
+    words = values.view(np.uint64)
+    if (words == words[0]).all():
+        one = columns["minimum"][:1].astype(_VALUE)
+        return seal(OVERVIEW_MAGIC, CONSTANT_VERSION, one.tobytes())
     body = _encode_columns([columns[name] for name in VALUE_COLUMNS])
     return seal(OVERVIEW_MAGIC, VERSION, body)
 
@@ -116,13 +123,35 @@ def decode_ticks_overview(data: bytes | memoryview) -> Columns:
 
 def decode_overview(data: bytes | memoryview, ticks: Columns | None) -> Buckets:
     """Decode drawing buckets; raise Damaged for bytes `encode_overview` did not make."""
-    version, body = unseal(OVERVIEW_MAGIC, (1, VERSION), data)
+    version, body = unseal(OVERVIEW_MAGIC, (1, VERSION, CONSTANT_VERSION), data)
     if version == 1:
         return Buckets(**_decode_columns(body, _names(Buckets)))
+    if version == CONSTANT_VERSION:
+        return _constant_buckets(body, ticks)
     columns = _decode_columns(body, VALUE_COLUMNS)
     if ticks is None or len(ticks["count"]) != len(columns["minimum"]):
         raise Damaged("the ticks are not those of the values")
     return Buckets(**columns, **ticks)
+
+
+def _constant_buckets(body: memoryview, ticks: Columns | None) -> Buckets:
+    """Return the drawing buckets of a chunk whose points all have one value."""
+    if len(body) != _VALUE.itemsize:
+        raise Damaged("there is not one value")
+    if ticks is None or not _are_lengths(ticks["count"]):
+        raise Damaged("the ticks are not those of the values")
+    counts = ticks["count"]
+    starts = np.r_[0, np.cumsum(counts)[:-1]]
+    value = np.frombuffer(body, _VALUE).astype(np.float64)
+    own = summarise_rows(np.full((1, counts.sum()), value), starts)
+    return Buckets(**{name: rows[0] for name, rows in own.items()}, **ticks)
+
+
+def _are_lengths(counts: NDArray[Any]) -> bool:
+    """Say whether a chunk's drawing buckets can be of so many points each."""
+    # Each before all: numbers of any size would not add up.
+    each = len(counts) and ((counts > 0) & (counts <= BUCKET_POINTS)).all()
+    return bool(each and counts.sum() <= CHUNK_POINTS)
 
 
 def row_checksums(rows: Buckets) -> NDArray[np.int32]:

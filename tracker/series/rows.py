@@ -21,6 +21,7 @@ from tracker.series.downsample import (
     summarise_rows,
     summarise_ticks,
 )
+from tracker.series.points import Floats
 from tracker.series.table import Table
 
 
@@ -73,7 +74,7 @@ def _make_chunks(run_id: UUID, table: Table) -> NewChunks:
             run_id=run_id,
             series_id=series_id,
             data=codec.encode(table.values[row]),
-            overview=_overview(own, row) if has_overview else b"",
+            overview=_overview(own, row, table.values[row]) if has_overview else b"",
             finite_count=whole["finite_count"][row, 0].item(),
             minimum=stored(whole["minimum"][row, 0]),
             maximum=stored(whole["maximum"][row, 0]),
@@ -99,8 +100,9 @@ def checksums_of(rows: Sequence[SeriesChunk]) -> list[int]:
     return checksums
 
 
-def _overview(columns: dict[str, NDArray[Any]], row: int) -> bytes:
-    return codec.encode_overview({name: many[row] for name, many in columns.items()})
+def _overview(columns: dict[str, NDArray[Any]], row: int, values: Floats) -> bytes:
+    its_own = {name: many[row] for name, many in columns.items()}
+    return codec.encode_overview(its_own, values)
 
 
 def stored(number: np.float64) -> float | None:

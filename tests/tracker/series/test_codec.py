@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import struct
+import sys
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from tests.tracker.series.examples import any_points, noise, points, same
 from tracker.series.codec import (
     CHUNK_POINTS,
+    Columns,
     Damaged,
     decode,
     decode_overview,
@@ -99,6 +102,15 @@ def test_an_overview_of_version_2_decodes_for_ever():
     assert_same_buckets(found, summarise(golden_points(), size=3))
 
 
+def test_an_overview_of_version_3_decodes_for_ever():
+    ticks = decode_ticks_overview((GOLDEN / "ticks-overview-v1.bin").read_bytes())
+
+    found = decode_overview((GOLDEN / "overview-v3.bin").read_bytes(), ticks)
+
+    same_value = replace(golden_points(), values=np.full(len(golden_points()), 0.1))
+    assert_same_buckets(found, summarise(same_value, size=3))
+
+
 @given(any_points(steps=st.floats(allow_nan=False)).filter(len))
 def test_drawing_buckets_come_back(some):
     starts = bucket_starts(len(some), size=7)
@@ -106,11 +118,49 @@ def test_drawing_buckets_come_back(some):
     own = summarise_rows(some.values[np.newaxis], starts)
 
     found = decode_overview(
-        encode_overview({name: rows[0] for name, rows in own.items()}),
+        encode_overview({name: rows[0] for name, rows in own.items()}, some.values),
         decode_ticks_overview(encode_ticks_overview(shared)),
     )
 
     assert_same_buckets(found, summarise(some, size=7))
+
+
+@given(st.floats(width=64), st.integers(129, CHUNK_POINTS))
+@example(-0.0, 300)
+@example(sys.float_info.max, CHUNK_POINTS)
+def test_drawing_buckets_of_a_constant_are_its_value(value, count):
+    some = points(np.full(count, value))
+
+    encoded, ticks = overview_of(some)
+
+    assert len(encoded) == 16
+    assert_same_buckets(decode_overview(encoded, ticks), summarise(some))
+
+
+def test_zeros_of_both_signs_are_no_constant():
+    encoded, ticks = overview_of(points(np.resize([0.0, -0.0], 300)))
+
+    assert len(encoded) > 16
+    assert decode_overview(encoded, ticks).finite_count.tolist() == [128, 128, 44]
+
+
+@pytest.mark.parametrize("counts", [[], [0], [129], [128] * 129, [-1, 2], [2**62] * 4])
+def test_a_constant_needs_ticks_that_a_chunk_can_have(counts):
+    encoded, ticks = overview_of(points(np.full(300, 1.5)))
+    counts = np.array(counts, np.int64)
+
+    for wrong in (None, {**ticks, "count": counts}):
+        with pytest.raises(Damaged, match="not those"):
+            decode_overview(encoded, wrong)
+
+
+def overview_of(some: Points) -> tuple[bytes, Columns]:
+    """Encode drawing buckets; with the columns that all series of the ticks share."""
+    starts = bucket_starts(len(some))
+    own = summarise_rows(some.values[np.newaxis], starts)
+    columns = {name: rows[0] for name, rows in own.items()}
+    shared = summarise_ticks(some.steps, some.times, starts)
+    return encode_overview(columns, some.values), shared
 
 
 def test_losses_that_came_from_float32_cost_little_more_than_float32():
