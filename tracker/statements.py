@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -50,6 +50,11 @@ def key(value: UUID) -> UUID | str:
     return value if database().vendor == "postgresql" else value.hex
 
 
+def key_read(value: UUID | str) -> UUID:
+    """Return the id of a row as the database gave it to a constant statement."""
+    return value if isinstance(value, UUID) else UUID(value)
+
+
 # Any: numbers or texts.
 def many(values: Iterable[Any]) -> list[Any] | str:
     """Return what `= ANY(%s)` compares a number or a text with."""
@@ -64,6 +69,13 @@ def moment(value: datetime) -> datetime | str:
     if database().vendor == "postgresql":
         return value
     return value.replace(tzinfo=None).isoformat(" ")
+
+
+def moment_read(value: datetime | None) -> datetime | None:
+    """Return a time of a column as it is meant: in UTC, which SQLite does not say."""
+    if value is None or value.tzinfo is not None:
+        return value
+    return value.replace(tzinfo=UTC)
 
 
 # Any: a row is what the statement's columns are.

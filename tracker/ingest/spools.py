@@ -15,7 +15,15 @@ from tracker.actor import Actor
 from tracker.ingest.commits import committed
 from tracker.ingest.entries import Entry
 from tracker.models import Role, State
-from tracker.statements import carry_out, changed_rows, database, key, moment, one_row
+from tracker.statements import (
+    carry_out,
+    changed_rows,
+    database,
+    key,
+    key_read,
+    moment,
+    one_row,
+)
 
 # A run's last sign of life is written this often; its processes share the row.
 RUN_SEEN_RESOLUTION = timedelta(seconds=5)
@@ -111,7 +119,7 @@ def lock_spool(actor: Actor, spool_id: UUID) -> LockedSpool | None:
     run_id, project_id, last_number, checksums, state, is_in_trash, is_stale = row
     return LockedSpool(
         id=spool_id,
-        run_id=run_id if isinstance(run_id, UUID) else UUID(run_id),
+        run_id=key_read(run_id),
         project_id=project_id,
         last_number=last_number,
         checksums=bytes(checksums),

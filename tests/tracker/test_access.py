@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+
+from tests.builders import (
+    actor_of,
+    browser_of,
+    make_member,
+    make_project,
+    make_run,
+)
+from tracker.access import SHAPING_FIELDS, readable_runs
+from tracker.actor import NOBODY, Actor, Grant, Scope, actor_of_link
+from tracker.errors import NotFound
+from tracker.models import Member, Project, Run
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+
+@pytest.fixture
+def runs(member: Member, project: Project, stranger: Member) -> list[Run]:
+    """Two of the project, one beside it, one of another workspace, one in the trash."""
+    beside = make_project(member, "speech")
+    foreign = make_project(stranger)
+    found = [make_run(each) for each in (project, beside, foreign)]
+    found += [make_run(project, "second"), make_run(project, "thrown")]
+    found[4].trashed_at = datetime.now(UTC)
+    found[4].save()
+    return found
+
+
+def every_actor(member: Member, stranger: Member, runs: list[Run]) -> list[Actor]:
+    guest = make_member("eve", role="viewer", workspace=member.workspace)
+    both = Member.objects.create(user=stranger.user, workspace=member.workspace)
+    grant = Grant(1, runs[0].project_id, {"run": frozenset({runs[0].id})}, frozenset())
+    return [
+        *(actor_of(member, scope) for scope in Scope),
+        browser_of(member),
+        browser_of(guest),
+        # A member of both workspaces, but their token is of one.
+        actor_of(both),
+        actor_of(stranger),
+        browser_of(stranger),
+        actor_of_link(grant),
+        Actor(NOBODY),
+    ]
+
+
+def test_runs_are_readable_by_whom_the_project_is(member, stranger, runs):
+    places = [
+        (run.project.workspace.slug, run.project.slug) for run in (runs[0], runs[2])
+    ]
+    asked = 0
+    for actor in every_actor(member, stranger, runs):
+        allowed = set(
+            Run.objects.filter(project__in=Project.objects.readable_by(actor))
+            .filter(trashed_at=None)
+            .values_list("id", "project__workspace__slug")
+        )
+        for workspace, project in places:
+            for run in runs:
+                expected = (run.id, workspace) in allowed
+                assert is_found(actor, workspace, project, run) == expected
+                asked += expected
+    assert asked == 20
+
+
+def is_found(actor: Actor, workspace: str, project: str, run: Run) -> bool:
+    try:
+        return readable_runs(actor, workspace, project, [run.id]) == [run]
+    except NotFound:
+        return False
+
+
+def test_readable_runs_come_in_the_order_asked_with_what_shapes_their_points(
+    member, runs
+):
+    first, second = runs[0], runs[3]
+    place = first.project.workspace.slug, first.project.slug
+
+    found = readable_runs(actor_of(member), *place, [second.id, first.id])
+
+    assert [run.id for run in found] == [second.id, first.id]
+    for run, stored in zip(found, (second, first), strict=True):
+        stored.refresh_from_db()
+        shaping = {name: getattr(stored, name) for name in SHAPING_FIELDS}
+        assert {name: run.__dict__[name] for name in SHAPING_FIELDS} == shaping
+        # Whatever else is asked of it is read then.
+        assert run.name == stored.name
+
+
+def test_what_is_missing_is_said(member, runs):
+    actor = actor_of(member)
+    place = runs[0].project.workspace.slug, runs[0].project.slug
+
+    with pytest.raises(NotFound, match="run"):
+        readable_runs(actor, *place, [runs[0].id, uuid4()])
+    for wrong in ("no-such", "\0", "a b"):
+        with pytest.raises(NotFound, match="project"):
+            readable_runs(actor, place[0], wrong, [runs[0].id])
+        with pytest.raises(NotFound, match="project"):
+            readable_runs(actor, wrong, place[1], [runs[0].id])
