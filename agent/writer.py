@@ -17,13 +17,13 @@ from agent.spool import Spool, SpoolFull
 
 _INTERVAL_SECONDS = 0.25
 # While a burst lasts, neither ring nor buffer must fill up.
-_BURST_SECONDS = 0.02
+_BURST_SECONDS = 0.005
 # How long a disk may fail before another one takes its place: most failures pass.
 _PATIENCE_SECONDS = 5.0
 # Whatever rows they are and wherever they lead, all of these fit into one payload.
 RING_BYTES_AT_ONCE = PAYLOAD_BYTES // 4
-# More at once takes more memory in a flood; less falls behind it.
-_BYTES_AT_ONCE = 2 * PAYLOAD_BYTES
+# More at once, less often, is no faster in a flood, and takes more memory.
+_BYTES_AT_ONCE = PAYLOAD_BYTES // 2
 
 
 class Writer:
