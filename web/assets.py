@@ -1,7 +1,8 @@
 """Serves scripts, styles and symbols compressed, without anybody having built anything.
 
 What comes with a compressed twin, as Plotly does, is sent as that. Of all other texts
-twins are made when they are first asked for, once for each content, in the data folder.
+twins are made once for each content, in the data folder: those of our own pages as a
+server starts, and others when they are first asked for.
 
 Pages name them by addresses that hold a version of them all, so that a browser keeps them
 until there is another. Relative addresses within them stay within that version. A page
@@ -10,15 +11,18 @@ that is open while the server changes gets what is there now by the addresses it
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from wsgiref.headers import Headers
 
@@ -33,8 +37,8 @@ from whitenoise.responders import StaticFile
 TEXTS = {".js", ".css", ".svg"}
 # Below this the headers weigh more than what is saved.
 SMALLEST_BYTES = 500
-# The first who asks waits for it: milliseconds, as the best would take seconds of what is
-# large, which is Swagger's.
+# Whoever asks before they are made waits for it: milliseconds, as the best would take
+# seconds of what is large, which is Swagger's.
 BROTLI_QUALITY, BROTLI_QUALITY_OF_LARGE, GZIP_LEVEL = 11, 9, 9
 LARGE_BYTES = 200_000
 ENCODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
@@ -44,6 +48,9 @@ ENCODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     ),
     "gzip": (".gz", lambda content: gzip.compress(content, GZIP_LEVEL, mtime=0)),
 }
+# A page names some eighty of these: their first reader would wait for half a second of
+# compressing. Swagger's, and htmx's extensions, are named by few pages or none.
+PACKED_AHEAD = ("web/", "django_htmx/htmx-4.min.js")
 VERSION_CHARACTERS = 12
 WITH_VERSION = re.compile(rf"(/static)/([0-9a-f]{{{VERSION_CHARACTERS}}})(/.+)")
 FOUND = {HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED}
@@ -71,7 +78,6 @@ class Assets(WhiteNoiseMiddleware):  # type: ignore[misc] # WhiteNoise has no ty
     def __init__(
         self, get_response: Callable[[HttpRequest], HttpResponse], **options: Any
     ) -> None:
-        self._twins = Path(settings.DATA_FOLDER) / "assets"
         # Texts that nobody has asked for yet, by their address.
         self._unpacked: dict[str, str] = {}
         super().__init__(get_response, **options)
@@ -101,17 +107,50 @@ class Assets(WhiteNoiseMiddleware):  # type: ignore[misc] # WhiteNoise has no ty
         headers = Headers([])
         self.add_mime_headers(headers, path, url)
         self.add_cache_headers(headers, path, url)
-        encodings = self._encodings(Path(path).read_bytes())
+        encodings = _encodings(Path(path).read_bytes())
         return StaticFile(path, headers.items(), encodings=encodings)
 
-    def _encodings(self, content: bytes) -> dict[str, str]:
-        if len(content) < SMALLEST_BYTES:
-            return {}
-        name = hashlib.sha256(content).hexdigest()[:32]
-        return {
-            encoding: str(_made(self._twins / f"{name}{ending}", content, compress))
-            for encoding, (ending, compress) in ENCODINGS.items()
-        }
+
+def pack_ahead_beside() -> None:
+    """Pack ahead while the server answers already, which never waits for it."""
+    Thread(target=pack_ahead, name="pack-ahead", daemon=True).start()
+
+
+def pack_ahead() -> None:
+    """Make the twins that are not there yet of what pages name.
+
+    Of a server's processes one does it; the next start makes what a full disk prevented.
+    """
+    with suppress(OSError):
+        folder = _twins()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for content in _named_by_pages():
+                _encodings(content)
+
+
+def _named_by_pages() -> Iterator[bytes]:
+    for finder in get_finders():
+        for name, storage in finder.list([]):
+            if name.startswith(PACKED_AHEAD) and Path(name).suffix in TEXTS:
+                with storage.open(name) as file:
+                    yield file.read()
+
+
+def _twins() -> Path:
+    return Path(settings.DATA_FOLDER) / "assets"
+
+
+def _encodings(content: bytes) -> dict[str, str]:
+    """Return where the twins of a text are, which are made unless they are there."""
+    if len(content) < SMALLEST_BYTES:
+        return {}
+    name = hashlib.sha256(content).hexdigest()[:32]
+    return {
+        encoding: str(_made(_twins() / f"{name}{ending}", content, compress))
+        for encoding, (ending, compress) in ENCODINGS.items()
+    }
 
 
 def _quality(content: bytes) -> int:

@@ -108,7 +108,13 @@ def main() -> None:
     member = make_member()
     project = make_project(member)
     ended = fill(project, "ended", arguments.series, POINTS, is_live=False)
-    live = fill(project, "live", arguments.live, LIVE_POINTS, is_live=True)
+    # One step a second until now, as of a run that somebody has just begun to look at.
+    now = int(time.time()) * SECOND
+    live = fill(
+        *(project, "live", arguments.live, LIVE_POINTS),
+        is_live=True,
+        began=now - LIVE_POINTS * SECOND,
+    )
     usual: ViewportSize = {"width": WIDTH, "height": HEIGHT}
     rows = -(-arguments.live // IN_A_ROW)
     high: ViewportSize = {"width": WIDTH, "height": 250 + ROW_PIXELS * rows}
@@ -127,10 +133,16 @@ def main() -> None:
 
 
 def fill(
-    project: Project, name: str, series: int, count: int, *, is_live: bool
+    project: Project,
+    name: str,
+    series: int,
+    count: int,
+    *,
+    is_live: bool,
+    began: int = START,
 ) -> Process:
     """Log series of one run, all over the same steps."""
-    process = Process(project, name)
+    process = Process(project, name, time=began)
     process.open()
     log(process, series, 0, count)
     if not is_live:
@@ -146,7 +158,8 @@ def log(process: Process, series: int, first: int, count: int) -> None:
         steps = np.arange(start, min(first + count, start + STEPS_AT_ONCE))
         falling = np.exp(-steps / 5_000)
         values = falling + random.normal(0, 0.05, (series, len(steps)))
-        ticks = points_message("", falling, steps=steps, times=START + steps * SECOND)
+        times = process.opening["time"] + steps * SECOND
+        ticks = points_message("", falling, steps=steps, times=times)
         process.send([{**ticks, "paths": paths(series), "values": values.tobytes()}])
 
 

@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from tracker.models import User
 
 START_SECONDS = 120.0
+# So long a window that has just been opened is busy with itself: it loads the menus of
+# its own bar, which are pages, too. Whoever visits a page has had it open.
+WINDOW_SECONDS = 3.0
+# Playwright listens to errors, as developer tools do. The positions of each are then
+# looked up in the source, for which V8 reads a script anew if it has not kept them: all
+# of Plotly once more, which costs nobody else anything. So it keeps them.
+BROWSER = ["--no-sandbox", "--js-flags=--no-enable-lazy-source-positions"]
 
 
 def prepare(folder: Path | None = None) -> None:
@@ -79,9 +86,7 @@ def server() -> Iterator[str]:
 @contextmanager
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=_program(), args=["--no-sandbox"]
-        )
+        browser = playwright.chromium.launch(executable_path=_program(), args=BROWSER)
         try:
             yield browser
         finally:
@@ -96,6 +101,7 @@ def signed_in(
         viewport=viewport, locale="en-GB", reduced_motion="reduce"
     )
     _sign_in(context, url, user)
+    context.new_page().wait_for_timeout(WINDOW_SECONDS * 1_000)
     return context
 
 
@@ -112,13 +118,14 @@ def own_window(
         context = playwright.chromium.launch_persistent_context(
             folder,
             executable_path=_program(),
-            args=["--no-sandbox"],
+            args=BROWSER,
             viewport=viewport,
             locale="en-GB",
             reduced_motion="reduce",
         )
         try:
             _sign_in(context, url, user)
+            context.pages[0].wait_for_timeout(WINDOW_SECONDS * 1_000)
             yield context
         finally:
             context.close()

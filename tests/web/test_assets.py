@@ -9,7 +9,7 @@ import pytest
 from django.templatetags.static import static
 from django.test import Client
 
-from web.assets import version
+from web.assets import pack_ahead, version
 
 pytestmark = pytest.mark.django_db
 
@@ -56,6 +56,16 @@ def test_they_are_compressed_once_for_each_content(client, tmp_path):
         path: path.stat().st_mtime_ns for path in (tmp_path / "assets").iterdir()
     }
     assert all(path.suffix in (".br", ".gz") for path in made)
+
+
+def test_a_server_packs_what_pages_name_before_anybody_asks(client, tmp_path):
+    pack_ahead()
+    made = set((tmp_path / "assets").iterdir())
+
+    for path in ("web/js/main.js", "web/css/all.css", "django_htmx/htmx-4.min.js"):
+        assert body_of(client, f"/static/{path}", "br")[0] == "br"
+
+    assert made == set((tmp_path / "assets").iterdir())
 
 
 def test_what_is_packed_already_is_left(client):

@@ -36,5 +36,8 @@ die_with(os.getppid())
 allow_open_files(MOST_CONNECTIONS + OTHER_FILES)
 
 from tracker.wsgi import application  # noqa: E402 - tied to its parent first
+from web.assets import pack_ahead_beside  # noqa: E402 - likewise
+
+pack_ahead_beside()
 
 __all__ = ["application"]

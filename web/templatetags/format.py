@@ -152,6 +152,19 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
     return moment.astimezone(UTC).strftime("%-d %b %Y")
 
 
+@register.simple_tag
+def counted(lasted: timedelta | None) -> SafeString | str:
+    """Show for how long something has been so; the page counts on by itself."""
+    if lasted is None:
+        return UNKNOWN
+    seconds = int(lasted.total_seconds())
+    return format_html(
+        '<span role="timer" data-behaviour="going-on" data-seconds="{}" hx-morph-skip-children>{}</span>',
+        seconds,
+        duration(seconds),
+    )
+
+
 # Of both, the text becomes the browser's own: a morph that wrote the server's over it
 # would have a page that refreshes itself laid out twice each time.
 @register.simple_tag

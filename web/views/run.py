@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -90,9 +91,13 @@ def header(request: PageRequest, run_id: UUID) -> HttpResponse:
     def drawn(**changes: object) -> str:
         return render_to_string("run/header.html", frame | changes, request)
 
-    # How long a run has been going on, pages count by themselves.
-    alike = drawn(lasted=None) if frame["overview"].is_live else ""
-    return poll_answer(request, drawn(), alike=alike)
+    # How long a run has been going on, and silent since when, pages count by themselves.
+    silence = frame["silence"] and timedelta()
+    since = run.last_seen_at if frame["silence"] else ""
+    alike = f"{drawn(lasted=None, silence=silence)}{since}"
+    return poll_answer(
+        request, drawn(), alike=alike if frame["overview"].is_live else ""
+    )
 
 
 # Any: a row of the projects table, which pages do not import.

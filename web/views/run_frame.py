@@ -74,6 +74,7 @@ def run_frame(request: PageRequest, run: Any, tab: str) -> dict[str, Any]:
         "run": run,
         "overview": overview,
         "lasted": overview.duration and overview.duration.total_seconds(),
+        "silence": overview.silent_for,
         "project": run.project,
         "may_edit": may_edit(request.actor, run.project),
         "run_tab": tab,

@@ -50,6 +50,7 @@ DOTS = """() => {
   }
 }"""
 HEIGHT = """() => document.querySelector(".chart__plot")._fullLayout.yaxis.range"""
+ROOM = "() => document.querySelector('.chart__plot')._fullLayout.xaxis.range[1]"
 SETTLE = """() => document.querySelector(".chart").dispatchEvent(new PointerEvent("pointerenter"))"""
 
 
@@ -135,17 +136,23 @@ def test_points_that_come_late_are_put_in_their_place(visit, ada, page, run):
     assert page.evaluate(SHOWN)["lines"][0][0] == [*range(50), *range(100, 400)]
 
 
+def test_a_young_run_has_room_for_minutes_from_the_first(visit, ada, page, run):
+    log(run, 0, 300)
+    began = timezone.now() - timedelta(minutes=5)
+    Run.objects.filter(id=run.id).update(started_at=began)
+    visit(f"/runs/{run.id}/charts", ada)
+    expect(page.locator(DRAWN)).to_be_visible()
+
+    # It was never seen to grow; a fifth is the most that is kept free.
+    assert page.evaluate(ROOM) > 355
+
+
 def test_a_grown_line_is_drawn_where_a_whole_one_would_be(visit, ada, page, run):
     log(run, 0, 300)
     visit(f"/runs/{run.id}/charts", ada)
     expect(page.locator(DRAWN)).to_be_visible()
     # Room is kept for what is to come.
-    assert (
-        page.evaluate(
-            "document.querySelector('.chart__plot')._fullLayout.xaxis.range[1]"
-        )
-        > 310
-    )
+    assert 310 < page.evaluate(ROOM) < 330
 
     log(run, 300, 10)
     refresh(page)

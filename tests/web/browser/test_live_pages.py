@@ -235,7 +235,7 @@ def test_a_run_that_was_preempted_goes_on_on_every_open_page(visit, ada, run):
     look_again(page, "#run-header")
 
     expect(header).to_contain_text("running")
-    expect(header).to_have_attribute("hx-trigger", "every 4s")
+    expect(header).to_have_attribute("hx-trigger", "every 5s")
     expect(page.locator(".charts__grid .chart")).to_have_attribute("data-live", "true")
     last = f"Array.from({PLOTTED}[0].y).includes(0.25)"
     wait_until(page, lambda: page.evaluate(last))

@@ -1,6 +1,7 @@
 """A run's pages, as somebody uses them who wants to know why it was slow."""
 
 import re
+from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -290,7 +291,7 @@ def test_a_live_run_is_kept_true_without_reloading(visit, ada, page, project):
         "finished", timeout=POLLS_MS
     )
     expect(chart).to_have_attribute("data-live", "false", timeout=POLLS_MS)
-    expect(page.locator("#run-header")).not_to_have_attribute("hx-trigger", "every 4s")
+    expect(page.locator("#run-header")).not_to_have_attribute("hx-trigger", "every 5s")
     assert page.evaluate("window.notReloaded")
 
 
@@ -318,6 +319,34 @@ def test_how_long_a_run_goes_on_is_counted_without_being_sent(
     expect(page.locator("#run-going-on")).to_have_count(0, timeout=POLLS_MS)
     expect(page.locator(".run__facts").get_by_text("Took")).to_be_visible()
     expect(buttons).to_have_count(there)
+
+
+def test_for_how_long_a_run_is_silent_is_counted_without_being_sent(
+    visit, ada, page, project
+):
+    run = make_sample_run(project, is_live=True)
+
+    def heard_of(**ago):
+        seen = timezone.now() - timedelta(**ago)
+        Run.objects.filter(id=run.id).update(last_seen_at=seen)
+
+    heard_of(seconds=100)
+    answers = []
+    page.on(
+        "response",
+        lambda got: got.url.endswith("/header") and answers.append(got.status),
+    )
+    visit(f"/runs/{run.id}/charts", ada)
+    silent = page.locator("#run-header .chip--warning span")
+    wait_until(page, lambda: 304 in answers)
+    at_first = silent.text_content()
+
+    expect(silent).not_to_have_text(at_first, timeout=POLLS_MS)
+    assert answers.count(200) == 1  # the first, as pages hold no version yet
+
+    # Counting goes on from what is sent when it is silent anew.
+    heard_of(hours=2)
+    expect(silent).to_have_text("2 h", timeout=POLLS_MS)
 
 
 def test_a_live_overview_keeps_what_the_reader_opened(visit, ada, page, project):

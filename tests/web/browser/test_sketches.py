@@ -35,7 +35,7 @@ BOTH = """async ([figures, width, height]) => {
       document.body.append(box)
       return box
     })
-    const image = sketched(figure, boxes[0].getBoundingClientRect(), false)
+    const image = sketched(figure, boxes[0].getBoundingClientRect())
     if (!image) return null
     boxes[0].append(image)
     const { data, layout } = themed(figure)

@@ -262,3 +262,20 @@ class TestComparisons:
         assert ask(f"{page}/table{query}", held["ETag"]).status_code == 304
         write_values(Run.objects.get(name="a"), {"params/lr": 7})
         assert "7" in ask(f"{page}/table{query}", held["ETag"]).content.decode()
+
+
+def test_for_how_long_a_run_is_silent_is_not_sent_again(ask, project):
+    run = make_run(project)
+
+    def heard_of(ago):
+        seen = timezone.now() - timedelta(seconds=ago)
+        Run.objects.filter(id=run.id).update(last_seen_at=seen)
+
+    heard_of(100)
+    first = ask(f"/runs/{run.id}/header")
+    assert "silent for" in first.content.decode()
+    assert ask(f"/runs/{run.id}/header", first["ETag"]).status_code == 304
+
+    # It has been heard of in between, by nobody who looked at the page.
+    heard_of(40)
+    assert ask(f"/runs/{run.id}/header", first["ETag"]).status_code == 200

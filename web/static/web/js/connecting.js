@@ -49,7 +49,7 @@ const BEHAVIOURS = {
 }
 
 // A morph writes the server's text, and what goes on, into elements that stay.
-const AGAIN = new Set(["local-time", "wakes"])
+const AGAIN = new Set(["going-on", "local-time", "wakes"])
 const connected = new WeakMap()
 
 // Resolves when all in `root` answers clicks and keys, or is known never to.

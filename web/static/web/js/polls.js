@@ -10,10 +10,13 @@ export function nameWhatPollsHold() {
     const version = isPoll(ctx) && held.get(ctx.sourceElement)
     if (version) ctx.request.headers["If-None-Match"] = version
   })
-  document.addEventListener("htmx:after:request", ({ detail: { ctx } }) => {
+  document.addEventListener("htmx:after:request", (event) => {
     // Who is told that nothing is new may be told a newer name for it.
+    const { ctx } = event.detail
     if (!isPoll(ctx) || !isAnswered(ctx)) return
     held.set(ctx.sourceElement, ctx.response.headers.get("ETag"))
+    // Else htmx would go on with a swap of nothing.
+    if (ctx.response.status === 304) event.preventDefault()
   })
 }
 

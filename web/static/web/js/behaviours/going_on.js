@@ -5,18 +5,22 @@
 import { setText } from "../models/elements.js"
 import { duration } from "../models/format.js"
 
-const EVERY_MS = 4_000
+// As often as live pages ask: what changes together is laid out and painted together.
+const EVERY_MS = 5_000
 
 const counted = new Map()
 
+// A morph may have brought what the server says by now; else counting goes on.
 export default function goingOn(element) {
-  counted.set(element, performance.now() - Number(element.dataset.seconds) * 1_000)
+  const { seconds } = element.dataset
+  if (counted.get(element)?.seconds === seconds) return
+  counted.set(element, { seconds, began: performance.now() - Number(seconds) * 1_000 })
 }
 
 setInterval(() => {
   if (document.hidden) return
-  for (const [element, began] of counted) {
-    if (element.isConnected) setText(element, duration(Math.floor((performance.now() - began) / 1_000)))
+  for (const [element, { began }] of counted) {
+    if (element.isConnected && element.dataset.seconds !== undefined) setText(element, duration(Math.floor((performance.now() - began) / 1_000)))
     else counted.delete(element)
   }
 }, EVERY_MS)

@@ -7,6 +7,8 @@
 //                   is asked for together with others, data-batch-each says as what
 // data-asked        the same of a chart that holds a line of each of an ancestor's
 //                   data-runs: what it is asked for as
+// data-lasted       on an ancestor: for how many seconds the run of all its charts had been
+//                   going on when the page was made
 // data-live         "true": ask again every few seconds, for what is new, until the server
 //                   says live: false
 // An ancestor's data-chart-query is added to the address. The chart tells its ancestors
@@ -171,10 +173,17 @@ class Chart {
     })
   }
 
-  // How much of their axis the lines have grown by in a millisecond; 0 until that is known.
+  // How much of their axis the lines grow by in a millisecond: as fast as has been seen, or
+  // as they have on average since the run began, if the page says when; 0 if nobody knows.
   get pace() {
-    const grown = endsOf(this.figure)[1] - this.began.end
-    return Number.isFinite(grown) ? grown / Math.max(1, performance.now() - this.began.at) : 0
+    const [low, high] = endsOf(this.figure)
+    const now = performance.now()
+    const { lasted } = this.element.closest("[data-lasted]")?.dataset ?? {}
+    const paces = [
+      (high - this.began.end) / Math.max(1, now - this.began.at),
+      (high - low) / (lasted * 1_000 + now),
+    ]
+    return Math.max(0, ...paces.filter(Number.isFinite))
   }
 
   currentAddress() {
@@ -233,7 +242,7 @@ class Chart {
   // Shows the lines before Plotly does; returns whether it can.
   draft() {
     this.wipe()
-    this.sketch = sketched(this.figure, this.room ?? this.plot.getBoundingClientRect(), this.isLive)
+    this.sketch = sketched(this.figure, this.room ?? this.plot.getBoundingClientRect(), this.isLive ? this.pace : null)
     if (!this.sketch) return false
     this.element.classList.remove("chart--failed")
     this.plot.prepend(this.sketch)

@@ -30,9 +30,10 @@ const SHORTEST_DOT = 3
 let count = 0
 let pen = null
 
-// Returns the image, or null if only Plotly can draw this figure.
-export function sketched(figure, { width, height }, isLive) {
-  const place = placed(figure, width, height, isLive)
+// Returns the image, or null if only Plotly can draw this figure. Lines that go on grow by
+// `pace` of their axis in a millisecond; those that do not have none.
+export function sketched(figure, { width, height }, pace = null) {
+  const place = placed(figure, width, height, pace)
   if (!place) return null
   count += 1
   const image = made("svg", { class: "chart__sketch", "aria-hidden": "true", width, height })
@@ -45,10 +46,10 @@ export function sketched(figure, { width, height }, isLive) {
 }
 
 // Where everything goes; null for what is not plain lines between two plain axes.
-function placed(figure, width, height, isLive) {
+function placed(figure, width, height, pace) {
   if (!isPlain(figure)) return null
   const layout = { ...figure.layout, xaxis: { ...figure.layout.xaxis } }
-  if (isLive) withRoom(layout, figure)
+  if (pace !== null) withRoom(layout, figure, pace)
   const { margin, xaxis, yaxis } = layout
   const right = Math.round(width) - margin.r
   const bottom = Math.round(height) - margin.b
