@@ -11,8 +11,10 @@ from uuid import UUID
 
 from django.http import QueryDict
 
+from tracker.errors import InvalidInput
 from tracker.queries.comparison import RUNS_AT_MOST
 from tracker.short_ids import read_id
+from web.chart_arrangement import read_arrangement
 from web.figures.smoothing import MOST_SMOOTHING
 from web.texts import gettext_lazy
 
@@ -122,6 +124,7 @@ class CompareState:
     log_y: bool = False
     among: bool = False  # beside all runs of the project
     query: str = ""  # of those, the ones it finds
+    layout: str = ""  # how charts are arranged, if not as their reader left them
     unreadable: tuple[str, ...] = ()  # what `runs` holds and is no id
     left_out: int = 0  # runs beyond the most that can be told apart
 
@@ -270,6 +273,7 @@ class CompareState:
             ("log_y", "1" if self.log_y else ""),
             ("among", "1" if self.among else ""),
             ("query", self.query),
+            ("layout", self.layout),
         ):
             if value:
                 yield name, value
@@ -305,6 +309,7 @@ def read_state(query: QueryDict) -> CompareState:
         everything=query.get("rows") == "all",
         dimensions=_read_dimensions(query.getlist("dimension")),
         brushes=tuple(_read_brushes(query.getlist("brush"))),
+        layout=_read_layout(query.get("layout", "")),
         unreadable=tuple(unreadable[:RUNS_AT_MOST]),
         left_out=max(0, len(ids) - RUNS_AT_MOST),
         **read,
@@ -357,6 +362,14 @@ def _read_smoothing(text: str) -> float:
     except ValueError:
         return 0.0
     return weight if 0 <= weight <= MOST_SMOOTHING else 0.0
+
+
+def _read_layout(text: str) -> str:
+    try:
+        read_arrangement(text)
+    except InvalidInput:
+        return ""
+    return text
 
 
 def _read_zoom(query: QueryDict) -> tuple[float | None, float | None]:

@@ -7,6 +7,7 @@ from django.urls import URLPattern, URLResolver, path
 from web.views import (
     account,
     alerts,
+    chart_arrangements,
     compare,
     compare_figures,
     compare_values,
@@ -82,6 +83,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "w/<slug:workspace>/<slug:project>/runs.csv", runs_csv.runs_csv, name="runs-csv"
     ),
     path(
+        "w/<slug:workspace>/<slug:project>/charts/arrangement",
+        chart_arrangements.arrange_charts,
+        name="charts-arrangement",
+    ),
+    path(
         "w/<slug:workspace>/<slug:project>/runs/charts",
         runs_charts.runs_charts,
         name="runs-charts",
@@ -112,11 +118,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "runs/<uuid:run_id>/charts/search",
         run_charts.search_charts,
         name="run-charts-search",
-    ),
-    path(
-        "runs/<uuid:run_id>/charts/arrangement",
-        run_charts.arrange_charts,
-        name="run-charts-arrangement",
     ),
     path(
         "runs/<uuid:run_id>/annotations",

@@ -70,7 +70,7 @@ CLOSED = {
     "view-keep",
     "view-change",
     "view-delete",
-    "run-charts-arrangement",
+    "charts-arrangement",
     "annotation-add",
     "annotation-edit",
     "annotation-delete",

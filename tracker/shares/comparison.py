@@ -17,7 +17,7 @@ from tracker.queries.run_columns import each_of
 from tracker.shares.kind import Chosen, Kind, Shared
 from tracker.short_ids import read_id, shortened
 
-RUNS = "runs"
+RUNS, LAYOUT = "runs", "layout"
 FEWEST = 2
 RUNS_AT_ONCE = 5_000
 LONGEST_QUERY = 4_000
@@ -58,6 +58,9 @@ def choose(project: Project, of: str) -> Chosen:
     if len(ids) < FEWEST:
         raise InvalidInput(RUNS, "must be two or more of this workspace")
     query = _query(ids, fields)
+    if len(query) > LONGEST_QUERY:
+        # Of many runs, how their charts are arranged is what can be missed.
+        query = _query(ids, [field for field in fields if field[0] != LAYOUT])
     if len(query) > LONGEST_QUERY:
         raise InvalidInput("what is compared", "takes too long an address")
     return Chosen(_thing(ids), query)

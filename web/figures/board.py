@@ -7,12 +7,8 @@ from dataclasses import dataclass
 
 from web.figures.chart import Look, lines_figure
 from web.figures.series import Line, NamedLine
-from web.figures.text import shortened
-from web.figures.traces import RUN_COLOURS, Figure, run_dash
-
-# The first is the usual line.
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-NAME_LENGTH = 44
+from web.figures.text import of_run
+from web.figures.traces import RUN_COLOURS, Figure, series_dash
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +42,13 @@ def board_figure(
     named = [
         NamedLine(
             each.line,
-            _name(each, metric_count, run_count),
+            of_run(
+                each.run_name if run_count > 1 or metric_count == 1 else "",
+                each.line.path if metric_count > 1 else "",
+            ),
             each.metric if by_metric else each.run,
-            dash="" if by_metric else _dash(each),
+            dash="" if by_metric else series_dash(each.metric, each.run),
         )
         for each in lines
     ]
     return lines_figure(named, look, outside=outside)
-
-
-def _name(each: BoardLine, metric_count: int, run_count: int) -> str:
-    run = shortened(each.run_name, NAME_LENGTH)
-    path = shortened(each.line.path, NAME_LENGTH)
-    if metric_count == 1:
-        return run
-    return path if run_count == 1 else f"{run} · {path}"
-
-
-def _dash(each: BoardLine) -> str:
-    if each.metric == 0:
-        return run_dash(each.run)  # of runs that share a colour
-    return DASHES[each.metric % len(DASHES)]

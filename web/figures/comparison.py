@@ -83,6 +83,12 @@ def lacking_note(names: Sequence[str], path: str) -> str:
     return said % {"path": path, "names": _listed(names)}
 
 
+def left_out_note(paths: Sequence[str], most: int) -> str:
+    """Say which series are left out, as with them a chart would have too many lines."""
+    said = gettext("Not drawn, as one chart has up to %(count)s lines: %(names)s.")
+    return said % {"count": most, "names": _listed(paths)}
+
+
 def writers_note(runs: Sequence[tuple[str, Sequence[int]]]) -> str:
     """Say in which runs several processes logged to a series at the same time.
 

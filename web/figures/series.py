@@ -70,6 +70,7 @@ class NamedLine:
     slots: tuple[int, ...] = ()
     colour: str = ""  # if not that of its position
     dash: str = ""  # if not solid
+    run: str = ""  # whose it is, where its name says more than that
 
 
 def series_figure(
@@ -169,6 +170,8 @@ def _readable(named: NamedLine, drawn: Sequence[Trace], *, first: int) -> Trace:
         "dash": named.dash or "solid",
         "trace": places[0],
     }
+    if named.run:
+        read["run"] = named.run
     if not named.line.exact:
         read["low"] = compact(named.line.minimum)
         read["high"] = compact(named.line.maximum)

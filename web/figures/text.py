@@ -18,6 +18,8 @@ ENTITIES = str.maketrans(
     }
 )
 LONGEST = 80
+# Of what names a line together with something else.
+LONGEST_OF_TWO = 44
 
 
 def literal(name: str, *, longest: int = LONGEST) -> str:
@@ -31,3 +33,9 @@ def shortened(name: str, longest: int) -> str:
         return name
     tail = (longest - 1) // 2
     return f"{name[: longest - 1 - tail]}…{name[-tail:]}"
+
+
+def of_run(run: str, path: str) -> str:
+    """Name a line by its run, its series, or both; what all have in common is ""."""
+    names = [shortened(name, LONGEST_OF_TWO) for name in (run, path) if name]
+    return " · ".join(names)

@@ -24,6 +24,8 @@ RUN_COLOURS = 10
 # Of the runs that share a colour, one after the other. More kinds of dashes could not be
 # told apart: what looks alike from then on, hover and the page's list of runs tell.
 RUN_DASHES = ("solid", "dash", "dot", "dashdot")
+# Of the series of one chart; the first has the usual line.
+SERIES_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 # Up to here a line also shows its points, so that one between two gaps is seen.
 POINTS_SHOWN = 40
 
@@ -40,6 +42,13 @@ def run_round(position: int) -> int:
 
 def run_dash(position: int) -> str:
     return RUN_DASHES[run_round(position)]
+
+
+def series_dash(place: int, run: int) -> str:
+    """Return the dash of a series among those of a chart of several runs."""
+    if place == 0:
+        return run_dash(run)  # of runs that share a colour
+    return SERIES_DASHES[place % len(SERIES_DASHES)]
 
 
 def faint(colour: str, percent: int = 18) -> str:

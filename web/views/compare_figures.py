@@ -11,6 +11,7 @@ from django.http import HttpResponse, QueryDict
 from django.views.decorators.http import require_safe
 
 from tracker.disclosure import seen_by
+from tracker.errors import InvalidInput
 from tracker.freshness import fresh_answer
 from tracker.queries.chart_lines import ChartLines, read_chart_lines
 from tracker.queries.compared_hardware import compared_lines
@@ -20,25 +21,29 @@ from tracker.queries.series import Axis
 from tracker.queries.versions import version_of
 from tracker.queries.writers import read_writers
 from web.cells import value_text
+from web.chart_arrangement import MOST_LINES, Key, chart_key
 from web.compare_state import CompareState
 from web.figures.chart import give_axes
 from web.figures.compared_hardware import MeasuredRun, compared_hardware_figure
 from web.figures.comparison import (
     lacking_note,
+    left_out_note,
     overlay_figure,
     with_common_range,
     writers_note,
 )
 from web.figures.hardware import Measurement, is_drawn
 from web.figures.series import Line, NamedLine
+from web.figures.text import of_run
 from web.figures.together import lines_together
-from web.figures.traces import Figure
+from web.figures.traces import Figure, series_dash
 from web.numbers import whole_number
 from web.session import PageRequest, signed_in
 from web.views.chart_options import ChartOptions, read_number
 from web.views.compare_divisions import LineLook, divisions_of, run_looks
 from web.views.compare_frame import Comparison, read_comparison
 from web.views.figure_bundles import (
+    MOST_LINES_AT_ONCE,
     AskedChart,
     bundle_answer,
     check_count,
@@ -52,7 +57,7 @@ from web.views.figures import (
     sent_figure,
 )
 
-# A chart is as wide; of many runs each has fewer, until somebody zooms.
+# A chart is as wide; of many lines each has fewer, until somebody zooms.
 BUCKETS, FEWEST_BUCKETS, BUCKETS_TOGETHER = 500, 200, 20_000
 
 
@@ -66,14 +71,20 @@ class DrawnRun:
     slot: int
     look: LineLook
 
-    def named(self, line: Line) -> NamedLine:
+    def named(self, line: Line, series: int | None = None) -> NamedLine:
+        """Name its line; of a chart of several series, `series` is which it is of."""
+        name, dash = self.label, self.look.dash
+        if series is not None:
+            name = of_run(name, line.path)
+            dash = series_dash(series, self.slot) if series or not dash else dash
         return NamedLine(
             line,
-            self.label,
+            name,
             self.slot,
             (self.slot,),
             colour=self.look.colour,
-            dash=self.look.dash,
+            dash=dash,
+            run="" if series is None else self.label,
         )
 
 
@@ -81,9 +92,14 @@ class DrawnRun:
 class Wanted:
     """One chart that was asked for; `part` is which, if each part has its own."""
 
-    path: str
+    paths: Key
     part: int
+    log: bool = False
     since: str = ""
+
+    def drawn(self, run_count: int) -> Key:
+        """Return the series that one chart holds, of so many runs."""
+        return self.paths[: max(1, MOST_LINES_AT_ONCE // max(1, run_count))]
 
 
 @require_safe
@@ -107,12 +123,17 @@ def compare_figures(request: PageRequest, workspace: str, project: str) -> HttpR
     """Answer many charts at once; each `figure` is a query of its own."""
     comparison = read_comparison(request, workspace, project)
     asked = [_wanted(QueryDict(text)) for text in request.GET.getlist("figure")]
-    check_count("figure", len(asked), len(asked) * len(comparison.runs))
+    lines = sum(len(each.paths) for each in asked) * len(comparison.runs)
+    check_count("figure", len(asked), lines)
     charts = Charts(request, comparison, asked)
     return bundle_answer(
         request,
         [
-            AskedChart(f"{each.part} {each.path}", charts.version(each), each.since)
+            AskedChart(
+                f"{each.part} {chart_key(each.paths)}",
+                charts.version(each),
+                each.since,
+            )
             for each in asked
         ],
         lambda places: charts.draw([asked[place] for place in places]),
@@ -121,10 +142,14 @@ def compare_figures(request: PageRequest, workspace: str, project: str) -> HttpR
 
 
 def _wanted(parameters: QueryDict) -> Wanted:
+    paths = tuple(dict.fromkeys(parameters.getlist("path") or [""]))
+    if len(paths) > MOST_LINES:
+        raise InvalidInput("path", f"must name 1 to {MOST_LINES} series")
     return Wanted(
-        parameters.get("path", ""),
+        paths,
         whole_number(parameters.get("part", "0"), "part"),
-        parameters.get("since", ""),
+        log=parameters.get("own") == "log",
+        since=parameters.get("since", ""),
     )
 
 
@@ -150,79 +175,111 @@ class Charts:
         self.base = version_of(
             runs, drawn_by(), self.options.query, said, self.is_together, is_live
         )
-        paths = {each.path for each in wanted}
+        paths = {path for each in wanted for path in each.paths}
         self.writers = read_writers([run.id for run in runs], paths)
 
     def version(self, wanted: Wanted) -> str:
         shown = self._shown_in(wanted)
-        shared = self._shared(wanted.path, shown)
-        return versioned((self.base, wanted.path, str(shown), shared))
+        shared = self._shared(wanted, shown)
+        asked = (wanted.paths, wanted.log, str(shown), shared)
+        return versioned((self.base, *asked))
 
     def draw(self, wanted: Sequence[Wanted]) -> list[Figure]:
-        """Read the lines of all of them with a handful of statements."""
-        paths = list(dict.fromkeys(each.path for each in wanted))
+        """Read the lines of all that are as fine with a handful of statements."""
+        alike: dict[int, list[int]] = defaultdict(list)
+        for place, each in enumerate(wanted):
+            lines = len(each.drawn(len(self.drawn))) * len(self.drawn)
+            alike[_buckets(lines)].append(place)
+        figures: dict[int, Figure] = {}
+        for buckets, places in alike.items():
+            some = [wanted[place] for place in places]
+            figures |= zip(places, self._drawn(some, buckets), strict=True)
+        return [figures[place] for place in range(len(wanted))]
+
+    def _drawn(self, wanted: Sequence[Wanted], buckets: int) -> list[Figure]:
         count = len(self.drawn)
+        paths = list(
+            dict.fromkeys(path for each in wanted for path in each.drawn(count))
+        )
         found = read_chart_lines(
             [(each.run, path) for path in paths for each in self.drawn],
             self.options.across,
-            buckets=_buckets(count),
+            buckets=buckets,
         )
         first = {path: place * count for place, path in enumerate(paths)}
         figures = []
         for each in wanted:
-            members = slice(first[each.path], first[each.path] + count)
+            drawn = each.drawn(count)
+            members = [first[path] + place for path in drawn for place in range(count)]
             lines = replace(
-                found, lines=found.lines[members], outside=found.outside[members]
+                found,
+                lines=[found.lines[member] for member in members],
+                outside=[found.outside[member] for member in members],
             )
-            figure = self._overlaid(lines, self._shown_in(each))
-            if shared := self._shared(each.path, self._shown_in(each)):
+            figure = self._overlaid(lines, each)
+            if left_out := each.paths[len(drawn) :]:
+                note = left_out_note(left_out, MOST_LINES_AT_ONCE)
+                figure["notes"].append(note)
+            if shared := self._shared(each, self._shown_in(each)):
                 figure["notes"].append(writers_note(shared))
             figures.append(figure)
         return figures
 
-    def _shared(self, path: str, shown: Sequence[int]) -> list[tuple[str, list[int]]]:
+    def _shared(
+        self, wanted: Wanted, shown: Sequence[int]
+    ) -> list[tuple[str, list[int]]]:
         """Return the runs in which several logged to it at once, and their ranks."""
-        return [
-            (each.name, [writer.rank for writer in self.writers[each.run.id, path]])
-            for each in map(self.drawn.__getitem__, shown)
-            if (each.run.id, path) in self.writers
-        ]
+        found = []
+        for each in map(self.drawn.__getitem__, shown):
+            shared = [
+                self.writers[each.run.id, path]
+                for path in wanted.paths
+                if (each.run.id, path) in self.writers
+            ]
+            if shared:
+                found.append((each.name, [writer.rank for writer in shared[0]]))
+        return found
 
     def _shown_in(self, wanted: Wanted) -> Sequence[int]:
         """Return the places of the runs in a chart, if others have charts of their own."""
         return self.divisions.shown_in(wanted.part, len(self.drawn))
 
-    def _overlaid(self, found: ChartLines, shown: Sequence[int]) -> Figure:
+    def _overlaid(self, found: ChartLines, wanted: Wanted) -> Figure:
         """Draw the runs that are in this chart, as high as those of the others."""
-        options = self.options
+        options, shown = self.options, self._shown_in(wanted)
+        log = options.log != wanted.log
         here: list[NamedLine] = []
         everything: list[NamedLine] = []
-        lacking: list[str] = []
+        lacking: dict[str, None] = {}
         outside: list[int] = []
-        for place, (each, line) in enumerate(zip(self.drawn, found.lines, strict=True)):
+        for member, line in enumerate(found.lines):
+            series, place = divmod(member, len(self.drawn))
+            each = self.drawn[place]
             if line.count and line.run_id not in found.lacking:
-                everything.append(each.named(line))
+                named = each.named(line, series if len(wanted.paths) > 1 else None)
+                everything.append(named)
                 if place in shown:
-                    here.append(everything[-1])
-                    outside.append(found.outside[place])
+                    here.append(named)
+                    outside.append(found.outside[member])
             elif line.count and place in shown:
-                lacking.append(each.name)
+                lacking[each.name] = None
         if self.is_together:
             here, everything = lines_together(here), lines_together(everything)
         figure = overlay_figure(
             here,
             axis=options.axis_name,
-            log=options.log,
+            log=log,
             smoothing=options.smoothing,
             low=options.low,
             high=options.high,
             legend=self.is_together,
         )
         if len(shown) < len(self.drawn):
-            figure = with_common_range(figure, everything, log=options.log)
-        give_axes(figure, here, options.look, outside=outside, compared=everything)
+            figure = with_common_range(figure, everything, log=log)
+        look = replace(options.look, log=log)
+        give_axes(figure, here, look, outside=outside, compared=everything)
         if lacking:
-            figure["notes"].append(lacking_note(lacking, options.over))
+            figure["notes"].append(lacking_note(list(lacking), options.over))
         return figure
 
 
@@ -239,8 +296,8 @@ def _options(request: PageRequest, state: CompareState) -> ChartOptions:
     )
 
 
-def _buckets(run_count: int) -> int:
-    together = BUCKETS_TOGETHER // max(1, run_count)
+def _buckets(line_count: int) -> int:
+    together = BUCKETS_TOGETHER // max(1, line_count)
     return max(FEWEST_BUCKETS, min(BUCKETS, together))
 
 

@@ -61,7 +61,7 @@ def _charts(comparison: Comparison) -> dict[str, Any]:
     return charts | {
         "known": _dimensions(comparison),
         "own_dimensions": " ".join(OWN_DIMENSIONS),
-        "first_figures": first_figures(comparison, charts),
+        "first_figures": first_figures(comparison, charts["sections"]),
         "address_without_text": state.having(text="", regex=False),
         "hidden_fields": fields_but(comparison, *FIELDS),
         "axes": axis_choices(state, charts["epoch"]),

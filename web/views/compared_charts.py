@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.translation import gettext
 
 from tracker.queries.comparison import overlaid_paths
-from web.chart_sections import chart_sections, epoch_path
+from web.chart_cards import CardSection, card_sections, first_of
+from web.chart_sections import epoch_path
 from web.compare_state import AXES, CompareState
 from web.path_search import find_paths
+from web.views.chart_arrangements import arrangement_context, arrangement_for
 from web.views.compare_divisions import divisions_context
 from web.views.compare_frame import Comparison
 from web.views.figure_bundles import MOST_LINES_AT_ONCE
@@ -40,43 +41,51 @@ def listed_charts(comparison: Comparison) -> dict[str, Any]:
     every = overlaid_paths(run_ids)
     found = find_paths(every, state.text, is_regex=state.regex)
     divided = divisions_context(comparison, most_charts=CHARTS_AT_MOST)
-    most = divided["charts_at_most"]
-    return divided | {
-        "sections": chart_sections(found.paths[:most], opens_all=bool(state.text)),
-        "chart_count": len(found.paths),
-        "mistake": found.mistake,
-        "epoch": epoch_path(every),
-        "chart_query": _shared_query(state.of_only(run_ids)),
-        "marks_query": _marks_query(state.of_only(run_ids)),
-        "is_live": comparison.is_live,
-    }
+    arrangement = arrangement_for(comparison.actor, comparison.project, state.layout)
+    sections = card_sections(
+        found.paths[: divided["charts_at_most"]],
+        arrangement,
+        known=found.paths,
+        opens_all=bool(state.text),
+        parts=divided["parts"],
+    )
+    kept = arrangement_context(comparison.actor, comparison.project, arrangement)
+    return (
+        divided
+        | kept
+        | {
+            "sections": sections,
+            "chart_count": len(found.paths),
+            "mistake": found.mistake,
+            "epoch": epoch_path(every),
+            "chart_query": _shared_query(state.of_only(run_ids)),
+            "marks_query": _marks_query(state.of_only(run_ids)),
+            "is_live": comparison.is_live,
+        }
+    )
 
 
-def first_figures(comparison: Comparison, charts: Mapping[str, Any]) -> str:
+def first_figures(comparison: Comparison, sections: Sequence[CardSection]) -> str:
     """Return where the charts at the top of the page come from, in one answer; "" if none.
 
     A browser asks for them before its scripts are there.
     """
-    asked = [
-        f"path={quote(path, safe='')}{part}"
-        for section in charts["sections"]
-        if section.is_open
-        for path in section.paths
-        for part in [f"&part={place}" for place in range(len(charts["parts"]))] or [""]
-    ]
-    most = min(FIRST_CHARTS, MOST_LINES_AT_ONCE // max(1, len(comparison.runs)))
-    shared = charts["chart_query"]
-    letters = accumulate(map(len, map(quote, asked)), initial=len(shared))
-    first = [
-        each
-        for each, before in zip(asked[: max(1, most)], letters, strict=False)
-        if before + len(quote(each)) <= FIRST_LETTERS
-    ]
+    shared = _shared_query(
+        comparison.state.of_only([run.id for run in comparison.runs])
+    )
+    first = first_of(
+        sections,
+        charts=FIRST_CHARTS,
+        lines=MOST_LINES_AT_ONCE,
+        letters=FIRST_LETTERS - len(shared),
+        runs=len(comparison.runs),
+    )
     if not first:
         return ""
     project = comparison.project
     address = reverse("compare-figures", args=[project.workspace.slug, project.slug])
-    return f"{address}?{shared}&{urlencode({'figure': first}, doseq=True)}"
+    figures = urlencode({"figure": [card.batch_query for card in first]}, doseq=True)
+    return f"{address}?{shared}&{figures}"
 
 
 def axis_choices(state: CompareState, epoch: str) -> list[tuple[str, bool, str]]:

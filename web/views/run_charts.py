@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 from uuid import UUID
 
 import orjson
@@ -13,29 +12,20 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.translation import gettext
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from tracker.access import may_own, readable_run
-from tracker.actions.chart_arrangements import keep_arrangement
 from tracker.queries.attributes import series_count, series_paths
-from tracker.queries.chart_arrangements import arrangement_of
 from tracker.queries.histograms import histogram_paths
 from tracker.queries.run import is_live, silent_for
-from web.chart_arrangement import (
-    SIZES,
-    Arrangement,
-    Key,
-    arranged,
-    chart_key,
-    read_arrangement,
-)
-from web.chart_sections import chart_sections, epoch_path
+from web.chart_cards import Card, card_sections, first_of
+from web.chart_sections import epoch_path
 from web.numbers import whole_number
 from web.path_search import Found, find_paths
 from web.polling import poll_answer
 from web.session import PageRequest, signed_in
 from web.texts import gettext_lazy
+from web.views.chart_arrangements import arrangement_context, arrangement_for
 from web.views.chart_options import ChartOptions, read_options
 from web.views.run_frame import run_frame
 
@@ -46,57 +36,8 @@ AXES = (
     ("time", gettext_lazy("Time")),
     ("relative", gettext_lazy("Relative")),
 )
-PINNED, JOINED = "pinned", "joined"
-# Sections of so few charts stand beside each other.
-SMALL = 2
 # What a usual window shows at once, and all their lines; of a long address less.
 FIRST_CHARTS, FIRST_LINES, FIRST_LETTERS = 12, 60, 6_000
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A chart as the page has it before it is drawn."""
-
-    key: str
-    paths: Key
-    is_map: bool
-    columns: int = 0  # 0: as all others
-    height: int = 0
-    is_log: bool = False
-    # The search did not find it; who types on may want it.
-    is_hidden: bool = False
-
-    @property
-    def title(self) -> str:
-        return ", ".join(self.paths)
-
-    @property
-    def query(self) -> str:
-        return urlencode({"path": self.paths}, doseq=True)
-
-    @property
-    def batch_query(self) -> str:
-        """What asks for this chart, together with others."""
-        return self.query + ("&own=log" if self.is_log else "")
-
-
-@dataclass(frozen=True, slots=True)
-class CardSection:
-    """Charts below one heading; those of people's own choice come first."""
-
-    name: str
-    title: str
-    cards: list[Card]
-    is_open: bool = True
-    is_chosen: bool = False
-
-    @property
-    def shown_count(self) -> int:
-        return sum(not card.is_hidden for card in self.cards)
-
-    @property
-    def is_small(self) -> bool:
-        return self.shown_count <= SMALL and not self.is_chosen
 
 
 @require_safe
@@ -110,18 +51,26 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
     paths = sorted([*series_paths(run), *histograms])
     search, is_regex = _asked(request)
     found = find_paths(paths, search, is_regex=is_regex)
-    arrangement = _arrangement(request, run.project)
+    layout = request.GET.get("layout", "")
+    arrangement = arrangement_for(request.actor, run.project, layout)
     # Of more than a page can hold, it holds those that match.
     shown = paths if len(paths) <= MOST_CHARTS else found.paths[:MOST_CHARTS]
     frame = run_frame(request, run, "charts")
     options = read_options(request.GET)
-    sections = _sections(
-        shown, histograms, arrangement, found.paths if search else None
+    sections = card_sections(
+        shown,
+        arrangement,
+        maps=frozenset(histograms),
+        matching=found.paths if search else None,
+        opens_all=bool(search),
+    )
+    first = first_of(
+        sections, charts=FIRST_CHARTS, lines=FIRST_LINES, letters=FIRST_LETTERS
     )
     context = {
         **frame,
         "sections": sections,
-        "first_figures": _first_figures(run.id, options, first_cards(sections)),
+        "first_figures": _first_figures(run.id, options, first),
         "hidden": max(0, len(found.paths) - MOST_CHARTS),
         "count": len(paths),
         "matching": len(found.paths),
@@ -131,9 +80,7 @@ def charts(request: PageRequest, run_id: UUID) -> HttpResponse:
         "options": options,
         "axes": AXES,
         "epoch": epoch_path(paths),
-        "sizes": SIZES,
-        "arrangement": arrangement,
-        "arrangement_json": orjson.dumps(arrangement.body).decode(),
+        **arrangement_context(request.actor, run.project, arrangement),
         "is_silent": silent_for(run) is not None,
         "may_own": may_own(request.actor, run.project),
     }
@@ -154,87 +101,6 @@ def search_charts(request: PageRequest, run_id: UUID) -> HttpResponse:
         "mistake": found.mistake,
     }
     return HttpResponse(orjson.dumps(answer), content_type="application/json")
-
-
-@require_POST
-@signed_in
-def arrange_charts(request: PageRequest, run_id: UUID) -> HttpResponse:
-    """Keep how this person wants the charts of this project's runs."""
-    run = readable_run(request.actor, run_id)
-    arrangement = read_arrangement(request.POST.get("layout", ""))
-    keep_arrangement(run.project, request.actor, arrangement.body)
-    return HttpResponse(status=204)
-
-
-# Any: a row of the projects table, which pages do not import.
-def _arrangement(request: PageRequest, project: Any) -> Arrangement:
-    """Read the address; what it does not say is as this person left it."""
-    if layout := request.GET.get("layout"):
-        return read_arrangement(layout)
-    try:
-        return arranged(arrangement_of(project, request.actor))
-    except (ValueError, TypeError):
-        # An earlier version wrote it otherwise; nobody is locked out for that.
-        return Arrangement()
-
-
-def _sections(
-    paths: Sequence[str],
-    histograms: Iterable[str],
-    arrangement: Arrangement,
-    matching: Sequence[str] | None,
-) -> list[CardSection]:
-    maps, known = frozenset(histograms), frozenset(paths)
-    found = known if matching is None else frozenset(matching)
-
-    def card(key: Key) -> Card:
-        columns, height = arrangement.sizes.get(key, (0, 0))
-        is_map = len(key) == 1 and key[0] in maps
-        is_log, is_hidden = key in arrangement.log, found.isdisjoint(key)
-        return Card(chart_key(key), key, is_map, columns, height, is_log, is_hidden)
-
-    def chosen(keys: Iterable[Key]) -> list[Card]:
-        return [card(key) for key in keys if not known.isdisjoint(key)]
-
-    pinned = frozenset(arrangement.pinned)
-    joined = [key for key in arrangement.joined if key not in pinned]
-    first = [
-        CardSection(
-            PINNED, gettext("Pinned"), chosen(arrangement.pinned), is_chosen=True
-        ),
-        CardSection(JOINED, gettext("Joined"), chosen(joined), is_chosen=True),
-    ]
-    return first + [
-        CardSection(
-            section.namespace,
-            section.namespace,
-            [card((path,)) for path in section.paths if (path,) not in pinned],
-            section.is_open,
-        )
-        for section in chart_sections(
-            paths,
-            opens_all=matching is not None,
-            folded=arrangement.folded,
-            unfolded=arrangement.unfolded,
-        )
-    ]
-
-
-def first_cards(sections: Iterable[CardSection]) -> list[Card]:
-    """Return the charts that stand at the top of the page, and can come together."""
-    found: list[Card] = []
-    lines = letters = 0
-    for section in sections:
-        for card in section.cards if section.is_open else ():
-            if card.is_hidden or card.is_map:
-                continue
-            lines += len(card.paths)
-            letters += len(quote(card.batch_query))
-            is_full = len(found) >= FIRST_CHARTS or lines > FIRST_LINES
-            if is_full or letters > FIRST_LETTERS:
-                return found
-            found.append(card)
-    return found
 
 
 def _first_figures(run_id: UUID, options: ChartOptions, cards: Sequence[Card]) -> str:

@@ -19,6 +19,7 @@ from tracker.queries.compared_values import OWN_DIMENSIONS
 from tracker.queries.comparison import RUNS_AT_MOST
 from tracker.queries.runs import has_runs, project_tags
 from tracker.queries.saved_views import saved_views
+from web.chart_arrangement import SIZES
 from web.compare_state import AXES, read_state
 from web.first_run import first_run_context
 from web.numbers import whole_number
@@ -66,6 +67,7 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "runs_at_most": RUNS_AT_MOST,
         "changed_at_most": MOST_RUNS,
         "axes": AXES.items(),
+        "sizes": SIZES,
         "state": read_state(asked),
         "colour_names": COLOUR_NAMES,
         "own_dimensions": " ".join(OWN_DIMENSIONS),

@@ -384,3 +384,16 @@ def test_lines_that_ended_long_before_a_place_are_not_read_there(run):
     assert found[0] == [["goes on", 50], ["just ended", 95]]
     # Where nothing else is, the end of what there is.
     assert found[1] == [["ended", 50]]
+
+
+def test_a_page_that_begins_anew_may_go_on_with_what_was_changed_before(run):
+    found = run("""async () => {
+      const { ChangeHistory } = await import("/static/web/js/models/change_history.js")
+      const { text } = new ChangeHistory("one")
+      const anew = new ChangeHistory("two", text)
+      const further = new ChangeHistory("two", text, { goesOn: true })
+      const same = new ChangeHistory("one", text, { goesOn: true })
+      return [anew.go(-1), further.go(-1), same.go(-1)]
+    }""")
+
+    assert found == [None, "one", None]

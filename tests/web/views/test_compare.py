@@ -8,11 +8,13 @@ from html import unescape
 from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
+import orjson
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from tests.builders import (
+    browser_of,
     make_project,
     make_run,
     points_message,
@@ -23,6 +25,7 @@ from tests.builders import (
 )
 from tests.ladder_runs import DEMO, make_measured_run
 from tests.web.sample_run import make_sample_run
+from tracker.actions.chart_arrangements import keep_arrangement
 from tracker.models import Attribute, Role, Run
 from tracker.series.compaction import compact_run
 from web.compare_state import TABS
@@ -643,6 +646,41 @@ def test_a_zoom_is_part_of_the_address_until_the_axis_is_another(get, runs):
     assert len(axes) == 2
     assert not any("low=" in way for way in axes)
     assert 'data-part="unzoom" hidden>' in text(get(*runs))
+
+
+PINNED = '{"pinned":[["val/loss"]],"size":"large"}'
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_charts_stand_as_their_reader_or_the_address_arranges_them(
+    get, runs, member, is_kept
+):
+    for path in ("train/loss", "val/loss"):
+        write_series(runs[0], path, [2.0, 1.0])
+    if is_kept:
+        keep_arrangement(runs[0].project, browser_of(member), orjson.loads(PINNED))
+
+    answer = get(*runs, **({} if is_kept else {"layout": PINNED}))
+
+    first, _, training, validation = answer.context["sections"]
+    assert [card.title for card in first.cards] == ["val/loss"]
+    assert [card.title for card in training.cards] == ["train/loss"]
+    assert (validation.shown_count, validation.is_open) == (0, True)
+    assert 'data-size="large"' in text(answer)
+    ways = re.findall('<a data-keeps-zoom href="([^"]*)"', text(answer))
+    assert {"layout=" in way for way in ways} == {not is_kept}
+    # A search narrows what was pinned, too.
+    searched = get(*runs, layout=PINNED, text="train")
+    assert not searched.context["sections"][0].cards
+
+
+def test_an_arrangement_that_no_page_writes_is_left_out(get, runs):
+    write_series(runs[0], "train/loss", [2.0, 1.0])
+
+    for layout in ("x", '{"size": "vast"}'):
+        answer = get(*runs, layout=layout)
+        assert answer.status_code == 200
+        assert answer.context["state"].layout == ""
 
 
 def test_compares_what_two_runs_were_made_from(get, runs):

@@ -48,7 +48,7 @@ def get(visitor, project):
         address = reverse(name, args=[project.workspace.slug, project.slug])
         asked = {
             "runs": ",".join(str(run.id) for run in runs),
-            "figure": [urlencode(figure) for figure in figures],
+            "figure": [urlencode(figure, doseq=True) for figure in figures],
             **query,
         }
         headers = {"If-None-Match": ", ".join(f'W/"{one}"' for one in held)}
@@ -86,6 +86,64 @@ def test_each_is_what_it_is_alone(get, runs, asked):
     assert [line["name"] for line in together["lines"]] == [
         line["name"] for line in alone["lines"]
     ]
+
+
+def test_several_series_in_one_chart_are_told_apart_by_dashes(get, runs):
+    paths = ["train/loss", "val/loss"]
+
+    body = get(runs, name="compare-figure", path=paths).json()
+
+    assert [
+        (line["name"], line["run"], line["colour"], line["dash"])
+        for line in body["lines"]
+    ] == [
+        ("first · train/loss", "first", "var(--run-0)", "solid"),
+        ("second · train/loss", "second", "var(--run-1)", "solid"),
+        ("first · val/loss", "first", "var(--run-0)", "dash"),
+        ("second · val/loss", "second", "var(--run-1)", "dash"),
+    ]
+    assert body["slots"] == [[0], [1], [0], [1]]
+    alone, joined = cut(
+        get(runs, figures=[{"path": "train/loss"}, {"path": paths}]).content
+    )
+    assert lines_in(alone) == ["first", "second"]
+    assert lines_in(joined) == [line["name"] for line in body["lines"]]
+
+
+def test_means_of_several_series_are_lines_of_their_own(get, runs):
+    query = {"path": ["train/loss", "val/loss"], "together": "params/gone"}
+
+    body = get(runs, name="compare-figure", **query).json()
+
+    assert [line["name"] for line in body["lines"]] == [
+        "without params/gone · train/loss (2 runs)",
+        "without params/gone · val/loss (2 runs)",
+    ]
+
+
+def test_a_chart_of_too_many_lines_names_the_series_it_leaves_out(get, runs, project):
+    many = [make_run(project, f"run-{n:03}", "finished") for n in range(98)]
+    paths = ["train/loss", "val/loss", "left/out"]
+
+    body = get([*runs, *many], name="compare-figure", path=paths).json()
+
+    assert len(body["lines"]) == 4
+    assert "Not drawn, as one chart has up to 200 lines: left/out." in body["notes"]
+    assert (
+        get(runs, name="compare-figure", path=list(map(str, range(51)))).status_code
+        == 400
+    )
+
+
+def test_one_chart_is_logarithmic_by_itself(get, runs):
+    figures = [{"path": "train/loss", "own": "log"}, {"path": "train/loss"}]
+
+    def axes(**query):
+        bodies = cut(get(runs, figures=figures, **query).content)
+        return [header(body)["figure"]["layout"]["yaxis"]["type"] for body in bodies]
+
+    assert axes() == ["log", "linear"]
+    assert axes(log="1") == ["linear", "log"]
 
 
 def test_many_take_as_many_statements_as_few(get, runs):

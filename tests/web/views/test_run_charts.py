@@ -6,6 +6,7 @@ from urllib.parse import quote, urlsplit
 import orjson
 import pytest
 from django.http import QueryDict
+from django.urls import reverse
 from django.utils import timezone
 
 from tests.builders import make_member, make_project, make_run, write_series
@@ -193,7 +194,9 @@ class TestArrangement:
     )
 
     def keep(self, browser, run, layout=LAYOUT):
-        address = f"/runs/{run.id}/charts/arrangement"
+        project = run.project
+        names = [project.workspace.slug, project.slug]
+        address = reverse("charts-arrangement", args=names)
         return browser.post(address, {"layout": layout}).status_code
 
     def sections(self, browser, run, query=""):

@@ -389,7 +389,7 @@ def charted(signed_in, address):
 
 
 def charts_in(html: str) -> list[str]:
-    return re.findall(r'data-behaviour="chart" data-key="([^"]*)"', html)
+    return re.findall(r'data-behaviour="chart"[^>]* data-key="([^"]*)"', html)
 
 
 def runs_in(html: str) -> list[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from urllib.parse import urlencode
 
+import orjson
 import pytest
 from django.db import connection
 from django.test import Client
@@ -188,3 +190,23 @@ def test_the_report_of_a_ladder_is_shared_and_tells_no_cost(project, member, run
     assert "faster" in report
     for hidden in ("rate-1", "CCY"):
         assert hidden not in report
+
+
+def test_charts_stand_as_the_link_says_and_are_kept_for_nobody(share, runs):
+    write_series(runs[0], "val/loss", [1.0, 0.5])
+    layout = '{"pinned":[["val/loss"]]}'
+
+    _, page = opened(share(runs, urlencode({"layout": layout})))
+
+    assert re.search(r'data-section="pinned".*?data-path="val/loss"', page, re.DOTALL)
+    assert 'data-layout-url=""' in page
+    assert "data-annotations-url" not in page
+
+
+def test_of_many_runs_a_link_leaves_out_how_charts_are_arranged(share, project):
+    runs = [make_run(project, f"run-{n:03}", "finished") for n in range(100)]
+    layout = orjson.dumps({"pinned": [["x" * 2_500]]}).decode()
+
+    address, _ = opened(share(runs, urlencode({"layout": layout})))
+
+    assert "layout" not in address

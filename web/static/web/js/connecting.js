@@ -9,6 +9,7 @@ const BEHAVIOURS = {
   "board": () => import("./behaviours/board.js"),
   "comment-form": () => import("./behaviours/comment_form.js"),
   "comments": () => import("./behaviours/comments.js"),
+  "compared-charts": () => import("./charts/compared_charts.js"),
   "comparison-table": () => import("./behaviours/comparison_table.js"),
   "confirm": () => import("./behaviours/confirm.js"),
   "copy": () => import("./behaviours/copy.js"),

@@ -30,7 +30,7 @@ export function shortcuts() {
 }
 
 function charts() {
-  return document.querySelector("[data-behaviour~=chart-list]")
+  return [...document.querySelectorAll("[data-undoable]")].find((each) => each.checkVisibility())
 }
 
 function beside(place) {

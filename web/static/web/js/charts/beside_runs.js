@@ -17,8 +17,10 @@ export class ChartsBesideRuns {
 
   // `onOption` hears what is asked of all charts, by its name; `onShown` how many runs;
   // `onLine` the slot of the run whose line is under the pointer, or null. `zoom` says how
-  // far all charts are zoomed, `onZoom` hears that it is another part of their axis.
-  constructor(element, { onOption, onShown, onLine, zoom, onZoom }) {
+  // far all charts are zoomed, `onZoom` hears that it is another part of their axis. `onBack`
+  // hears what the address said before a change that is undone, and `valueOf` says what is
+  // asked for by a name then.
+  constructor(element, { onOption, onShown, onLine, zoom, onZoom, onBack, valueOf }) {
     this.element = element
     this.form = element.querySelector("form")
     this.onShown = onShown
@@ -26,6 +28,13 @@ export class ChartsBesideRuns {
     this.onZoom = onZoom
     this.#listen(onOption)
     this.#listenToZoom()
+    element.addEventListener("charts-arranged", ({ detail }) => onOption("layout", detail ?? ""))
+    element.addEventListener("charts-back", (event) => {
+      event.preventDefault()
+      this.#folds.clear()
+      onBack(event.detail)
+      this.#write(valueOf)
+    })
     element.addEventListener("run-pointed", ({ detail }) => onLine(detail))
   }
 
@@ -92,6 +101,20 @@ export class ChartsBesideRuns {
 
   get #axes() {
     return { axis: this.form.querySelector('[data-part="axes"]'), over: this.form.elements.over }
+  }
+
+  // Has the form say what is asked for.
+  #write(valueOf) {
+    for (const field of this.form.elements) {
+      if (!field.name || field.type === "button") continue
+      const value = valueOf(field.name)
+      if (field.type === "checkbox") field.checked = value === field.value
+      else field.value = value || (field.type === "range" ? "0" : "")
+      if (field.type === "range") field.nextElementSibling.value = Number(field.value).toFixed(2)
+    }
+    this.#axes.axis.dataset.axis = valueOf("axis") || "step"
+    this.#reflect()
+    this.#reflectZoom()
   }
 
   // Which axis it is: of a series, if one is named.
@@ -175,15 +198,20 @@ export class ChartsBesideRuns {
       sync(now, fresh, (section, newer) => {
         section.className = newer.className
         section.open = newer.open
+        section.hidden = newer.hidden
         section.querySelector("summary").replaceChildren(...newer.querySelector("summary").childNodes)
         sync(grid(section), grid(newer), (chart, { dataset }) => {
-          chart.dataset.live = dataset.live
-          if (isOther) chart.dispatchEvent(new CustomEvent("chart-refresh"))
+          const { live, columns, height, own } = dataset
+          const isOwn = own !== chart.dataset.own
+          for (const [name, value] of Object.entries({ live, columns, height, own })) {
+            value === undefined ? delete chart.dataset[name] : (chart.dataset[name] = value)
+          }
+          if (isOther || isOwn) chart.dispatchEvent(new CustomEvent("chart-refresh"))
         })
       })
     }
     // A table loads nothing that only charts need.
-    this.element.dataset.behaviour = "chart-page"
+    this.element.dataset.behaviour = "compared-charts"
     connect(this.element)
     this.element.dispatchEvent(new CustomEvent("charts-listed"))
     this.onShown(Number(fresh.dataset.runs))

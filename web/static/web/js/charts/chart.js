@@ -4,9 +4,9 @@
 //
 // data-figure-url   where the figure is; its JSON: data, layout, notes, live
 // data-chart        the paths of its lines, as JSON; with an ancestor's data-batch-url it
-//                   is asked for together with others, data-batch-each says as what
-// data-asked        the same of a chart that holds a line of each of an ancestor's
-//                   data-runs: what it is asked for as
+//                   is asked for together with others, data-batch-each says as what, and
+//                   data-runs how many runs each path has a line of
+// data-division     which it is of the charts that a series is divided into
 // data-lasted       on an ancestor: for how many seconds the run of all its charts had been
 //                   going on when the page was made
 // data-live         "true": ask again every few seconds, for what is new, until the server
@@ -79,9 +79,9 @@ class Chart {
   }
 
   get isBatched() {
-    const { chart, asked, map } = this.element.dataset
+    const { chart, map } = this.element.dataset
     // A map of histograms has no lines to send with others.
-    return (chart ?? asked) !== undefined && map === undefined && this.batch !== undefined
+    return chart !== undefined && map === undefined && this.batch !== undefined
   }
 
   get batch() {
@@ -90,7 +90,7 @@ class Chart {
 
   // Its page puts buttons and a menu on it, which do more than Plotly's own.
   get hasTools() {
-    const page = '[data-behaviour="chart-list"], [data-behaviour~="chart-page"]'
+    const page = '[data-behaviour="chart-list"], [data-behaviour~="compared-charts"], [data-behaviour~="chart-page"]'
     return this.element.closest(page) !== null && titleOf(this.element) !== ""
   }
 
@@ -156,10 +156,11 @@ class Chart {
   }
 
   fetchBatched(isSame) {
-    const { chart: paths, asked, own } = this.element.dataset
-    const chart = new URLSearchParams(asked ?? JSON.parse(paths).map((path) => ["path", path]))
-    const { batchUrl, batchEach, runs } = this.batch
-    const lines = asked === undefined ? chart.size : Number(runs)
+    const { chart: paths, division, own } = this.element.dataset
+    const chart = new URLSearchParams(JSON.parse(paths).map((path) => ["path", path]))
+    const { batchUrl, batchEach, runs = 1 } = this.batch
+    const lines = chart.size * Number(runs)
+    if (division) chart.set("part", division)
     if (own) chart.set("own", own)
     if (isSame) chart.set("since", this.since)
     return askTogether(batchUrl, {

@@ -1,15 +1,19 @@
 // Texts at points of charts, that people put there and that the script noted: a list of a
-// chart's own, and a dialog to write one.
+// chart's own, and a dialog to write one. In a chart of several runs it is at a point of one.
 
 import { made as text } from "../models/elements.js"
+import { chartOf } from "./draw_queue.js"
 import { placeBeside } from "./floating.js"
 import { gettext } from "../texts.js"
 import { toast } from "../toasts.js"
 
+// Stands in an address for the run that is chosen.
+const ANY_RUN = "00000000-0000-0000-0000-000000000000"
 const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" })
 
 export function annotations(page) {
-  const { user, mayEdit, mayOwn, annotationsUrl } = page.list.dataset
+  const { user, mayEdit, mayOwn } = page.list.dataset
+  const { annotationsUrl } = page.data
   const dialog = page.part("annotate")
   const form = dialog.querySelector("form")
   const refused = page.part("refused")
@@ -28,14 +32,16 @@ export function annotations(page) {
   })
   dialog.querySelector('[data-do="cancel"]').addEventListener("click", () => dialog.close())
 
-  function open(chart, { paths, step, text, isNew, address }) {
+  function open(chart, { paths, step, text, isNew, address, runs = [], run = "" }) {
     form.elements.path.replaceChildren(...paths.map((path) => new Option(path, path)))
+    form.elements.run.replaceChildren(...runs.map(({ id, name }) => new Option(name, id, false, id === run)))
+    form.elements.run.closest("label").hidden = form.elements.run.disabled = !runs.length
     form.elements.path.disabled = form.elements.step.disabled = !isNew
     form.elements.step.value = step
     form.elements.text.value = text
     refused.hidden = true
-    send = async (fields) => {
-      const said = await page.post(address, fields)
+    send = async ({ run: chosen, ...fields }) => {
+      const said = await page.post(address.replace(ANY_RUN, chosen), fields)
       if (said === null) refresh(chart)
       return said
     }
@@ -44,6 +50,7 @@ export function annotations(page) {
   }
 
   function refresh(chart) {
+    if (runsOf(chart)) return page.part("sections").dispatchEvent(new CustomEvent("marks-changed"))
     const paths = JSON.parse(chart.dataset.chart)
     for (const other of page.charts()) {
       const isShared = JSON.parse(other.dataset.chart).some((path) => paths.includes(path))
@@ -93,10 +100,15 @@ export function annotations(page) {
   }
 
   return {
-    add(chart, { path, step }) {
+    // Where texts of several runs are hidden, or have no place, none is written.
+    isPossible: (chart) => !runsOf(chart) || (Boolean(page.data.marksUrl) && runsOf(chart).length > 0),
+
+    add(chart, { path, step, trace }) {
       const paths = JSON.parse(chart.dataset.chart)
       const first = [path, ...paths.filter((other) => other !== path)].filter(Boolean)
-      open(chart, { paths: first, step, text: "", isNew: true, address: annotationsUrl })
+      const runs = runsOf(chart) ?? []
+      const run = runs.find(({ traces }) => traces.includes(trace))?.id
+      open(chart, { paths: first, step, text: "", isNew: true, address: annotationsUrl, runs, run })
     },
 
     list(chart, marks, button) {
@@ -111,4 +123,21 @@ function said({ step, edited }, who, when) {
   return edited
     ? gettext("step %(step)s · %(who)s, edited %(when)s", { step, who, when })
     : gettext("step %(step)s · %(who)s, %(when)s", { step, who, when })
+}
+
+// The runs of a chart of several that have lines of their own there; null: it is of one run.
+function runsOf(chart) {
+  const asked = new URLSearchParams(chart.closest("[data-chart-query]").dataset.chartQuery)
+  if (!asked.has("runs")) return null
+  const ids = asked.get("runs").split(",")
+  const places = asked.get("colours")?.split(".") ?? Object.keys(ids)
+  const { lines, slots } = chartOf(chart).figure
+  const found = new Map()
+  for (const { trace, run, name } of lines) {
+    const [slot, ...others] = slots[trace] ?? []
+    if (slot === undefined || others.length) continue
+    const id = ids[places.indexOf(String(slot))]
+    found.set(id, { id, name: run ?? name, traces: [...(found.get(id)?.traces ?? []), trace] })
+  }
+  return [...found.values()]
 }

@@ -1,11 +1,11 @@
 // Arranges the charts of a page: pinned ones at the top, joined ones after them, sections
 // open or folded, charts as large as their reader wants them.
 
+import { connect } from "../connecting.js"
 import { MOST_LINES } from "../models/arrangement.js"
 import { follow } from "../models/drag.js"
 import { made } from "../models/elements.js"
 import { toast } from "../toasts.js"
-import { tidy } from "./chart_search.js"
 import { gettext } from "../texts.js"
 
 const MEASURED = "monitoring/"
@@ -15,74 +15,92 @@ const STEP_PIXELS = 20
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
 
 export function cards(page) {
-  const { arrangement } = page
-
-  for (const section of sections(page)) {
-    const summary = section.querySelector("summary")
-    // Not "toggle", which the page and the search cause, too.
-    summary.addEventListener("click", () => {
-      const name = section.dataset.section
-      const isOpenByItself = "chosen" in section.dataset || !name.startsWith(MEASURED)
-      arrangement.fold(name, !section.open, isOpenByItself)
-      page.arranged()
-    })
-  }
-  for (const button of page.list.querySelectorAll("button[data-size]")) {
+  // Not "toggle", which the page and the search cause, too.
+  page.list.addEventListener("click", ({ target }) => {
+    const section = target.closest('[data-part="section"] > summary')?.parentElement
+    if (!section) return
+    const name = section.dataset.section
+    const isOpenByItself = "chosen" in section.dataset || !name.startsWith(MEASURED)
+    page.arrangement.fold(name, !section.open, isOpenByItself)
+    page.arranged()
+  })
+  const sizes = page.list.querySelectorAll("button[data-size]")
+  for (const button of sizes) {
     button.addEventListener("click", () => {
-      arrangement.size = page.list.dataset.size = button.dataset.size
-      for (const other of button.parentElement.children) other.setAttribute("aria-pressed", other === button)
+      page.arrangement.size = button.dataset.size
+      look()
       page.arranged()
     })
   }
   const fitAll = () => page.charts().forEach(fit)
-  fitAll()
   window.addEventListener("resize", fitAll)
 
+  function look() {
+    const { size } = page.arrangement
+    page.data.size = size
+    for (const button of sizes) button.setAttribute("aria-pressed", button.dataset.size === size)
+    fitAll()
+  }
+
+  look()
   return {
+    // Charts have come, or all of them have another size.
+    look,
+
     pin(chart, isPinned) {
-      arrangement.pin(chart.dataset.chart, isPinned)
+      page.arrangement.pin(chart.dataset.chart, isPinned)
       place(page, chart)
       page.arranged()
     },
 
     // Shows the chart of these lines, whether it was there or not.
-    join(paths) {
-      const key = arrangement.join(paths)
+    async join(paths) {
+      const key = page.arrangement.join(paths)
       if (key === null) return toast(gettext("One chart holds %(count)s series; these are more.", { count: MOST_LINES }), { isError: true })
-      const chart = chartOfKey(page, key) ?? newChart(page, key)
-      place(page, chart)
+      const [found] = chartsOf(page, key)
       page.arranged()
+      if (!found && isDivided(page)) return page.anew()
+      const chart = found ?? newChart(page, key)
+      place(page, chart)
       chart.scrollIntoView({ block: "center" })
     },
 
     split(chart) {
-      arrangement.split(chart.dataset.chart)
+      page.arrangement.split(chart.dataset.chart)
       const section = chart.closest('[data-part="section"]')
-      chart.remove()
+      whole(chart).remove()
       tidy(section)
       page.arranged()
     },
 
     setLog(chart, isLog) {
-      arrangement.setLog(chart.dataset.chart, isLog)
-      isLog ? (chart.dataset.own = "log") : delete chart.dataset.own
+      page.arrangement.setLog(chart.dataset.chart, isLog)
+      for (const each of chartsOf(page, chart.dataset.chart)) {
+        isLog ? (each.dataset.own = "log") : delete each.dataset.own
+        each.dispatchEvent(new CustomEvent("chart-refresh"))
+      }
       page.arranged()
-      chart.dispatchEvent(new CustomEvent("chart-refresh"))
     },
 
     usualSize(chart) {
-      arrangement.resize(chart.dataset.chart, null)
-      delete chart.dataset.columns
-      delete chart.dataset.height
-      fit(chart)
+      page.arrangement.resize(chart.dataset.chart, null)
+      for (const each of chartsOf(page, chart.dataset.chart)) {
+        delete each.dataset.columns
+        delete each.dataset.height
+        fit(each)
+      }
       page.arranged()
     },
 
     addHandle(chart) {
-      const handle = page.part("handle").content.firstElementChild.cloneNode(true)
+      const handle = page.part("chart-handle").content.firstElementChild.cloneNode(true)
       chart.append(handle)
       resizeBy(handle, chart, ([columns, height]) => {
-        arrangement.resize(chart.dataset.chart, [columns, height])
+        page.arrangement.resize(chart.dataset.chart, [columns, height])
+        for (const each of chartsOf(page, chart.dataset.chart)) {
+          Object.assign(each.dataset, { columns, height })
+          fit(each)
+        }
         page.arranged()
       })
     },
@@ -93,8 +111,18 @@ function sections(page) {
   return page.list.querySelectorAll('[data-part="section"]')
 }
 
-function chartOfKey(page, key) {
-  return [...page.charts()].find((chart) => chart.dataset.chart === key)
+// Where each series is divided, some charts are of the same lines.
+function chartsOf(page, key) {
+  return [...page.charts()].filter((chart) => chart.dataset.chart === key)
+}
+
+function isDivided(page) {
+  return page.part("divided") !== null
+}
+
+// What is moved with a chart: all into which its series is divided.
+function whole(chart) {
+  return chart.closest('[data-part="divided"]') ?? chart
 }
 
 // Puts a chart where it belongs: among the pinned, the joined, or those of its namespace.
@@ -105,10 +133,27 @@ function place(page, chart) {
   const from = chart.closest('[data-part="section"]')
   const to = [...sections(page)].find((section) => section.dataset.section === name)
   if (!to || from === to) return
-  const grid = to.querySelector(".charts__grid")
-  "chosen" in to.dataset ? grid.append(chart) : grid.prepend(chart)
+  const moved = whole(chart)
+  if ("chosen" in to.dataset) room(to, moved).append(moved)
+  else if (moved === chart) room(to, moved).prepend(moved)
+  else to.querySelector("summary").after(moved)
   for (const section of new Set([from, to])) if (section) tidy(section)
   to.open = true
+}
+
+function room(section, moved) {
+  return moved.matches('[data-part="divided"]') ? section : section.querySelector(".charts__grid")
+}
+
+// Counts what a section shows, and hides it when that is nothing.
+export function tidy(section) {
+  const charts = [...section.querySelectorAll('[data-behaviour="chart"]')].filter((chart) => !chart.hidden)
+  const shown = new Set(charts.map((chart) => chart.dataset.chart)).size
+  section.hidden = shown === 0
+  section.querySelector('[data-part="section-count"]').textContent = shown
+  const isBeside = !("chosen" in section.dataset) && shown === charts.length
+  for (const few of [1, 2]) section.classList.toggle(`charts__section--${few}`, isBeside && shown === few)
+  return shown
 }
 
 // As web/chart_sections.py has it.
@@ -127,9 +172,11 @@ function newChart(page, key) {
   Object.assign(chart.dataset, {
     behaviour: "chart",
     chart: key,
-    figureUrl: `${page.list.dataset.seriesUrl}?${query}`,
-    live: page.list.dataset.live,
+    figureUrl: `${page.data.seriesUrl}?${query}`,
+    live: page.data.live,
   })
+  // Lists of charts of several runs come again, and tell them apart by this.
+  if (page.data.runs) chart.dataset.key = key
   const caption = made("figcaption", "chart__title")
   caption.title = title
   caption.append(made("bdi", "", title))
@@ -137,14 +184,16 @@ function newChart(page, key) {
   plot.setAttribute("role", "group")
   plot.setAttribute("aria-label", gettext("Chart of %(title)s", { title }))
   chart.append(caption, plot)
-  import("./chart.js").then((behaviour) => behaviour.default(chart))
+  connect(chart)
   return chart
 }
 
 // Gives a chart the size it was given, or the usual one.
 function fit(chart) {
   const { columns, height } = chart.dataset
-  chart.style.setProperty("grid-column", columns > 1 ? `span ${Math.min(columns, columnsOf(chart))}` : "")
+  // Else its grid would have as many columns as it had taken in a wider window.
+  chart.style.removeProperty("grid-column")
+  if (columns > 1) chart.style.setProperty("grid-column", `span ${Math.min(columns, columnsOf(chart))}`)
   height ? chart.style.setProperty("--chart-height", `${height}px`) : chart.style.removeProperty("--chart-height")
 }
 
@@ -181,4 +230,3 @@ function resizeBy(handle, chart, done) {
     done(now())
   })
 }
-

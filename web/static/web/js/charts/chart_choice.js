@@ -61,6 +61,7 @@ export function choice(page) {
 }
 
 function pathsOf(page) {
-  const charts = page.list.querySelectorAll("[data-path]:not([data-map])")
-  return [...charts].map((chart) => chart.dataset.path).sort()
+  const charts = page.list.querySelectorAll("[data-chart]:not([data-map])")
+  const paths = [...charts].map((chart) => JSON.parse(chart.dataset.chart)).filter(({ length }) => length === 1)
+  return [...new Set(paths.flat())].sort()
 }

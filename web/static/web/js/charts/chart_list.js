@@ -1,103 +1,44 @@
 // A run's charts: the bar above them, over which axis and how they are drawn, how far
 // zoomed. All of it is in the page's address, so that a link shows the same.
 
-import { Arrangement } from "../models/arrangement.js"
-import { Refused, post } from "../models/post.js"
-import { toast } from "../toasts.js"
-import { annotations } from "./chart_annotations.js"
-import { cards } from "./chart_cards.js"
-import { choice } from "./chart_choice.js"
-import { menu } from "./chart_menu.js"
+import { ArrangedPage } from "./arranged_page.js"
+import { arranging } from "./arranging.js"
 import { search } from "./chart_search.js"
-import { undoable } from "./chart_undo.js"
 import { liveStatus } from "./live_status.js"
 import { gettext } from "../texts.js"
 
 const WAIT_MS = 150
-const SAVE_MS = 600
-// Beyond this the address is left without the arrangement, which is kept all the same.
-const LONGEST_LAYOUT = 3_000
 const FIGURE_OPTIONS = ["axis", "over", "log", "logx", "clip", "smoothing", "low", "high"]
 // The same numbers mean another range on another axis.
 const ANOTHER_AXIS = { over: null, low: null, high: null }
 
-class Page {
-  constructor(list) {
-    this.list = list
-    this.address = new URL(location.href)
-    this.options = this.address.searchParams
-    this.arrangement = new Arrangement(JSON.parse(list.dataset.layout || "{}"))
-    this.changed = undoable(this, FIGURE_OPTIONS)
-  }
-
-  part(name) {
-    return this.list.querySelector(`[data-part="${name}"]`)
-  }
-
-  charts() {
-    return this.list.querySelectorAll('[data-behaviour="chart"]')
-  }
-
-  // Changes what the address says; null takes a name out of it.
-  set(changes) {
-    for (const [name, value] of Object.entries(changes)) {
-      value === null ? this.options.delete(name) : this.options.set(name, value)
-    }
-    history.replaceState(history.state, "", this.address)
-  }
-
+class Page extends ArrangedPage {
   redraw(changes) {
     this.set(changes)
     this.changed()
-    const given = FIGURE_OPTIONS.filter((name) => this.options.has(name))
-    this.list.dataset.chartQuery = new URLSearchParams(given.map((name) => [name, this.options.get(name)]))
+    const said = this.options
+    const given = FIGURE_OPTIONS.filter((name) => said.has(name))
+    this.data.chartQuery = new URLSearchParams(given.map((name) => [name, said.get(name)]))
     reflect(this)
     for (const chart of this.charts()) chart.dispatchEvent(new CustomEvent("chart-refresh"))
-  }
-
-  // Writes the arrangement into the address, and has the server keep it for this person.
-  arranged() {
-    const body = this.arrangement.body
-    const text = Object.keys(body).length ? JSON.stringify(body) : null
-    this.set({ layout: text && text.length <= LONGEST_LAYOUT ? text : null })
-    this.changed()
-    clearTimeout(this.saving)
-    // Strangers have nobody to keep it for: theirs is in the address alone.
-    if (!("layoutUrl" in this.list.dataset)) return
-    this.unsaved = { layout: JSON.stringify(body) }
-    this.saving = setTimeout(() => this.save(), SAVE_MS)
-  }
-
-  async save() {
-    if (!this.unsaved) return
-    const fields = this.unsaved
-    this.unsaved = null
-    const said = await this.post(this.list.dataset.layoutUrl, fields)
-    if (said) toast(gettext("The arrangement may not be kept. %(why)s", { why: said }), { isError: true })
-  }
-
-  // Resolves to what the server says against it, or null.
-  async post(address, fields) {
-    try {
-      await post(address, fields)
-      return null
-    } catch (error) {
-      if (error instanceof Refused) return error.message
-      throw error
-    }
   }
 }
 
 export default function chartList(list) {
-  const page = new Page(list)
-  const choose = choice(page)
+  const page = new Page(list, {
+    names: FIGURE_OPTIONS,
+    async goBack(said, arrangement) {
+      if (arrangement === null) return page.redraw(said)
+      page.set(said)
+      page.arrange(arrangement)
+      page.arranged()
+      await page.anew()
+    },
+  })
+  const { choose } = arranging(page)
   bar(page, choose)
   search(page)
-  const shelf = cards(page)
-  const write = annotations(page)
-  menu(page, { choose, shelf, write })
   liveStatus(page)
-  window.addEventListener("pagehide", () => page.save())
 }
 
 function bar(page, choose) {

@@ -1,11 +1,11 @@
-// What can be done with one chart of a run, besides what can be done with any.
+// What can be done with one chart that its reader arranges, besides what can be with any.
 
 import { tools } from "./chart_tools.js"
 import { chartOf } from "./draw_queue.js"
 import { gettext } from "../texts.js"
 
 export function menu(page, { choose, shelf, write }) {
-  const panel = page.part("menu")
+  const panel = page.part("chart-menu")
   const actions = {
     pin(chart, button) {
       full.close()
@@ -46,7 +46,7 @@ export function menu(page, { choose, shelf, write }) {
       if (!("map" in chart.dataset)) chart.querySelector(".chart__title").draggable = true
     },
     onDrawn: (chart) => reflect(page, chart),
-    onOpened: (chart) => fill(page, panel, chart),
+    onOpened: (chart) => fill(panel, chart, write),
   })
   dragging(page, shelf)
 }
@@ -64,26 +64,31 @@ function reflect(page, chart) {
 }
 
 // Shows what this chart has, and where all its points are.
-function fill(page, panel, chart) {
+function fill(panel, chart, write) {
   const item = (name) => panel.querySelector(`[data-do="${name}"]`)
   const paths = JSON.parse(chart.dataset.chart)
   const isMap = "map" in chart.dataset
   for (const name of ["log", "join", "annotate", "points", "csv"]) if (item(name)) item(name).hidden = isMap
+  if (item("annotate")) item("annotate").hidden ||= !write.isPossible(chart)
+  // What divides the runs is nothing that points can be asked for by.
+  if ("division" in chart.dataset && item("csv")) item("csv").hidden = true
   item("log").setAttribute("aria-checked", chart.dataset.own === "log")
   item("split").hidden = paths.length < 2
   item("usual-size").hidden = !chart.dataset.height
 
-  if (!item("csv")) return
-  const address = new URL(page.list.dataset.pointsUrl, document.baseURI)
+  if (item("csv")) lead(item("csv"), chart, paths)
+}
+
+// Leads to all points of these lines, of each run that the chart is of.
+function lead(link, chart, paths) {
+  const asked = new URLSearchParams(chart.closest("[data-chart-query]").dataset.chartQuery)
+  const address = new URL(link.dataset.pointsUrl, document.baseURI)
+  for (const run of asked.get("runs")?.split(",") ?? []) address.searchParams.append("run", run)
   for (const path of paths) address.searchParams.append("path", path)
-  const axis = page.options.get("axis") ?? "step"
-  if (axis !== "series") {
-    address.searchParams.set("axis", axis)
-    for (const end of ["low", "high"]) {
-      if (page.options.has(end)) address.searchParams.set(end, page.options.get(end))
-    }
-  }
-  item("csv").href = address
+  // Points have steps and times, and no place on an axis of another series.
+  const placed = asked.get("over") ? [] : ["axis", "low", "high"].filter((name) => asked.has(name))
+  for (const name of placed) address.searchParams.set(name, asked.get(name))
+  link.href = address
 }
 
 // A chart's title that is dragged onto another chart joins the two in a new one.

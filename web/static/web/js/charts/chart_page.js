@@ -1,5 +1,5 @@
-// Charts that are not a run's own: what can be done with each of them, and which one fills
-// the window, as the page's address says.
+// Charts of boards: what can be done with each of them, and which one fills the window, as
+// the page's address says.
 
 import { keepInAddress } from "../models/address.js"
 import { tools } from "./chart_tools.js"
@@ -10,7 +10,7 @@ class Page {
   }
 
   part(name) {
-    return this.list.querySelector(`[data-part="chart-${name}"]`)
+    return this.list.querySelector(`[data-part="${name}"]`)
   }
 
   charts() {
@@ -32,20 +32,5 @@ export default function chartPage(list) {
   const wanted = page.options.get("full")
   const widget = wanted && list.querySelector(`[data-part="widget"][id*="${CSS.escape(wanted)}"]`)
   widget?.scrollIntoView()
-  tools(page, { onOpened: (chart) => fill(page, chart) })
-}
-
-// Where all points of all runs of a chart are, not only those drawn.
-function fill(page, chart) {
-  const link = page.part("menu").querySelector('[data-do="csv"]')
-  if (!link) return
-  const { path } = chart.dataset
-  link.hidden = !path
-  if (!path) return
-  const asked = new URLSearchParams(chart.closest("[data-chart-query]").dataset.chartQuery)
-  const address = new URL(link.dataset.pointsUrl, document.baseURI)
-  for (const run of asked.get("runs").split(",")) address.searchParams.append("run", run)
-  address.searchParams.set("path", path)
-  address.searchParams.set("axis", asked.get("axis") ?? "step")
-  link.href = address
+  tools(page)
 }

@@ -1,5 +1,6 @@
 // The search above a run's charts: a part of a path is looked for here, a regular
 // expression by the server, which no expression can hold up.
+import { tidy } from "./chart_cards.js"
 import { gettext, ngettext } from "../texts.js"
 
 const WAIT_MS = 120
@@ -67,14 +68,4 @@ function say(page, text) {
   const mistake = page.part("mistake")
   mistake.textContent = text
   mistake.hidden = !text
-}
-
-// Counts what a section shows, and hides it when that is nothing.
-export function tidy(section) {
-  const shown = [...section.querySelectorAll('[data-behaviour="chart"]')].filter((chart) => !chart.hidden).length
-  section.hidden = shown === 0
-  section.querySelector('[data-part="section-count"]').textContent = shown
-  const isBeside = !("chosen" in section.dataset)
-  for (const few of [1, 2]) section.classList.toggle(`charts__section--${few}`, isBeside && shown === few)
-  return shown
 }

@@ -15,7 +15,7 @@ import { savePoints } from "./points.js"
 // chart that got its buttons, `onDrawn` of each one drawn, `onOpened` of the menu of one.
 // Returns what shows one over the whole window.
 export function tools(page, { actions = {}, onAdded, onDrawn, onOpened } = {}) {
-  const panel = page.part("menu")
+  const panel = page.part("chart-menu")
   const full = fullScreen(page)
   let current = null
 
@@ -70,7 +70,7 @@ export function tools(page, { actions = {}, onAdded, onDrawn, onOpened } = {}) {
 const items = (panel) => [...panel.querySelectorAll("[data-do]:not([hidden])")]
 
 function add(page, chart) {
-  const found = page.part("tools").content.cloneNode(true)
+  const found = page.part("chart-tools").content.cloneNode(true)
   const title = chart.querySelector(".chart__title")
   title ? title.after(found) : chart.prepend(found)
 }

@@ -1,6 +1,5 @@
 // How charts are drawn and arranged goes one change back, and forward again, by keys. It
-// lasts as long as the tab: an arrangement that comes back is drawn by the server.
-import { Arrangement } from "../models/arrangement.js"
+// lasts as long as the tab: what comes back may be drawn by the server, in a new page.
 import { ChangeHistory } from "../models/change_history.js"
 import { toast } from "../toasts.js"
 import { gettext } from "../texts.js"
@@ -8,14 +7,17 @@ import { gettext } from "../texts.js"
 // A slider that is drawn is one change.
 const SETTLED_MS = 400
 
-// Returns what is to be called after each change. `names` are those of the address.
-export function undoable(page, names) {
-  const stored = `chart-changes:${location.pathname}`
+// Returns what is to be called after each change. `names` are those of the address; `of`
+// says what the page is about, beside its path; `goesOn` that what is new as the page begins
+// is one more change, and `isUsual` which values of the address say nothing.
+export function undoable(page, { names, of = "", goesOn = false, isUsual = () => false }) {
+  const stored = `chart-changes:${location.pathname}${of}`
   const state = () => {
-    const options = names.filter((name) => page.options.has(name)).map((name) => [name, page.options.get(name)])
+    const said = page.options
+    const options = names.filter((name) => said.has(name) && !isUsual(said.get(name))).map((name) => [name, said.get(name)])
     return JSON.stringify({ options, arrangement: page.arrangement.body })
   }
-  const changes = new ChangeHistory(state(), sessionStorage.getItem(stored) ?? "")
+  const changes = new ChangeHistory(state(), sessionStorage.getItem(stored) ?? "", { goesOn })
   const keep = () => {
     try {
       sessionStorage.setItem(stored, changes.text)
@@ -40,14 +42,13 @@ export function undoable(page, names) {
     const { options, arrangement } = JSON.parse(wanted)
     const said = Object.fromEntries(names.map((name) => [name, new Map(options).get(name) ?? null]))
     const isArranged = JSON.stringify(arrangement) === JSON.stringify(page.arrangement.body)
-    if (isArranged) return page.redraw(said)
-    page.set(said)
-    page.arrangement = new Arrangement(arrangement)
-    page.arranged()
-    await page.save()
-    location.reload()
+    await page.goBack(said, isArranged ? null : arrangement)
   }
 
+  page.list.dataset.undoable = ""
+  // The next page goes on from here.
+  if (goesOn) keep()
+  window.addEventListener("pagehide", settle)
   page.list.addEventListener("undo", () => go(-1))
   page.list.addEventListener("redo", () => go(1))
   return () => {

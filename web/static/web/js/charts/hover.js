@@ -172,7 +172,7 @@ export class Hover {
     const line = this.marked?.line ?? this.lines[0]
     const isStep = this.chart.figure.axis === "step"
     const step = isStep ? (this.marked?.place ?? line?.x[line.x.length - 1]) : ""
-    return { path: line?.path, step }
+    return { path: line?.path, step, trace: line?.trace }
   }
 
   left() {

@@ -5,7 +5,7 @@ export function titleOf(chart) {
 }
 
 export function keyOf(chart) {
-  return chart.dataset.chart ?? chart.dataset.key ?? chart.id
+  return chart.dataset.key ?? chart.dataset.chart ?? chart.id
 }
 
 export function fileNameOf(chart) {

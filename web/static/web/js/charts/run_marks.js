@@ -33,6 +33,7 @@ class RunMarks {
   start() {
     new MutationObserver(() => this.ask()).observe(this.element, { attributeFilter: ["data-marks-url"] })
     this.element.addEventListener("chart-drawn", ({ target }) => this.drawn(target))
+    this.element.addEventListener("marks-changed", () => this.read())
     const again = setInterval(() => {
       if (!this.element.isConnected) clearInterval(again)
       else if (!document.hidden && this.element.querySelector('[data-live="true"]')) this.read()
@@ -109,10 +110,11 @@ class MarkLayer {
     if (!xaxis || !figure?.lines || !figure.slots) return this.clear()
     const { axis } = figure
     const lines = linesBySlot(figure)
-    const path = figure.lines[0]?.path ?? ""
+    const lineOf = (mark) => lines.get(mark.slot)?.find(({ path }) => isOf(mark, path, axis))
     const placed = marks
-      .filter((mark) => lines.has(mark.slot) && isOf(mark, path, axis) && placeOf(mark, axis) !== null)
-      .map((mark) => ({ ...mark, line: lines.get(mark.slot), left: xaxis.c2p(placeOf(mark, axis)) }))
+      .map((mark) => ({ ...mark, line: lineOf(mark) }))
+      .filter((mark) => mark.line && placeOf(mark, axis) !== null)
+      .map((mark) => ({ ...mark, left: xaxis.c2p(placeOf(mark, axis)) }))
       .filter(({ left }) => left >= 0 && left <= xaxis._length)
     this.groups = grouped(placed, GROUP_PIXELS)
     const held = this.layer.contains(document.activeElement) ? this.index : -1

@@ -3,12 +3,14 @@
 const MOST = 50
 
 export class ChangeHistory {
-  // `stored` is what `text` was; it counts if it ends where things stand now.
-  constructor(now, stored = "") {
+  // `stored` is what `text` was; it counts if it ends where things stand now or, if it
+  // `goesOn`, as what was before that.
+  constructor(now, stored = "", { goesOn = false } = {}) {
     const { states = [], at = -1 } = read(stored)
-    const goesOn = states[at] === now
-    this.states = goesOn ? states : [now]
-    this.at = goesOn ? at : 0
+    const isKnown = states[at] === now || (goesOn && at in states)
+    this.states = isKnown ? states : [now]
+    this.at = isKnown ? at : 0
+    this.add(now)
   }
 
   get text() {

@@ -54,6 +54,12 @@ export class ChartsSide {
         this.ask()
         onChange()
       },
+      onBack: (said) => {
+        state.takeBack(said)
+        this.ask()
+        onChange()
+      },
+      valueOf: (name) => state.get(name),
       onShown: (count) => {
         this.#charted = count
         this.#count()

@@ -21,14 +21,16 @@ export function placeOf(mark, axis) {
   return { step: mark.step, time: mark.time, relative: mark.relative }[axis] ?? null
 }
 
-// The line of a figure that each run has there, by the run's slot.
+// The lines of a figure that each run has there, by the run's slot.
 export function linesBySlot({ lines, slots }) {
   const found = new Map()
-  for (const line of lines) for (const slot of slots[line.trace] ?? []) found.set(slot, line)
+  for (const line of lines) {
+    for (const slot of slots[line.trace] ?? []) found.set(slot, [...(found.get(slot) ?? []), line])
+  }
   return found
 }
 
-// Whether a chart of this path shows a mark: what scripts note is said of all they log, and
+// Whether a line of this path shows a mark: what scripts note is said of all they log, and
 // what the agent measures has steps of its own.
 export function isOf(mark, path, axis) {
   if (mark.path !== null) return mark.path === path

@@ -5,10 +5,11 @@ const CHART_OPTIONS = ["text", "together", "smoothing", "log", "axis", "regex", 
 const PARTS = ["q", "state", "tag", "query", "sort", "column", "pin", "width", "group", "show", "rows", "top", "as", ...CHART_OPTIONS]
 export const FILTERS = ["q", "state", "tag", "query"]
 const ASKED = [...FILTERS, "sort", "column", "top"]
-const ASKED_OF_CHARTS = [...FILTERS, "top", ...CHART_OPTIONS]
+const LAYOUT = "layout"
+const ASKED_OF_CHARTS = [...FILTERS, "top", ...CHART_OPTIONS, LAYOUT]
 const ZOOM = ["low", "high"]
 // What belongs to a link, and not to a view; runs that are picked are added by others.
-const ASIDE = ["open", ...ZOOM]
+const ASIDE = ["open", ...ZOOM, LAYOUT]
 export const MOST_ON_TOP = 6
 const HEIGHTS = ["22", "28", "32"]
 const USUAL_HEIGHT = "28"
@@ -42,6 +43,13 @@ export class TableState {
   set(name, ...values) {
     const home = this.#parts.has(name) ? this.#parts : this.#aside
     home.set(name, values.filter(Boolean))
+  }
+
+  // What an address said by these names; null: what the view says.
+  takeBack(said) {
+    for (const [name, value] of Object.entries(said)) {
+      if (this.#parts.has(name) || this.#aside.has(name)) this.set(name, value ?? this.#kept.get(name) ?? "")
+    }
   }
 
   get isFiltered() {
