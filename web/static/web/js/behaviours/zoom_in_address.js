@@ -3,7 +3,7 @@
 //
 // What all charts ask for is in the data-chart-query of the element, or of one within it.
 // Links and forms with data-keeps-zoom, wherever on the page, lead to the same zoom.
-import { keepInAddress, withChanges, withParameters } from "../models/address.js"
+import { keepInAddress, lead, withParameters } from "../models/address.js"
 
 const WHOLE = { low: null, high: null }
 
@@ -17,17 +17,9 @@ export default function zoomInAddress(element) {
     keepInAddress(zoomed)
     list.dataset.chartQuery = withParameters(list.dataset.chartQuery, zoomed)
     button.hidden = !range
-    lead()
+    lead(zoomed)
     for (const chart of list.querySelectorAll('[data-behaviour="chart"]')) {
       chart.dispatchEvent(new CustomEvent("chart-refresh"))
-    }
-  }
-
-  function lead() {
-    if (!zoomed) return
-    for (const way of document.querySelectorAll("[data-keeps-zoom]")) {
-      if (way instanceof HTMLFormElement) setFields(way, zoomed)
-      else way.href = withChanges(way.href, zoomed)
     }
   }
 
@@ -37,15 +29,5 @@ export default function zoomInAddress(element) {
   })
   button.addEventListener("click", () => zoom(null))
   // What comes later was written for the zoom that the page began with.
-  document.addEventListener("htmx:after:swap", lead)
-}
-
-function setFields(form, values) {
-  for (const [name, value] of Object.entries(values)) {
-    form.elements[name]?.remove()
-    if (value === null) continue
-    const field = document.createElement("input")
-    Object.assign(field, { type: "hidden", name, value })
-    form.append(field)
-  }
+  document.addEventListener("htmx:after:swap", () => zoomed && lead(zoomed))
 }

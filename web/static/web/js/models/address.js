@@ -11,6 +11,14 @@ export function withChanges(href, changes) {
   return address.href
 }
 
+// Has links and forms with data-keeps-zoom, wherever on the page, lead to the same.
+export function lead(changes) {
+  for (const way of document.querySelectorAll("[data-keeps-zoom]")) {
+    if (way instanceof HTMLFormElement) setFields(way, changes)
+    else way.href = withChanges(way.href, changes)
+  }
+}
+
 export function withParameters(query, changes) {
   const parameters = new URLSearchParams(query)
   change(parameters, changes)
@@ -20,5 +28,15 @@ export function withParameters(query, changes) {
 function change(parameters, changes) {
   for (const [name, value] of Object.entries(changes)) {
     value === null || value === "" ? parameters.delete(name) : parameters.set(name, value)
+  }
+}
+
+function setFields(form, values) {
+  for (const [name, value] of Object.entries(values)) {
+    form.elements[name]?.remove()
+    if (value === null || value === "") continue
+    const field = document.createElement("input")
+    Object.assign(field, { type: "hidden", name, value })
+    form.append(field)
   }
 }
