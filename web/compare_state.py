@@ -21,6 +21,7 @@ from web.texts import gettext_lazy
 TABS = {
     "charts": gettext_lazy("Charts"),
     "table": gettext_lazy("Side by side"),
+    "media": gettext_lazy("Media"),
     "source": gettext_lazy("Source"),
     "parallel": gettext_lazy("Parallel coordinates"),
     "scatter": gettext_lazy("Scatter"),
@@ -29,7 +30,7 @@ TABS = {
 }
 # Those that show no more than measurements and what a share link's ticks add; and those
 # that lay runs out by their values.
-SHARED_TABS = ("charts", "table", "hardware", "findings")
+SHARED_TABS = ("charts", "table", "media", "hardware", "findings")
 TABS_OF_VALUES = ("parallel", "scatter")
 # Those where `colour` says what colours tell.
 TABS_COLOURED_BY = ("charts", *TABS_OF_VALUES)
@@ -108,6 +109,7 @@ class CompareState:
     everything: bool = False  # rows that do not differ, too
     text: str = ""  # part of the paths to show
     regex: bool = False  # an expression that they match
+    at: float | None = None  # the step at which media are shown; None: the last one
     left: UUID | None = None  # the two runs whose source is compared
     right: UUID | None = None
     view: str = "unified"
@@ -138,6 +140,10 @@ class CompareState:
     def parameters(self) -> list[tuple[str, str]]:
         """Return the same as pairs, for the hidden fields of a form."""
         return list(self._parameters())
+
+    @property
+    def step_text(self) -> str:
+        return "" if self.at is None else repr(self.at).removesuffix(".0")
 
     @property
     def is_coloured_by_run(self) -> bool:
@@ -257,6 +263,7 @@ class CompareState:
             ("rows", "all" if self.everything else ""),
             ("text", self.text),
             ("regex", "1" if self.regex else ""),
+            ("at", self.step_text),
             ("left", str(self.left or "")),
             ("right", str(self.right or "")),
             ("view", _unless(self.view, usual.view)),
@@ -306,6 +313,7 @@ def read_state(query: QueryDict) -> CompareState:
         smoothing=_read_smoothing(query.get("smoothing", "")),
         low=low,
         high=high,
+        at=_read_step(query.get("at", "")),
         everything=query.get("rows") == "all",
         dimensions=_read_dimensions(query.getlist("dimension")),
         brushes=tuple(_read_brushes(query.getlist("brush"))),
@@ -380,6 +388,14 @@ def _read_zoom(query: QueryDict) -> tuple[float | None, float | None]:
     if math.isfinite(low) and math.isfinite(high) and low < high:
         return low, high
     return None, None
+
+
+def _read_step(text: str) -> float | None:
+    try:
+        step = float(text)
+    except ValueError:
+        return None
+    return step if math.isfinite(step) else None
 
 
 def _read_brushes(texts: Iterable[str]) -> Iterator[Brush]:

@@ -40,6 +40,13 @@ run["plots/confusion"].upload(figure)
 run["checkpoints"].upload_files("checkpoints/*.pt")"""
 
 
+FIRST_MEDIA = """\
+for step in range(0, 1000, 100):
+    run["samples/input"].append(agent.Image(pixels), step=step)
+    run["samples/caption"].append("a cat on a mat", step=step)
+    run["grads/layer1"].append(agent.Histogram(gradients), step=step)"""
+
+
 TOKEN = "smk_…"
 
 

@@ -10,6 +10,7 @@ from web.views import (
     chart_arrangements,
     compare,
     compare_figures,
+    compare_media,
     compare_values,
     dashboard_widgets,
     dashboards,
@@ -233,6 +234,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
         "w/<slug:workspace>/<slug:project>/compare/table",
         compare.compare_table,
         name="compare-table",
+    ),
+    path(
+        "w/<slug:workspace>/<slug:project>/compare/media",
+        compare_media.compare_media,
+        name="compare-media",
     ),
     path(
         "w/<slug:workspace>/<slug:project>/compare/search",

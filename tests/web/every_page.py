@@ -112,6 +112,7 @@ REFUSING = {
     "run-series",
     "run-charts-figures",
     "compare-figures",
+    "compare-media",
     "run-histograms",
     "run-evidence",
     "report-picture",

@@ -142,6 +142,7 @@ QUERIES = {
     "run-file-figure": {"path": "pictures/name-of-picture"},
     "compare-figure": {"path": "train/loss"},
     "compare-figures": {"figure": "path=train/loss"},
+    "compare-media": {"path": "samples"},
     "api-v1:read_records": {"path": "monitoring/train/stdout"},
     "api-v1:find_records": {"path": "monitoring/train/stdout", "text": "line"},
     "api-v1:download_text": {"path": "monitoring/train/stdout"},

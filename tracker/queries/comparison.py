@@ -128,7 +128,7 @@ def _as_number(row: AttributeRow) -> float | None:
 
 def _paths(run_ids: Sequence[UUID], **wanted: str) -> list[str]:
     attributes = Attribute.objects.filter(run__in=run_ids, **wanted).order_by()
-    return _in_order(attributes.values_list("path", flat=True).distinct())
+    return in_order(attributes.values_list("path", flat=True).distinct())
 
 
 def _seen_paths(run_ids: Sequence[UUID], seen: Callable[[str, str], bool]) -> list[str]:
@@ -136,10 +136,11 @@ def _seen_paths(run_ids: Sequence[UUID], seen: Callable[[str, str], bool]) -> li
     attributes = Attribute.objects.filter(run__in=run_ids).order_by()
     found = set(attributes.values_list("kind", "path").distinct())
     hidden = {path for kind, path in found if not seen(kind, path)}
-    return _in_order({path for _, path in found} - hidden)
+    return in_order({path for _, path in found} - hidden)
 
 
-def _in_order(paths: Iterable[str]) -> list[str]:
+def in_order(paths: Iterable[str]) -> list[str]:
+    """Sort paths as comparisons list them."""
     # Sorted here, as the databases sort text differently; by the parts of namespaces,
     # so that what lies below one follows it at once.
     return sorted(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
 
@@ -73,6 +74,18 @@ def files_at(run: Run, paths: list[str]) -> dict[str, FileRow]:
     """Return those of the paths that are files."""
     rows = _with_contents(File.objects.filter(run_id=run.id, path__in=storable(paths)))
     return {row.path: _row(row) for row in rows.order_by("added_at", "id")}
+
+
+def files_of_runs(
+    runs: Collection[Run], path: str, digests: Collection[str]
+) -> dict[tuple[UUID, str], FileRow]:
+    """Return the contents that several runs have at one path, by run and digest."""
+    wanted = File.objects.filter(
+        run_id__in=[run.id for run in runs],
+        path__in=storable([path]),
+        digest__in=digests,
+    )
+    return {(row.run_id, row.digest): _row(row) for row in _with_contents(wanted)}
 
 
 def file_paths(run: Run, prefix: str = "") -> list[str]:

@@ -15,8 +15,6 @@ from typing import Any
 from django.db import connection
 from django.db.models import (
     F,
-    FloatField,
-    Lookup,
     OuterRef,
     Q,
     QuerySet,
@@ -24,15 +22,7 @@ from django.db.models import (
     Value,
 )
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Cast, NullIf
-from django.db.models.lookups import (
-    Exact,
-    GreaterThan,
-    GreaterThanOrEqual,
-    IsNull,
-    LessThan,
-    LessThanOrEqual,
-)
+from django.db.models.lookups import IsNull
 from django.utils import timezone
 
 from tracker.models import Attribute, Kind, Run
@@ -40,16 +30,20 @@ from tracker.models.attribute import SHORT_CHARACTERS
 from tracker.queries import gathered
 from tracker.queries.ledgers import JOULES_OF_A_KILOWATT_HOUR
 from tracker.queries.main_findings import by_finding
+from tracker.queries.run_arithmetic import computed_rows
 from tracker.queries.run_columns import (
     AnyItem,
     any_item_holds,
     duration_seconds,
     holds,
 )
+from tracker.queries.run_comparisons import SUMMARY_COLUMNS, compared_with
+from tracker.queries.run_query.arithmetic import fields_of
 from tracker.queries.run_query.tree import (
     AttributeField,
     Both,
     Comparison,
+    Computed,
     Condition,
     Either,
     Existence,
@@ -63,13 +57,6 @@ from tracker.queries.run_query.tree import (
 )
 from tracker.queries.some_runs import EveryRun, SomeRuns, Sorted
 
-ORDERINGS: dict[str, type[Lookup[Any]]] = {
-    "=": Exact,
-    "<": LessThan,
-    "<=": LessThanOrEqual,
-    ">": GreaterThan,
-    ">=": GreaterThanOrEqual,
-}
 RUN_COLUMNS: dict[str, Callable[[], Combinable]] = {
     "name": lambda: F("name"),
     "state": lambda: F("state"),
@@ -84,16 +71,6 @@ GATHERED: Mapping[str, Callable[[SomeRuns], Sorted]] = {
     **gathered.NUMBERS,
     "finding": by_finding,
 }
-SUMMARY_COLUMNS: dict[str, Callable[[], Combinable]] = {
-    "last": lambda: F("number"),
-    "min": lambda: F("minimum"),
-    "max": lambda: F("maximum"),
-    "mean": lambda: F("total") / NullIf(_as_float("finite_count"), Value(0.0)),
-    "count": lambda: NullIf("count", Value(0)),
-    "first_step": lambda: F("first_step"),
-    "last_step": lambda: F("last_step"),
-}
-
 
 # As the conditions of the indexes say; the text of an integer is not one.
 SHORT_TEXT = Q(number__isnull=True, text__length__lte=SHORT_CHARACTERS)
@@ -142,6 +119,8 @@ class Conditions:
         rows = _gathered_where(condition, self.project_id)
         if rows is not None:
             return self._among(rows, "run_id")
+        if isinstance(condition, Computed):
+            return self._among(computed_rows(condition, self.project_id), "run_id")
         if is_of_run(condition):
             return self._of_run(_run_condition(condition))
         path, wanted = _attribute_condition(condition)
@@ -170,10 +149,13 @@ def is_partitioned() -> bool:
 def leading_path(tree: Tree) -> str | None:
     """Return the path of an attribute that every run has of which the query is true.
 
-    None where the query demands no such attribute, or more than one index finds it.
+    None where the query demands no such attribute, or more than one range of an index
+    finds it.
     """
     for part in tree.parts if isinstance(tree, Both) else (tree,):
-        if isinstance(part, Condition) and not is_of_run(part):
+        if not isinstance(part, Condition) or isinstance(part, Computed):
+            continue
+        if not is_of_run(part):
             path, wanted = _attribute_condition(part)
             if len(wanted) == 1:
                 return path
@@ -187,6 +169,8 @@ def paths_in(tree: Tree) -> set[str]:
             return set().union(*map(paths_in, parts))
         case Negation(part=part):
             return paths_in(part)
+        case Computed():
+            return {field.path for field in fields_of(tree)}
     return set() if is_of_run(tree) else {_attribute_condition(tree)[0]}
 
 
@@ -230,7 +214,7 @@ def _gathered_condition(condition: Condition) -> Q:
         case Comparison(operand=operand, operator=operator, value=value):
             if isinstance(value, float) and operand == RunField("energy"):
                 value = value * JOULES_OF_A_KILOWATT_HOUR
-            return _compared(lambda: F("known"), operator, value)
+            return compared_with(lambda: F("known"), operator, value)
     return Q(known__isnull=False)
 
 
@@ -245,7 +229,7 @@ def _run_condition(condition: Condition) -> Q:
             return Q(IsNull(RUN_COLUMNS[name](), False))
         case Comparison(operand=RunField(name=name), operator=operator, value=value):
             seconds = value.total_seconds() if isinstance(value, timedelta) else value
-            compared = _compared(RUN_COLUMNS[name], operator, seconds)
+            compared = compared_with(RUN_COLUMNS[name], operator, seconds)
             # False where nothing is known, so that its negation is true.
             return compared & Q(IsNull(RUN_COLUMNS[name](), False))
     raise TypeError(condition)
@@ -277,10 +261,10 @@ def _compared_attribute(summary: str, operator: str, value: object) -> list[Q]:
             return _compared_text(operator, value)
         case datetime():
             text = value.isoformat(timespec="microseconds")
-            compared = _compared(lambda: F("text"), operator, text)
+            compared = compared_with(lambda: F("text"), operator, text)
             return [SHORT_TEXT & compared & Q(kind=Kind.DATETIME)]
     assert isinstance(value, float | bool)
-    return [_compared(SUMMARY_COLUMNS[summary], operator, float(value))]
+    return [compared_with(SUMMARY_COLUMNS[summary], operator, float(value))]
 
 
 def _compared_text(operator: str, text: str) -> list[Q]:
@@ -296,16 +280,3 @@ def _like(text: str) -> list[Q]:
         LONG_TEXT & holds("text", text),
         Q(items__isnull=False) & any_item_holds("items", text),
     ]
-
-
-def _compared(column: Callable[[], Combinable], operator: str, value: object) -> Q:
-    if operator == "!=":
-        # Two ranges of an index; and what is unknown is no different value.
-        return Q(LessThan(column(), Value(value))) | Q(
-            GreaterThan(column(), Value(value))
-        )
-    return Q(ORDERINGS[operator](column(), Value(value)))
-
-
-def _as_float(name: str) -> Cast:
-    return Cast(name, FloatField())

@@ -30,7 +30,7 @@ from tracker.queries.main_findings import by_finding
 from tracker.queries.metrics import is_good_high
 from tracker.queries.planner import planner
 from tracker.queries.run_columns import duration_seconds
-from tracker.queries.run_conditions import SUMMARY_COLUMNS
+from tracker.queries.run_comparisons import SUMMARY_COLUMNS
 from tracker.queries.run_filter import TAGS_PATH, Found, RunFilter, is_searchable
 from tracker.queries.run_query.parser import MOST_CHARACTERS
 from tracker.queries.run_query.writer import (

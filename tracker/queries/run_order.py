@@ -31,7 +31,8 @@ from tracker.queries.column_keys import of_attribute
 from tracker.queries.gathered import NUMBERS
 from tracker.queries.main_findings import primary_findings
 from tracker.queries.run_columns import duration_seconds
-from tracker.queries.run_conditions import LONG_TEXT, SHORT_TEXT, SUMMARY_COLUMNS
+from tracker.queries.run_comparisons import SUMMARY_COLUMNS
+from tracker.queries.run_conditions import LONG_TEXT, SHORT_TEXT
 from tracker.queries.run_filter import TAGS_PATH, Found, is_searchable
 from tracker.queries.run_segments import Segment
 from tracker.queries.some_runs import Sorted

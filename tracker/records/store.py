@@ -7,7 +7,7 @@ for the chunk that holds the next position.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 from uuid import UUID
@@ -17,6 +17,7 @@ from django.utils import timezone
 from tracker.models import Attribute, Kind
 from tracker.models.records import FULL_LEVEL
 from tracker.records import codec
+from tracker.records.nearest import ChunkSteps
 from tracker.records.record import Records, pieces
 from tracker.series.store import undamaged
 from tracker.statements import carry_out_many, every_row, key, many, moment
@@ -55,6 +56,16 @@ SELECT_ROOMS = (
     "SELECT first, count, first_step, last_step, first_time, last_time"
     " FROM tracker_recordchunk WHERE run_id IN ({runs}) AND series_id = %s"
     " AND first + count > %s AND first < %s ORDER BY first"
+)
+# Of several series of several runs: where their chunks lie that begin at or before a
+# step, and some of them by their ids.
+SELECT_STEPS = (
+    "SELECT series_id, id, first, first_step, last_step FROM tracker_recordchunk"
+    " WHERE run_id IN ({runs}) AND series_id = ANY(%s) AND first_step <= %s"
+)
+SELECT_THOSE = (
+    "SELECT series_id, id, first, count, data FROM tracker_recordchunk"
+    " WHERE run_id IN ({runs}) AND id = ANY(%s) ORDER BY first"
 )
 
 # The values of CHUNK_COLUMNS.
@@ -169,6 +180,31 @@ def read_rooms(run_id: UUID, series_id: int, first: int, end: int) -> list[Room]
     """Return what is known of chunks that hold positions, without reading them."""
     rows = every_row(SELECT_ROOMS, [series_id, first, end], run_ids={run_id})
     return [Room(*row) for row in rows]
+
+
+def read_chunk_steps(
+    run_ids: Collection[UUID], series_ids: Collection[int], step: float
+) -> dict[int, list[ChunkSteps]]:
+    """Return, by series, the chunks that begin at or before a step, without their data."""
+    found: dict[int, list[ChunkSteps]] = {}
+    rows = every_row(SELECT_STEPS, [many(series_ids), step], run_ids=run_ids)
+    for series_id, *columns in rows:
+        found.setdefault(series_id, []).append(ChunkSteps(*columns))
+    return found
+
+
+def read_chunks(
+    run_ids: Collection[UUID], chunk_ids: Collection[int]
+) -> Iterator[tuple[int, Records]]:
+    """Yield some chunks, each with its series, those of a series in order of arrival.
+
+    Those that cannot be read are left out.
+    """
+    rows = every_row(SELECT_THOSE, [many(chunk_ids)], run_ids=run_ids)
+    for series_id, chunk_id, _, count, data in rows:
+        records = undamaged(codec.decode, data, f"chunk {chunk_id} of records")
+        if records is not None and len(records) == count:
+            yield series_id, records
 
 
 def shown(value: bytes) -> str:

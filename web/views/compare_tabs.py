@@ -23,6 +23,7 @@ from web.compare_state import ALIGNMENTS, VIEWS, CompareState
 from web.figures.hardware_kinds import GROUPS
 from web.text_diff import TextDiff, compare_texts
 from web.views.compare_frame import ComparedRun, Comparison
+from web.views.compare_media import media_context
 from web.views.compare_values import fields_but, parallel_context, scatter_context
 from web.views.compared_charts import (
     FIELDS,
@@ -234,6 +235,7 @@ def _address(comparison: Comparison, name: str) -> str:
 TAB_CONTEXTS = {
     "charts": _charts,
     "table": _table,
+    "media": media_context,
     "source": _source,
     "parallel": parallel_context,
     "scatter": scatter_context,

@@ -102,9 +102,11 @@ def _context(request: PageRequest, run: Any) -> dict[str, Any]:
 
 def is_log(series: RecordSeries) -> bool:
     """Tell what is read as lines from a few texts that stand beside their steps."""
-    name = series.path.rpartition("/")[2].lower()
-    is_named_so = series.path.startswith(LOGS) or name in STREAMS
-    return is_named_so or series.count > FEW
+    return is_named_log(series.path) or series.count > FEW
+
+
+def is_named_log(path: str) -> bool:
+    return path.startswith(LOGS) or path.rpartition("/")[2].lower() in STREAMS
 
 
 def is_errors(path: str) -> bool:

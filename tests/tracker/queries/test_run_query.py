@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 from datetime import UTC, datetime, timedelta
 
@@ -11,6 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.builders import (
     make_member,
@@ -22,11 +24,19 @@ from tests.builders import (
 )
 from tests.tracker.queries.findings import add_finding
 from tests.tracker.queries.ledgers import add_ledger
-from tests.tracker.queries.run_query.written import queries
+from tests.tracker.queries.run_query.written import computed, queries
 from tracker.models import Attribute, Kind, Run, State
 from tracker.queries import run_filter, run_places
-from tracker.queries.run_filter import InvalidQuery, RunFilter, read_query
+from tracker.queries.run_filter import Found, InvalidQuery, RunFilter, read_query
 from tracker.queries.run_order import RunOrder
+from tracker.queries.run_query.arithmetic import LARGEST, SMALLEST, operator_count
+from tracker.queries.run_query.tree import (
+    SUMMARIES,
+    AttributeField,
+    Calculation,
+    Negation,
+    Number,
+)
 from tracker.queries.runs import runs_page
 from tracker.series.compaction import compact_run
 
@@ -208,6 +218,32 @@ MEANT = [
 ]
 
 
+# What is computed from several attributes.
+COMPUTED = [
+    ("train/loss - params/lr > 1", ["high"]),
+    ("1 < train/loss - params/lr", ["high"]),
+    ("train/loss / params/lr = 10", ["low"]),
+    ("(params/n + 1) * params/lr < 0.5", ["low"]),
+    ("params/n * params/lr > 1e17", ["high"]),
+    ("max(train/loss) - min(train/loss) = 2", ["low"]),
+    ("max(train/loss) - min(train/loss) != 2", ["high", "nan"]),
+    ("mean(train/loss) * count(train/loss) >= 3", ["high", "low"]),
+    ("train/loss < params/lr * 5", ["high"]),
+    ("params/lr < train/loss", ["high", "low"]),
+    ("params/lr = last(params/lr)", ["high", "low"]),
+    ("params/lr - params/lr = 0", ["high", "low"]),
+    ("params/lr / (params/lr - params/lr) != 1", []),
+    ("params/opt - 1 != 1", ["nan"]),
+    ("note - 1 != 1", []),
+    ("nowhere - params/lr < 1", []),
+    ("not train/loss - params/lr > 1", ["empty", "low", "nan"]),
+    ("params/amp + params/lr > 1", ["low"]),
+    ("train/loss - params/lr > 0 and params/lr < 0.3", ["low"]),
+    ("train/loss - params/lr > 0 or state = failed", ["high", "low"]),
+    ('not (params/lr * 2 < 0.5 or name = "nan")', ["empty", "high"]),
+    ("1 + 2 < params/lr * 10", ["high"]),
+]
+
 # What is gathered from other rows than the run's own and its attributes.
 GATHERED = [
     ("gpu_idle > 40", ["high"]),
@@ -256,6 +292,133 @@ def test_finds_the_runs_that_are_meant(project):
             otherwise[query] = by_name
 
     assert otherwise == {}
+
+
+def test_finds_runs_by_what_is_computed(project):
+    otherwise = {}
+    for query, names in COMPUTED:
+        for sort in ("name", "path:params/lr", "mean:train/loss"):
+            if (in_order := sorted(found(project, query, sort))) != names:
+                otherwise[query, sort] = in_order
+
+    assert otherwise == {}
+
+
+# Runs of every kind of number at some of three paths, and of what is none.
+ODD = [
+    {},
+    {"a": 1.0, "b": 2.0, "c": 4.0},
+    {"a": 0.1, "b": 0.2, "c": 0.3},
+    {"a": 3, "b": -0.0, "c": True},
+    {"a": math.nan, "b": math.inf, "c": -math.inf},
+    {"a": 1e308, "b": 1e308, "c": -1e308},
+    {"a": 5e-324, "b": -5e-324, "c": 1e-200},
+    {"a": 1e40, "b": -1e40, "c": 1e-40},
+    {"a": 1.0, "b": math.nextafter(1.0, 2.0), "c": 2**60},
+    {"a": "a text", "b": datetime(2026, 1, 2, tzinfo=UTC), "c": 1.0},
+    {"b": [1.0, 2.5, math.nan], "c": [1e308, 1e307]},
+    {"a": [5e-324, 5e-324], "b": [math.inf, -math.inf], "c": [math.nan]},
+]
+SUMMARY_OF = {
+    "last": lambda series: series[-1],
+    "min": lambda series: min(_without_nan(series), default=math.nan),
+    "max": lambda series: max(_without_nan(series), default=math.nan),
+    "mean": lambda series: _mean([each for each in series if math.isfinite(each)]),
+    "count": lambda series: float(len(series)),
+    "first_step": lambda _: 0.0,
+    "last_step": lambda series: len(series) - 1.0,
+}
+OF_SIGN = {
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "/": lambda left, right: left / right if right else math.nan,
+}
+OF_OPERATOR = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    # NaN stands for what is unknown, of which nothing is true.
+    "!=": lambda left, right: left < right or left > right,
+}
+
+
+def _without_nan(series):
+    return [each for each in series if not math.isnan(each)]
+
+
+def _mean(series):
+    total = sum(series)
+    return (
+        (total if abs(total) >= SMALLEST else 0.0) / len(series) if series else math.nan
+    )
+
+
+def is_true(condition, values):
+    """Say what a computed condition means of a run, without a database."""
+    is_bounded = operator_count(condition) > 0
+
+    def of(term):
+        match term:
+            case Number(value=value):
+                return value
+            case Calculation(left=left, sign=sign, right=right):
+                return OF_SIGN[sign](of(left), of(right))
+        value = held(values.get(term.path), term.summary)
+        if not is_bounded:
+            return value
+        size = abs(value)
+        return value if SMALLEST <= size <= LARGEST else 0.0 if size < 1 else math.nan
+
+    compare = OF_OPERATOR[condition.operator]
+    return compare(of(condition.left), of(condition.right))
+
+
+def held(value, summary):
+    match value:
+        case list():
+            return SUMMARY_OF[summary](value)
+        case float() | int() if summary == "last":
+            return float(value)
+    return math.nan
+
+
+@settings(
+    max_examples=3 * EXAMPLES,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    condition=computed(
+        st.builds(AttributeField, st.sampled_from("abc"))
+        | st.builds(AttributeField, st.sampled_from("abc"), st.sampled_from(SUMMARIES))
+    )
+)
+def test_what_is_computed_is_what_python_computes(odd_project, condition):
+    names = {f"run-{n}" for n, values in enumerate(ODD) if is_true(condition, values)}
+
+    for tree, expected in (
+        (condition, names),
+        (Negation(condition), {f"run-{n}" for n in range(len(ODD))} - names),
+    ):
+        found = Found(odd_project.id, RunFilter(query=tree))
+        assert {run.name for run in found.runs()} == expected
+        ids = list(odd_project.runs.values_list("id", flat=True))
+        assert len(found.among(ids)) == len(expected)
+
+
+@pytest.fixture
+def odd_project(member):
+    project = make_project(member, "odd")
+    for number, values in enumerate(ODD):
+        run = make_run(project, f"run-{number}")
+        single = {p: each for p, each in values.items() if not isinstance(each, list)}
+        write_values(run, single)
+        for path in values.keys() - single.keys():
+            write_series(run, path, values[path])
+        compact_run(run.id)
+    return project
 
 
 def test_finds_runs_by_readings_ledgers_findings_and_makers(project):

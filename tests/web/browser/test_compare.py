@@ -17,7 +17,10 @@ from tracker.models import Run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-TABS = ["charts", "table", "source", "parallel", "scatter", "hardware", "findings"]
+TABS = [
+    *("charts", "table", "media", "source"),
+    *("parallel", "scatter", "hardware", "findings"),
+]
 HOSTILE = [
     "__proto__",
     "constructor",

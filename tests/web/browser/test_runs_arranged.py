@@ -513,6 +513,27 @@ def test_conditions_write_the_query(open_runs, project):
     expect(page.get_by_text("says more than rows can")).to_be_visible()
 
 
+def test_attributes_alone_are_offered_to_compute_with(open_runs, project):
+    add(project, "a", dual__loss=1.0)
+    page = open_runs()
+    field = page.get_by_role("combobox", name="Query")
+    options = page.get_by_role("listbox", name="Paths").get_by_role("option")
+
+    for before, offered in [
+        ("du", ["duration", "dual/loss"]),
+        ("train/loss - du", ["dual/loss"]),
+        ("train/loss*du", ["dual/loss"]),
+        ("(a + b) / du", ["dual/loss"]),
+        ("a < 1 and du", ["duration", "dual/loss"]),
+    ]:
+        field.fill("")
+        field.press_sequentially(before)
+        expect(options).to_have_text(offered)
+
+    options.get_by_text("dual/loss").click()
+    expect(field).to_have_value("a < 1 and dual/loss")
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -524,6 +545,7 @@ def test_conditions_write_the_query(open_runs, project):
         "not exists params/lr and train/loss is nan",
         'exists "state" and started > -7d and duration > 2h',
         "state != failed",
+        "train/loss < val/loss",
         'x = "true" and y = true and z = "2026-01-31" and w > 2026-01-31',
     ],
 )
@@ -542,7 +564,12 @@ def test_a_query_is_the_same_after_it_was_rows(visit, query):
 
 
 @pytest.mark.parametrize(
-    "query", ["a < 1 or b < 2", "(a < 1)", "not a < 1", "a <", "a < 1 and", '"a', "a b"]
+    "query",
+    [
+        *("a < 1 or b < 2", "(a < 1)", "not a < 1", "a <", "a < 1 and", '"a', "a b"),
+        *("a - b < 1", "a*b < 1", "a + b<1", '"a" / 2 < 1', "(a - b) / 2 < 1"),
+        *("1 < a", "a < b*2", "a < b - 2", "a < (b)", "a < max(b)", "a < 2*b"),
+    ],
 )
 def test_what_rows_cannot_say_is_left_to_the_field(visit, query):
     page = visit("/sign-in")

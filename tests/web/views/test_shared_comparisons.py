@@ -63,13 +63,13 @@ def test_tabs_of_values_are_offered_where_the_configuration_is_shared(share, run
     _, without = opened(share(runs))
     _, ticked = opened(share(runs, "", Part.CONFIG))
 
-    measured = ["Charts", "Side by side", "Hardware", "Findings"]
+    measured = ["Charts", "Side by side", "Media", "Hardware", "Findings"]
     assert tabs_of(without) == measured
     assert tabs_of(ticked) == [
-        *measured[:2],
+        *measured[:3],
         "Parallel coordinates",
         "Scatter",
-        *measured[2:],
+        *measured[3:],
     ]
 
 

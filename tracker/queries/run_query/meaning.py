@@ -7,17 +7,31 @@ from datetime import UTC, datetime, timedelta
 
 from lark import Token
 
+from tracker.queries.run_query.arithmetic import (
+    MOST_OPERATORS,
+    Named,
+    Part,
+    Sum,
+    Summarised,
+    fields_of,
+    first_token,
+    number_of,
+    operator_count,
+)
 from tracker.queries.run_query.refusal import BadQuery
 from tracker.queries.run_query.tree import (
     SUMMARIES,
     AttributeField,
+    Calculation,
     Comparison,
+    Computed,
     Existence,
     Known,
     Likeness,
     Membership,
     Operand,
     RunField,
+    Term,
     Value,
 )
 
@@ -37,6 +51,10 @@ UNITS = {
 }
 RUN_FIELDS = (*TEXTS, *MOMENTS, *SPANS, *UNITS)
 EQUALITY = ("=", "!=")
+# What a comparison says when its sides change places.
+TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+# Words that are values; a path that is called so stands in quotes where it could be one.
+CONSTANTS = ("true", "false", "inf")
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 LONGEST_PATH = 1_024
 NAN_IS_UNEQUAL = "NaN is equal to nothing; ask with: is nan."
@@ -63,8 +81,11 @@ def read_path(token: Token) -> str:
     return path
 
 
-def read_operand(token: Token) -> Operand:
+def read_operand(part: Named | Summarised) -> Operand:
     """Read a bare word as a field of the run if it is one; a quoted one never is."""
+    if isinstance(part, Summarised):
+        return read_summary(part.name, part.path)
+    token = part.token
     if is_field(token):
         return RunField(str(token))
     return AttributeField(read_path(token))
@@ -106,9 +127,65 @@ def read_value(token: Token) -> Value:
 
 
 def comparison(
+    left: Part, operator: Token, right: Part, now: datetime
+) -> Comparison | Computed:
+    """Return the comparison if it makes sense.
+
+    A word or a text on the right is a value, as long as it can be one.
+    """
+    if isinstance(left, Token) and isinstance(right, Named | Summarised):
+        turned = Token.new_borrow_pos(operator.type, TURNED[operator], operator)
+        return _asked(read_operand(right), turned, left, now)
+    if isinstance(left, Named | Summarised):
+        value = _as_value(left, operator, right)
+        if value is not None:
+            return _asked(read_operand(left), operator, value, now)
+    return _computed(left, operator, right)
+
+
+def _as_value(left: Part, operator: Token, right: Part) -> Token | None:
+    """Return the right side if it is a value, and not to be computed."""
+    if isinstance(right, Token):
+        return right
+    if not isinstance(right, Named):
+        return None
+    token = right.token
+    is_path = token.type == "WORD" and token not in CONSTANTS
+    of_run = isinstance(left, Named) and is_field(left.token)
+    return None if is_path and operator not in EQUALITY and not of_run else token
+
+
+def _computed(left: Part, operator: Token, right: Part) -> Computed:
+    condition = Computed(_term(left), str(operator), _term(right))
+    if not any(fields_of(condition)):
+        raise refusal(first_token(left), "A condition asks of an attribute.")
+    if operator_count(condition) > MOST_OPERATORS:
+        message = f"A condition has at most {MOST_OPERATORS} of + - * and /."
+        raise refusal(first_token(left), message)
+    return condition
+
+
+def _term(part: Part) -> Term:
+    match part:
+        case Sum(left=left, sign=sign, right=right):
+            return Calculation(_term(left), str(sign), _term(right))
+        case Token():
+            return number_of(part)
+        case Named(token=token) if token.type == "WORD" and token in CONSTANTS:
+            said = f"{token} is nothing to compute with; an attribute of that name"
+            raise refusal(token, f'{said} stands in quotes: "{token}".')
+    operand = read_operand(part)
+    if isinstance(operand, RunField):
+        token = first_token(part)
+        said = f"A run's {token} is nothing to compute with{_unless(token)}."
+        raise refusal(token, said)
+    return operand
+
+
+def _asked(
     operand: Operand, operator: Token, token: Token, now: datetime
 ) -> Comparison:
-    """Return the comparison if it makes sense; texts become what they stand for."""
+    """Compare with a value; texts become what they stand for."""
     value = read_value(token)
     if isinstance(operand, RunField):
         value = _field_value(operand.name, token, value, now)

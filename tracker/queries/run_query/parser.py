@@ -15,6 +15,13 @@ from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedInput, UnexpectedToken, VisitError
 
 from tracker.queries.run_query import meaning
+from tracker.queries.run_query.arithmetic import (
+    SIGNS,
+    Named,
+    Part,
+    Sum,
+    Summarised,
+)
 from tracker.queries.run_query.meaning import NAN_IS_UNEQUAL, refusal
 from tracker.queries.run_query.refusal import BadQuery
 from tracker.queries.run_query.tree import (
@@ -23,7 +30,6 @@ from tracker.queries.run_query.tree import (
     Either,
     IsNan,
     Negation,
-    Operand,
     Tree,
 )
 from tracker.texts import UNSTORABLE
@@ -37,8 +43,8 @@ KEYWORDS = ("and", "or", "not", "contains", "exists", "is", "nan")
 CONDITIONS = ("COMPARISON", "LIKE", "CONTAINS", "EXISTS", "IS")
 # What may stand at a place, the most telling first.
 EXPECTATIONS = {
-    "NUMBER": "a number, a text in double quotes, true or false",
     "EXISTS": "a condition like train/loss < 0.3",
+    "NUMBER": "a number, an attribute, a text in double quotes, true or false",
     "NAN": "“nan”",
     "COMPARISON": "a comparison like < or =, “contains” or “is nan”",
     "CONTAINS": "“contains”",
@@ -84,7 +90,11 @@ def _tokens(text: str) -> list[Token]:
         depth += (token.type == "LPAR") - (token.type == "RPAR")
         if depth > DEEPEST:
             raise refusal(token, f"Parentheses are at most {DEEPEST} deep.")
-    for kinds, what in ((CONDITIONS, "conditions"), (("NOT",), "“not”s")):
+    for kinds, what in (
+        (CONDITIONS, "conditions"),
+        (("NOT",), "“not”s"),
+        (SIGNS, "of + - * and /"),
+    ):
         surplus = [token for token in tokens if token.type in kinds][MOST_CONDITIONS:]
         if surplus:
             message = f"A query has at most {MOST_CONDITIONS} {what}."
@@ -111,17 +121,35 @@ def _as_keyword(token: Token) -> Token:
 
 def _explained(error: UnexpectedInput, text: str) -> BadQuery:
     if isinstance(error, UnexpectedToken):
-        position = error.token.start_pos
-        if error.token.type == "$END" or position is None:
-            return BadQuery(f"The query ends where {_expected(error)}.", len(text))
-        if error.token.type == "NAN" and "NUMBER" in error.expected:
-            return refusal(error.token, NAN_IS_UNEQUAL)
-        return refusal(error.token, f"Here {_expected(error)}.")
+        return _misplaced(error, text)
     position = error.pos_in_stream or 0
     if text[position] == '"':
         message = "The text that begins here has no end, or a \\ that escapes nothing."
         return BadQuery(message, position, len(text) - position)
+    if text[position].isdigit():
+        said = "Behind a number stands a space; a path that begins so stands in quotes."
+        return BadQuery(said, position)
     return BadQuery("This character has no meaning here.", position)
+
+
+def _misplaced(error: UnexpectedToken, text: str) -> BadQuery:
+    token, expected = error.token, error.expected
+    if token.type == "$END" or token.start_pos is None:
+        return BadQuery(f"The query ends where {_expected(error)}.", len(text))
+    if token.type == "NAN" and "NUMBER" in expected and "EXISTS" not in expected:
+        return refusal(token, NAN_IS_UNEQUAL)
+    if "MINUS" in expected and (sign := _stuck_sign(token, text)):
+        said = f"A {sign} between two values stands between spaces: a {sign} b."
+        return refusal(token, said)
+    return refusal(token, f"Here {_expected(error)}.")
+
+
+def _stuck_sign(token: Token, text: str) -> str:
+    """Return the sign that was read as part of a number, or of the path before it."""
+    before = text[: token.start_pos or 0].rstrip()
+    if token[0] in "+-" and token.type != "MINUS":
+        return token[0]
+    return before[-1:] if before[-1:] in tuple("-/") else ""
 
 
 def _expected(error: UnexpectedToken) -> str:
@@ -154,24 +182,28 @@ class Reader(Transformer[Token, Tree]):
     def path(self, token: Token) -> Token:
         return token
 
-    value = path
+    constant = path
 
-    def plain(self, token: Token) -> Operand:
-        return meaning.read_operand(token)
+    def plain(self, token: Token) -> Named:
+        return Named(token)
 
-    def summary(self, name: Token, path: Token) -> Operand:
-        return meaning.read_summary(name, path)
+    def summary(self, name: Token, path: Token) -> Summarised:
+        return Summarised(name, path)
 
-    def comparison(self, operand: Operand, operator: Token, value: Token) -> Tree:
-        return meaning.comparison(operand, operator, value, self.now)
+    def calculation(self, left: Part, sign: Token, right: Part) -> Sum:
+        return Sum(left, sign, right)
 
-    def likeness(self, operand: Operand, operator: Token, text: Token) -> Tree:
-        return meaning.likeness(operand, operator, text)
+    def comparison(self, left: Part, operator: Token, right: Part) -> Tree:
+        return meaning.comparison(left, operator, right, self.now)
+
+    def likeness(self, part: Named | Summarised, operator: Token, text: Token) -> Tree:
+        return meaning.likeness(meaning.read_operand(part), operator, text)
 
     def membership(self, path: Token, _: Token, item: Token) -> Tree:
         return meaning.membership(path, item)
 
-    def nan(self, operand: Operand, word: Token, _: Token) -> Tree:
+    def nan(self, part: Named | Summarised, word: Token, _: Token) -> Tree:
+        operand = meaning.read_operand(part)
         if not isinstance(operand, AttributeField) or operand.summary != "last":
             raise refusal(word, "Only an attribute is NaN.")
         return IsNan(operand.path)

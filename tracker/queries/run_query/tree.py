@@ -33,6 +33,32 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation:
+    """What + - * or / makes of two terms, as floating-point numbers."""
+
+    left: Term
+    sign: str
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Compares what is computed from attributes and numbers.
+
+    False where any of the attributes is no number, or what is divided by is 0.
+    """
+
+    left: Term
+    operator: str
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
 class Likeness:
     """The text holds another, whatever the case of its letters."""
 
@@ -80,5 +106,8 @@ class Either:
     parts: tuple[Tree, ...]
 
 
-Condition: TypeAlias = Comparison | Likeness | Membership | IsNan | Existence | Known
+Term: TypeAlias = AttributeField | Number | Calculation
+Condition: TypeAlias = (
+    Comparison | Computed | Likeness | Membership | IsNan | Existence | Known
+)
 Tree: TypeAlias = Condition | Negation | Both | Either

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.tracker.queries.run_query.written import queries, written
 from tracker.models import State
 from tracker.queries.run_query import meaning
+from tracker.queries.run_query.arithmetic import LARGEST, MOST_OPERATORS, SMALLEST
 from tracker.queries.run_query.meaning import RUN_FIELDS
 from tracker.queries.run_query.parser import (
     DEEPEST,
@@ -24,7 +25,9 @@ from tracker.queries.run_query.refusal import BadQuery
 from tracker.queries.run_query.tree import (
     AttributeField,
     Both,
+    Calculation,
     Comparison,
+    Computed,
     Either,
     Existence,
     IsNan,
@@ -32,6 +35,7 @@ from tracker.queries.run_query.tree import (
     Likeness,
     Membership,
     Negation,
+    Number,
     RunField,
 )
 
@@ -108,6 +112,96 @@ def test_reads_conditions_on_the_run(text, name, value):
     assert read(text) == Comparison(RunField(name), "=", value)
 
 
+P, Q, R = (AttributeField(path) for path in "pqr")
+ONE, TWO = Number(1.0), Number(2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "right"),
+    [
+        ("p - q < 1", Calculation(P, "-", Q), ONE),
+        ("p-q/r - 1 < 2", Calculation(AttributeField("p-q/r"), "-", ONE), TWO),
+        ("p - q - r < 1", Calculation(Calculation(P, "-", Q), "-", R), ONE),
+        ("p / q / r < 1", Calculation(Calculation(P, "/", Q), "/", R), ONE),
+        ("p + q * r < 1", Calculation(P, "+", Calculation(Q, "*", R)), ONE),
+        ("(p + q) * r < 1", Calculation(Calculation(P, "+", Q), "*", R), ONE),
+        ("((p + q)) < 1", Calculation(P, "+", Q), ONE),
+        ("p + -1 < 2", Calculation(P, "+", Number(-1.0)), TWO),
+        ("p*q<1", Calculation(P, "*", Q), ONE),
+        ("2 * p < 1", Calculation(TWO, "*", P), ONE),
+        ('"p" - "q" < 1', Calculation(P, "-", Q), ONE),
+        ("p < q", P, Q),
+        ("p < max(q)", P, AttributeField("q", "max")),
+        ("p < q + 1", P, Calculation(Q, "+", ONE)),
+        ("p / 2 < q", Calculation(P, "/", TWO), Q),
+        ("1 < p * 2", ONE, Calculation(P, "*", TWO)),
+        ('p < "q" * 2', P, Calculation(Q, "*", TWO)),
+    ],
+    ids=str,
+)
+def test_reads_what_is_computed(text, left, right):
+    assert read(text) == Computed(left, "<", right)
+    for before, after in (("(", ")"), ("not (", ")")):
+        inner = read(f"{before}{text}{after}")
+        assert getattr(inner, "part", inner) == Computed(left, "<", right)
+
+
+def test_equal_to_a_word_is_a_text_and_to_a_summary_computed():
+    assert read("p = q") == Comparison(P, "=", "q")
+    assert read("p = last(q)") == Computed(P, "=", Q)
+    assert read("p = q * 1") == Computed(P, "=", Calculation(Q, "*", ONE))
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("0.3 > train/loss", "train/loss < 0.3"),
+        ("0.3 <= min(train/loss)", "min(train/loss) >= 0.3"),
+        ("2h < duration", "duration > 2h"),
+        ('1 != "p"', "p != 1"),
+    ],
+)
+def test_a_value_may_stand_on_the_left(text, same):
+    assert read(text) == read(same)
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "length", "said"),
+    [
+        ("p -1 < 2", 2, 2, "stands between spaces: a - b"),
+        ("p - 1 < 2 +3", 10, 2, "stands between spaces: a + b"),
+        ("p- q < 2", 3, 1, "stands between spaces: a - b"),
+        ("p/ q < 2", 3, 1, "stands between spaces: a / b"),
+        ("2/p < 2", 0, 1, "a space"),
+        ("p - < 2", 4, 1, "an attribute"),
+        ("p - q", 5, 1, "a comparison"),
+        ("1 < 2", 0, 1, "asks of an attribute"),
+        ("1 + 2 < 3 * 4", 0, 1, "asks of an attribute"),
+        ("p + 1e41 < 1", 4, 4, "1e-40 to 1e40"),
+        ("p * 1e-41 < 1", 4, 5, "1e-40 to 1e40"),
+        ("p - inf < 1", 4, 3, "in quotes"),
+        ("p - -inf < 1", 4, 4, "attributes and numbers"),
+        ("p * 2h < 1", 4, 2, "attributes and numbers"),
+        ("p - 2026-01-31 < 1", 4, 10, "attributes and numbers"),
+        ("p - true < 1", 4, 4, "in quotes"),
+        ("duration / 60 < 1", 0, 8, 'in quotes: "duration"'),
+        ("p < gpu", 4, 3, 'in quotes: "gpu"'),
+        ("median(p) - 1 < 1", 0, 6, "A summary"),
+        ('p - "" < 1', 4, 2, "A path"),
+        ('p - q ~ "x"', 6, 1, "a comparison"),
+        ("p - q is nan", 6, 2, "a comparison"),
+        ("p + p + p + p + p + p + p + p < 1", 0, 1, f"at most {MOST_OPERATORS}"),
+    ],
+)
+def test_what_cannot_be_computed_is_refused_with_its_place(
+    text, position, length, said
+):
+    error = refused(text)
+
+    assert said in str(error)
+    assert (error.position, error.length) == (position, length)
+
+
 @pytest.mark.parametrize("field", RUN_FIELDS)
 def test_a_field_of_the_run_needs_quotes_to_be_a_path(field):
     assert read(f"exists {field}") == Known(RunField(field))
@@ -157,7 +251,8 @@ def test_keywords_may_be_capitals_and_the_beginning_of_a_path(word):
         ("a = 3h", 4, 2),
         ("state = happy", 8, 5),
         ("state < failed", 6, 1),
-        ("a > text", 2, 1),
+        ('a > "text"', 2, 1),
+        ("a > true", 2, 1),
         ("mean(a) = text", 10, 4),
         ("median(a) = 1", 0, 6),
         ("started > yesterday", 10, 9),
@@ -181,7 +276,7 @@ def test_keywords_may_be_capitals_and_the_beginning_of_a_path(word):
         ("__class__", 9, 1),
         ("__import__('os').system('true')", 11, 1),
         ("1=1; DROP TABLE tracker_run --", 3, 1),
-        ("a = 1 UNION SELECT * FROM tracker_token", 19, 1),
+        ("a = 1 UNION SELECT * FROM tracker_token", 6, 5),
         ("a' OR '1'='1", 1, 1),
     ],
 )
@@ -201,6 +296,7 @@ def test_a_refusal_says_where(text, position, length):
         "(" * (DEEPEST + 1) + "a = 1" + ")" * (DEEPEST + 1),
         "not " * 400 + "a = 1",
         " and ".join(["a = 1"] * (MOST_CONDITIONS + 1)),
+        " and ".join(["a + b * c = 1"] * (MOST_CONDITIONS // 2 + 1)),
     ],
     ids=lambda text: text[:6],
 )
@@ -228,7 +324,11 @@ def test_whatever_is_meant_can_be_written(tree):
     st.text(max_size=200)
     | st.lists(
         st.sampled_from(
-            [*KEYWORDS, "a", '"b"', "(", ")", "<", "=", "~", "1", "2h", "min(", "true"]
+            [
+                *KEYWORDS,
+                *("a", '"b"', "(", ")", "<", "=", "~", "1", "2h", "min(", "true"),
+                *("+", "-", "*", "/", "-1", "gpu", "a/"),
+            ]
         ),
         max_size=40,
     ).map(" ".join)
@@ -252,6 +352,9 @@ def test_the_limits_are_those_documented():
 
     assert f"at most {MOST_CHARACTERS:,} characters and {MOST_CONDITIONS}" in documented
     assert f"at most {DEEPEST} deep" in documented
+    assert f"{MOST_OPERATORS} of `+`" in documented
+    assert f"{SMALLEST:g}" in documented
+    assert f"{LARGEST:g}".replace("+", "") in documented
     assert all(f"`{state}`" in documented for state in meaning.STATES)
 
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from tracker.queries.run_query.arithmetic import (
+    LARGEST,
+    MOST_OPERATORS,
+    SMALLEST,
+    fields_of,
+    operator_count,
+)
 from tracker.queries.run_query.meaning import RUN_FIELDS, STATES, UNITS
 from tracker.queries.run_query.tree import (
     SUMMARIES,
     AttributeField,
     Both,
+    Calculation,
     Comparison,
+    Computed,
     Either,
     Existence,
     IsNan,
@@ -17,6 +26,7 @@ from tracker.queries.run_query.tree import (
     Likeness,
     Membership,
     Negation,
+    Number,
     RunField,
 )
 
@@ -31,7 +41,33 @@ numbers = st.floats(allow_nan=False)
 run_fields = st.sampled_from(RUN_FIELDS).map(RunField)
 run_numbers = st.sampled_from(sorted(UNITS)).map(RunField)
 run_texts = st.sampled_from(("name", "finding", "made_by")).map(RunField)
+
+
+def computed(fields):
+    """Return conditions that compute from some of these attributes."""
+    sizes = st.floats(SMALLEST, LARGEST) | st.integers(0, 9).map(float)
+    numbers = st.builds(lambda size, sign: size * sign, sizes, st.sampled_from((1, -1)))
+    terms = st.recursive(
+        fields | numbers.map(Number),
+        lambda parts: st.builds(Calculation, parts, st.sampled_from("+-*/"), parts),
+        max_leaves=MOST_OPERATORS,
+    )
+    every = st.builds(Computed, terms, st.sampled_from(OPERATORS), terms)
+    return every.filter(is_computed)
+
+
+def is_computed(condition):
+    """Say whether it is no plain comparison of an attribute, and within bounds."""
+    sides = (condition.left, condition.right)
+    if not any(fields_of(condition)) or operator_count(condition) > MOST_OPERATORS:
+        return False
+    return not any(isinstance(side, Number) for side in sides) or any(
+        isinstance(side, Calculation) for side in sides
+    )
+
+
 conditions = st.one_of(
+    computed(fields),
     st.builds(Comparison, fields, st.sampled_from(OPERATORS), numbers),
     st.builds(
         Comparison, plain_fields, st.sampled_from(("=", "!=")), texts | st.booleans()
@@ -70,6 +106,8 @@ def written(tree) -> str:  # noqa: PLR0911 - one for each kind
             return f"not ({written(part)})"
         case Comparison(operand=operand, operator=operator, value=value):
             return f"{written_operand(operand)}{operator} {written_value(value)}"
+        case Computed(left=left, operator=operator, right=right):
+            return f"{written_term(left)} {operator} {written_side(right)}"
         case Likeness(operand=operand, text=text):
             return f"{written_operand(operand)} ~ {quoted(text)}"
         case Membership(path=path, item=item):
@@ -81,6 +119,22 @@ def written(tree) -> str:  # noqa: PLR0911 - one for each kind
         case Known(operand=operand):
             return f"exists {operand.name}"
     raise TypeError(tree)
+
+
+def written_side(term) -> str:
+    """Write what stands on the right, where a text alone would be a value."""
+    if isinstance(term, AttributeField):
+        return f"{term.summary}({quoted(term.path)})"
+    return written_term(term)
+
+
+def written_term(term) -> str:
+    match term:
+        case Calculation(left=left, sign=sign, right=right):
+            return f"({written_term(left)} {sign} {written_term(right)})"
+        case Number(value=value):
+            return repr(value)
+    return written_operand(term)
 
 
 def written_operand(operand) -> str:

@@ -24,6 +24,7 @@ const BEHAVIOURS = {
   "drop": () => import("./behaviours/drop.js"),
   "file-figure": () => import("./charts/file_figure.js"),
   "local-time": () => import("./behaviours/local_time.js"),
+  "media-steps": () => import("./behaviours/media_steps.js"),
   "opens": () => import("./behaviours/opens.js"),
   "palette": () => import("./behaviours/palette.js"),
   "open-points": () => import("./behaviours/open_points.js"),

@@ -8,7 +8,7 @@ import { gettext } from "../texts.js"
 
 // Of what does not come; the page is printed without it.
 const LONGEST_WAIT_MS = 20_000
-const LOADS_WHEN_SEEN = '[hx-trigger="intersect once"]'
+const LOADS_WHEN_SEEN = '[hx-trigger^="intersect once"][aria-busy]'
 const CHART = '[data-behaviour~="chart"]'
 
 let sign = null

@@ -13,6 +13,8 @@ const SUMMARIES = ["min(", "max(", "mean(", "count(", "first_step(", "last_step(
 const STATES = ["running", "finished", "failed", "crashed", "preempted"]
 const AFTER_STATE = /(^|[\s(])state\s*!?=\s*$/
 const AFTER_VALUE_MARK = /[<>=~]\s*$/
+// Attributes alone are computed with.
+const AFTER_SIGN = /[*+]\s*$|[\s)"][-/]\s+$/
 
 export default function queryField(element) {
   new QueryField(element).start()
@@ -51,7 +53,8 @@ class QueryField {
     const before = this.input.value.slice(0, this.input.selectionStart - word.length)
     if (AFTER_STATE.test(before)) return STATES.filter((state) => state.startsWith(word) && state !== word)
     if (AFTER_VALUE_MARK.test(before)) return []
-    return [...FIELDS, ...SUMMARIES].filter((name) => name.startsWith(word) && name !== word)
+    const fields = AFTER_SIGN.test(before) ? [] : FIELDS
+    return [...fields, ...SUMMARIES].filter((name) => name.startsWith(word) && name !== word)
   }
 
   ask() {

@@ -1,11 +1,11 @@
 // Links and forms with data-keeps-zoom, wherever on the page, lead to what it shows by now:
-// how far its charts are zoomed, and how they are arranged. Those with data-keeps-layout,
+// how far its charts are zoomed, which step it stands at, and how they are arranged. Those with data-keeps-layout,
 // which lead to another axis, keep only the latter.
 import { withChanges } from "../models/address.js"
 
 const shown = {}
 
-// `changes` are by their names in the address; null takes one out.
+// `changes` are by their names in the address; null or "" takes one out.
 export function lead(changes) {
   Object.assign(shown, changes)
   for (const way of document.querySelectorAll("[data-keeps-zoom], [data-keeps-layout]")) {
@@ -22,7 +22,7 @@ document.addEventListener("htmx:after:swap", () => lead({}))
 function setFields(form, values) {
   for (const [name, value] of Object.entries(values)) {
     form.elements[name]?.remove()
-    if (value === null) continue
+    if (value === null || value === "") continue
     const field = document.createElement("input")
     Object.assign(field, { type: "hidden", name, value })
     form.append(field)

@@ -106,6 +106,8 @@ function takeRow(tokens) {
   if (!needsValue(operator)) return { operand, operator, value: "" }
   const value = tokens.shift()
   if (value?.kind !== "word" && value?.kind !== "text") return null
+  // What is computed, such as b*2, would come back as a text.
+  if (value.kind === "word" && !isPlain(value.text) && !isPlainValue(value.text)) return null
   return { operand, operator, value: shownValue(value.text) }
 }
 
@@ -123,7 +125,7 @@ function takeOperand(tokens) {
 function takePath(tokens) {
   const token = tokens.shift()
   if (token?.kind === "text") return shownPath(token.text)
-  return token?.kind === "word" && !isKeyword(token.text) ? token.text : null
+  return token?.kind === "word" && isPlain(token.text) && !isKeyword(token.text) ? token.text : null
 }
 
 function takeOperator(tokens) {

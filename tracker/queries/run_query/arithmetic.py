@@ -1,0 +1,104 @@
+"""What is computed within a condition, and its bounds (pure).
+
+The bounds are such that no database meets a number that is too large or too small for
+it, whatever runs hold: what is added to, multiplied or divided MOST_OPERATORS times at
+most, and begins between SMALLEST and LARGEST, stays far within floating-point numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from lark import Token
+
+from tracker.queries.run_query.refusal import BadQuery
+from tracker.queries.run_query.tree import (
+    AttributeField,
+    Calculation,
+    Computed,
+    Number,
+    Term,
+)
+
+SIGNS = ("PLUS", "MINUS", "TIMES", "BY")
+# Of one condition. Seven numbers of 1e40 make 1e280; a difference of numbers of 1e-40 is
+# none, or 1e-56 at least.
+MOST_OPERATORS = 6
+# Sizes of numbers that are computed with. What is smaller counts as 0, and what is larger
+# as unknown.
+SMALLEST, LARGEST = 1e-40, 1e40
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A word or a text in quotes: a path, a field of the run, or a value."""
+
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Summarised:
+    name: Token
+    path: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    left: Part
+    sign: Token
+    right: Part
+
+
+# A token alone is a constant.
+Part: TypeAlias = Named | Summarised | Sum | Token
+
+
+def fields_of(condition: Computed) -> Iterator[AttributeField]:
+    """Yield what a condition asks of attributes, each as often as it is written."""
+    for side in (condition.left, condition.right):
+        yield from _fields(side)
+
+
+def operator_count(condition: Computed) -> int:
+    return sum(map(_operators, (condition.left, condition.right)))
+
+
+def _fields(term: Term) -> Iterator[AttributeField]:
+    match term:
+        case AttributeField():
+            yield term
+        case Calculation(left=left, right=right):
+            yield from _fields(left)
+            yield from _fields(right)
+
+
+def _operators(term: Term) -> int:
+    if not isinstance(term, Calculation):
+        return 0
+    return 1 + _operators(term.left) + _operators(term.right)
+
+
+def first_token(part: Part) -> Token:
+    """Return where a part begins."""
+    match part:
+        case Token():
+            return part
+        case Named(token=token):
+            return token
+        case Summarised(name=name):
+            return name
+        case Sum(left=left):
+            return first_token(left)
+
+
+def number_of(token: Token) -> Number:
+    """Read a constant that is computed with."""
+    value = float(token) if token.type == "NUMBER" else None
+    if value is None or not (value == 0 or SMALLEST <= abs(value) <= LARGEST):
+        sizes = f"{SMALLEST:g} to {LARGEST:g}".replace("+", "")
+        said = "Only attributes and numbers are computed with; a number is 0, or from"
+        message = f"{said} {sizes} in size."
+        raise BadQuery(message, token.start_pos or 0, len(token))
+    return Number(value)

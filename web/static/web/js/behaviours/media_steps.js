@@ -1,0 +1,58 @@
+// Moves all rows of media to the step of one slider, and says it in the page's address. Of
+// rows that have been loaded, those that are seen ask for themselves again at once, the others
+// once they are.
+//
+// The field beside the slider may hold any step, or none: that is the last one, as is the end
+// of the slider.
+import { lead } from "../charts/leading.js"
+import { keepInAddress } from "../models/address.js"
+
+const REST_MS = 150
+const NEAR = "200px"
+
+export default function mediaSteps(element) {
+  const slider = element.querySelector("[data-part=slider]")
+  if (!slider) return
+  const field = element.querySelector("#media-at")
+  // By the row, the step that it has asked for; those before this module came, the page's.
+  const asked = new WeakMap()
+  const first = field.defaultValue
+  const seen = new Set()
+  let resting = null
+
+  const near = new IntersectionObserver((changes) => {
+    for (const { target, isIntersecting } of changes) {
+      isIntersecting ? seen.add(target) : seen.delete(target)
+    }
+    catchUp()
+  }, { rootMargin: NEAR })
+  for (const row of element.querySelectorAll(".media__row")) near.observe(row)
+
+  function catchUp() {
+    for (const row of seen) {
+      const isLoading = row.hasAttribute("aria-busy")
+      if (!isLoading && (asked.get(row) ?? first) !== field.value) window.htmx.trigger(row, "media-step")
+    }
+  }
+
+  function move() {
+    clearTimeout(resting)
+    resting = setTimeout(() => {
+      keepInAddress({ at: field.value })
+      lead({ at: field.value })
+      catchUp()
+    }, REST_MS)
+  }
+
+  element.addEventListener("htmx:before:request", ({ detail: { ctx } }) => asked.set(ctx.sourceElement, field.value))
+  // One that was on its way while the slider moved shows another step.
+  document.addEventListener("htmx:after:swap", catchUp)
+  slider.addEventListener("input", () => {
+    field.value = slider.valueAsNumber >= Number(slider.max) ? "" : slider.value
+    move()
+  })
+  field.addEventListener("input", () => {
+    slider.value = field.value === "" ? slider.max : field.value
+    move()
+  })
+}
