@@ -14,7 +14,6 @@ from tracker.queries.column_keys import (
     USUAL,
     of_attribute,
     paths_of,
-    with_gpu_time,
 )
 from tracker.queries.namespaces import PARAMS
 from tracker.queries.run_filter import InvalidQuery
@@ -98,9 +97,8 @@ def _block(project_id: int, state: TableState, *, offset: int, limit: int) -> Js
         paths=paths,
         offset=offset,
         limit=limit,
-        gpu_time=with_gpu_time(keys),
     )
-    top = rows_of_project(project_id, state.top, paths, gpu_time=with_gpu_time(keys))
+    top = rows_of_project(project_id, state.top, paths)
     places = value_places(keys, paths)
     return {
         "offset": offset,

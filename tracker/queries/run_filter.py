@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db.models import Count, QuerySet, Window
 from django.utils import timezone
 
 from tracker.errors import InvalidInput
-from tracker.models import Attribute, Run, State
+from tracker.models import Attribute, Gathered, Run, State
 from tracker.queries.run_columns import each_of
 from tracker.queries.run_conditions import (
     each_run_where,
@@ -40,6 +40,9 @@ TEXT_MAX_LENGTH = 1_024
 TAGS_PATH = "tags"
 # So few runs are named one by one; then any order of them costs little.
 FEW = 1_000
+
+# Rows that say of which run they are.
+OfRun = TypeVar("OfRun", Attribute, Gathered)
 
 
 class InvalidQuery(InvalidInput):
@@ -147,6 +150,12 @@ class Found:
             return rows.filter(run_id__in=each_of(self._few))
         return self._matching(rows.filter(project_id=self.project_id), path)
 
+    def gathered(self) -> QuerySet[Gathered]:
+        """Return what is gathered of the runs."""
+        if self._few is not None:
+            return Gathered.objects.filter(run_id__in=each_of(self._few))
+        return self._matching(Gathered.objects.filter(project_id=self.project_id))
+
     @cached_property
     def _few(self) -> list[UUID] | None:
         """The ids of the runs, unless they are many."""
@@ -182,8 +191,8 @@ class Found:
         return self._matching(rows, path).values_list("run_id", flat=True)
 
     def _matching(
-        self, rows: QuerySet[Attribute], path: str | None
-    ) -> QuerySet[Attribute]:
+        self, rows: QuerySet[OfRun], path: str | None = None
+    ) -> QuerySet[OfRun]:
         # Few runs are in the trash: leaving them out costs less than looking at each.
         trashed = Run.objects.filter(project=self.project_id, trashed_at__isnull=False)
         rows = rows.exclude(run_id__in=trashed.values("id"))

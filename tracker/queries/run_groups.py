@@ -25,8 +25,6 @@ from tracker.errors import InvalidInput
 from tracker.models import Kind
 from tracker.models.attribute import SHORT_CHARACTERS
 from tracker.queries.column_keys import NUMBERS_OF_RUN, PATH_MARK, of_attribute
-from tracker.queries.gathered import NUMBERS
-from tracker.queries.main_findings import by_finding
 from tracker.queries.metrics import is_good_high
 from tracker.queries.planner import planner
 from tracker.queries.run_columns import duration_seconds
@@ -199,8 +197,8 @@ class _Runs:
             rows, field = self.found.runs(), F("made_by__username")
             read = self._read(rows, "wanted", of_run="id", wanted=field)
         elif key == "finding":
-            rows, title = by_finding(self.found)
-            read = self._read(rows, "wanted", wanted=title)
+            told = self.found.gathered().filter(finding__isnull=False)
+            read = self._read(told, "finding")
         else:
             return self._values_at(_path(key), values)
         for place, value in read:
@@ -240,8 +238,7 @@ class _Runs:
         if key == "duration":
             lasted = duration_seconds(timezone.now())
             return self._read(self.found.runs(), "wanted", of_run="id", wanted=lasted)
-        gathered, number_of_run = NUMBERS[key](self.found)
-        return self._read(gathered, "wanted", wanted=number_of_run)
+        return self._read(self.found.gathered(), key)
 
     # Any: rows of any table, and fields of a row.
     def _read(
