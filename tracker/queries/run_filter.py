@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import Count, QuerySet, Window
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Gathered, Run, State
+from tracker.queries.packed import PackedIds, packed_bytes, uuids_in
 from tracker.queries.run_columns import each_of
 from tracker.queries.run_conditions import (
     each_run_where,
@@ -27,7 +28,6 @@ from tracker.queries.run_query.tree import (
     AttributeField,
     Both,
     Comparison,
-    Condition,
     Either,
     Likeness,
     Membership,
@@ -157,28 +157,26 @@ class Found:
         return self._matching(Gathered.objects.filter(project_id=self.project_id))
 
     @cached_property
+    def packed_ids(self) -> bytes:
+        """The ids of all of them; see tracker/queries/packed.py."""
+        if self.tree is not None:
+            return self._counted_ids[1]
+        return packed_bytes(self._shown().aggregate(ids=PackedIds("id"))["ids"])
+
+    @cached_property
     def _few(self) -> list[UUID] | None:
         """The ids of the runs, unless they are many."""
         if self.tree is None or self.count > FEW:
             return None
-        return self._counted_ids[1]
+        return uuids_in(self.packed_ids)
 
     @cached_property
-    def _counted_ids(self) -> tuple[int, list[UUID]]:
-        """How many runs match, and the ids of some: all, if they are few."""
+    def _counted_ids(self) -> tuple[int, bytes]:
+        """How many runs match, and their ids: finding them is what takes long."""
         ids = self._ids()
-        if isinstance(self.tree, Condition) and leading_path(self.tree):
-            # One range of an index, which costs less to count than a thousand to send.
-            count = ids.count()
-            return count, list(ids) if count <= FEW else []
-        # In one statement, as finding them is what takes long.
         [column] = ids.query.values_select
-        rows = list(
-            ids.annotate(count=Window(Count("*"))).values_list(column, "count")[
-                : FEW + 1
-            ]
-        )
-        return (rows[0][1], [run_id for run_id, _ in rows]) if rows else (0, [])
+        found = ids.aggregate(count=Count("*"), ids=PackedIds(column))
+        return found["count"], packed_bytes(found["ids"])
 
     def _ids(self) -> QuerySet[Any, UUID]:
         """Return the runs' ids, by way of an attribute that all of them have."""

@@ -23,7 +23,7 @@ from web.compare_state import AXES, read_state
 from web.first_run import first_run_context
 from web.numbers import whole_number
 from web.polling import wait_answer
-from web.run_blocks import asked_block, asked_groups
+from web.run_blocks import asked_block, asked_groups, first_groups
 from web.session import PageRequest, signed_in
 from web.table_state import CHARTS, says_nothing, with_view
 from web.views.compare_frame import COLOUR_NAMES
@@ -49,6 +49,7 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
         "may_edit": may_change,
         "filter": asked,
         "first_block": asked_block(found.id, asked, offset=0),
+        "first_groups": first_groups(found.id, asked),
         "table": {
             "kept": view.state if view else "",
             "view": str(view.id) if view else "",
