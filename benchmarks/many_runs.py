@@ -16,6 +16,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import Index, Model
 
+from tracker.actions.gathering import gather_everything
 from tracker.models import (
     Attribute,
     Diagnosis,
@@ -94,6 +95,7 @@ class Fill:
         stages = dict(Stage.objects.values_list("run_id", "id"))
         insert(Finding, FINDING_COLUMNS, self.findings(stages))
         insert(Diagnosis, DIAGNOSIS_COLUMNS, self.diagnoses(stages))
+        gather_everything(self.ids)
         with connection.cursor() as cursor:
             if connection.vendor == "postgresql":
                 # As its own janitor would sooner or later. SQLite has none.

@@ -146,9 +146,17 @@ QUESTIONS: list[tuple[str, str, dict[str, Any]]] = [
     ("paths beginning so", "attribute-paths", {"prefix": "train/group_3/"}),
 ]
 PARSED = 2_000
+GROUP_METRICS = [f"path:train/group_{n % 5}/metric_{n:03}" for n in range(12, 18)]
 # Asked of the page, which reads all runs for it: keys, and columns with numbers.
 GROUPED: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
+    ("groups, no numbers", ("path:params/optimizer",), ()),
     ("groups, a metric", ("path:params/optimizer",), ("path:train/loss",)),
+    (
+        "groups by two columns, eight metrics",
+        ("path:params/optimizer", "path:params/batch_size"),
+        ("path:train/loss", "path:val/accuracy", *GROUP_METRICS),
+    ),
+    ("groups of one run each", ("path:params/seed",), ("path:train/loss",)),
     (
         "groups, numbers of the run",
         ("path:params/optimizer",),
@@ -159,7 +167,7 @@ GROUPED: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [
     ("groups by who made it", ("made_by",), ("gpu_hours",)),
 ]
 # What must hold, of each question.
-BOUND_MS, GROUPED_BOUND_MS, PARSE_BOUND_MS = 100, 2_000, 10
+BOUND_MS, GROUPED_BOUND_MS, PARSE_BOUND_MS = 100, 1_000, 10
 SERIES_OF_A_RUN = 80
 WRITTEN_RUNS = 20
 
@@ -267,24 +275,29 @@ def put_together() -> list[str]:
     """Group all runs; return the groupings that do not keep to their bound."""
     project = Project.objects.get(slug=MANY)
     slow = []
-    print(f"\n| grouped | groups | p50 ms | p95 ms | p95 < {GROUPED_BOUND_MS} ms |")
-    print("|---|---|---|---|---|")
+    print(
+        "\n| grouped | groups | p50 ms | p95 ms | busy ms"
+        f" | p95 < {GROUPED_BOUND_MS:,} ms |"
+    )
+    print("|---|---|---|---|---|---|")
     for name, keys, columns in GROUPED:
         if OPTIONS.only not in name:
             continue
-        walls = []
+        walls, busy = [], []
         for _ in range(max(3, OPTIONS.rounds // 4)):
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), time.process_time()
             found = run_groups(
                 project.pk, wanted=RunFilter(), keys=keys, columns=columns
             )
             walls.append((time.perf_counter() - began) * 1e3)
+            busy.append((time.process_time() - worked) * 1e3)
         p50, p95 = np.percentile(walls, [50, 95])
         holds = "yes" if p95 < GROUPED_BOUND_MS else "**no**"
         if p95 >= GROUPED_BOUND_MS:
             slow.append(name)
         count = len(found.groups)
-        print(f"| {name} | {count} | {p50:.0f} | {p95:.0f} | {holds} |", flush=True)
+        cells = [name, f"{count}", f"{p50:.0f}", f"{p95:.0f}", f"{min(busy):.0f}"]
+        print("|", " | ".join([*cells, holds]), "|", flush=True)
     return slow
 
 

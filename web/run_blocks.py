@@ -8,13 +8,13 @@ from typing import Any
 from django.http import QueryDict
 from django.urls import reverse
 
+from tracker.errors import InvalidInput
 from tracker.queries.column_keys import (
     OF_RUN,
     PATH_MARK,
     USUAL,
     of_attribute,
     paths_of,
-    with_gpu_time,
 )
 from tracker.queries.namespaces import PARAMS
 from tracker.queries.run_filter import InvalidQuery
@@ -53,13 +53,34 @@ def asked_block(project_id: int, query: QueryDict, *, offset: int) -> Json:
         return {**nothing, "matching": 0, "mistake": _mistake(error)}
 
 
+def first_groups(project_id: int, query: QueryDict) -> Json | None:
+    """Return the groups that a page comes with, of which the numbers follow.
+
+    To read what runs are grouped by takes a fraction of what a number of each run in
+    every column does. None: there are none, or they have to be asked for to be refused.
+    """
+    try:
+        state = read_table(query)
+        if not state.groups:
+            return None
+        found = run_groups(
+            project_id, wanted=state.wanted, keys=state.groups, columns=()
+        )
+    except InvalidInput:
+        return None
+    return _groups(state, found)
+
+
 def asked_groups(project_id: int, query: QueryDict) -> Json:
     """Return the groups asked for; with a mistake in the query there are none."""
     try:
         state = read_table(query)
     except InvalidQuery as error:
         return {"matching": 0, "groups": [], "mistake": _mistake(error)}
-    found = grouped(project_id, state)
+    return _groups(state, grouped(project_id, state))
+
+
+def _groups(state: TableState, found: RunGroups) -> Json:
     return {
         "matching": found.matching,
         "is_cut": found.is_cut,
@@ -98,9 +119,8 @@ def _block(project_id: int, state: TableState, *, offset: int, limit: int) -> Js
         paths=paths,
         offset=offset,
         limit=limit,
-        gpu_time=with_gpu_time(keys),
     )
-    top = rows_of_project(project_id, state.top, paths, gpu_time=with_gpu_time(keys))
+    top = rows_of_project(project_id, state.top, paths)
     places = value_places(keys, paths)
     return {
         "offset": offset,

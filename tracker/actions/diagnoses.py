@@ -13,6 +13,7 @@ from django.db.models import F, Max
 from django.utils import timezone
 
 from tracker.actions.alerts import raise_alerts
+from tracker.actions.gathering import FINDINGS, LEDGERS, gather
 from tracker.actions.stage_figures import Figures, figures_of
 from tracker.actions.states import SILENCE
 from tracker.diagnosis.engine import Diagnosis as Outcome
@@ -95,6 +96,7 @@ def diagnose_stage(stage: Stage) -> None:
         _store_outcome(stage, outcome, figures, now, is_final=has_ended)
         _store_findings(stage, outcome.findings, now)
         raise_alerts(stage, outcome.findings, now)
+        gather([stage.run_id], LEDGERS, FINDINGS)
 
 
 def _open_findings(stage: Stage) -> set[Key]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from django.db import transaction
 from django.utils import timezone
 
+from tracker.actions.gathering import FINDINGS, gather
 from tracker.actor import Actor
 from tracker.errors import InvalidInput, NotFound
 from tracker.models import Finding, Run
@@ -35,5 +37,7 @@ def bring_back(run: Run, finding_id: int) -> None:
 
 
 def _change(run: Run, finding_id: int, **fields: object) -> None:
-    if not Finding.objects.filter(run=run, id=finding_id).update(**fields):
-        raise NotFound("finding")
+    with transaction.atomic():
+        if not Finding.objects.filter(run=run, id=finding_id).update(**fields):
+            raise NotFound("finding")
+        gather([run.id], FINDINGS)

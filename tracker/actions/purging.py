@@ -60,6 +60,7 @@ TABLES = (
         "length(CAST(body AS text)) + length(CAST(history AS text))",
     ),
     Table("tracker_diagnosis"),
+    Table("tracker_gathered"),
     Table("tracker_delivery"),
     Table("tracker_alert"),
     Table("tracker_annotation", "length(text)"),

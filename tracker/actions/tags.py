@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from tracker.actions.gathering import TAGS, gather
 from tracker.actions.many_runs import RUNS_AT_ONCE
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Kind, Project, Run
@@ -65,6 +66,7 @@ def change_tags(
             changed.append(row.run_id)
         for items, own in same.items():
             _own(own).update(items=list(items), updated_at=timezone.now())
+        gather(changed, TAGS)
     return changed
 
 

@@ -1,6 +1,7 @@
 """Stores a batch in one transaction: as a whole or not at all, and once.
 
-A batch touches rows in one order: spool, attributes, files, records, journal, run, work.
+A batch touches rows in one order: spool, attributes, files, records, journal, run, work,
+gathered.
 Everybody who writes to more than one of them keeps to it, so that nobody waits for
 somebody who waits for them.
 """
@@ -17,6 +18,7 @@ from uuid import UUID
 import numpy as np
 from django.utils import timezone
 
+from tracker.actions.gathering import HARDWARE, STAGES, TAGS, Source, gather
 from tracker.actions.states import settle_states
 from tracker.actions.work import request_work
 from tracker.actor import Actor
@@ -38,7 +40,7 @@ from tracker.ingest.entries import (
 )
 from tracker.ingest.files import write_pictures
 from tracker.ingest.known_series import known_series, remember_series
-from tracker.ingest.messages import Close, Drop
+from tracker.ingest.messages import ChangeTags, Close, Drop, SetValue
 from tracker.ingest.opening import from_microseconds, open_spool
 from tracker.ingest.pipeline import (
     Known,
@@ -57,6 +59,8 @@ from tracker.ingest.spools import (
     note_progress,
 )
 from tracker.models import Attribute, Role, Run, Spool, State, WorkKind, Workspace
+from tracker.queries.hardware_means import EFFECTIVE_CORES
+from tracker.queries.run_filter import TAGS_PATH
 from tracker.records.store import add_records
 from tracker.series.points import Integers
 
@@ -137,9 +141,25 @@ def _store(actor: Actor, spool_id: UUID, batch: Batch) -> _Stored:
         request_work(spool.run_id, WorkKind.COMPACT)
     if has_changed or is_new:
         _request_what_follows(spool)
+    if sources := _gathered_from(batch, is_new=is_new):
+        gather([spool.run_id], *sources)
     return _Stored(
         Position(spool.run_id, last_number, checksums), series, batch.refusals
     )
+
+
+def _gathered_from(batch: Batch, *, is_new: bool) -> set[Source]:
+    """Return what of the run has to be gathered anew, which is rare."""
+    sources = {STAGES} if is_new else set()
+    for message in batch.messages:
+        match message.content:
+            case SetValue(path=path) if path.endswith(EFFECTIVE_CORES):
+                sources.add(HARDWARE)
+            case SetValue(path=path) if path == TAGS_PATH:
+                sources.add(TAGS)
+            case ChangeTags():
+                sources.add(TAGS)
+    return sources
 
 
 def _listed(refusal: Refusal) -> Refusal:

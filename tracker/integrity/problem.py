@@ -23,6 +23,7 @@ class Repair(StrEnum):
     ROW = "make a chunk's row anew from its points"
     OVERVIEW = "make a chunk's drawing buckets anew from its points"
     TICKS_OVERVIEW = "make the drawing buckets of ticks anew from these"
+    GATHERED = "gather anew what columns of the runs table show"
     ENTRY = "set a damaged journal entry aside"
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 import numpy as np
 from django.db import transaction
 
+from tracker.actions.gathering import EVERY_SOURCE, HARDWARE, gather, is_gathered
 from tracker.integrity.problem import Problem, Repair
 from tracker.integrity.rows import (
     ROW_NUMBERS,
@@ -65,6 +66,14 @@ def _summarise(run_id: UUID, series_id: int) -> bool:
     if last is not None:
         row.number, row.is_nan = stored(last), last != last  # noqa: PLR0124 - NaN
     row.save(update_fields=[*NAMES, "total", "number", "is_nan", "updated_at"])
+    gather([run_id], HARDWARE)
+    return True
+
+
+def _gather(run_id: UUID, _: int) -> bool:
+    if is_gathered(run_id):
+        return False  # whoever changed something did it meanwhile
+    gather([run_id], *EVERY_SOURCE)
     return True
 
 
@@ -165,5 +174,6 @@ REPAIRS: dict[Repair, Callable[[UUID, int], bool]] = {
     Repair.ROW: _write_row,
     Repair.OVERVIEW: _draw_chunk,
     Repair.TICKS_OVERVIEW: _draw_ticks,
+    Repair.GATHERED: _gather,
     Repair.ENTRY: _set_aside,
 }

@@ -17,6 +17,7 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 from django.db.models.functions import Length
 
+from tracker.actions.gathering import is_gathered
 from tracker.integrity.problem import Problem, Repair, Severity
 from tracker.integrity.records import RecordWhole, record_chunk_faults
 from tracker.integrity.rows import (
@@ -97,6 +98,7 @@ class RunWalk:
         yield from self._records()
         yield from self._summaries()
         yield from self._spools()
+        yield from self._gathered()
 
     def _attributes(self) -> Iterator[Problem]:
         rows = Attribute.objects.filter(run_id=self.run.id)
@@ -363,6 +365,18 @@ class RunWalk:
                     f"spool {spool.pk}",
                     f"it remembers {remembered} frames of {spool.last_number}",
                 )
+
+    def _gathered(self) -> Iterator[Problem]:
+        if not is_gathered(self.run.id):
+            yield Problem(
+                Severity.WARNING,
+                "run-gathered",
+                self._place(""),
+                "columns of the runs table do not show what its rows say together",
+                REPAIR,
+                self.run.id,
+                Repair.GATHERED,
+            )
 
     def _name(self, chunk: SeriesChunk) -> str:
         row = self.series.get(chunk.series_id)

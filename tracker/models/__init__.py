@@ -6,6 +6,7 @@ from tracker.models.chart import Annotation, ChartArrangement
 from tracker.models.dashboard import Dashboard
 from tracker.models.diagnosis import Diagnosis, Finding
 from tracker.models.file import Blob, File
+from tracker.models.gathered import Gathered
 from tracker.models.ladder import Ladder, Rung
 from tracker.models.many_runs import BulkChange
 from tracker.models.project import Project
@@ -34,6 +35,7 @@ __all__ = [
     "Diagnosis",
     "File",
     "Finding",
+    "Gathered",
     "JournalEntry",
     "Kind",
     "Ladder",

@@ -7,8 +7,6 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from tracker.diagnosis.uses import IDLE_USES, KNOWN_USES, Use
-from tracker.models.ledger_columns import joules, seconds_of
 from tracker.models.run import Run, Stage
 
 
@@ -33,29 +31,11 @@ class Diagnosis(models.Model):
     # Seconds by tracker.diagnosis.uses.Use, with the number of GPUs and their energy;
     # None: the stage has no beginning or no end yet.
     ledger = models.JSONField(null=True)
-    # What of it the columns of a runs table show, find and sort by.
-    gpu_seconds = seconds_of(Use)
-    gpu_known_seconds = seconds_of(KNOWN_USES)
-    gpu_idle_seconds = seconds_of(IDLE_USES)
-    gpu_joules = joules()
     # In the steady window, whole steps; None: not measured.
     steps_per_second = models.FloatField(null=True)
     examples_per_second = models.FloatField(null=True)
     median_step_seconds = models.FloatField(null=True)
     data_wait_share = models.FloatField(null=True)
-
-    class Meta:
-        indexes: ClassVar = [
-            # All that is asked of very many runs, whose rows hold long texts.
-            models.Index(
-                fields=[
-                    *("run", "gpu_seconds", "gpu_known_seconds", "gpu_idle_seconds"),
-                    "gpu_joules",
-                ],
-                condition=models.Q(gpu_seconds__isnull=False),
-                name="diagnosis_gpu_time",
-            ),
-        ]
 
 
 class Finding(models.Model):

@@ -44,7 +44,3 @@ def paths_of(keys: Collection[str]) -> list[str]:
     """Return the paths that the columns show, each once."""
     found = filter(None, map(of_attribute, keys))
     return list(dict.fromkeys(column.path for column in found))
-
-
-def with_gpu_time(keys: Collection[str]) -> bool:
-    return not set(OF_GPU_TIME).isdisjoint(keys)

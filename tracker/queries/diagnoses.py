@@ -25,6 +25,7 @@ from tracker.diagnosis.signals import SIGNALS
 from tracker.diagnosis.uses import Ledger
 from tracker.models import Diagnosis, Finding, Run
 from tracker.queries.ledgers import ledger_from
+from tracker.queries.run_columns import each_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ROUNDING = 1e-6
@@ -220,7 +221,10 @@ def every_finding(findings: Iterable[FindingView]) -> Iterator[FindingView]:
 def main_findings(run_ids: Collection[UUID]) -> dict[UUID, MainFinding]:
     """Return each run's worst primary finding; runs without any are absent."""
     rows = Finding.objects.filter(
-        run_id__in=run_ids, is_open=True, is_primary=True, dismissed_at=None
+        run_id__in=each_of(run_ids),
+        is_open=True,
+        is_primary=True,
+        dismissed_at=None,
     ).values_list(
         *("run_id", "rule", "title", "stage__name", "severity", "confidence", "id"),
         named=True,

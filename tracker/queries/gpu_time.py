@@ -1,29 +1,19 @@
 """How long runs held GPUs, for how much of it in vain, and what energy that took.
 
 The figures are those of the ledgers that the diagnosis keeps of each stage. What was
-not measured is None. A page of runs is looked up; to sort by them and to find runs, one
-pass over an index of diagnoses yields those of all.
+not measured is None.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
-
-from django.db.models import Case, QuerySet, Sum, Value, When
-from django.db.models.functions import NullIf
-from django.db.models.lookups import GreaterThan
 
 from tracker.diagnosis.uses import IDLE_USES, KNOWN_USES, Ledger, added_up
 from tracker.models import Diagnosis
-from tracker.queries.ledgers import (
-    HOUR,
-    ledger_from,
-)
+from tracker.queries.ledgers import HOUR, ledger_from
 from tracker.queries.run_columns import each_of
-from tracker.queries.some_runs import SomeRuns, Sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +39,6 @@ def gpu_times(run_ids: Collection[UUID]) -> dict[UUID, GpuTime]:
         if ledger is not None and ledger.gpus:
             held.setdefault(run_id, []).append(ledger)
     return {run_id: _figures(added_up(ledgers)) for run_id, ledgers in held.items()}
-
-
-def by_gpu_hours(found: SomeRuns) -> Sorted:
-    return _held(found), Sum("gpu_seconds") / Value(HOUR)
-
-
-def by_gpu_idle(found: SomeRuns) -> Sorted:
-    idle = 100 * Sum("gpu_idle_seconds") / NullIf(Sum("gpu_seconds"), Value(0.0))
-    is_known = GreaterThan(Sum("gpu_known_seconds"), Value(0.0))
-    return _held(found), Case(When(is_known, then=idle))
-
-
-def by_energy(found: SomeRuns) -> Sorted:
-    return _held(found), Sum("gpu_joules")
-
-
-def _held(found: SomeRuns) -> QuerySet[Any]:
-    """Return the stages that held GPUs for a time, to be grouped by run."""
-    kept = Diagnosis.objects.filter(gpu_seconds__gt=0, run__in=found.runs())
-    return kept.order_by().values("run_id")
 
 
 def _figures(ledger: Ledger | None) -> GpuTime:

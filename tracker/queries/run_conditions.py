@@ -7,7 +7,7 @@ yields, and sets are what a database is quick with, however many runs there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,11 +25,10 @@ from django.db.models.expressions import Combinable
 from django.db.models.lookups import IsNull
 from django.utils import timezone
 
-from tracker.models import Attribute, Kind, Run
+from tracker.models import Attribute, Gathered, Kind, Run
 from tracker.models.attribute import SHORT_CHARACTERS
 from tracker.queries import gathered
 from tracker.queries.ledgers import JOULES_OF_A_KILOWATT_HOUR
-from tracker.queries.main_findings import by_finding
 from tracker.queries.run_arithmetic import computed_rows
 from tracker.queries.run_columns import (
     AnyItem,
@@ -55,7 +54,6 @@ from tracker.queries.run_query.tree import (
     RunField,
     Tree,
 )
-from tracker.queries.some_runs import EveryRun, SomeRuns, Sorted
 
 RUN_COLUMNS: dict[str, Callable[[], Combinable]] = {
     "name": lambda: F("name"),
@@ -65,11 +63,6 @@ RUN_COLUMNS: dict[str, Callable[[], Combinable]] = {
     "started": lambda: F("started_at"),
     "ended": lambda: F("ended_at"),
     "duration": lambda: duration_seconds(timezone.now()),
-}
-# What is gathered from other rows than the run's own.
-GATHERED: Mapping[str, Callable[[SomeRuns], Sorted]] = {
-    **gathered.NUMBERS,
-    "finding": by_finding,
 }
 
 # As the conditions of the indexes say; the text of an integer is not one.
@@ -190,32 +183,28 @@ def rows_where(condition: Condition, project_id: int) -> list[QuerySet[Attribute
     return [rows.filter(part) for part in parts]
 
 
-# Any: rows of any table, at most one for each run.
-def _gathered_where(condition: Condition, project_id: int) -> QuerySet[Any] | None:
+def _gathered_where(condition: Condition, project_id: int) -> QuerySet[Gathered] | None:
     """Return rows of the runs of which it is true; None: it asks for no such thing."""
     match condition:
         case (
             Comparison(operand=RunField(name=name))
             | Likeness(operand=RunField(name=name))
             | Known(operand=RunField(name=name))
-        ) if name in GATHERED:
-            rows, value = GATHERED[name](EveryRun(project_id))
-            found: QuerySet[Any] = rows.annotate(known=value).filter(
-                _gathered_condition(condition)
-            )
-            return found
+        ) if name in gathered.FIELDS:
+            rows = Gathered.objects.filter(project_id=project_id)
+            return rows.filter(_gathered_condition(condition, name))
     return None
 
 
-def _gathered_condition(condition: Condition) -> Q:
+def _gathered_condition(condition: Condition, column: str) -> Q:
     match condition:
         case Likeness(text=text):
-            return holds("known", text)
-        case Comparison(operand=operand, operator=operator, value=value):
-            if isinstance(value, float) and operand == RunField("energy"):
+            return holds(column, text)
+        case Comparison(operator=operator, value=value):
+            if isinstance(value, float) and column == "energy":
                 value = value * JOULES_OF_A_KILOWATT_HOUR
-            return compared_with(lambda: F("known"), operator, value)
-    return Q(known__isnull=False)
+            return compared_with(lambda: F(column), operator, value)
+    return Q((f"{column}__isnull", False))
 
 
 def _run_condition(condition: Condition) -> Q:

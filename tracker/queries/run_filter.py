@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db.models import Count, QuerySet, Window
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from tracker.errors import InvalidInput
-from tracker.models import Attribute, Run, State
+from tracker.models import Attribute, Gathered, Run, State
+from tracker.queries.packed import PackedIds, packed_bytes, uuids_in
 from tracker.queries.run_columns import each_of
 from tracker.queries.run_conditions import (
     each_run_where,
@@ -27,7 +28,6 @@ from tracker.queries.run_query.tree import (
     AttributeField,
     Both,
     Comparison,
-    Condition,
     Either,
     Likeness,
     Membership,
@@ -40,6 +40,9 @@ TEXT_MAX_LENGTH = 1_024
 TAGS_PATH = "tags"
 # So few runs are named one by one; then any order of them costs little.
 FEW = 1_000
+
+# Rows that say of which run they are.
+OfRun = TypeVar("OfRun", Attribute, Gathered)
 
 
 class InvalidQuery(InvalidInput):
@@ -147,29 +150,33 @@ class Found:
             return rows.filter(run_id__in=each_of(self._few))
         return self._matching(rows.filter(project_id=self.project_id), path)
 
+    def gathered(self) -> QuerySet[Gathered]:
+        """Return what is gathered of the runs."""
+        if self._few is not None:
+            return Gathered.objects.filter(run_id__in=each_of(self._few))
+        return self._matching(Gathered.objects.filter(project_id=self.project_id))
+
+    @cached_property
+    def packed_ids(self) -> bytes:
+        """The ids of all of them; see tracker/queries/packed.py."""
+        if self.tree is not None:
+            return self._counted_ids[1]
+        return packed_bytes(self._shown().aggregate(ids=PackedIds("id"))["ids"])
+
     @cached_property
     def _few(self) -> list[UUID] | None:
         """The ids of the runs, unless they are many."""
         if self.tree is None or self.count > FEW:
             return None
-        return self._counted_ids[1]
+        return uuids_in(self.packed_ids)
 
     @cached_property
-    def _counted_ids(self) -> tuple[int, list[UUID]]:
-        """How many runs match, and the ids of some: all, if they are few."""
+    def _counted_ids(self) -> tuple[int, bytes]:
+        """How many runs match, and their ids: finding them is what takes long."""
         ids = self._ids()
-        if isinstance(self.tree, Condition) and leading_path(self.tree):
-            # One range of an index, which costs less to count than a thousand to send.
-            count = ids.count()
-            return count, list(ids) if count <= FEW else []
-        # In one statement, as finding them is what takes long.
         [column] = ids.query.values_select
-        rows = list(
-            ids.annotate(count=Window(Count("*"))).values_list(column, "count")[
-                : FEW + 1
-            ]
-        )
-        return (rows[0][1], [run_id for run_id, _ in rows]) if rows else (0, [])
+        found = ids.aggregate(count=Count("*"), ids=PackedIds(column))
+        return found["count"], packed_bytes(found["ids"])
 
     def _ids(self) -> QuerySet[Any, UUID]:
         """Return the runs' ids, by way of an attribute that all of them have."""
@@ -182,8 +189,8 @@ class Found:
         return self._matching(rows, path).values_list("run_id", flat=True)
 
     def _matching(
-        self, rows: QuerySet[Attribute], path: str | None
-    ) -> QuerySet[Attribute]:
+        self, rows: QuerySet[OfRun], path: str | None = None
+    ) -> QuerySet[OfRun]:
         # Few runs are in the trash: leaving them out costs less than looking at each.
         trashed = Run.objects.filter(project=self.project_id, trashed_at__isnull=False)
         rows = rows.exclude(run_id__in=trashed.values("id"))

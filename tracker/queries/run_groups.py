@@ -1,6 +1,6 @@
 """The runs of a table put together by what they have in common.
 
-One statement for each column reads what all runs have there, in the order of an index;
+A few statements for each column read what all runs have there, in the order of an index;
 arrays put it together, which is many times quicker than joining as many tables. That
 looks at every run that matches, so a table asks for it once, not for each block of rows.
 """
@@ -8,29 +8,41 @@ looks at every run that matches, so a table asks for it once, not for each block
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from django.db.models import CharField, F, FloatField, Max, QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Cast
 from django.utils import timezone
 from numpy.typing import NDArray
 
 from tracker.errors import InvalidInput
-from tracker.models import Kind
-from tracker.models.attribute import SHORT_CHARACTERS
+from tracker.models import Attribute, Gathered, Kind, Run
 from tracker.queries.column_keys import NUMBERS_OF_RUN, PATH_MARK, of_attribute
-from tracker.queries.gathered import NUMBERS
-from tracker.queries.main_findings import by_finding
+from tracker.queries.group_numbers import (
+    Combined,
+    GroupValue,
+    Items,
+    Numbers,
+    Said,
+    numbers_of_groups,
+)
 from tracker.queries.metrics import is_good_high
+from tracker.queries.packed import (
+    BYTES_OF_ID,
+    PackedIds,
+    PackedNumbers,
+    Places,
+    ids_in,
+    numbers_in,
+    packed_bytes,
+)
 from tracker.queries.planner import planner
 from tracker.queries.run_columns import duration_seconds
 from tracker.queries.run_comparisons import SUMMARY_COLUMNS
+from tracker.queries.run_conditions import SHORT_TEXT
 from tracker.queries.run_filter import TAGS_PATH, Found, RunFilter, is_searchable
 from tracker.queries.run_query.parser import MOST_CHARACTERS
 from tracker.queries.run_query.writer import (
@@ -52,21 +64,6 @@ TAGS = "tags"
 KEYS_OF_RUN = ("state", "made_by", "finding", TAGS)
 # One object for all: no NaN is equal to another.
 NAN = math.nan
-
-# None: the runs have nothing there.
-GroupValue: TypeAlias = float | bool | str | None
-Items: TypeAlias = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """What the runs of a group say in one column; `best` is None where none is better."""
-
-    count: int
-    mean: float | None
-    lowest: float | None
-    highest: float | None
-    best: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +105,6 @@ class Other(str):
 OTHER = Other("other values")
 # Of the run's own numbers, those that are better high, or low.
 GOOD_HIGH = {"gpu": True, "gpu_idle": False}
-NO_NUMBERS = Numbers(0, None, None, None, None)
 
 
 def run_groups(
@@ -125,18 +121,27 @@ def run_groups(
     with planner() as plan:
         plan.expect_large_sets()
         runs = _Runs(found)
-        read, left_out = columns_with_numbers(columns, len(runs.states))
-        by_key = [runs.values_of(key) for key in keys]
-        places, values = _memberships(by_key)
-        counts = Counter(values)
+        read, left_out = columns_with_numbers(columns, len(runs.places))
+        by_key = [runs.said_of(key) for key in keys]
+        combined = Combined(by_key)
+        if combined.membership_count > MOST_MEMBERSHIPS:
+            raise InvalidInput("group", "puts runs into too many groups at once")
+        counts = combined.counts()
         largest = dict(counts.most_common(most))
-        place_of = {group: place for place, group in enumerate(largest)}
-        codes = np.fromiter((place_of.get(value, -1) for value in values), np.int64)
+        places = {group: place for place, group in enumerate(largest)}
+        members, codes = combined.members(places)
         by_column = [
-            _numbers(runs.numbers_of(key)[places], codes, len(largest), key)
+            numbers_of_groups(
+                runs.numbers_of(key)[members],
+                codes,
+                len(largest),
+                is_high_best=_is_good_high(key),
+            )
             for key in read
         ]
-    of_sets = [_is_of_sets(key, said) for key, said in zip(keys, by_key, strict=True)]
+    of_sets = [
+        key == TAGS or said.is_of_sets for key, said in zip(keys, by_key, strict=True)
+    ]
     groups = [
         RunGroup(
             group,
@@ -148,7 +153,7 @@ def run_groups(
     ]
     groups.sort(key=lambda group: tuple(map(_place, group.values)))
     is_cut = len(counts) > len(largest)
-    return RunGroups(len(runs.states), groups, is_cut, read, left_out)
+    return RunGroups(len(runs.places), groups, is_cut, read, left_out)
 
 
 def columns_with_numbers(
@@ -178,151 +183,114 @@ def _check(keys: Sequence[str]) -> None:
 
 
 class _Runs:
-    """All runs that match, each at its place; what they hold is read by column."""
+    """All runs that match, each at its place; what they hold is read by column.
+
+    A column is read of all runs of the project, unless few match: that is a range of an
+    index, and whoever has no place is left out.
+    """
 
     def __init__(self, found: Found) -> None:
-        self.found = found
-        rows = found.runs().annotate(key=Cast("id", CharField()))
-        self.states: list[str] = []
-        # By their ids as texts: to read a hundred thousand takes less time so.
-        self.places: dict[str, int] = {}
-        for key, state in rows.order_by().values_list("key", "state"):
-            self.places[key] = len(self.states)
-            self.states.append(state)
+        self._found = found
+        self.places = Places(ids_in(found.packed_ids))
 
-    def values_of(self, key: str) -> Sequence[GroupValue | Items]:
+    def said_of(self, key: str) -> Said:
         """Return what each run has there, of a set of texts all of them."""
-        if key == "state":
-            return self.states
-        values: list[GroupValue | Items] = [None] * len(self.states)
-        if key == "made_by":
-            rows, field = self.found.runs(), F("made_by__username")
-            read = self._read(rows, "wanted", of_run="id", wanted=field)
-        elif key == "finding":
-            rows, title = by_finding(self.found)
-            read = self._read(rows, "wanted", wanted=title)
-        else:
-            return self._values_at(_path(key), values)
-        for place, value in read:
-            values[place] = value
-        return values
+        match key:
+            case "state":
+                return self._said(self._values_of(self._runs(), "state"))
+            case "made_by":
+                made = self._runs().filter(made_by__isnull=False)
+                return self._said(self._values_of(made, "made_by__username"))
+            case "finding":
+                told = self._gathered().filter(finding__isnull=False)
+                return self._said(self._values_of(told, "finding"))
+        return self._said_at(_path(key))
 
-    def _values_at(
-        self, path: str, values: list[GroupValue | Items]
-    ) -> list[GroupValue | Items]:
-        # Most sets are like another: each is made of objects that are there already.
-        known: dict[tuple[str, ...], Items | None] = {(): None}
-        fields = ("number", "text", "is_nan", "kind", "items")
-        for place, *row, items in self._read(self.found.attributes(path), *fields):
-            if items is None:
-                values[place] = _value(*row)
-                continue
-            said = tuple(items)
-            if said not in known:
-                known[said] = tuple(map(Item, said))
-            values[place] = known[said]
-        return values
+    def _said_at(self, path: str) -> Said:
+        rows = self._attributes(path)
+        numbers = rows.filter(number__isnull=False)
+        # What an index has, but for whether a 1 means that it is true.
+        truths = numbers.filter(number__in=(0.0, 1.0)).values_list("kind", flat=True)
+        is_truth = list(truths[:1]) == [Kind.BOOLEAN]
+        unlike = self._values_of(rows.filter(number__isnull=True), "is_nan")
+        sets = self._values_of(rows.filter(items__isnull=False), "items")
+        return self._said(
+            ((NAN if is_nan else OTHER, ids) for is_nan, ids in unlike),
+            (
+                (bool(number) if is_truth and number in (0, 1) else number, ids)
+                for number, ids in self._values_of(numbers, "number")
+            ),
+            self._values_of(rows.filter(SHORT_TEXT), "text"),
+            # An empty set is none.
+            ((tuple(map(Item, items)) or None, ids) for items, ids in sets),
+        )
+
+    # Any: rows of any table, and what a column holds.
+    def _values_of(
+        self, rows: QuerySet[Any], column: str
+    ) -> Iterator[tuple[Any, bytes]]:
+        """Yield each value that there is with the ids of the runs that have it."""
+        run = "id" if rows.model is Run else "run_id"
+        told = rows.order_by().values_list(column).annotate(packed=PackedIds(run))
+        for value, packed in told:
+            yield value, packed_bytes(packed)
+
+    def _said(self, *parts: Iterable[tuple[GroupValue | Items, bytes]]) -> Said:
+        """Put together what is said of runs; of what is said twice, the last counts."""
+        values: list[GroupValue | Items] = [None]
+        codes = np.zeros(len(self.places), np.int64)
+        for part in parts:
+            first, packed = len(values), []
+            for value, ids in part:
+                values.append(value)
+                packed.append(ids)
+            places, are_there = self.places.find(ids_in(b"".join(packed)))
+            counts = [len(ids) // BYTES_OF_ID for ids in packed]
+            own = np.repeat(np.arange(first, len(values)), counts)
+            codes[places[are_there]] = own[are_there]
+        return Said(codes, values)
 
     def numbers_of(self, key: str) -> NDArray[np.float64]:
         """Return a number for each run; NaN where there is none."""
-        numbers = np.full(len(self.states), NAN)
-        for place, value in self._numbers_read(key):
-            if value is not None:
-                numbers[place] = value
+        rows, number, run = self._rows_with(key)
+        told = rows.annotate(wanted=number).filter(wanted__isnull=False)
+        packed = told.order_by().aggregate(
+            ids=PackedIds(run), numbers=PackedNumbers(F("wanted"))
+        )
+        places, are_there = self.places.find(ids_in(packed_bytes(packed["ids"])))
+        numbers = np.full(len(self.places), NAN)
+        numbers[places[are_there]] = numbers_in(packed["numbers"])[are_there]
         return numbers
 
-    def _numbers_read(self, key: str) -> Iterator[tuple[Any, ...]]:
+    # Any: rows of any table, one for each run.
+    def _rows_with(self, key: str) -> tuple[QuerySet[Any], Combinable, str]:
         column = of_attribute(key)
         if column is not None:
-            rows = self.found.attributes(column.path)
-            number = Cast(SUMMARY_COLUMNS[column.summary](), FloatField())
-            return self._read(rows, "wanted", wanted=number)
+            rows = self._attributes(column.path)
+            return rows, SUMMARY_COLUMNS[column.summary](), "run_id"
         if key == "duration":
-            lasted = duration_seconds(timezone.now())
-            return self._read(self.found.runs(), "wanted", of_run="id", wanted=lasted)
-        gathered, number_of_run = NUMBERS[key](self.found)
-        return self._read(gathered, "wanted", wanted=number_of_run)
+            return self._runs(), duration_seconds(timezone.now()), "id"
+        return self._gathered(), F(key), "run_id"
 
-    # Any: rows of any table, and fields of a row.
-    def _read(
-        self, rows: QuerySet[Any], *fields: str, of_run: str = "run_id", **more: Any
-    ) -> Iterator[tuple[Any, ...]]:
-        """Return the place of each row's run, and what the row says."""
-        rows = rows.annotate(**more)
-        run: Combinable = Cast(F(of_run), CharField())
-        # Not one more thing to group by: an index has the runs in their order.
-        key = run if rows.query.group_by is None else Max(run)
-        rows = rows.annotate(key=key).order_by()
-        for run_id, *row in rows.values_list("key", *fields):
-            place = self.places.get(run_id)
-            # One that began meanwhile is in no group yet.
-            if place is not None:
-                yield place, *row
+    def _runs(self) -> QuerySet[Run]:
+        if self._found.is_few:
+            return self._found.runs()
+        return Run.objects.filter(project_id=self._found.project_id)
 
+    def _attributes(self, path: str) -> QuerySet[Attribute]:
+        if self._found.is_few:
+            return self._found.attributes(path)
+        return Attribute.objects.filter(project_id=self._found.project_id, path=path)
 
-def _value(
-    number: float | None, text: str | None, is_nan: bool, kind: str
-) -> GroupValue:
-    if number is not None:
-        return bool(number) if kind == Kind.BOOLEAN else number
-    if text is not None and len(text) <= SHORT_CHARACTERS:
-        return text
-    return NAN if is_nan else OTHER
+    def _gathered(self) -> QuerySet[Gathered]:
+        if self._found.is_few:
+            return self._found.gathered()
+        return Gathered.objects.filter(project_id=self._found.project_id)
 
 
 def _path(key: str) -> str:
     """Return the path of an attribute that runs are grouped by."""
     return TAGS_PATH if key == TAGS else key.removeprefix(PATH_MARK)
-
-
-def _is_of_sets(key: str, said: Sequence[GroupValue | Items]) -> bool:
-    return key == TAGS or any(isinstance(value, tuple) for value in said)
-
-
-def _memberships(
-    by_key: Sequence[Sequence[GroupValue | Items]],
-) -> tuple[NDArray[np.int64], list[tuple[GroupValue, ...]]]:
-    """Return which run is in which group: places of runs, and the groups' values."""
-    values: list[Any] = list(zip(*by_key, strict=True))
-    if not any(isinstance(value, tuple) for said in by_key for value in said):
-        return np.arange(len(values)), values
-    places: list[int] = []
-    groups: list[tuple[GroupValue, ...]] = []
-    for place, value in enumerate(values):
-        sets = [each if isinstance(each, tuple) else (each,) for each in value]
-        if len(groups) + math.prod(map(len, sets)) > MOST_MEMBERSHIPS:
-            raise InvalidInput("group", "puts runs into too many groups at once")
-        for group in product(*sets):
-            places.append(place)
-            groups.append(group)
-    return np.array(places, np.int64), groups
-
-
-def _numbers(
-    numbers: NDArray[np.float64], codes: NDArray[np.int64], size: int, key: str
-) -> list[Numbers]:
-    is_known = (codes >= 0) & ~np.isnan(numbers)
-    codes, numbers = codes[is_known], numbers[is_known]
-    counts = np.bincount(codes, minlength=size)
-    lowest, highest = np.full(size, np.inf), np.full(size, -np.inf)
-    np.minimum.at(lowest, codes, numbers)
-    np.maximum.at(highest, codes, numbers)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.bincount(codes, weights=numbers, minlength=size) / counts
-    is_high = _is_good_high(key)
-    best = None if is_high is None else highest if is_high else lowest
-    return [
-        Numbers(
-            int(counts[place]),
-            float(means[place]),
-            float(lowest[place]),
-            float(highest[place]),
-            None if best is None else float(best[place]),
-        )
-        if counts[place]
-        else NO_NUMBERS
-        for place in range(size)
-    ]
 
 
 def _is_good_high(key: str) -> bool | None:

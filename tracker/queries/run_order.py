@@ -12,30 +12,26 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import (
-    Count,
     F,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
-    TextField,
 )
 from django.db.models.expressions import Combinable, OrderBy
-from django.db.models.functions import Cast, Left, Lower
+from django.db.models.functions import Left, Lower
 from django.db.models.lookups import IsNull
 
 from tracker.errors import InvalidInput
-from tracker.models import Attribute, Run, Stage
+from tracker.models import Attribute, Gathered, Run
 from tracker.models.attribute import SHORT_CHARACTERS
+from tracker.queries import gathered
 from tracker.queries.column_keys import of_attribute
-from tracker.queries.gathered import NUMBERS
-from tracker.queries.main_findings import primary_findings
 from tracker.queries.run_columns import duration_seconds
 from tracker.queries.run_comparisons import SUMMARY_COLUMNS
 from tracker.queries.run_conditions import LONG_TEXT, SHORT_TEXT
-from tracker.queries.run_filter import TAGS_PATH, Found, is_searchable
+from tracker.queries.run_filter import Found, is_searchable
 from tracker.queries.run_segments import Segment
-from tracker.queries.some_runs import Sorted
 
 # Each may be decided by looking up a value of every run that is equal so far.
 MOST_ORDERS = 4
@@ -89,7 +85,7 @@ def segments_of(order: RunOrder, found: Found, now: datetime) -> list[Segment]:
     if not order.then:
         return segments
     return [
-        replace(segment, ties=tuple(_ties(order, segment.of_run, found, now)))
+        replace(segment, ties=tuple(_ties(order, segment.of_run, now)))
         for segment in segments
     ]
 
@@ -97,8 +93,8 @@ def segments_of(order: RunOrder, found: Found, now: datetime) -> list[Segment]:
 def _segments_of(order: RunOrder, found: Found, now: datetime) -> list[Segment]:
     if order.path is not None:
         return _by_attribute(order, order.path, found)
-    if order.key in ROW_ORDERS:
-        return _by_rows(order, found)
+    if order.key in gathered.ORDERS:
+        return _by_gathered(order, found)
     keys = ORDERS[order.key](now)
     has_value = Q(IsNull(keys[0], False))
     runs = found.runs()
@@ -108,12 +104,15 @@ def _segments_of(order: RunOrder, found: Found, now: datetime) -> list[Segment]:
     return segments
 
 
-def _by_rows(order: RunOrder, found: Found) -> list[Segment]:
+def _by_gathered(order: RunOrder, found: Found) -> list[Segment]:
     """Sort runs by what many rows of each say together."""
-    rows, key = ROW_ORDERS[order.key](found)
-    rows = rows.annotate(known=key).filter(known__isnull=False)
-    rest = found.runs().exclude(id__in=rows.values("run_id"))
-    first = Segment(rows, "run_id", (F("known"),), order.is_descending)
+    columns = gathered.ORDERS[order.key]
+    known = Q((f"{columns[0]}__isnull", False))
+    rows = found.gathered().filter(known)
+    with_value = Gathered.objects.filter(known, project_id=found.project_id)
+    rest = found.runs().exclude(id__in=with_value.values("run_id"))
+    keys = tuple(map(F, columns))
+    first = Segment(rows, "run_id", keys, order.is_descending)
     return [first, _newest_first(rest)]
 
 
@@ -148,18 +147,14 @@ def _newest_first(runs: QuerySet[Run]) -> Segment:
     return Segment(runs, "id", keys, is_descending=True, before_ties=0)
 
 
-def _ties(
-    order: RunOrder, of_run: str, found: Found, now: datetime
-) -> Iterator[OrderBy]:
+def _ties(order: RunOrder, of_run: str, now: datetime) -> Iterator[OrderBy]:
     """Return what decides between runs whose ids are in the column `of_run`."""
     for other in order.then:
-        for value in _looked_up(other, OuterRef(of_run), found, now):
+        for value in _looked_up(other, OuterRef(of_run), now):
             yield OrderBy(value, descending=other.is_descending, nulls_last=True)
 
 
-def _looked_up(
-    order: RunOrder, run_id: OuterRef, found: Found, now: datetime
-) -> list[Subquery]:
+def _looked_up(order: RunOrder, run_id: OuterRef, now: datetime) -> list[Subquery]:
     """Return what one run is sorted by, of which the first that is known decides."""
     if order.path is not None:
         rows = Attribute.objects.filter(run_id=run_id, path=order.path)
@@ -167,33 +162,15 @@ def _looked_up(
         if order.summary == "last":
             keys.append(Left("text", SHORT_CHARACTERS))
         return [_only(rows, key) for key in keys]
-    if order.key in ROW_ORDERS:
-        rows, key = ROW_ORDERS[order.key](found.everyone)
-        return [_only(rows.filter(run_id=run_id), key)]
+    if order.key in gathered.ORDERS:
+        own = Gathered.objects.filter(run_id=run_id)
+        return [_only(own, F(gathered.ORDERS[order.key][0]))]
     return [_only(Run.objects.filter(id=run_id), ORDERS[order.key](now)[0])]
 
 
 # Any: rows of any table, at most one for the run.
 def _only(rows: QuerySet[Any], key: Combinable) -> Subquery:
     return Subquery(rows.annotate(wanted=key).values("wanted")[:1])
-
-
-def _stage_count() -> Combinable:
-    stages = Stage.objects.filter(run=OuterRef("pk")).order_by().values("run")
-    return Subquery(stages.annotate(count=Count("id")).values("count"))
-
-
-def _by_tags(found: Found) -> Sorted:
-    tagged = found.attributes(TAGS_PATH).filter(items__isnull=False)
-    # As of long texts: a whole set might not fit a cursor.
-    return tagged, Left(Cast("items", TextField()), SHORT_CHARACTERS)
-
-
-def _severity() -> Combinable:
-    """Return how bad the main finding is, as a number."""
-    # Any: it has a rank, too, which the types of a function's result do not tell.
-    findings: QuerySet[Any] = primary_findings().filter(run=OuterRef("pk"))
-    return Subquery(findings.order_by("-rank").values("rank")[:1])
 
 
 # What the runs with this value are sorted by; their ids decide last.
@@ -205,13 +182,6 @@ ORDERS: dict[str, Callable[[datetime], tuple[Combinable, ...]]] = {
     "ended": lambda _: (F("ended_at"),),
     "made_by": lambda _: (Lower("made_by__username"), F("created_at")),
     "duration": lambda now: (duration_seconds(now),),
-    "stages": lambda _: (_stage_count(), F("created_at")),
-    "finding": lambda _: (_severity(), F("created_at")),
 }
-# What must be gathered from a run's attributes.
-ROW_ORDERS: dict[str, Callable[[Found], Sorted]] = {
-    "tags": _by_tags,
-    **NUMBERS,
-}
-COLUMNS = (*ORDERS, *ROW_ORDERS)
+COLUMNS = (*ORDERS, *gathered.ORDERS)
 NEVER_NULL = ("name", "state", "created")

@@ -17,8 +17,11 @@ from django.utils import timezone
 from tracker.models import Attribute, Kind, Run, Stage, State
 from tracker.queries.attributes import AttributeRow, attribute_values
 from tracker.queries.diagnoses import MainFinding, main_findings
-from tracker.queries.gpu_time import NOT_MEASURED, GpuTime, gpu_times
-from tracker.queries.hardware_means import HardwareMeans, hardware_means
+from tracker.queries.gathered import (
+    NOTHING_GATHERED,
+    GatheredNumbers,
+    gathered_numbers,
+)
 from tracker.queries.metrics import importance
 from tracker.queries.namespaces import MONITORING, PARAMS
 from tracker.queries.planner import planner
@@ -35,7 +38,6 @@ from tracker.queries.run_verdicts import Verdict, verdicts
 RUNS_LOOKED_AT = 100
 METRICS_SHOWN, PARAMS_SHOWN = 6, 6
 METRICS_LOOKED_AT = 200
-NOTHING_MEASURED = HardwareMeans()
 RUN_COLUMNS = (
     *("id", "name", "state", "made_by__username"),
     *("created_at", "started_at", "ended_at", "last_seen_at"),
@@ -60,9 +62,7 @@ class RunRow:
     tags: list[str]
     main_finding: MainFinding | None
     verdict: Verdict | None  # None: the main finding says it
-    gpu_percent: float | None
-    cpu_percent: float | None
-    gpu_time: GpuTime
+    numbers: GatheredNumbers
     values: list[AttributeRow | None]  # as the columns asked for
 
 
@@ -83,12 +83,8 @@ def runs_page(
     offset: int = 0,
     cursor: str = "",
     limit: int,
-    gpu_time: bool = False,
 ) -> RunsPage:
-    """Return a page that begins after `cursor`, or passes `offset` runs over.
-
-    What the ledger says of GPU time takes a statement of its own, where it is wanted.
-    """
+    """Return a page that begins after `cursor`, or passes `offset` runs over."""
     found = Found(project_id, wanted)
     after, now = place_of(cursor, order) if cursor else (None, timezone.now())
     # One more than asked for says whether there are any after them.
@@ -98,7 +94,7 @@ def runs_page(
         total, matching = found.everyone.count, found.count
         shown, following = places[:limit], places[limit:]
         plan.expect_small_sets()
-        rows = _rows([place.run_id for place in shown], paths, gpu_time=gpu_time)
+        rows = _rows([place.run_id for place in shown], paths)
     # A place does not say how ties were decided, so that no page could follow it.
     has_next = shown and following and not order.then
     return RunsPage(
@@ -119,21 +115,17 @@ def runs_in_order(
         return [place.run_id for place in places_of_page(found, page, plan)]
 
 
-def run_rows(
-    run_ids: list[UUID], paths: list[str], *, gpu_time: bool = False
-) -> list[RunRow]:
+def run_rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
     """Return what a table shows of these runs, in their order; some may be gone."""
     with planner() as plan:
         plan.expect_small_sets()
-        return _rows(run_ids, paths, gpu_time=gpu_time)
+        return _rows(run_ids, paths)
 
 
 def rows_of_project(
     project_id: int,
     run_ids: Sequence[UUID],
     paths: list[str],
-    *,
-    gpu_time: bool = False,
 ) -> list[RunRow]:
     """Return those of these runs that the project has, outside of its trash."""
     if not run_ids:
@@ -141,7 +133,7 @@ def rows_of_project(
     own = Run.objects.filter(project_id=project_id, id__in=run_ids).not_in_trash()
     known = set(own.values_list("id", flat=True))
     wanted = [run_id for run_id in run_ids if run_id in known]
-    return run_rows(wanted, paths, gpu_time=gpu_time)
+    return run_rows(wanted, paths)
 
 
 def metric_paths(project_id: int) -> list[str]:
@@ -222,14 +214,13 @@ def _attributes_of_newest(project_id: int) -> QuerySet[Attribute]:
     return Attribute.objects.filter(run__in=_newest(project_id, RUNS_LOOKED_AT))
 
 
-def _rows(run_ids: list[UUID], paths: list[str], *, gpu_time: bool) -> list[RunRow]:
+def _rows(run_ids: list[UUID], paths: list[str]) -> list[RunRow]:
     # Columns rather than models, of which a page of a hundred runs would make hundreds.
     found = Run.objects.filter(id__in=each_of(run_ids)).values_list(
         *RUN_COLUMNS, named=True
     )
     runs = {run.id: run for run in found}
-    held = gpu_times(run_ids) if gpu_time else {}
-    means = hardware_means(run_ids)
+    numbers = gathered_numbers(run_ids)
     stages = _stages(run_ids)
     values, now = attribute_values(run_ids, [*paths, TAGS_PATH]), timezone.now()
     findings = main_findings(run_ids)
@@ -248,9 +239,7 @@ def _rows(run_ids: list[UUID], paths: list[str], *, gpu_time: bool) -> list[RunR
             tags=_texts(values[run.id].get(TAGS_PATH)),
             main_finding=findings.get(run.id),
             verdict=without.get(run.id),
-            gpu_percent=means.get(run.id, NOTHING_MEASURED).gpu_percent,
-            cpu_percent=means.get(run.id, NOTHING_MEASURED).cpu_percent,
-            gpu_time=held.get(run.id, NOT_MEASURED),
+            numbers=numbers.get(run.id, NOTHING_GATHERED),
             values=[values[run.id].get(path) for path in paths],
         )
         for run in (runs[run_id] for run_id in run_ids if run_id in runs)

@@ -23,6 +23,7 @@ import numpy as np
 from django.db import IntegrityError, transaction
 from django.db.models import Count, F, Sum
 
+from tracker.actions.gathering import HARDWARE, gather
 from tracker.models import (
     Attribute,
     JournalEntry,
@@ -243,6 +244,7 @@ def _carry_out(plan: Plan) -> None:
     note_writers(plan.run_id, plan.writers)
     if add_to_summaries(plan.run_id, plan.summaries) != len(plan.summaries):
         raise Overtaken("a series was deleted")
+    gather([plan.run_id], HARDWARE)
 
 
 def _insert(chunks: Sequence[NewChunks]) -> None:

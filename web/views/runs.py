@@ -22,9 +22,10 @@ from tracker.queries.saved_views import saved_views
 from web.chart_arrangement import SIZES
 from web.compare_state import AXES, read_state
 from web.first_run import first_run_context
+from web.held_rows import rows_answer, version_of
 from web.numbers import whole_number
 from web.polling import wait_answer
-from web.run_blocks import asked_block, asked_groups
+from web.run_blocks import asked_block, asked_groups, first_groups
 from web.session import PageRequest, signed_in
 from web.table_state import CHARTS, says_nothing, with_view
 from web.views.compare_frame import COLOUR_NAMES
@@ -44,12 +45,14 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
     asked = with_view(request.GET, view.state if view else "")
     may_change = may_edit(request.actor, found)
     is_own = view is not None and view.owner_id == request.actor.user_id
+    block = asked_block(found.id, asked, offset=0)
     context = {
         "project": found,
         "tab": "runs",
         "may_edit": may_change,
         "filter": asked,
-        "first_block": asked_block(found.id, asked, offset=0),
+        "first_block": {**block, "tag": f'"{version_of(block)}"'},
+        "first_groups": first_groups(found.id, asked),
         "table": {
             "kept": view.state if view else "",
             "view": str(view.id) if view else "",
@@ -83,10 +86,10 @@ def runs(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 @require_safe
 @signed_in
 def runs_json(request: PageRequest, workspace: str, project: str) -> HttpResponse:
-    """Answer one block of rows, or 304 when it is what the browser has."""
+    """Answer of one block of rows what the browser has not, or 304."""
     found = readable_project(request.actor, workspace, project)
     offset = whole_number(request.GET.get("offset", "0"), "offset")
-    return _fresh(request, asked_block(found.id, request.GET, offset=offset))
+    return rows_answer(request, asked_block(found.id, request.GET, offset=offset))
 
 
 @require_safe

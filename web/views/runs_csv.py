@@ -8,7 +8,7 @@ from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from tracker.access import readable_project
-from tracker.queries.column_keys import of_attribute, paths_of, with_gpu_time
+from tracker.queries.column_keys import of_attribute, paths_of
 from tracker.queries.run_groups import RunGroup, RunGroups
 from tracker.queries.runs import RunRow, run_rows, runs_in_order
 from web.csv_answer import Cell, Row, csv_answer
@@ -98,7 +98,7 @@ def _rows(project_id: int, state: TableState) -> Iterator[Row]:
     ids = ids[:MOST_RUNS]
     for low in range(0, len(ids), ROWS_AT_ONCE):
         some = ids[low : low + ROWS_AT_ONCE]
-        for row in run_rows(some, paths, gpu_time=with_gpu_time(keys)):
+        for row in run_rows(some, paths):
             cells = (_cell(row, *at) for at in zip(keys, places, strict=True))
             yield [row.name, *cells, str(row.id)]
     if is_cut:

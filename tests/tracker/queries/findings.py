@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from tracker.actions.gathering import FINDINGS, gather
 from tracker.models import Finding, Run
 
 
@@ -24,3 +25,4 @@ def add_finding(run: Run, title: str, *, severity: str, **more: Any) -> None:
         changed_at=now,
         **given,
     )
+    gather([run.id], FINDINGS)

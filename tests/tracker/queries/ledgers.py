@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.utils import timezone
 
+from tracker.actions.gathering import LEDGERS, gather
 from tracker.models import Diagnosis, Run
 
 
@@ -17,3 +18,4 @@ def add_ledger(
         diagnosed_at=timezone.now(),
         ledger={**seconds, "gpus": gpus, "energy_joules": energy},
     )
+    gather([run.id], LEDGERS)

@@ -9,6 +9,12 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests.builders import make_project, make_run, write_tags, write_values
+from tracker.actions.gathering import (
+    EVERY_SOURCE,
+    HARDWARE,
+    gather,
+    gather_everything,
+)
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Finding, Kind, Run, Stage, State
 from tracker.queries.run_filter import RunFilter
@@ -36,6 +42,7 @@ def add_series(run, path, last=0.0, *, mean=None, count=10, **fields) -> None:
         total=(last if mean is None else mean) * count,
         **fields,
     )
+    gather([run.id], HARDWARE)
 
 
 def names(project, *, paths=(), offset=0, limit=100, order=None, **wanted) -> list[str]:
@@ -126,7 +133,7 @@ def test_the_gpu_mean_is_weighted_by_how_long_each_was_watched(project):
     add_series(run, "monitoring/train/gpu/0/memory_utilization_percent", mean=1)
     add_series(run, "other/gpu/0/utilization_percent", mean=1)
 
-    assert only_row(project).gpu_percent == pytest.approx(75)
+    assert only_row(project).numbers.gpu == pytest.approx(75)
 
 
 def test_the_cpu_mean_is_of_the_cores_the_job_may_use(project):
@@ -140,8 +147,9 @@ def test_the_cpu_mean_is_of_the_cores_the_job_may_use(project):
             kind=Kind.FLOAT,
             number=effective,
         )
+    gather([run.id], HARDWARE)
 
-    assert only_row(project).cpu_percent == pytest.approx((100 * 100 + 25 * 300) / 400)
+    assert only_row(project).numbers.cpu == pytest.approx((100 * 100 + 25 * 300) / 400)
 
 
 def test_what_was_not_measured_is_unknown(project):
@@ -151,7 +159,7 @@ def test_what_was_not_measured_is_unknown(project):
 
     row = only_row(project)
 
-    assert (row.gpu_percent, row.cpu_percent) == (None, None)
+    assert (row.numbers.gpu, row.numbers.cpu) == (None, None)
 
 
 def test_counts_all_and_those_that_match(project):
@@ -271,6 +279,7 @@ def busy_and_idle(project):
         for number in range(stages):
             stage = Stage.objects.create(run=run, name=f"s{number}")
         add_finding(stage, "critical" if share > 50 else "warning")
+        gather([run.id], *EVERY_SOURCE)
 
 
 def add_finding(stage: Stage, severity: str) -> None:
@@ -310,6 +319,7 @@ def test_a_dismissed_finding_is_not_sorted_by(project):
         if severity:
             add_finding(run.stages.get(), severity)
     Finding.objects.filter(run=run).update(dismissed_at=NOW)
+    gather_everything(list(Run.objects.values_list("id", flat=True)))
 
     assert names(project, order=RunOrder("finding"))[0] == "bad"
 

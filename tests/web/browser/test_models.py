@@ -188,6 +188,41 @@ def test_a_failed_question_leaves_no_rows_of_the_one_before(run):
     assert names == ["new", "new"]
 
 
+def test_rows_that_are_held_are_taken_from_what_was_held_then(run):
+    found = run("""async () => {
+      const { RunBlocks } = await import("/static/web/js/models/run_blocks.js")
+      const body = (rows, top = []) => ({ offset: 0, rows, top, total: 3, matching: 3, columns: [] })
+      const named = []
+      let answer
+      window.fetch = async (_, { headers }) => {
+        named.push(headers["If-None-Match"] ?? null)
+        return await answer()
+      }
+      const json = (content, tag) => new Response(JSON.stringify(content), { headers: { ETag: tag } })
+      const first = { ...body([{ name: "a" }, { name: "b" }, { name: "c" }], [{ name: "t" }]), tag: "one" }
+      const blocks = new RunBlocks("/runs.json", "", first)
+      const seen = () => [0, 1, 2].map((place) => blocks.row(place)?.name).join("") + blocks.top.map(({ name }) => name).join("")
+
+      answer = () => new Response(null, { status: 304 })
+      await blocks.refresh(0, 2)
+      const same = seen()
+      answer = () => json(body([2, { name: "new" }, 0], [3]), "two")
+      await blocks.refresh(0, 2)
+      const moved = seen()
+      // Something else is asked for before the answer is there: it is left alone.
+      let late
+      answer = () => new Promise((resolve) => (late = () => resolve(json(body([0, 1, 2], [3]), "three"))))
+      const waiting = blocks.refresh(0, 2)
+      answer = () => json(body([{ name: "x" }, { name: "y" }, { name: "z" }]), "four")
+      const asking = blocks.ask("sort=name")
+      late()
+      await Promise.all([waiting, asking])
+      return [same, moved, seen(), named]
+    }""")
+
+    assert found == ["abct", "cnewat", "xyz", ["one", "one", "two", None]]
+
+
 # A table of many rows, and what it asks for: where each block begins, and whether anybody
 # still waits for it. `answer` gives what was asked for, in that order.
 PASSED = """

@@ -219,6 +219,31 @@ def test_groups_show_numbers_and_open_to_their_runs(open_runs, project):
     expect(page.get_by_role("link", name="c", exact=True)).to_be_hidden()
 
 
+def test_groups_are_there_before_their_numbers(visit, ada, project):
+    for name, optimizer, loss in [("a", "x", 0.1), ("b", "y", 0.3), ("c", "x", 0.5)]:
+        add(project, name, params__optimizer=optimizer, test__loss=loss)
+    held, asked = [], []
+
+    def hold(route) -> None:
+        held.append(route)
+
+    page = visit("/", ada)
+    page.route("**/groups.json?**", hold)
+    page.on("request", lambda request: asked.append(request.url))
+
+    query = "?column=path:test/loss&group=path:params/optimizer"
+    page.goto(f"{page.url}w/{project.workspace.slug}/{project.slug}/{query}")
+
+    first = page.locator(".runs-grid__row--group").first
+    expect(first).to_contain_text("optimizer x")
+    expect(page.get_by_text("2 groups of 3 runs")).to_be_visible()
+    expect(first.get_by_role("gridcell").nth(1)).to_have_text("")
+    # Nothing that came with the page is asked for again.
+    assert [url for url in asked if "runs.json" in url] == []
+    held[0].continue_()
+    expect(first.get_by_role("gridcell").nth(1)).to_have_text("0.3")
+
+
 def test_numbers_of_the_run_fill_the_rows_of_groups(open_runs, project):
     for name, idle in [("a", 900.0), ("b", 2_700.0), ("c", None)]:
         run = add(project, name, params__optimizer="x")

@@ -334,6 +334,35 @@ def test_what_has_not_changed_is_not_asked_for_in_full(open_runs, project):
     assert second.value.status == 304
 
 
+def test_of_what_has_changed_only_that_is_sent(open_runs, project):
+    add_runs(project, 20)
+    page = open_runs("?sort=name&column=state&column=tags")
+    changed = Run.objects.order_by("name")[7]
+
+    def is_news(answer) -> bool:
+        return "runs.json" in answer.url and answer.status == 200
+
+    with page.expect_response(is_news) as news:
+        write_tags(changed, "fresh")
+    rows = news.value.json()["rows"]
+
+    assert [row["name"] for row in rows if row not in range(20)] == [changed.name]
+    row = page.get_by_role("row").filter(has_text="fresh")
+    expect(row).to_contain_text(changed.name)
+    first, last = (
+        page.locator("[data-position='0']"),
+        page.locator("[data-position='19']"),
+    )
+    before = names(page)
+    # Those that are there move up, and none is sent for it.
+    with page.expect_response(is_news) as news:
+        Run.objects.filter(name=before[0]).update(trashed_at=timezone.now())
+    assert news.value.json()["rows"] == list(range(1, 20))
+    expect(first).to_contain_text(before[1])
+    expect(last).to_be_hidden()
+    assert names(page) == before[1:]
+
+
 def test_hostile_names_are_only_text(open_runs, project):
     for name in HOSTILE:
         run = make_run(project, name)

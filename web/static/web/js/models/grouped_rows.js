@@ -29,8 +29,21 @@ export class GroupedRows {
     return Math.max(0, ...[...this.#open.values()].map((blocks) => blocks.clockAheadMs))
   }
 
+  // Of groups that came with the page, the numbers follow.
+  begin(first, question, groups, columns, open) {
+    this.#prepare(question, groups, columns)
+    this.#take(first)
+    this.#reopen(open)
+  }
+
   // `columns` are those that the rows of runs have.
   async ask(question, groups, columns, open) {
+    this.#prepare(question, groups, columns)
+    await this.refresh()
+    this.#reopen(open)
+  }
+
+  #prepare(question, groups, columns) {
     this.#question = new URLSearchParams(question)
     this.#question.delete("column")
     // Their rows come with the table's.
@@ -40,7 +53,9 @@ export class GroupedRows {
     this.keys = groups
     this.#tag = null
     this.#open.clear()
-    await this.refresh()
+  }
+
+  #reopen(open) {
     for (const group of this.groups) if (open.includes(group.query)) this.#begin(group)
     this.#place()
   }
@@ -61,14 +76,18 @@ export class GroupedRows {
       const body = await response.json()
       this.mistake = body.mistake ?? null
       if (this.mistake) return
-      this.groups = body.groups.map((group) => ({ ...group, numbers: byKey(body, group.numbers) }))
-      this.isCut = body.is_cut
-      this.runCount = body.matching
-      this.#place()
+      this.#take(body)
     } catch (error) {
       if (!(error instanceof TypeError)) throw error
       this.isAway = true
     }
+  }
+
+  #take(body) {
+    this.groups = body.groups.map((group) => ({ ...group, numbers: byKey(body, group.numbers) }))
+    this.isCut = body.is_cut
+    this.runCount = body.matching
+    this.#place()
   }
 
   row(position) {

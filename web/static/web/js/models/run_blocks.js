@@ -15,7 +15,7 @@ export class RunBlocks {
     this.matching = matching
     // Rows that somebody keeps on top; the first is what numbers are compared with.
     this.top = []
-    if (first) this.#take(first, null)
+    if (first) this.#take(first, first.tag)
     // How far this computer's clock is ahead of the server's.
     this.clockAheadMs = 0
     // Whether the newest request was in vain: what is shown may be old.
@@ -85,16 +85,18 @@ export class RunBlocks {
   }
 
   async #read(number, fresh, signal) {
+    const block = fresh ? undefined : this.#blocks.get(number)
+    // As it is now: what is asked for meanwhile takes its version away.
+    const held = block?.tag ? { ...block } : null
     try {
-      const response = await fetch(this.#url(number, fresh), {
-        headers: this.#headers(fresh ? null : this.#blocks.get(number)?.tag),
-        signal,
-      })
+      const response = await fetch(this.#url(number, fresh), { headers: this.#headers(held?.tag), signal })
       this.#readClock(response)
       this.isAway = response.status >= 500
       if (response.status === 401) location.reload() // signed out elsewhere
+      if (response.status === 304 && held.matching === this.matching) block.isStale = false
       if (!response.ok) return
-      const body = await response.json()
+      const body = withHeld(await response.json(), held)
+      if (signal.aborted) return
       this.mistake = body.mistake ?? null
       // What was found before stays in sight while the query is put right.
       if (this.mistake) return
@@ -137,7 +139,7 @@ export class RunBlocks {
 
     const number = body.offset / BLOCK
     this.#blocks.delete(number)
-    this.#blocks.set(number, { rows: body.rows, tag, isStale: false })
+    this.#blocks.set(number, { rows: body.rows, top: body.top, matching: body.matching, tag, isStale: false })
     this.#forgetOldest()
   }
 
@@ -152,6 +154,13 @@ export class RunBlocks {
     const moment = Date.parse(response.headers.get("Date") ?? "")
     if (!Number.isNaN(moment)) this.clockAheadMs = Date.now() - moment
   }
+}
+
+// In place of a row that was held when it was asked, the server says which one it was.
+function withHeld(body, held) {
+  const known = held ? [...held.rows, ...held.top] : []
+  const whole = (rows) => rows?.map((row) => (typeof row === "number" ? known[row] : row))
+  return { ...body, rows: whole(body.rows), top: whole(body.top) }
 }
 
 function sameColumns(old, now) {

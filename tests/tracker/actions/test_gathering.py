@@ -1,0 +1,197 @@
+"""What columns find and sort by says at any time what the rows say it is made of."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.builders import (
+    Process,
+    make_project,
+    make_run,
+    set_message,
+    write_series,
+    write_tags,
+    write_values,
+)
+from tests.tracker.queries.findings import add_finding
+from tests.tracker.queries.ledgers import add_ledger
+from tests.web.sample_run import make_sample_run
+from tracker.actions.findings import bring_back, dismiss
+from tracker.actions.gathering import EVERY_SOURCE, gather_everything, is_gathered
+from tracker.actions.tags import change_tags
+from tracker.actor import Actor
+from tracker.integrity.repair import repair
+from tracker.integrity.run import RunWalk, Seen
+from tracker.models import Finding, Gathered, Run
+from tracker.queries.diagnoses import main_findings
+from tracker.queries.run_filter import RunFilter
+from tracker.queries.run_order import read_order
+from tracker.queries.runs import runs_page
+from tracker.series.compaction import compact_run
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+GPU = "monitoring/train/gpu/0/utilization_percent"
+BUSY = "monitoring/train/job/cpu_cores"
+CORES = "monitoring/train/facts/effective_cores"
+
+
+def gathered(run) -> Gathered:
+    return Gathered.objects.get(run=run)
+
+
+def in_order(project, *sorts) -> list[str]:
+    page = runs_page(
+        project.id, wanted=RunFilter(), order=read_order(sorts), paths=[], limit=9
+    )
+    return [row.name for row in page.rows]
+
+
+def test_hardware_is_known_with_the_points_that_say_it(project):
+    run = make_run(project)
+    write_values(run, {CORES: 4.0})
+    for path, values in ((GPU, [20.0, 40.0]), (BUSY, [1.0, 3.0])):
+        write_series(run, path, values)
+    assert (gathered(run).gpu, gathered(run).cpu) == (None, None)
+
+    compact_run(run.id)
+    assert (gathered(run).gpu, gathered(run).cpu) == (30, 50)
+
+    write_series(run, GPU, [90.0], steps=[2])
+    compact_run(run.id)
+    assert (gathered(run).gpu, gathered(run).cpu) == (50, 50)
+
+
+def test_cores_that_are_said_late_count(project):
+    run = make_run(project)
+    write_series(run, BUSY, [2.0])
+    compact_run(run.id)
+    assert gathered(run).cpu is None
+
+    write_values(run, {CORES: 8})
+
+    assert gathered(run).cpu == 25
+
+
+def test_a_diagnosis_says_what_its_ledgers_and_findings_do(project):
+    run = make_sample_run(project, has_gpu=True)
+
+    row = gathered(run)
+
+    assert row.finding == main_findings([run.id])[run.id].title
+    assert row.stages == 3
+    assert row.gpu_hours > 0
+    assert is_gathered(run.id)
+
+
+def test_a_dismissed_finding_is_nobodys_main_one_until_it_is_back(project, member):
+    run = make_run(project)
+    add_finding(run, "Small", severity="notice")
+    add_finding(run, "Large", severity="critical")
+    largest = Finding.objects.get(title="Large")
+
+    dismiss(run, largest.pk, Actor(member.user_id), "known")
+    assert (gathered(run).finding, gathered(run).severity) == ("Small", 0)
+
+    bring_back(run, largest.pk)
+    assert (gathered(run).finding, gathered(run).severity) == ("Large", 2)
+
+
+def test_tags_are_sorted_by_whoever_gave_them(project):
+    first, second, third = (make_run(project, name) for name in "abc")
+    write_tags(first, "m")
+    assert change_tags(project, [second.id, third.id], add=["z"])
+    assert change_tags(project, [third.id], add=["zz"], remove=["z"])
+    assert in_order(project, "tags") == ["a", "b", "c"]
+
+    change_tags(project, [third.id], add=["a"], remove=["zz"])
+    assert in_order(project, "tags") == ["c", "a", "b"]
+
+    write_values(third, {"tags": []})
+    change_tags(project, [first.id], remove=["m"])
+    assert gathered(first).tags == gathered(third).tags == "[]"
+
+
+def test_a_run_says_how_many_stages_it_has_from_their_first_message_on(project):
+    for run, stages in (("one", ["a"]), ("three", ["a", "b", "c"]), ("two", "ab")):
+        for stage in stages:
+            Process(project, run, stage=stage).open()
+
+    assert in_order(project, "stages") == ["one", "two", "three"]
+
+
+def test_equal_runs_follow_each_other_by_their_age(project):
+    for name in ("old", "middle", "new"):
+        add_finding(make_run(project, name), "Same", severity="warning")
+
+    assert in_order(project, "-finding") == ["new", "middle", "old"]
+    assert in_order(project, "-stages") == ["new", "middle", "old"]
+
+
+def test_a_project_s_runs_are_not_those_of_others(project, member):
+    add_ledger(make_run(project, "mine"), useful=1.0)
+    add_ledger(make_run(make_project(member, "other"), "theirs"), useful=2.0)
+
+    assert in_order(project, "-gpu_hours") == ["mine"]
+
+
+def test_gathering_takes_as_many_statements_for_many_runs(project):
+    runs = [make_run(project, f"r{number}").id for number in range(5)]
+    Gathered.objects.all().delete()
+
+    def statements(run_ids) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            gather_everything(run_ids)
+        return len(queries)
+
+    few, many = statements(runs[:2]), statements(runs[2:])
+    again = statements(runs)
+
+    assert many <= few
+    assert again < many
+    assert all(map(is_gathered, runs))
+
+
+def test_what_says_something_else_is_named_and_made_right(project):
+    run = make_sample_run(project)
+    Gathered.objects.filter(run=run).update(finding="Nothing", stages=7, gpu=3.0)
+
+    def problems() -> list:
+        return list(RunWalk(Run.objects.get(id=run.id), Seen()).problems())
+
+    (problem,) = problems()
+    assert problem.code == "run-gathered"
+    assert repair(problem)
+    assert problems() == []
+    assert not repair(problem)
+
+
+def test_a_run_that_is_gone_is_not_gathered(project):
+    run = make_run(project)
+    run_id = run.id
+    Gathered.objects.all().delete()
+    Run.objects.filter(id=run_id).delete()
+
+    gather_everything([run_id])
+
+    assert not Gathered.objects.exists()
+
+
+def test_every_column_is_gathered_from_somewhere():
+    said = {column for source in EVERY_SOURCE for column in source.columns}
+    has = {field.name for field in Gathered._meta.fields}
+
+    assert has - said == {"id", "run", "project", "created_at"}
+
+
+def test_other_values_gather_nothing(project):
+    process = Process(project, "run")
+    process.open()
+    process.send([set_message("params/lr", 0.1)])
+
+    with CaptureQueriesContext(connection) as queries:
+        process.send([set_message("params/lr", 0.2)])
+
+    assert not [query for query in queries if "tracker_gathered" in query["sql"]]

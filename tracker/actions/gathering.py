@@ -1,0 +1,164 @@
+"""Keeps what many rows of a run say together, where columns find and sort by it.
+
+Whoever changes those rows has them gathered anew before the transaction ends, as the
+last of all it touches: so nobody waits for somebody who waits for them. Doing it twice
+is doing it once.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Count
+
+from tracker.diagnosis.chain import SEVERITIES
+from tracker.diagnosis.finding import Severity
+from tracker.models import Attribute, Gathered, Run, Stage
+from tracker.models.gathered import SORTED_CHARACTERS
+from tracker.queries.diagnoses import main_findings
+from tracker.queries.gpu_time import gpu_times
+from tracker.queries.hardware_means import hardware_means
+from tracker.queries.run_columns import each_of
+from tracker.queries.run_filter import TAGS_PATH
+
+RUNS_AT_ONCE = 500
+ROWS_IN_UPDATE = 50
+TOLERANCE = 1e-12
+
+# Any: whatever a column holds.
+Values: TypeAlias = tuple[Any, ...]
+ByRun: TypeAlias = Mapping[UUID, Values]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Rows that are gathered, and what of it is kept; of other runs, nothing is known."""
+
+    columns: tuple[str, ...]
+    read: Callable[[Collection[UUID]], ByRun]
+
+
+def gather(run_ids: Sequence[UUID], *sources: Source) -> None:
+    """Gather anew of these runs what has changed; inside the transaction that did."""
+    differing = list(_differing(_locked(run_ids), sources))
+    columns = {column for _, changed in differing for column in changed}
+    rows = [row for row, _ in differing]
+    if len(rows) == 1:
+        rows[0].save(update_fields=columns)
+    elif rows:
+        Gathered.objects.bulk_update(rows, sorted(columns), batch_size=ROWS_IN_UPDATE)
+
+
+def gather_everything(run_ids: Sequence[UUID]) -> None:
+    """Gather all there is of very many runs, some at a time."""
+    for start in range(0, len(run_ids), RUNS_AT_ONCE):
+        with transaction.atomic():
+            gather(run_ids[start : start + RUNS_AT_ONCE], *EVERY_SOURCE)
+
+
+def is_gathered(run_id: UUID) -> bool:
+    """Tell whether the run's row says what the others do; none says that nothing is known."""
+    rows = list(Gathered.objects.filter(run_id=run_id)) or [Gathered(run_id=run_id)]
+    return not list(_differing(rows, EVERY_SOURCE))
+
+
+def _locked(run_ids: Sequence[UUID]) -> list[Gathered]:
+    """Return the rows of these runs: what is read from now on, nobody changes unseen."""
+    rows = Gathered.objects.select_for_update(no_key=True).order_by("run_id")
+    own = rows.filter(run_id__in=each_of(run_ids))
+    found = list(own)
+    if len(found) < len(run_ids):
+        known = {row.run_id for row in found}
+        missing = Run.objects.filter(id__in=[i for i in run_ids if i not in known])
+        Gathered.objects.bulk_create(
+            [
+                Gathered(run_id=run_id, project_id=project_id, created_at=created_at)
+                for run_id, project_id, created_at in missing.order_by(
+                    "id"
+                ).values_list("id", "project_id", "created_at")
+            ],
+            ignore_conflicts=True,
+        )
+        found = list(own.all())  # read again
+    return found
+
+
+def _differing(
+    rows: Sequence[Gathered], sources: Sequence[Source]
+) -> Iterator[tuple[Gathered, list[str]]]:
+    """Yield those that are no longer right, as they should be, and where they differed."""
+    run_ids = [row.run_id for row in rows]
+    found = [(source.columns, source.read(run_ids)) for source in sources]
+    for row in rows:
+        changed = []
+        for columns, by_run in found:
+            nothing = (None,) * len(columns)
+            values = by_run.get(row.run_id, nothing)
+            for column, value in zip(columns, values, strict=True):
+                if not _is_same(getattr(row, column), value):
+                    setattr(row, column, value)
+                    changed.append(column)
+        if changed:
+            yield row, changed
+
+
+# Any: whatever a column holds.
+def _is_same(one: Any, other: Any) -> bool:
+    # Sums of the same numbers in another order differ by rounding.
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=TOLERANCE)
+    return bool(one == other)
+
+
+def _of_hardware(run_ids: Collection[UUID]) -> ByRun:
+    means = hardware_means(run_ids)
+    return {run: (mean.gpu_percent, mean.cpu_percent) for run, mean in means.items()}
+
+
+def _of_ledgers(run_ids: Collection[UUID]) -> ByRun:
+    return {
+        run: (held.idle_percent, held.hours, held.energy_joules)
+        for run, held in gpu_times(run_ids).items()
+    }
+
+
+def _of_findings(run_ids: Collection[UUID]) -> ByRun:
+    return {
+        run: (SEVERITIES.index(Severity(found.severity)), found.title)
+        for run, found in main_findings(run_ids).items()
+    }
+
+
+def _of_stages(run_ids: Collection[UUID]) -> ByRun:
+    rows = Stage.objects.filter(run_id__in=each_of(run_ids)).order_by()
+    counted = rows.values("run_id").annotate(count=Count("id"))
+    return {run: (count,) for run, count in counted.values_list("run_id", "count")}
+
+
+def _of_tags(run_ids: Collection[UUID]) -> ByRun:
+    rows = Attribute.objects.filter(
+        run_id__in=each_of(run_ids), path=TAGS_PATH, items__isnull=False
+    )
+    return {
+        run: (beginning_of(items or ()),)
+        for run, items in rows.values_list("run_id", "items")
+    }
+
+
+def beginning_of(tags: Sequence[str]) -> str:
+    """Return what a set of tags is sorted by."""
+    return json.dumps(list(tags), ensure_ascii=False)[:SORTED_CHARACTERS]
+
+
+HARDWARE = Source(("gpu", "cpu"), _of_hardware)
+LEDGERS = Source(("gpu_idle", "gpu_hours", "energy"), _of_ledgers)
+FINDINGS = Source(("severity", "finding"), _of_findings)
+STAGES = Source(("stages",), _of_stages)
+TAGS = Source(("tags",), _of_tags)
+EVERY_SOURCE = (HARDWARE, LEDGERS, FINDINGS, STAGES, TAGS)
