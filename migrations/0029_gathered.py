@@ -1,6 +1,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+from tracker.models.set_index import SetIndex
+
 
 def found_by(name, *more):
     return models.Index(
@@ -30,7 +32,8 @@ class Migration(migrations.Migration):
                 ('severity', models.PositiveSmallIntegerField(null=True)),
                 ('finding', models.CharField(max_length=300, null=True)),
                 ('stages', models.PositiveIntegerField(null=True)),
-                ('tags', models.CharField(max_length=100, null=True)),
+                ('tags', models.JSONField(null=True)),
+                ('tags_beginning', models.CharField(max_length=100, null=True)),
                 ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='tracker.project')),
                 ('run', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='gathered', to='tracker.run')),
             ],
@@ -40,7 +43,12 @@ class Migration(migrations.Migration):
                     found_by('severity', 'created_at'),
                     found_by('stages', 'created_at'),
                     found_by('finding'),
-                    found_by('tags'),
+                    found_by('tags_beginning'),
+                    SetIndex(
+                        condition=models.Q(tags__isnull=False),
+                        fields=['project', 'run', 'tags'],
+                        name='gathered_tags',
+                    ),
                 ],
             },
         ),

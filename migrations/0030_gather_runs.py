@@ -115,7 +115,7 @@ def stages(apps, ids):
 def tags(apps, ids):
     rows = apps.get_model('tracker', 'Attribute').objects.filter(run_id__in=ids, path='tags', items__isnull=False)
     for run_id, items in rows.values_list('run_id', 'items'):
-        yield run_id, {'tags': json.dumps(items, ensure_ascii=False)[:100]}
+        yield run_id, {'tags': items, 'tags_beginning': json.dumps(items, ensure_ascii=False)[:100]}
 
 
 def count_rows(_, editor):

@@ -24,8 +24,8 @@ from tracker.models.gathered import SORTED_CHARACTERS
 from tracker.queries.diagnoses import main_findings
 from tracker.queries.gpu_time import gpu_times
 from tracker.queries.hardware_means import hardware_means
+from tracker.queries.namespaces import TAGS_PATH
 from tracker.queries.run_columns import each_of
-from tracker.queries.run_filter import TAGS_PATH
 
 RUNS_AT_ONCE = 500
 ROWS_IN_UPDATE = 50
@@ -146,7 +146,7 @@ def _of_tags(run_ids: Collection[UUID]) -> ByRun:
         run_id__in=each_of(run_ids), path=TAGS_PATH, items__isnull=False
     )
     return {
-        run: (beginning_of(items or ()),)
+        run: (items, beginning_of(items or ()))
         for run, items in rows.values_list("run_id", "items")
     }
 
@@ -160,5 +160,5 @@ HARDWARE = Source(("gpu", "cpu"), _of_hardware)
 LEDGERS = Source(("gpu_idle", "gpu_hours", "energy"), _of_ledgers)
 FINDINGS = Source(("severity", "finding"), _of_findings)
 STAGES = Source(("stages",), _of_stages)
-TAGS = Source(("tags",), _of_tags)
+TAGS = Source(("tags", "tags_beginning"), _of_tags)
 EVERY_SOURCE = (HARDWARE, LEDGERS, FINDINGS, STAGES, TAGS)

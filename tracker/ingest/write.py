@@ -60,7 +60,7 @@ from tracker.ingest.spools import (
 )
 from tracker.models import Attribute, Role, Run, Spool, State, WorkKind, Workspace
 from tracker.queries.hardware_means import EFFECTIVE_CORES
-from tracker.queries.run_filter import TAGS_PATH
+from tracker.queries.namespaces import TAGS_PATH
 from tracker.records.store import add_records
 from tracker.series.points import Integers
 

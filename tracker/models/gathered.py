@@ -8,6 +8,7 @@ from django.db import models
 
 from tracker.models.project import Project
 from tracker.models.run import Run
+from tracker.models.set_index import SetIndex
 
 # So much of the tags decides where they stand; a whole set would fit no index.
 SORTED_CHARACTERS = 100
@@ -47,13 +48,19 @@ class Gathered(models.Model):
     severity = models.PositiveSmallIntegerField(null=True)
     finding = models.CharField(max_length=300, null=True)
     stages = models.PositiveIntegerField(null=True)
-    # The beginning of the tags, as JSON.
-    tags = models.CharField(max_length=SORTED_CHARACTERS, null=True)
+    tags = models.JSONField(null=True)
+    # As JSON.
+    tags_beginning = models.CharField(max_length=SORTED_CHARACTERS, null=True)
 
     class Meta:
         indexes: ClassVar = [
             *map(_found_by, ("gpu", "cpu", "gpu_idle", "gpu_hours", "energy")),
             _found_by("severity", "created_at"),
             _found_by("stages", "created_at"),
-            *map(_found_by, ("finding", "tags")),
+            *map(_found_by, ("finding", "tags_beginning")),
+            SetIndex(
+                fields=["project", "run", "tags"],
+                condition=models.Q(tags__isnull=False),
+                name="gathered_tags",
+            ),
         ]

@@ -21,7 +21,7 @@ ORDERS: Mapping[str, tuple[str, ...]] = {
     **{name: (name,) for name in NUMBERS},
     "finding": ("severity", "created_at"),
     "stages": ("stages", "created_at"),
-    "tags": ("tags",),
+    "tags": ("tags_beginning",),
 }
 
 

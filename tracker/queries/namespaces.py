@@ -5,6 +5,7 @@ from __future__ import annotations
 # What the agent measures by itself, below it one namespace for each stage.
 MONITORING = "monitoring/"
 PARAMS = "params/"
+TAGS_PATH = "tags"
 # Below a stage: how long each step of its loop took.
 STEP_SECONDS = "step/seconds"
 

@@ -23,6 +23,8 @@ Ids = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
 BYTES_OF_ID = 16
+# The golden ratio as a fraction of 64 bits: numbers in a row fall far from each other.
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class PackedIds(Aggregate):
@@ -97,6 +99,12 @@ class Places:
         # Each for itself, as they are searched.
         self._first = np.ascontiguousarray(ids[order, 0])
         self._second = np.ascontiguousarray(ids[order, 1])
+        # Of most, it says the place at once: wherever two fall together, one has to be
+        # searched for.
+        bits = max(1, (8 * len(ids)).bit_length())
+        self._shift = np.uint64(64 - bits)
+        self._table = np.zeros(1 << bits, np.int32)
+        self._table[self._slots(self._first)] = np.arange(len(ids))
         # So many begin alike: of ids that are drawn, hardly ever two.
         begins = np.flatnonzero(self._first[1:] != self._first[:-1]) + 1
         ends = np.concatenate(([0], begins, [len(ids)]))
@@ -107,13 +115,33 @@ class Places:
 
     def find(self, ids: Ids) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Return the place of each of these, and which of them have one."""
-        first, second = ids[:, 0], ids[:, 1]
-        places = np.searchsorted(self._first, first)
+        first, second = ids[:, 0].copy(), ids[:, 1].copy()
         if not len(self):
-            return places, np.zeros(len(ids), np.bool_)
+            return np.zeros(len(ids), np.intp), np.zeros(len(ids), np.bool_)
+        places = self._table[self._slots(first)].astype(np.intp)
+        missed = np.flatnonzero(~self._are_at(places, first, second))
+        places[missed] = self._searched(first[missed], second[missed])
+        return places, self._are_at(places, first, second)
+
+    def _slots(self, first: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return (first * SPREAD) >> self._shift
+
+    def _are_at(
+        self,
+        places: NDArray[np.intp],
+        first: NDArray[np.uint64],
+        second: NDArray[np.uint64],
+    ) -> NDArray[np.bool_]:
+        begins: NDArray[np.bool_] = self._first[places] == first
+        ends: NDArray[np.bool_] = self._second[places] == second
+        return begins & ends
+
+    def _searched(
+        self, first: NDArray[np.uint64], second: NDArray[np.uint64]
+    ) -> NDArray[np.intp]:
         last = len(self) - 1
-        np.minimum(places, last, out=places)
+        places = np.minimum(np.searchsorted(self._first, first), last)
         for _ in range(self._most_alike - 1):
-            places += (self._first[places] == first) & (self._second[places] < second)
-            np.minimum(places, last, out=places)
-        return places, (self._first[places] == first) & (self._second[places] == second)
+            is_behind = (self._first[places] == first) & (self._second[places] < second)
+            places = np.minimum(places + is_behind, last)
+        return places

@@ -24,8 +24,7 @@ from tracker.queries.hardware_means import (
     OF_FIRST_RANK,
     OF_GPUS,
 )
-from tracker.queries.namespaces import MONITORING
-from tracker.queries.run_filter import TAGS_PATH
+from tracker.queries.namespaces import MONITORING, TAGS_PATH
 
 # What people say of a run, whether by its scripts or on its page.
 DESCRIPTION_PATH = "description"

@@ -29,6 +29,7 @@ from tracker.models import Attribute, Gathered, Kind, Run
 from tracker.models.attribute import SHORT_CHARACTERS
 from tracker.queries import gathered
 from tracker.queries.ledgers import JOULES_OF_A_KILOWATT_HOUR
+from tracker.queries.namespaces import TAGS_PATH
 from tracker.queries.run_arithmetic import computed_rows
 from tracker.queries.run_columns import (
     AnyItem,
@@ -85,6 +86,11 @@ def of_runs_where(tree: Tree, project_id: int, path: str | None = None) -> Q:
     return Conditions(project_id, of_run="run_id", path=path).of(tree)
 
 
+def gathered_where(tree: Tree, project_id: int) -> Q:
+    """Return the condition on what is gathered of runs."""
+    return Conditions(project_id, of_run="run_id", is_gathered=True).of(tree)
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """Conditions on rows in whose column `of_run` the id of a run is."""
@@ -92,6 +98,8 @@ class Conditions:
     project_id: int
     of_run: str
     path: str | None = None
+    # Whether the rows are what is gathered of runs.
+    is_gathered: bool = False
     are_few: bool = False
 
     def of(self, tree: Tree) -> Q:
@@ -105,13 +113,16 @@ class Conditions:
                 return Q(*(self.of(part) for part in parts), _connector=Q.OR)
             case Negation(part=part):
                 # Not of the row itself: what is unknown there is not known to be false.
-                return ~replace(self, path=None).of(part)
+                return ~replace(self, path=None, is_gathered=False).of(part)
         return self._of_one(tree)
 
     def _of_one(self, condition: Condition) -> Q:
-        rows = _gathered_where(condition, self.project_id)
-        if rows is not None:
-            return self._among(rows, "run_id")
+        known = gathered_condition(condition)
+        if known is not None:
+            if self.is_gathered:
+                return known
+            told = Gathered.objects.filter(known, project_id=self.project_id)
+            return self._among(told, "run_id")
         if isinstance(condition, Computed):
             return self._among(computed_rows(condition, self.project_id), "run_id")
         if is_of_run(condition):
@@ -145,14 +156,25 @@ def leading_path(tree: Tree) -> str | None:
     None where the query demands no such attribute, or more than one range of an index
     finds it.
     """
-    for part in tree.parts if isinstance(tree, Both) else (tree,):
-        if not isinstance(part, Condition) or isinstance(part, Computed):
+    for part in _parts(tree):
+        if isinstance(part, Computed) or gathered_condition(part) is not None:
             continue
         if not is_of_run(part):
             path, wanted = _attribute_condition(part)
             if len(wanted) == 1:
                 return path
     return None
+
+
+def is_led_by_gathered(tree: Tree) -> bool:
+    """Tell whether the query demands something of what is gathered of a run."""
+    return any(gathered_condition(part) is not None for part in _parts(tree))
+
+
+def _parts(tree: Tree) -> list[Condition]:
+    """Return conditions all of which are true of every run that the query finds."""
+    parts = tree.parts if isinstance(tree, Both) else (tree,)
+    return [part for part in parts if isinstance(part, Condition)]
 
 
 def paths_in(tree: Tree) -> set[str]:
@@ -172,31 +194,40 @@ def is_of_run(condition: Condition) -> bool:
     return isinstance(operand, RunField)
 
 
-def rows_where(condition: Condition, project_id: int) -> list[QuerySet[Attribute]]:
-    """Return sets of attributes; of each run in one of them the condition is true.
+# Any: rows of attributes, and of what is gathered.
+def rows_where(condition: Condition, project_id: int) -> list[QuerySet[Any]]:
+    """Return sets of rows; of each run in one of them the condition is true.
 
     There is more than one where the database finds each by an index of its own. In
-    each set there is at most one attribute of a run.
+    each set there is at most one row of a run.
     """
     path, parts = _attribute_condition(condition)
     rows = Attribute.objects.filter(project_id=project_id, path=path)
-    return [rows.filter(part) for part in parts]
-
-
-def _gathered_where(condition: Condition, project_id: int) -> QuerySet[Gathered] | None:
-    """Return rows of the runs of which it is true; None: it asks for no such thing."""
+    found: list[QuerySet[Any]] = [rows.filter(part) for part in parts]
     match condition:
+        case Likeness(operand=AttributeField(path=name), text=text) if (
+            name == TAGS_PATH
+        ):
+            told = Gathered.objects.filter(project_id=project_id, tags__isnull=False)
+            found[-1] = told.filter(any_item_holds("tags", text))
+    return found
+
+
+def gathered_condition(condition: Condition) -> Q | None:
+    """Return what it asks of what is gathered of a run; None: nothing."""
+    match condition:
+        case Membership(path=path, item=item) if path == TAGS_PATH:
+            return Q(AnyItem(F("tags"), Value(item)), tags__isnull=False)
         case (
             Comparison(operand=RunField(name=name))
             | Likeness(operand=RunField(name=name))
             | Known(operand=RunField(name=name))
         ) if name in gathered.FIELDS:
-            rows = Gathered.objects.filter(project_id=project_id)
-            return rows.filter(_gathered_condition(condition, name))
+            return _condition_on_column(condition, name)
     return None
 
 
-def _gathered_condition(condition: Condition, column: str) -> Q:
+def _condition_on_column(condition: Condition, column: str) -> Q:
     match condition:
         case Likeness(text=text):
             return holds(column, text)

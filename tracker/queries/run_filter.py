@@ -13,10 +13,13 @@ from django.utils import timezone
 
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Gathered, Run, State
+from tracker.queries.namespaces import TAGS_PATH
 from tracker.queries.packed import PackedIds, packed_bytes, uuids_in
 from tracker.queries.run_columns import each_of
 from tracker.queries.run_conditions import (
     each_run_where,
+    gathered_where,
+    is_led_by_gathered,
     leading_path,
     of_runs_where,
     runs_where,
@@ -37,7 +40,6 @@ from tracker.queries.run_query.tree import (
 from tracker.texts import is_storable
 
 TEXT_MAX_LENGTH = 1_024
-TAGS_PATH = "tags"
 # So few runs are named one by one; then any order of them costs little.
 FEW = 1_000
 
@@ -182,6 +184,9 @@ class Found:
         """Return the runs' ids, by way of an attribute that all of them have."""
         assert self.tree is not None
         path = leading_path(self.tree)
+        if path is None and is_led_by_gathered(self.tree):
+            known = Gathered.objects.filter(project_id=self.project_id)
+            return self._matching(known).values_list("run_id", flat=True)
         if path is None:
             found = self._shown().filter(runs_where(self.tree, self.project_id))
             return found.values_list("id", flat=True)
@@ -196,6 +201,8 @@ class Found:
         rows = rows.exclude(run_id__in=trashed.values("id"))
         if self.tree is None:
             return rows
+        if rows.model is Gathered:
+            return rows.filter(gathered_where(self.tree, self.project_id))
         return rows.filter(of_runs_where(self.tree, self.project_id, path))
 
     def _shown(self) -> QuerySet[Run]:

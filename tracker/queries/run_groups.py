@@ -30,6 +30,7 @@ from tracker.queries.group_numbers import (
     numbers_of_groups,
 )
 from tracker.queries.metrics import is_good_high
+from tracker.queries.namespaces import TAGS_PATH
 from tracker.queries.packed import (
     BYTES_OF_ID,
     PackedIds,
@@ -43,7 +44,7 @@ from tracker.queries.planner import planner
 from tracker.queries.run_columns import duration_seconds
 from tracker.queries.run_comparisons import SUMMARY_COLUMNS
 from tracker.queries.run_conditions import SHORT_TEXT
-from tracker.queries.run_filter import TAGS_PATH, Found, RunFilter, is_searchable
+from tracker.queries.run_filter import Found, RunFilter, is_searchable
 from tracker.queries.run_query.parser import MOST_CHARACTERS
 from tracker.queries.run_query.writer import (
     written_number,
@@ -213,7 +214,11 @@ class _Runs:
         truths = numbers.filter(number__in=(0.0, 1.0)).values_list("kind", flat=True)
         is_truth = list(truths[:1]) == [Kind.BOOLEAN]
         unlike = self._values_of(rows.filter(number__isnull=True), "is_nan")
-        sets = self._values_of(rows.filter(items__isnull=False), "items")
+        sets = (
+            self._values_of(self._gathered().filter(tags__isnull=False), "tags")
+            if path == TAGS_PATH
+            else self._values_of(rows.filter(items__isnull=False), "items")
+        )
         return self._said(
             ((NAN if is_nan else OTHER, ids) for is_nan, ids in unlike),
             (

@@ -23,12 +23,12 @@ from tracker.queries.gathered import (
     gathered_numbers,
 )
 from tracker.queries.metrics import importance
-from tracker.queries.namespaces import MONITORING, PARAMS
+from tracker.queries.namespaces import MONITORING, PARAMS, TAGS_PATH
 from tracker.queries.planner import planner
 from tracker.queries.run import silent_for
 from tracker.queries.run_columns import each_of
 from tracker.queries.run_cursor import cursor_at, place_of
-from tracker.queries.run_filter import TAGS_PATH, Found, RunFilter
+from tracker.queries.run_filter import Found, RunFilter
 from tracker.queries.run_order import RunOrder
 from tracker.queries.run_places import Stretch, places_of_page
 from tracker.queries.run_verdicts import Verdict, verdicts

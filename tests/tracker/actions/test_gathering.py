@@ -111,7 +111,7 @@ def test_tags_are_sorted_by_whoever_gave_them(project):
 
     write_values(third, {"tags": []})
     change_tags(project, [first.id], remove=["m"])
-    assert gathered(first).tags == gathered(third).tags == "[]"
+    assert gathered(first).tags == gathered(third).tags == []
 
 
 def test_a_run_says_how_many_stages_it_has_from_their_first_message_on(project):

@@ -16,6 +16,7 @@ from tests.builders import (
 from tests.tracker.queries.findings import add_finding
 from tests.tracker.queries.ledgers import add_ledger
 from tests.web.sample_run import settle
+from tracker.actions.gathering import TAGS, gather
 from tracker.errors import InvalidInput
 from tracker.models import Attribute, Run, State
 from tracker.queries import run_groups as queries
@@ -214,6 +215,7 @@ def test_a_run_is_in_the_group_of_each_of_its_tags(project):
         if tags is not None:
             write_tags(run, "once")
             run.attributes.filter(path="tags").update(items=tags)
+            gather([run.id], TAGS)
 
     found = run_groups(
         project.id, wanted=RunFilter(), keys=["tags"], columns=["path:loss"]
@@ -252,6 +254,7 @@ def test_what_is_too_long_to_be_asked_for_has_no_query(project):
     run = add_run(project, "a")
     write_tags(run, "x")
     run.attributes.filter(path="tags").update(items=["x" * MOST_CHARACTERS])
+    gather([run.id], TAGS)
 
     [group] = groups(project, "tags")
 
