@@ -410,7 +410,7 @@ def test_points_and_axes_show_the_run_that_is_meant(visit, ada, project):
     page.get_by_role("link", name="sweep-05").first.hover()
     expect(page.locator(".point.chart__lit")).to_have_count(1)
 
-    page.keyboard.press("4")
+    page.keyboard.press("5")
     expect(page.locator(".parallel__run")).to_have_count(14)
     page.get_by_role("list", name="Compared runs").get_by_role(
         "link", name="sweep-05"
