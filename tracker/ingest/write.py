@@ -59,7 +59,7 @@ from tracker.ingest.spools import (
     note_progress,
 )
 from tracker.models import Attribute, Role, Run, Spool, State, WorkKind, Workspace
-from tracker.queries.hardware_means import EFFECTIVE_CORES
+from tracker.queries.hardware_means import tells_cores
 from tracker.queries.namespaces import TAGS_PATH
 from tracker.records.store import add_records
 from tracker.series.points import Integers
@@ -153,7 +153,7 @@ def _gathered_from(batch: Batch, *, is_new: bool) -> set[Source]:
     sources = {STAGES} if is_new else set()
     for message in batch.messages:
         match message.content:
-            case SetValue(path=path) if path.endswith(EFFECTIVE_CORES):
+            case SetValue(path=path) if tells_cores(path):
                 sources.add(HARDWARE)
             case SetValue(path=path) if path == TAGS_PATH:
                 sources.add(TAGS)

@@ -23,7 +23,8 @@ CPU_CORES, EFFECTIVE_CORES = "/job/cpu_cores", "/facts/effective_cores"
 
 OF_GPUS = Q(path__contains="/gpu/", path__endswith="/utilization_percent")
 OF_CPUS = Q(path__endswith=CPU_CORES) | Q(path__endswith=EFFECTIVE_CORES)
-OF_FIRST_RANK = ~Q(path__contains="/rank-")
+OTHER_RANK = "/rank-"
+OF_FIRST_RANK = ~Q(path__contains=OTHER_RANK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,11 @@ def hardware_means(run_ids: Collection[UUID]) -> dict[UUID, HardwareMeans]:
         run_id: HardwareMeans(_gpu_percent(group), _cpu_percent(group))
         for run_id, group in groups.items()
     }
+
+
+def tells_cores(path: str) -> bool:
+    """Say whether means follow from this value, beside series."""
+    return path.endswith(EFFECTIVE_CORES) and OTHER_RANK not in path
 
 
 def _gpu_percent(group: Group) -> float | None:

@@ -36,6 +36,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.database]
 GPU = "monitoring/train/gpu/0/utilization_percent"
 BUSY = "monitoring/train/job/cpu_cores"
 CORES = "monitoring/train/facts/effective_cores"
+CORES_OF_ANOTHER_RANK = "monitoring/train/rank-7/facts/effective_cores"
 
 
 def gathered(run) -> Gathered:
@@ -186,12 +187,13 @@ def test_every_column_is_gathered_from_somewhere():
     assert has - said == {"id", "run", "project", "created_at"}
 
 
-def test_other_values_gather_nothing(project):
+@pytest.mark.parametrize("path", ["params/lr", CORES_OF_ANOTHER_RANK])
+def test_other_values_gather_nothing(project, path):
     process = Process(project, "run")
     process.open()
-    process.send([set_message("params/lr", 0.1)])
+    process.send([set_message(path, 4.0)])
 
     with CaptureQueriesContext(connection) as queries:
-        process.send([set_message("params/lr", 0.2)])
+        process.send([set_message(path, 8.0)])
 
     assert not [query for query in queries if "tracker_gathered" in query["sql"]]
