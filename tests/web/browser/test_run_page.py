@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.builders import (
     SECOND,
@@ -295,16 +295,22 @@ def test_a_live_run_is_kept_true_without_reloading(visit, ada, page, project):
     assert page.evaluate("window.notReloaded")
 
 
+def header_answers(page: Page) -> list[int]:
+    """Return a list that grows by the status of each answer to the header's polls."""
+    answers: list[int] = []
+    page.on(
+        "response",
+        lambda got: got.url.endswith("/header") and answers.append(got.status),
+    )
+    return answers
+
+
 def test_how_long_a_run_goes_on_is_counted_without_being_sent(
     visit, ada, page, project
 ):
     run = make_sample_run(project, is_live=True)
     Run.objects.filter(id=run.id).update(started_at=timezone.now())
-    answers = []
-    page.on(
-        "response",
-        lambda got: got.url.endswith("/header") and answers.append(got.status),
-    )
+    answers = header_answers(page)
     visit(f"/runs/{run.id}/charts", ada)
     lasted = page.locator("#run-going-on dd")
     at_first = lasted.text_content()
@@ -331,11 +337,7 @@ def test_for_how_long_a_run_is_silent_is_counted_without_being_sent(
         Run.objects.filter(id=run.id).update(last_seen_at=seen)
 
     heard_of(seconds=100)
-    answers = []
-    page.on(
-        "response",
-        lambda got: got.url.endswith("/header") and answers.append(got.status),
-    )
+    answers = header_answers(page)
     visit(f"/runs/{run.id}/charts", ada)
     silent = page.locator("#run-header .chip--warning span")
     wait_until(page, lambda: 304 in answers)
