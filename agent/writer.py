@@ -18,6 +18,8 @@ from agent.spool import Spool, SpoolFull
 _INTERVAL_SECONDS = 0.25
 # While a burst lasts, neither ring nor buffer must fill up.
 _BURST_SECONDS = 0.005
+# At the end of a process, how long a disk that refuses is left alone.
+_REFUSED_SECONDS = 0.02
 # How long a disk may fail before another one takes its place: most failures pass.
 _PATIENCE_SECONDS = 5.0
 # Whatever rows they are and wherever they lead, all of these fit into one payload.
@@ -105,7 +107,7 @@ class Writer:
     def _may_go_on(self, deadline: float) -> bool:
         """Whether there is time; what is delivered meanwhile makes room on a full disk."""
         if self._unwritten:
-            time.sleep(_BURST_SECONDS)
+            time.sleep(_REFUSED_SECONDS)
         return time.monotonic() < deadline
 
     def _last_payloads(
