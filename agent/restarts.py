@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-_COUNT = re.compile(r"[0-9]{1,12}")
+_LONGEST_COUNT = 12  # digits
 _STATUS = Path("/proc/self/stat")
 # Behind the name of the program, which may hold anything up to its bracket.
 _STARTED = 19
@@ -54,4 +53,5 @@ def process_start(now: float) -> float:
 
 def _count(environment: Mapping[str, str], name: str) -> int:
     text = environment.get(name, "")
-    return int(text) if _COUNT.fullmatch(text) else 0
+    is_count = text.isascii() and text.isdigit() and len(text) <= _LONGEST_COUNT
+    return int(text) if is_count else 0

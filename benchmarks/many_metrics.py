@@ -92,10 +92,10 @@ def questions(asker: Asker, run: Run) -> Iterator[tuple[str, Callable[[], Any]]]
                 f"charts of all, first page, {buckets} buckets, {kind}",
                 partial(asker.series, run, buckets=buckets, format=kind),
             )
-    middle = run.attributes.count() // 2
+    middle = f"metric/{run.attributes.count() // 2:05}"
     yield (
         "charts of all, a page in the middle, 100 buckets, json",
-        partial(asker.series, run, buckets=100, cursor=middle),
+        partial(asker.series, run, buckets=100, cursor=f"{run.id}:{middle}"),
     )
     yield (
         f"one chart, {MOST_BUCKETS:,} buckets, json",
@@ -132,7 +132,7 @@ def timed(name: str, ask: Callable[[], Any], rounds: int) -> Row:
 def walked(asker: Asker, run: Run, metrics: int) -> Row:
     """Follow `next` through all series, and see each of them once."""
     found: list[str] = []
-    pages, largest, cursor = 0, 0, 0
+    pages, largest, cursor = 0, 0, "0"
     began = time.monotonic()
     while cursor is not None:
         answer = asker.series(run, buckets=min(BUCKETS), cursor=cursor)

@@ -10,6 +10,7 @@ import os
 from typing import Any
 
 from celery import Celery
+from celery.signals import worker_init
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tracker.settings")
@@ -19,6 +20,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tracker.settings")
 POLLING_SECONDS = 0.1
 # How long a worker that stops may go on with what it has begun.
 SOFT_SHUTDOWN_SECONDS = 3.0
+
+# By how much the worker stands back where processors are scarce: pages and agents wait
+# for an answer, and nobody waits for a compaction. Of a core that it shares with one of
+# them, a quarter is left to it.
+STANDS_BACK_BY = 5
 
 SEND_DUE_WORK_SECONDS = 2.0
 MARK_SILENT_SECONDS = 15.0
@@ -93,3 +99,9 @@ app.conf.update(
         "collect files": every(COLLECT_FILES_SECONDS, "tracker.tasks.collect_files"),
     },
 )
+
+
+@worker_init.connect
+def stand_back(**_: Any) -> None:
+    if hasattr(os, "nice"):
+        os.nice(STANDS_BACK_BY)

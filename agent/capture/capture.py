@@ -29,7 +29,8 @@ logger = logging.getLogger(__name__)
 
 # How long the end of a script waits for what takes long; most have it by then.
 _LAST_SECONDS = 2.0
-_SIGNAL_SECONDS = 0.25
+# The end looks once more; until then nobody acts on what came.
+_SIGNAL_SECONDS = 1.0
 _FOR_EVER_SECONDS = 86_400.0
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from agent.capture.relay import Relay
 
 INTERVAL_SECONDS = 0.25
+# While nothing is written; what is then written is still stored within a second.
+_QUIET_SECONDS = 0.5
 # While this thread shows what a program writes, because nobody else does.
 _CARRYING_SECONDS = 0.02
 STREAMS = ("stdout", "stderr")
@@ -84,9 +86,10 @@ class Console:
 
     def turn(self) -> float:
         """Make lines of what was written."""
-        self._read(is_end=False)
-        is_carrying = any(heard.is_carrying for heard in self._heard)
-        return _CARRYING_SECONDS if is_carrying else INTERVAL_SECONDS
+        is_quiet = not self._read(is_end=False)
+        if any(heard.is_carrying for heard in self._heard):
+            return _CARRYING_SECONDS
+        return _QUIET_SECONDS if is_quiet else INTERVAL_SECONDS
 
     def finish(self, seconds: float) -> None:
         """Store what is left, if the thread ends in time."""
@@ -120,12 +123,13 @@ class Console:
     def _begin_cell(self, *_: object) -> None:
         self._attach()
 
-    def _read(self, *, is_end: bool) -> None:
+    def _read(self, *, is_end: bool) -> bool:
+        """Make lines; return whether anything was written."""
         now = time.monotonic()
         for tail in self._tails:
             tail.read()
-        for reader in self._readers.values():
-            reader.read(now, is_end=is_end)
+        found = [reader.read(now, is_end=is_end) for reader in self._readers.values()]
+        return any(found)
 
 
 # Any: whatever version of IPython is loaded.
@@ -149,7 +153,8 @@ class _Reader:
         self._allowance = Allowance(time.monotonic())
         self._key_lines = 0  # still to come, at most
 
-    def read(self, now: float, *, is_end: bool) -> None:
+    def read(self, now: float, *, is_end: bool) -> bool:
+        """Store what has become a line; return whether anything was written."""
         taken = self.pending.take()
         lines = [*self._lines(taken, now, is_end=is_end)]
         first, missing, last = self._allowance.kept(lines, now)
@@ -161,6 +166,7 @@ class _Reader:
             self._store(Line(lines[len(first)].time, text))
         for line in last:
             self._store(line)
+        return bool(taken.head or taken.dropped)
 
     def _lines(self, taken: Taken, now: float, *, is_end: bool) -> Iterator[Line]:
         for moment, text in taken.head:

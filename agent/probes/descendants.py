@@ -7,6 +7,8 @@ from pathlib import Path
 
 import psutil
 
+from agent.probes.files import read_briefly
+
 
 def descendants(pid: int) -> list[int]:
     """Return the numbers of all descendants that live."""
@@ -40,8 +42,7 @@ def children_of(pid: int) -> list[int] | None:
 def children_of_thread(pid: int, thread: int) -> list[int] | None:
     path = f"/proc/{pid}/task/{thread}/children"
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - quicker than Path
-            return [int(text) for text in file.read().split()]
+        return [int(text) for text in read_briefly(path).split()]
     except FileNotFoundError:
         # The thread has ended, or the kernel was built without this file.
         return [] if Path(f"/proc/self/task/{os.getpid()}/children").exists() else None

@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _MOST_BYTES = 1 << 16
+# The kernel fills a page with lines, of which none is as long as half of it: a piece
+# that leaves as much room is the last. Each read that is spared lets the training go on
+# with the interpreter once less.
+_LAST_BYTES = 2_048
 
 
 class KernelFile:
@@ -32,13 +36,12 @@ class KernelFile:
     def _read(self) -> str:
         if self._file is None:
             self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-        parts = [os.pread(self._file, _MOST_BYTES, 0)]
+        text = piece = os.pread(self._file, _MOST_BYTES, 0)
         # Files of the kernel come in pieces of its choosing.
-        size = len(parts[0])
-        while parts[-1] and (piece := os.pread(self._file, _MOST_BYTES, size)):
-            parts.append(piece)
-            size += len(piece)
-        return b"".join(parts).decode("ascii", "replace")
+        while len(piece) >= _LAST_BYTES:
+            piece = os.pread(self._file, _MOST_BYTES, len(text))
+            text += piece
+        return text.decode("ascii", "replace")
 
     def __del__(self) -> None:
         try:
@@ -46,6 +49,26 @@ class KernelFile:
         except (OSError, AttributeError, TypeError):
             # At the end of the interpreter there may be no `os` any more.
             return
+
+
+def read_briefly(path: str) -> bytes:
+    """Return what a file of the kernel says that is not kept open.
+
+    A file object asks how long the file is, twice, and reads until nothing comes; each
+    time the interpreter is free for the training, and waited for again.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        text = piece = os.read(file, _MOST_BYTES)
+        while len(piece) >= _LAST_BYTES:
+            piece = os.read(file, _MOST_BYTES)
+            text += piece
+        return text
+    finally:
+        os.close(file)
 
 
 def read_text(path: Path) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import psutil
 
-from agent.probes.files import read_text
+from agent.probes.files import read_briefly, read_text
 
 _PROC = Path("/proc")
 _IS_PROC = (_PROC / "self/stat").exists()
@@ -48,9 +48,7 @@ def read_state(pid: int) -> ProcessState:
     if not _IS_PROC:
         return _portable_state(pid)
     try:
-        # Not through pathlib, which takes as long as the kernel does.
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123
-            return parse_state(file.read())
+        return parse_state(read_briefly(f"/proc/{pid}/stat"))
     except (OSError, ValueError, IndexError) as error:
         raise ProcessGone from error
 
@@ -76,8 +74,7 @@ def read_traffic(pid: int) -> Traffic | None:
     try:
         if not _IS_PROC:
             return _portable_traffic(pid)
-        with open(f"/proc/{pid}/io", "rb", buffering=0) as file:  # noqa: PTH123
-            fields = file.read().split()
+        fields = read_briefly(f"/proc/{pid}/io").split()
     except (OSError, psutil.Error, AttributeError):
         return None
     numbers = dict(zip(fields[::2], fields[1::2], strict=False))
@@ -94,8 +91,7 @@ def read_traffic(pid: int) -> Traffic | None:
 def read_proportional(pid: int) -> int | None:
     """Return memory with what is shared divided; dear: the kernel looks at each page."""
     try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb", buffering=0) as file:  # noqa: PTH123
-            return parse_proportional(file.read())
+        return parse_proportional(read_briefly(f"/proc/{pid}/smaps_rollup"))
     except OSError:
         return None
 
@@ -116,8 +112,7 @@ def counts_disk_waits() -> bool:
 def read_scheduling(pid: int) -> tuple[float, float] | None:
     """Return how long the main thread ran, and how long it waited for a core."""
     try:
-        with open(f"/proc/{pid}/schedstat", "rb", buffering=0) as file:  # noqa: PTH123
-            ran, waited, _ = file.read().split()
+        ran, waited, _ = read_briefly(f"/proc/{pid}/schedstat").split()
     except (OSError, ValueError):
         return None
     return int(ran) * _NANOSECOND, int(waited) * _NANOSECOND

@@ -177,7 +177,7 @@ def test_whoever_interrupts_a_call_may_log(agent_size):
 
 
 def test_loops_with_and_without_a_run_take_turns(agent_size):
-    pace = overhead.Pace(turn_seconds=0.2, start_seconds=0.5)
+    pace = overhead.Pace(turn_seconds=0.2, start_seconds=0.5, warm_seconds=0.3)
 
     found = overhead.compared("python", sys.executable, agent_size(1), pace)
 
