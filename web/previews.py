@@ -74,6 +74,8 @@ def preview(name: str, head: bytes, *, is_whole: bool) -> Preview:
     text = as_text(head, is_whole=is_whole)
     if text is None:
         return NOTHING
+    if not is_whole:
+        text = _whole_lines(text)
     lowered = name.lower()
     for ending, delimiter in DELIMITERS.items():
         if lowered.endswith(ending):
@@ -82,8 +84,12 @@ def preview(name: str, head: bytes, *, is_whole: bool) -> Preview:
         return _shown(cells)
     if lowered.endswith((".json", ".ipynb")) and is_whole:
         return _json(text)
-    shown = text[:TEXT_BYTES]
-    return Preview(Kind.TEXT, shown, is_part=not is_whole or len(shown) < len(text))
+    return _shown(text, is_whole=is_whole)
+
+
+def _whole_lines(text: str) -> str:
+    """Leave out the line that is cut, unless it is the only one."""
+    return text[: text.rfind("\n") + 1] or text
 
 
 def as_text(head: bytes, *, is_whole: bool) -> str | None:
@@ -156,11 +162,14 @@ def _json(text: str) -> Preview:
     return _shown(pretty)
 
 
-def _shown(text: str) -> Preview:
-    shown = text[:TEXT_BYTES]
+def _shown(text: str, *, is_whole: bool = True) -> Preview:
+    shown = text
+    if len(text) > TEXT_BYTES:
+        shown = _whole_lines(text[:TEXT_BYTES])
     # Half of a surrogate pair, which JSON can name, no page can show.
     printable = shown.encode("utf-8", "replace").decode()
-    return Preview(Kind.TEXT, printable, is_part=len(shown) < len(text))
+    is_part = not is_whole or len(shown) < len(text)
+    return Preview(Kind.TEXT, printable, is_part=is_part)
 
 
 def _table(text: str, delimiter: str, *, is_whole: bool) -> Preview:

@@ -24,6 +24,14 @@ def test_a_text_that_is_cut_within_a_character_is_shown():
     assert (shown.text, shown.is_part) == ("gr", True)
 
 
+def test_of_what_is_cut_whole_lines_are_shown():
+    assert show("notes.txt", b"one\ntwo\nthr", is_whole=False).text == "one\ntwo\n"
+    assert show("x.csv", b"a,b\n1,2\n3", is_whole=False).rows == (("1", "2"),)
+    lines = show("x.json", json.dumps([*range(20_000)]).encode()).text.splitlines()
+    assert lines[-1].endswith(",")
+    assert show("x.txt", b"x" * 200, is_whole=False).text == "x" * 200
+
+
 @pytest.mark.parametrize("content", [b"\0", b"\xff\xfe", b"\x80abc", b"PK\x03\x04\0"])
 def test_what_is_no_text_is_not_shown(content):
     assert show("x.json", content).kind is Kind.NOTHING

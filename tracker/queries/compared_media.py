@@ -47,12 +47,14 @@ class Medium:
     """What a run has at a path.
 
     Of a series `step` is where what is shown stands. Without one, nothing is at or before
-    the step that was asked for, or it cannot be read; `begins` is the first there is.
+    the step that was asked for, or it cannot be read; `begins` is the first there is and
+    `ends` the last.
     """
 
     kind: Kind
     step: float | None = None
     begins: float | None = None
+    ends: float | None = None
     text: bytes = b""
     histogram: Histogram | None = None
     file: FileRow | None = None
@@ -169,15 +171,15 @@ def _digest(row: Attribute, record: _Record | None) -> str:
 
 
 def _medium(row: Attribute, record: _Record | None, file: FileRow | None) -> Medium:
-    kind, begins = Kind(row.kind), row.first_step
+    kind, begins, ends = Kind(row.kind), row.first_step, row.last_step
     if record is None:
-        return Medium(kind, begins=begins, file=file)
+        return Medium(kind, None, begins, ends, file=file)
     if kind == Kind.TEXT_SERIES:
-        return Medium(kind, record.step, begins, text=record.value)
+        return Medium(kind, record.step, begins, ends, text=record.value)
     if kind == Kind.IMAGE_SERIES:
-        return Medium(kind, record.step, begins, file=file)
+        return Medium(kind, record.step, begins, ends, file=file)
     try:
         histogram = read_histogram(record.value)
     except NotAHistogram:
-        return Medium(kind, begins=begins)
-    return Medium(kind, record.step, begins, histogram=histogram)
+        return Medium(kind, None, begins, ends)
+    return Medium(kind, record.step, begins, ends, histogram=histogram)

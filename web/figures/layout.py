@@ -22,7 +22,10 @@ X_TITLES = {
 HOVER_FORMAT = ".5~g"
 # All digits of a step, in groups.
 X_HOVER_FORMAT = ",.9~r"
-MARGIN = {"l": 52, "r": 12, "t": 8, "b": 34}
+# To the right there is room for half of a label at the axis' end, so that Plotly need not
+# measure each on the page, where every one of them makes the browser lay it all out.
+MARGIN = {"l": 52, "r": 20, "t": 8, "b": 34}
+LABELS = {"ticklabeloverflow": "allow"}
 # Below an axis of time stand the time, the date and the title.
 DATED_BOTTOM = 54
 
@@ -66,6 +69,7 @@ def x_axis(
         "spikesnap": "cursor",
         "spikethickness": 1,
         "spikedash": "solid",
+        **LABELS,
     }
     if axis == TIME:
         described["hoverformat"] = TIME_HOVER_FORMAT
@@ -95,6 +99,7 @@ def y_axis(*, log: bool = False, title: str = "", **more: Any) -> Layout:
         "exponentformat": "SI",
         "automargin": True,
         "nticks": 6,
+        **LABELS,
         **more,
     }
 

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -26,6 +26,7 @@ from tracker.queries.files import FileRow
 from tracker.records.search import plain
 from web.figures.bars import HEIGHT, WIDTH, Bars, bars_in_row
 from web.path_search import find_paths
+from web.polling import poll_answer
 from web.previews import NOTHING, TEXT_BYTES, Kind, Preview, is_figure, preview
 from web.report_blocks import key_of
 from web.session import PageRequest, signed_in
@@ -103,6 +104,7 @@ def media_context(comparison: Comparison) -> dict[str, Any]:
         "row_count": len(found.paths),
         "rows_at_most": MOST_ROWS,
         "has_media": bool(every),
+        "is_live": comparison.is_live,
         "mistake": found.mistake,
         "slider": _slider(around([every[path] for path in shown])),
         "hidden_fields": fields_but(comparison, "text", "regex", "at"),
@@ -121,8 +123,11 @@ def compare_media(request: PageRequest, workspace: str, project: str) -> HttpRes
     if not any(media):
         raise NotFound("path of pictures, texts or histograms")
     drawn = bars_in_row([each.histogram for each in media if each and each.histogram])
+    ends = [each.ends for each in media if each and each.ends is not None]
     context = {
         "row": Row(path, _row_address(comparison, path)),
+        "is_live": comparison.is_live,
+        "ends": max(ends, default=None),
         "cells": _cells(comparison.shown, media, drawn.bars),
         "at": comparison.state.at,
         "low": drawn.low,
@@ -130,7 +135,8 @@ def compare_media(request: PageRequest, workspace: str, project: str) -> HttpRes
         "bars_width": WIDTH,
         "bars_height": HEIGHT,
     }
-    return render(request, "compare/_media_row.html", context)
+    row = render_to_string("compare/_media_row.html", context, request)
+    return poll_answer(request, row)
 
 
 def _row_address(comparison: Comparison, path: str) -> str:

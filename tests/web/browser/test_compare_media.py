@@ -99,3 +99,21 @@ def test_pictures_are_drawn(visit, ada, runs):
     pictures = page.locator(".media__picture > img")
     expect(pictures).to_have_count(3)
     wait_until(page, lambda: pictures.nth(2).evaluate("each => each.naturalWidth") == 2)
+
+
+def test_rows_that_are_seen_follow_running_runs(visit, ada, runs):
+    live = make_run(runs[0].project, "live")
+    write_texts(live, CAPTION, ["caption 5"], steps=[5])
+    page = visit(address([live, *runs]), ada)
+    captions = row(page, CAPTION)
+    expect(captions.nth(0)).to_contain_text("caption 5")
+    slider = page.get_by_role("slider", name="Step")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+
+    write_texts(live, CAPTION, ["caption 40"], steps=[40])
+
+    expect(captions.nth(0)).to_contain_text("caption 40", timeout=10_000)
+    assert float(slider.get_attribute("max")) >= 40
+    assert slider.input_value() == slider.get_attribute("max")
+    assert not any("z%2Flast" in url for url in asked)

@@ -1,6 +1,8 @@
 // Moves all rows of media to the step of one slider, and says it in the page's address. Of
 // rows that have been loaded, those that are seen ask for themselves again at once, the others
-// once they are.
+// once they are. Of running runs, those that are seen look for news every few seconds.
+//
+// data-ends  on a row: the last step that any of its runs has there
 //
 // The field beside the slider may hold any step, or none: that is the last one, as is the end
 // of the slider.
@@ -12,7 +14,6 @@ const NEAR = "200px"
 
 export default function mediaSteps(element) {
   const slider = element.querySelector("[data-part=slider]")
-  if (!slider) return
   const field = element.querySelector("#media-at")
   // By the row, the step that it has asked for; those before this module came, the page's.
   const asked = new WeakMap()
@@ -44,14 +45,31 @@ export default function mediaSteps(element) {
     }, REST_MS)
   }
 
+  // To steps that came since the page was made, or since the last of them did.
+  function lengthen() {
+    if (!slider) return
+    const ends = [...element.querySelectorAll("[data-ends]")].map((row) => Number(row.dataset.ends))
+    const { min, max, step } = slider
+    const last = Number(min) + Math.ceil((Math.max(...ends) - min) / step) * step
+    if (!(last > max)) return
+    slider.max = last
+    slider.value = field.value === "" ? last : field.value
+  }
+
   element.addEventListener("htmx:before:request", ({ detail: { ctx } }) => asked.set(ctx.sourceElement, field.value))
+  element.addEventListener("every", (event) => {
+    if (!seen.has(event.target) || event.target.hasAttribute("aria-busy")) event.stopPropagation()
+  }, { capture: true })
   // One that was on its way while the slider moved shows another step.
-  document.addEventListener("htmx:after:swap", catchUp)
-  slider.addEventListener("input", () => {
+  document.addEventListener("htmx:after:swap", () => {
+    lengthen()
+    catchUp()
+  })
+  slider?.addEventListener("input", () => {
     field.value = slider.valueAsNumber >= Number(slider.max) ? "" : slider.value
     move()
   })
-  field.addEventListener("input", () => {
+  if (slider) field.addEventListener("input", () => {
     slider.value = field.value === "" ? slider.max : field.value
     move()
   })
