@@ -11,6 +11,7 @@ Prints a Markdown table; ends with 1 if something crashed.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
 import subprocess
@@ -54,6 +55,9 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := sorted(set(options.cases) - set(CASES)):
         parser.error(f"there is no case {', '.join(unknown)}")
+    if importlib.util.find_spec("atheris") is None:
+        # Exit 2: nothing was tried, so nothing is told.
+        parser.error("atheris is not here: pip install -r requirements-fuzz.txt")
     folder = options.folder or Path(tempfile.mkdtemp(prefix="seamark-fuzz-"))
 
     print("| case | decoder | seconds | executions | a second | crashes | holds |")
