@@ -26,16 +26,18 @@ from agent.own_files import write_file
 from agent.ring import (
     CHECKSUM,
     DEFINITIONS,
-    MAGIC,
+    LEAST_ROW_BYTES,
+    MAGICS,
     MARK,
     MARKS,
-    RING_BYTES,
+    MOST_ROW_BYTES,
     RING_FILE,
-    ROW_BYTES,
     ROWS,
     START,
     Position,
     find_ring,
+    place_of,
+    row_bytes_of,
     sealed_mark,
 )
 from agent.rows import Row, intact_rows
@@ -107,9 +109,9 @@ def rows_from(data: bytes, low: Position) -> tuple[list[Row], Position]:
     """Return the rows from a position on, and the position behind them."""
     rows: list[Row] = []
     number, place, _ = low
-    for row, behind in intact_rows(
-        data[ROWS:], number, place, ROW_BYTES, layouts_in(data)
-    ):
+    place = place_of(data, number, place)
+    end = row_bytes_of(len(data))
+    for row, behind in intact_rows(data[ROWS:], number, place, end, layouts_in(data)):
         rows.append(row)
         number, place = number + 1, behind
     return rows, (number, place, 0)
@@ -162,10 +164,11 @@ def _read(file: int) -> bytes | None:
     """Return what is in a ring; None for what is none, or not our own."""
     found = os.fstat(file)
     is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-    if not is_ours or found.st_size != RING_BYTES:
+    is_whole = LEAST_ROW_BYTES <= row_bytes_of(found.st_size) <= MOST_ROW_BYTES
+    if not is_ours or not is_whole:
         return None
-    data = os.pread(file, RING_BYTES, 0)
-    return data if len(data) == RING_BYTES and data.startswith(MAGIC) else None
+    data = os.pread(file, found.st_size, 0)
+    return data if len(data) == found.st_size and data.startswith(MAGICS) else None
 
 
 def _move(data: bytes, file: int, folder: Path, notices: Notices) -> bool:

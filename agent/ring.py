@@ -30,7 +30,10 @@ from agent.mounts import file_system_of
 from agent.own_files import read_file, write_file
 from agent.rows import Row, read_row
 
-MAGIC = b"SMRING\x01\x00"
+MAGIC = b"SMRING\x02\x00"
+# Rows of the first kind of rings never went back to the start before they had to, which
+# is no difference to those who look for a row in both places.
+MAGICS = (b"SMRING\x01\x00", MAGIC)
 MARKS = (64, 128)  # where the two lie; they take turns
 MARK = struct.Struct("<QQQQQ")
 CHECKSUM = struct.Struct("<I")
@@ -38,10 +41,12 @@ OWNER = 256  # where it says whose ring it is
 LENGTH = struct.Struct("<H")
 DEFINITIONS = 4_096
 ROWS = DEFINITIONS + 256 * 1_024
-ROW_BYTES = 2 * 1_024 * 1_024
 # Behind the end there is room for the row that reaches it.
-_OVERHANG_BYTES = 128 * 1_024
-RING_BYTES = ROWS + ROW_BYTES + _OVERHANG_BYTES
+OVERHANG_BYTES = 128 * 1_024
+# As much as a million points at once, twenty a call, take.
+MOST_ROW_BYTES = 12 * 1_024 * 1_024
+# Of which nothing is to be had from small containers. Below this it is no use.
+LEAST_ROW_BYTES = 2 * 1_024 * 1_024
 
 # In the spool's folder: the boot of the machine in whose memory its ring is.
 RING_FILE = "ring"
@@ -50,6 +55,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 SHARED_MEMORY = Path("/dev/shm")
 # Of what is free no larger part is taken: data loaders die where it runs out.
 _SMALLEST_PART = 16
+_PAGE_BYTES = 4_096
 # Where processes see other files than we do, they say when they were last used.
 _NAMESPACE = Path("/proc/self/ns/mnt")
 _FORGOTTEN_SECONDS = 7 * 86_400
@@ -63,11 +69,16 @@ START: Position = (1, 0, 0)
 
 
 class Ring:
-    """The ring of the living process. Rows are written by one thread at a time."""
+    """The ring of the living process. Rows are written by one thread at a time.
+
+    Whenever all rows have been read, the next one lies at the start again: as long as
+    the writer keeps up, the same few pages are used, which the processor has at hand.
+    """
 
     def __init__(self, path: Path, memory: mmap) -> None:
         self.path = path
         self._memory = memory
+        self.row_bytes = row_bytes_of(len(memory))
         # Numbers and places of the next row, and the bytes before it: where to write,
         # and where to read. Each is replaced at once, whatever interrupts us.
         self._head = START
@@ -93,7 +104,10 @@ class Ring:
         """Add a row, or return False where it does not fit; raise for no numbers."""
         number, place, passed = self._head
         size = layout.size
-        if not layout.is_defined or passed - self._read[2] + size > ROW_BYTES:
+        unread = passed - self._read[2]
+        if not unread:
+            place = 0
+        if not layout.is_defined or unread + size > self.row_bytes:
             return False
         layout.pack_into(
             self._memory,
@@ -106,7 +120,7 @@ class Ring:
             number,
         )
         place += size
-        self._head = number + 1, place if place < ROW_BYTES else 0, passed + size
+        self._head = number + 1, place if place < self.row_bytes else 0, passed + size
         return True
 
     def read(
@@ -116,12 +130,14 @@ class Ring:
         rows: list[Row] = []
         number, place, passed = self._read
         most = min(self._head[2], passed + most_bytes)
+        if passed < most:
+            place = place_of(self._memory, number, place)
         while passed < most:
             row = read_row(self._memory, ROWS + place, layouts)
             size = HEAD.size + len(row.values) + TAIL.size
             rows.append(row)
             number, passed = number + 1, passed + size
-            place = 0 if place + size >= ROW_BYTES else place + size
+            place = 0 if place + size >= self.row_bytes else place + size
         return rows, (number, place, passed)
 
     def announce(self, frame: int, high: Position) -> None:
@@ -247,7 +263,7 @@ def _remove_orphan(path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         head = file.read(DEFINITIONS)
         is_forgotten = time.time() - path.stat().st_mtime > _FORGOTTEN_SECONDS
-        if not head.startswith(MAGIC):
+        if not head.startswith(MAGICS):
             return
         folder, namespace = _owner_in(head)
         # Containers may share this memory, and not their folders.
@@ -264,10 +280,36 @@ def shared_memory_problem() -> str:
         return "this machine has no such shared memory"
     if file_system_of(SHARED_MEMORY) != "tmpfs":
         return "it is not in memory"
-    free, wanted = space.f_bavail * space.f_frsize, _SMALLEST_PART * RING_BYTES
+    free = space.f_bavail * space.f_frsize
+    wanted = _SMALLEST_PART * ring_bytes_with(LEAST_ROW_BYTES)
     if free < wanted:
         return f"{free >> 20:,} MiB are free, and {wanted >> 20:,} MiB are wanted"
     return ""
+
+
+def ring_bytes_with(row_bytes: int) -> int:
+    """Return how large the file is whose rows have so much room."""
+    return ROWS + row_bytes + OVERHANG_BYTES
+
+
+def row_bytes_of(ring_bytes: int) -> int:
+    """Return how much room the rows of a file of that size have."""
+    return ring_bytes - ROWS - OVERHANG_BYTES
+
+
+def place_of(data: bytes | mmap, number: int, place: int) -> int:
+    """Return where a row lies: at the place behind the one before, or at the start.
+
+    What stands at the start is always a row, and no two have one number.
+    """
+    return 0 if HEAD.unpack_from(data, ROWS)[0] == number else place
+
+
+def _room() -> int:
+    """Return how large a ring may be."""
+    space = os.statvfs(SHARED_MEMORY)
+    part = space.f_bavail * space.f_frsize // _SMALLEST_PART
+    return min(part - part % _PAGE_BYTES, ring_bytes_with(MOST_ROW_BYTES))
 
 
 def _is_ours(place: Path) -> bool:
@@ -291,8 +333,9 @@ def _created(path: Path, folder: Path) -> Ring:
         # First of all, so that it is known as one if we are killed now.
         os.pwrite(file, MAGIC, 0)
         os.pwrite(file, _owner(folder), OWNER)
-        os.posix_fallocate(file, 0, RING_BYTES)
-        return Ring(path, mmap(file, RING_BYTES))
+        size = _room()
+        os.posix_fallocate(file, 0, size)
+        return Ring(path, mmap(file, size))
     except BaseException:
         path.unlink(missing_ok=True)
         raise

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent import ring as ring_module
 from agent.grouping import encoded, payloads
 from agent.layouts import Layout
 from agent.notices import Notices
@@ -23,18 +24,29 @@ from agent.places import Place
 from agent.recovery import points_left, recover, recover_all
 from agent.ring import (
     DEFINITIONS,
+    LEAST_ROW_BYTES,
+    MAGICS,
     MARKS,
-    RING_BYTES,
+    MOST_ROW_BYTES,
     RING_FILE,
     ROWS,
     Ring,
     create_ring,
+    ring_bytes_with,
 )
 from agent.spool import Spool, create_spool
 from agent.spool_reader import SpoolReader
 from tests.agent.test_spool import ORIGIN
 
 WIDTHS = (1, 3, 20)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_rings():
+    """Have rows go round and round as often as they can."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ring_module, "MOST_ROW_BYTES", LEAST_ROW_BYTES)
+        yield
 
 
 class Killed(BaseException):
@@ -291,7 +303,9 @@ def test_what_is_not_of_this_boot_is_left_alone(process: Process, said: str):
     assert stored(process.spool.folder) == Counter()
 
 
-@pytest.mark.parametrize("content", [b"", b"not a ring", bytes(RING_BYTES)])
+@pytest.mark.parametrize(
+    "content", [b"", b"not a ring", bytes(ring_bytes_with(LEAST_ROW_BYTES))]
+)
 def test_what_is_no_ring_is_left_alone(process: Process, content: bytes):
     process.end()
     process.ring.path.write_bytes(content)
@@ -299,6 +313,16 @@ def test_what_is_no_ring_is_left_alone(process: Process, content: bytes):
     recover(process.spool.folder, Notices())
 
     assert process.ring.path.read_bytes() == content
+
+
+def test_a_ring_of_the_first_kind_is_recovered(process: Process):
+    for number in (1, 2, 3):
+        process.log(number)
+    process.move(most_bytes=100)
+    process.log(2)
+    process.ring._memory[: len(MAGICS[0])] = MAGICS[0]
+
+    assert recovered(process) == process.logged
 
 
 def test_a_link_is_not_followed(process: Process, tmp_path: Path):
@@ -360,7 +384,7 @@ def test_a_spool_that_goes_on_elsewhere_takes_its_ring_along(
 ):
     for number in (1, 2, 3):
         process.log(number)
-    process.move(most_bytes=RING_BYTES)
+    process.move(most_bytes=MOST_ROW_BYTES)
     before = process.spool.folder
     process.log(2)
     refuge = process.spool.make_refuge(Place(lambda: tmp_path / "others"))
@@ -368,7 +392,7 @@ def test_a_spool_that_goes_on_elsewhere_takes_its_ring_along(
     process.ring.go_on_with(process.spool.folder, process.spool.moves)
     process.log(3)
     with contextlib.suppress(Killed):
-        process.move(most_bytes=RING_BYTES, killed_after=killed_after)
+        process.move(most_bytes=MOST_ROW_BYTES, killed_after=killed_after)
     process.log(1)
     process.end()
 

@@ -39,7 +39,9 @@ from web.views.compare_frame import (
 )
 from web.views.compare_tabs import TAB_CONTEXTS
 
-FINDINGS = "findings"
+FINDINGS, VALUES = "findings", "values"
+# The tabs below whose charts stand the values of the runs.
+VALUE_TABS = ("parallel", "scatter")
 # As many runs are offered to be added.
 FOUND = 12
 # As many projects are listed to look in; of more, all are looked in by what is typed.
@@ -95,8 +97,16 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 
 
 def _again(request: PageRequest, comparison: Comparison) -> HttpResponse:
-    """Answer a part of the page that asks for itself again: findings, or all states."""
-    if request.GET.get("part") == FINDINGS and comparison.shown:
+    """Answer a part of the page that asks for itself again; else all runs' states."""
+    part, tab = request.GET.get("part"), comparison.state.tab
+    if part == VALUES and tab in VALUE_TABS and comparison.shown:
+        context = {
+            **_states(comparison),
+            "may_resume": comparison.may_resume,
+            **TAB_CONTEXTS[tab](comparison),
+        }
+        template = "compare/_values_table.html"
+    elif part == FINDINGS and comparison.shown:
         context = {
             **_states(comparison),
             **_life(comparison),

@@ -94,6 +94,7 @@ def parallel_context(comparison: Comparison) -> dict[str, Any]:
     brushes = {brush.path: [brush.low, brush.high] for brush in state.brushes}
     return {
         **_values_context(comparison, pictured, known, "dimension", "colour"),
+        "values_address": f"{state.having(dimensions=tuple(shown))}&part=values",
         "axes": [
             (path, state.having(dimensions=tuple(p for p in shown if p != path)))
             for path in shown
@@ -127,6 +128,7 @@ def scatter_context(comparison: Comparison) -> dict[str, Any]:
         **_values_context(
             comparison, pictured, known, "x", "y", "size", "colour", "log_x", "log_y"
         ),
+        "values_address": f"{state.having(x=x, y=y)}&part=values",
         "x": x,
         "y": y,
         "dimensions": [column.label for column in columns],
@@ -200,6 +202,7 @@ def _values_context(
         "among_count": len(pictured.others),
         "among_at_most": OTHERS_AT_MOST,
         "mistake": pictured.mistake,
+        "values_live": any(may_go_on(run) for run in pictured.runs),
         "hidden_fields": fields_but(comparison, "among", "query", *fields),
     }
 

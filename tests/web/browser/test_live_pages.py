@@ -306,9 +306,38 @@ class TestComparisons:
         look_again(page, "#compare-findings")
         expect(told).not_to_contain_text("baseline")
 
-    @pytest.mark.parametrize("tab", ["parallel", "source"])
-    def test_what_does_not_follow_says_so(self, visit, ada, run, address, tab):
-        page = visit(f"{address}&tab={tab}", ada)
+    def test_parallel_axes_follow_and_keep_what_was_chosen(
+        self, visit, ada, run, address
+    ):
+        dimensions = "&dimension=params/lr&dimension=params/deep/depth"
+        page = visit(f"{address}&tab=parallel{dimensions}", ada)
+        axes = page.locator(".parallel__axis")
+        expect(axes.nth(0)).to_have_attribute("data-path", "params/lr")
+        axes.nth(0).press("ArrowRight")
+        axes.nth(1).press("ArrowUp")
+        chosen = axes.nth(1).get_attribute("aria-label")
+        page.locator(".compare-values > summary").click()
+
+        write_values(run, {"params/lr": 0.375})
+        look_again(page, "#compare-values")
+
+        expect(page.locator("#compare-values")).to_contain_text("0.375")
+        expect(axes.nth(1)).to_have_attribute("data-path", "params/lr")
+        expect(axes.nth(1)).to_contain_text("0.375")
+        expect(axes.nth(1)).to_have_attribute("aria-label", chosen)
+
+    def test_values_below_a_chart_follow(self, visit, ada, run, address):
+        page = visit(f"{address}&tab=scatter&x=params/lr&y=params/deep/depth", ada)
+        page.locator(".compare-values > summary").click()
+
+        write_values(run, {"params/lr": 0.375})
+        look_again(page, "#compare-values")
+
+        expect(page.locator("#compare-values")).to_contain_text("0.375")
+        expect(page.locator(".compare-values")).to_have_attribute("open", "")
+
+    def test_what_does_not_follow_says_so(self, visit, ada, run, address):
+        page = visit(f"{address}&tab=source", ada)
 
         expect(page.locator(".as-of")).to_contain_text("does not follow the runs")
         assert violations(page) == []

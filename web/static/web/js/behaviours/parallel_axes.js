@@ -2,7 +2,8 @@
 // and their order are in the page's address, so that a link shows the same.
 // The links and forms of the page, written by the server, are kept to them.
 //
-// #parallel   runs, axes with each run's place, what colours mean, windows
+// #parallel   runs, axes with each run's place, what colours mean, windows; while runs go
+//             on, the page asks for it again
 
 import { pointAt } from "../charts/lit_runs.js"
 import { follow } from "../models/drag.js"
@@ -27,7 +28,8 @@ export default function parallelAxes(element) {
 class ParallelAxes {
   constructor(element) {
     this.element = element
-    const { runs, axes, colour, brushes } = JSON.parse(element.querySelector("#parallel").textContent)
+    this.text = parallelText()
+    const { runs, axes, colour, brushes } = JSON.parse(this.text)
     Object.assign(this, { runs, axes, colour, windows: brushes })
     this.plot = this.part("plot")
     this.part("clear").addEventListener("click", () => {
@@ -36,6 +38,19 @@ class ParallelAxes {
     })
     new ResizeObserver(() => this.draw()).observe(this.plot)
     document.addEventListener("run-lit", ({ detail }) => this.lightRun(detail))
+    document.addEventListener("htmx:after:swap", () => this.renew())
+  }
+
+  // The reader has moved axes and windows since the page was made: these stay.
+  renew() {
+    const text = parallelText()
+    if (text === this.text || this.isDragged) return
+    this.text = text
+    const { runs, axes, colour } = JSON.parse(text)
+    const known = new Map(axes.map((axis) => [axis.path, axis]))
+    if (!this.axes.every(({ path }) => known.has(path))) return
+    Object.assign(this, { runs, colour, axes: this.axes.map(({ path }) => known.get(path)) })
+    this.draw()
   }
 
   // The run that the page's list points at; null: none.
@@ -142,8 +157,9 @@ class ParallelAxes {
       this.windows[index] = Math.abs(to - from) < SHORTEST_DRAG ? null : places.sort((a, b) => a - b)
       this.draw()
     }
+    this.isDragged = true
     move(event)
-    follow(event, { move, end: () => this.changed() })
+    follow(event, { move, end: () => this.dropped(() => this.changed()) })
   }
 
   // An axis goes where its name is dropped, between the others.
@@ -158,7 +174,15 @@ class ParallelAxes {
       to = Math.round(Math.min(1, Math.max(0, share)) * (this.axes.length - 1))
       group.setAttribute("transform", `translate(${x} 0)`)
     }
-    follow(event, { move, end: (isDropped) => (isDropped ? this.moveAxis(index, to) : this.draw()) })
+    this.isDragged = true
+    follow(event, { move, end: (isDropped) => this.dropped(() => (isDropped ? this.moveAxis(index, to) : this.draw())) })
+  }
+
+  // What came meanwhile is drawn, too.
+  dropped(done) {
+    this.isDragged = false
+    done()
+    this.renew()
   }
 
   moveAxis(from, to) {
@@ -241,6 +265,10 @@ class ParallelAxes {
     const values = this.axes.map((axis) => `${axis.label} ${axis.texts[index]}`).join(", ")
     said.textContent = `${this.runs[index].name}: ${values}`
   }
+}
+
+function parallelText() {
+  return document.getElementById("parallel").textContent
 }
 
 function svg(tag, attributes = {}, children = []) {
