@@ -6,7 +6,9 @@ or doubled message costs seconds, never work, on every broker.
 
 from __future__ import annotations
 
+import contextlib
 import os
+from pathlib import Path
 from typing import Any
 
 from celery import Celery
@@ -23,8 +25,10 @@ SOFT_SHUTDOWN_SECONDS = 3.0
 
 # By how much the worker stands back where processors are scarce: pages and agents wait
 # for an answer, and nobody waits for a compaction. Of a core that it shares with one of
-# them, a quarter is left to it.
+# them, a quarter is left to it. Containers share by their own weights.
 STANDS_BACK_BY = 5
+# Where Linux shares processors among sessions first, what a session has of them.
+SESSION = Path("/proc/self/autogroup")
 
 SEND_DUE_WORK_SECONDS = 2.0
 MARK_SILENT_SECONDS = 15.0
@@ -105,3 +109,7 @@ app.conf.update(
 def stand_back(**_: Any) -> None:
     if hasattr(os, "nice"):
         os.nice(STANDS_BACK_BY)
+    # Of a session of its own alone: a shell's has other programs.
+    if hasattr(os, "getsid") and os.getsid(0) == os.getpid():
+        with contextlib.suppress(OSError):
+            SESSION.write_text(f"{STANDS_BACK_BY}\n", "ascii")

@@ -19,6 +19,7 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_INTERVAL_SECONDS = 32.0
 _FAILED_INTERVAL_SECONDS = 30.0
+_FOR_EVER_SECONDS = 86_400.0
 # Turns are of different lengths: some look at more than others.
 _COSTS = 10
 # No call that answers takes as long.
@@ -79,6 +80,12 @@ class Turns:
             self._log(readings, number)
         finally:
             self._asked_at = None
+
+    def rest(self, now: float) -> float:
+        """Return after how many seconds it is to be asked again."""
+        if self._is_done:
+            return _FOR_EVER_SECONDS
+        return max(self._logbook.interval, self._not_before - now)
 
     def watch(self, now: float) -> None:
         """Tell of a probe that hangs; called by another thread than the probe's."""
@@ -156,4 +163,5 @@ class OwnThread:
         if self._logbook.is_open and not self._is_ending:
             self._number = self._logbook.number(now, self._number)
             self.turns.take(now, self._number)
-        return max(0.0, now + self._logbook.interval - time.monotonic())
+        # Each wake of a thread is a moment in which the training may not go on.
+        return max(0.0, now + self.turns.rest(now) - time.monotonic())
