@@ -55,6 +55,14 @@ class Mark(NamedTuple):
     high: Position
 
 
+class Left(NamedTuple):
+    """The rows that are left, from a position on, and the position behind them."""
+
+    rows: list[Row]
+    low: Position
+    end: Position
+
+
 def recover(folder: Path, notices: Notices) -> None:
     """Write the rows of an abandoned spool's ring to the spool, and delete the ring.
 
@@ -95,25 +103,50 @@ def points_left(folder: Path) -> int:
         data = None if file is None else _read(file)
     if data is None:
         return 0
-    rows, _ = rows_from(data, _first_left(data, SpoolReader(folder).last_number()))
-    return sum(len(row.paths) for row in rows)
+    found = rows_left(data, SpoolReader(folder).last_number())
+    return sum(len(row.paths) for row in found.rows)
 
 
 def last_mark(data: bytes) -> Mark | None:
     """Return the mark that was made last, None before the first."""
-    marks = [mark for place in MARKS if (mark := _mark_at(data, place))]
-    return max(marks, default=None)
+    return max(marks_in(data), default=None)
+
+
+def marks_in(data: bytes) -> list[Mark]:
+    return [mark for place in MARKS if (mark := _mark_at(data, place))]
+
+
+def rows_left(data: bytes, last: int) -> Left:
+    """Return the rows that are in no frame up to the last one that can be found.
+
+    Of a frame that was written and cannot be found any more, rows may be overwritten
+    already. Those behind it are there, and a mark says where: its own, or that of a
+    recovery which was killed.
+    """
+    mark = last_mark(data)
+    low = START
+    if mark is not None:
+        low = mark.high if mark.frame <= last else mark.low
+    rows, end = rows_from(data, low)
+    for high in sorted(mark.high for mark in marks_in(data)):
+        if end[0] < high[0]:
+            behind, end = rows_from(data, high)
+            rows += behind
+    return Left(rows, low, end)
 
 
 def rows_from(data: bytes, low: Position) -> tuple[list[Row], Position]:
     """Return the rows from a position on, and the position behind them."""
-    rows: list[Row] = []
     number, place, _ = low
-    place = place_of(data, number, place)
-    end = row_bytes_of(len(data))
-    for row, behind in intact_rows(data[ROWS:], number, place, end, layouts_in(data)):
-        rows.append(row)
-        number, place = number + 1, behind
+    end, layouts = row_bytes_of(len(data)), layouts_in(data)
+    rows: list[Row] = []
+    # What was killed while it wrote at the start may have left a part of a number there.
+    for start in dict.fromkeys((place_of(data, number, place), place)):
+        for row, behind in intact_rows(data[ROWS:], number, start, end, layouts):
+            rows.append(row)
+            number, place = number + 1, behind
+        if rows:
+            break
     return rows, (number, place, 0)
 
 
@@ -152,14 +185,6 @@ def _opened(folder: Path, mode: int) -> Iterator[int | None]:
             os.close(file)
 
 
-def _first_left(data: bytes, last: int) -> Position:
-    """Return where the rows begin that are in no frame up to the last one."""
-    mark = last_mark(data)
-    if mark is None:
-        return START
-    return mark.high if mark.frame <= last else mark.low
-
-
 def _read(file: int) -> bytes | None:
     """Return what is in a ring; None for what is none, or not our own."""
     found = os.fstat(file)
@@ -174,8 +199,7 @@ def _read(file: int) -> bytes | None:
 def _move(data: bytes, file: int, folder: Path, notices: Notices) -> bool:
     """Move what is left to the spool; return whether the ring may go."""
     last = SpoolReader(folder).last_number()
-    low = _first_left(data, last)
-    rows, end = rows_from(data, low)
+    rows, low, end = rows_left(data, last)
     if not rows:
         return True
     if not last:

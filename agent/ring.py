@@ -12,6 +12,7 @@ be waited for.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
@@ -306,10 +307,13 @@ def place_of(data: bytes | mmap, number: int, place: int) -> int:
 
 
 def _room() -> int:
-    """Return how large a ring may be."""
+    """Return how large a ring may be; raise OSError if that is too little by now."""
     space = os.statvfs(SHARED_MEMORY)
     part = space.f_bavail * space.f_frsize // _SMALLEST_PART
-    return min(part - part % _PAGE_BYTES, ring_bytes_with(MOST_ROW_BYTES))
+    part -= part % _PAGE_BYTES
+    if row_bytes_of(part) < LEAST_ROW_BYTES:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return min(part, ring_bytes_with(MOST_ROW_BYTES))
 
 
 def _is_ours(place: Path) -> bool:

@@ -88,8 +88,9 @@ def preview(name: str, head: bytes, *, is_whole: bool) -> Preview:
 
 
 def _whole_lines(text: str) -> str:
-    """Leave out the line that is cut, unless it is the only one."""
-    return text[: text.rfind("\n") + 1] or text
+    """Leave out the line that is cut, unless it is most of what there is."""
+    end = text.rfind("\n") + 1
+    return text[:end] if 2 * end >= len(text) else text
 
 
 def as_text(head: bytes, *, is_whole: bool) -> str | None:

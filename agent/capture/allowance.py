@@ -8,8 +8,6 @@ from typing import TypeVar
 # What a program that says too much still gets stored.
 BURST = 10_000  # lines
 PER_SECOND = 50.0  # lines
-# Of one look, a quarter of a second: a printed model has a thousand.
-AT_ONCE = 5_000  # lines
 _FEWEST = 10  # lines, whatever was stored before
 
 Item = TypeVar("Item")
@@ -28,7 +26,7 @@ class Allowance:
         """Return the first lines, how many are left out, and the last ones."""
         self._left = min(BURST, self._left + (now - self._filled_at) * PER_SECOND)
         self._filled_at = now
-        most = max(_FEWEST, min(int(self._left), AT_ONCE))
+        most = max(_FEWEST, int(self._left))
         self._left = max(0.0, self._left - min(len(lines), most))
         if len(lines) <= most:
             return lines, 0, ()

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from agent.capture.relay import Relay
 
 INTERVAL_SECONDS = 0.25
-# While nothing is written; what is then written is still stored within a second.
-_QUIET_SECONDS = 0.5
+# While nothing is written; what is then written is still stored within a second, though
+# a line is stored at the second look at it.
+_QUIET_SECONDS = 0.4
 # While this thread shows what a program writes, because nobody else does.
 _CARRYING_SECONDS = 0.02
 STREAMS = ("stdout", "stderr")

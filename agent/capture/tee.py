@@ -20,7 +20,7 @@ from agent.background import own_threads
 # once, as when a model is printed; little while a flood lasts, whose reading costs, too.
 CAPACITY = 1024 * 1024  # characters
 _FLOODED_CAPACITY = 32 * 1024  # characters
-_MOST_PIECES = 20_000
+_MOST_PIECES = 40_000
 # The newest of a flood, because what is said last matters most.
 _TAIL_PIECES = 64
 _TAIL_CHARACTERS = 2_048

@@ -64,7 +64,8 @@ class DisksProbe(Probe):
         file: Path = Path("/proc/diskstats"),
         blocks: Path = Path("/sys/block"),
     ) -> None:
-        self._file = KernelFile(file)
+        # A disk and all its partitions are one record.
+        self._file = KernelFile(file, has_long_records=True)
         self._blocks = blocks
         self._disks: dict[str, bool] = {}
         self._last: tuple[float, Mapping[str, DiskCounts]] | None = None

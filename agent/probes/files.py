@@ -7,17 +7,21 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _MOST_BYTES = 1 << 16
-# The kernel fills a page with lines, of which none is as long as half of it: a piece
-# that leaves as much room is the last. Each read that is spared lets the training go on
-# with the interpreter once less.
+# Of most files the kernel fills a page with lines, of which none is as long as half of it:
+# a piece that leaves as much room is the last. Each read that is spared interrupts the
+# training once less.
 _LAST_BYTES = 2_048
 
 
 class KernelFile:
-    """A file below /proc or /sys; what cannot be read is None."""
+    """A file below /proc or /sys; what cannot be read is None.
 
-    def __init__(self, path: Path) -> None:
+    `has_long_records` says that its pieces end where what does not fit may be long.
+    """
+
+    def __init__(self, path: Path, *, has_long_records: bool = False) -> None:
         self._path = path
+        self._last_bytes = 1 if has_long_records else _LAST_BYTES
         self._file: int | None = None
 
     def read(self) -> str | None:
@@ -38,7 +42,7 @@ class KernelFile:
             self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         text = piece = os.pread(self._file, _MOST_BYTES, 0)
         # Files of the kernel come in pieces of its choosing.
-        while len(piece) >= _LAST_BYTES:
+        while len(piece) >= self._last_bytes:
             piece = os.pread(self._file, _MOST_BYTES, len(text))
             text += piece
         return text.decode("ascii", "replace")

@@ -325,6 +325,72 @@ def test_a_ring_of_the_first_kind_is_recovered(process: Process):
     assert recovered(process) == process.logged
 
 
+def test_rows_behind_a_frame_that_is_lost_are_delivered(process: Process):
+    """They were written over those of the frame, which was there when they were."""
+    process.log(3)
+    process.move(most_bytes=10**6)
+    process.log(2)
+    process.log(1)
+    process.end()
+    (segment,) = process.spool.folder.glob("*.frames")
+    os.truncate(segment, segment.stat().st_size - 1)
+
+    assert points_left(process.spool.folder) == 4
+    assert recovered(process) == Counter(
+        {point: count for point, count in process.logged.items() if point[1] > 0}
+    )
+
+
+def test_a_recovery_of_them_may_be_killed_too(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+):
+    process.log(3)
+    process.move(most_bytes=10**6)
+    process.log(2)
+    process.end()
+    (segment,) = process.spool.folder.glob("*.frames")
+    os.truncate(segment, segment.stat().st_size - 1)
+
+    def killed(*arguments: object, **options: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", killed)
+        with pytest.raises(Killed):
+            recover(process.spool.folder, Notices())
+
+    assert recovered(process) == Counter({(f"3/{i}", 1.0): 1 for i in range(3)})
+
+
+def test_while_the_spools_frames_are_out_of_sight_a_ring_that_began_anew_stays(
+    process: Process,
+):
+    process.log(1)
+    process.move(most_bytes=10**6)
+    process.log(2)
+    process.end()
+    (segment,) = process.spool.folder.glob("*.frames")
+    aside = segment.rename(segment.with_suffix(".aside"))
+
+    recover(process.spool.folder, Notices())
+    assert process.ring.path.exists()
+    aside.rename(segment)
+    recover(process.spool.folder, Notices())
+
+    assert stored(process.spool.folder) == process.logged
+
+
+def test_a_start_that_was_being_written_hides_no_row(process: Process):
+    process.log(1)
+    process.log(2)
+    process.move(most_bytes=40)
+    ring = process.ring._memory
+    # As if the number of a later row had come that far.
+    ring[ROWS : ROWS + 8] = struct.pack("<Q", 2)
+
+    assert recovered(process) == process.logged
+
+
 def test_a_link_is_not_followed(process: Process, tmp_path: Path):
     process.log(1)
     process.end()

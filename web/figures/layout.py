@@ -22,8 +22,8 @@ X_TITLES = {
 HOVER_FORMAT = ".5~g"
 # All digits of a step, in groups.
 X_HOVER_FORMAT = ",.9~r"
-# To the right there is room for half of a label at the axis' end, so that Plotly need not
-# measure each on the page, where every one of them makes the browser lay it all out.
+# To the right there is room for half of a usual label at the axis' end, so that Plotly need
+# not measure each on the page, where every one of them makes the browser lay it all out.
 MARGIN = {"l": 52, "r": 20, "t": 8, "b": 34}
 LABELS = {"ticklabeloverflow": "allow"}
 # Below an axis of time stand the time, the date and the title.

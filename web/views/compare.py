@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from tracker.access import may_edit, project_beside, projects_beside
 from tracker.disclosure import seen_by
+from tracker.errors import NotFound
 from tracker.queries.comparison import (
     CHUNK,
     RUNS_AT_MOST,
@@ -38,6 +39,7 @@ from web.views.compare_frame import (
     read_comparison,
 )
 from web.views.compare_tabs import TAB_CONTEXTS
+from web.views.compare_values import pictured_runs
 
 FINDINGS, VALUES = "findings", "values"
 # The tabs below whose charts stand the values of the runs.
@@ -98,15 +100,10 @@ def compare(request: PageRequest, workspace: str, project: str) -> HttpResponse:
 
 def _again(request: PageRequest, comparison: Comparison) -> HttpResponse:
     """Answer a part of the page that asks for itself again; else all runs' states."""
-    part, tab = request.GET.get("part"), comparison.state.tab
-    if part == VALUES and tab in VALUE_TABS and comparison.shown:
-        context = {
-            **_states(comparison),
-            "may_resume": comparison.may_resume,
-            **TAB_CONTEXTS[tab](comparison),
-        }
-        template = "compare/_values_table.html"
-    elif part == FINDINGS and comparison.shown:
+    part = request.GET.get("part")
+    if part == VALUES:
+        return _values_again(request, comparison)
+    if part == FINDINGS and comparison.shown:
         context = {
             **_states(comparison),
             **_life(comparison),
@@ -116,6 +113,30 @@ def _again(request: PageRequest, comparison: Comparison) -> HttpResponse:
     else:
         context, template = _states(comparison), "compare/_states.html"
     return poll_answer(request, render_to_string(template, context, request))
+
+
+def _values_again(request: PageRequest, comparison: Comparison) -> HttpResponse:
+    """Answer the table below a chart of values, with what the chart is made of."""
+    tab = comparison.state.tab
+    if tab not in VALUE_TABS or not comparison.shown:
+        raise NotFound("runs with values")
+    pictured = pictured_runs(comparison)
+    asked = request.get_full_path()
+    news = (
+        version_of_summaries(pictured.runs, asked),
+        pictured.names,
+        comparison.may_resume,
+    )
+
+    def draw() -> str:
+        context = {
+            **_states(comparison),
+            "may_resume": comparison.may_resume,
+            **TAB_CONTEXTS[tab](comparison),
+        }
+        return render_to_string("compare/_values_table.html", context, request)
+
+    return poll_unless(request, news, draw)
 
 
 def _life(comparison: Comparison) -> dict[str, Any]:

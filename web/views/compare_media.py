@@ -26,7 +26,7 @@ from tracker.queries.files import FileRow
 from tracker.records.search import plain
 from web.figures.bars import HEIGHT, WIDTH, Bars, bars_in_row
 from web.path_search import find_paths
-from web.polling import poll_answer
+from web.polling import SELDOM, poll_answer
 from web.previews import NOTHING, TEXT_BYTES, Kind, Preview, is_figure, preview
 from web.report_blocks import key_of
 from web.session import PageRequest, signed_in
@@ -40,6 +40,8 @@ from web.views.run_logs import SHOWN_CHARACTERS, is_named_log
 MOST_ROWS = 100
 # Places of the slider, about as many as it has pixels.
 MOST_PLACES = 1_000
+# Each look reads what the runs have there.
+AGAIN_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ def media_context(comparison: Comparison) -> dict[str, Any]:
         "row_count": len(found.paths),
         "rows_at_most": MOST_ROWS,
         "has_media": bool(every),
-        "is_live": comparison.is_live,
+        "again": _again(comparison),
         "mistake": found.mistake,
         "slider": _slider(around([every[path] for path in shown])),
         "hidden_fields": fields_but(comparison, "text", "regex", "at"),
@@ -126,7 +128,7 @@ def compare_media(request: PageRequest, workspace: str, project: str) -> HttpRes
     ends = [each.ends for each in media if each and each.ends is not None]
     context = {
         "row": Row(path, _row_address(comparison, path)),
-        "is_live": comparison.is_live,
+        "again": _again(comparison),
         "ends": max(ends, default=None),
         "cells": _cells(comparison.shown, media, drawn.bars),
         "at": comparison.state.at,
@@ -147,6 +149,13 @@ def _row_address(comparison: Comparison, path: str) -> str:
     slots = ".".join(map(str, comparison.slots))
     asked = {"runs": runs, "colours": slots, "path": path}
     return f"{address}?{urlencode(asked, safe=',')}"
+
+
+def _again(comparison: Comparison) -> int:
+    """Return after how many seconds a row that is seen looks for news; 0 for never."""
+    if comparison.is_live:
+        return AGAIN_SECONDS
+    return SELDOM if comparison.may_resume else 0
 
 
 def _slider(steps: Steps | None) -> Slider | None:

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from agent.probes.files import KernelFile, picked, table
@@ -50,6 +52,33 @@ def test_names_are_found_only_where_lines_begin():
 
     assert picked(text, ["Cached", "Absent"], ":") == {"Cached": 7}
     assert table("a 1\nb: 2\nc x\n") == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "has_long_records", "reads"),
+    [
+        ([b"a" * 4_000, b"b" * 3_000, b"c" * 90], False, 3),
+        ([b"a" * 4_000, b"b" * 3_000, b""], False, 3),
+        ([b"a" * 90], False, 1),
+        ([b"a" * 1_400, b"b" * 3_400, b"c" * 90, b""], True, 4),
+    ],
+)
+def test_a_file_that_comes_in_pieces_is_read_to_its_end(
+    tmp_path, monkeypatch, pieces, has_long_records, reads
+):
+    path = tmp_path / "file"
+    path.touch()
+    asked = []
+
+    def pread(_file, _most, place):
+        asked.append(place)
+        return pieces[len(asked) - 1]
+
+    monkeypatch.setattr(os, "pread", pread)
+    file = KernelFile(path, has_long_records=has_long_records)
+
+    assert file.read() == b"".join(pieces).decode()
+    assert asked == [sum(map(len, pieces[:n])) for n in range(reads)]
 
 
 def test_a_file_is_read_anew_each_time_and_may_vanish(tmp_path):

@@ -245,14 +245,32 @@ class TestComparisons:
         ids = ",".join(str(run.id) for run in runs)
         return f"/w/{project.workspace.slug}/{project.slug}/compare", f"?runs={ids}"
 
-    @pytest.mark.parametrize("more", ["", "&tab=findings&part=findings"])
-    def test_states_and_findings_are_not_sent_twice(self, ask, address, more):
+    @pytest.mark.parametrize(
+        "more",
+        [
+            "",
+            "&tab=findings&part=findings",
+            "&tab=parallel&part=values",
+            "&tab=scatter&part=values&x=params/lr&y=params/lr",
+        ],
+    )
+    def test_what_has_not_changed_is_not_sent_twice(self, ask, address, more):
         page, query = address
 
         first = ask(f"{page}{query}{more}")
 
         assert first.status_code == 200
         assert ask(f"{page}{query}{more}", first["ETag"]).status_code == 304
+
+    def test_values_below_a_chart_are_sent_where_they_changed(self, ask, address):
+        page, query = address
+        values = f"{page}{query}&tab=parallel&part=values"
+        held = ask(values)
+
+        write_values(Run.objects.get(name="a"), {"params/lr": 7.25})
+
+        assert "7.25" in ask(values, held["ETag"]).content.decode()
+        assert ask(f"{page}{query}&tab=source&part=values").status_code == 404
 
     def test_rows_of_the_table_are_sent_where_they_changed(self, ask, address):
         page, query = address

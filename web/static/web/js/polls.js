@@ -13,7 +13,9 @@ export function nameWhatPollsHold() {
   document.addEventListener("htmx:after:request", (event) => {
     // Who is told that nothing is new may be told a newer name for it.
     const { ctx } = event.detail
-    if (!isPoll(ctx) || !isAnswered(ctx)) return
+    if (!isAnswered(ctx)) return
+    // It shows something else than the last poll said.
+    if (!isPoll(ctx)) return void held.delete(ctx.sourceElement)
     held.set(ctx.sourceElement, ctx.response.headers.get("ETag"))
     // Else htmx would go on with a swap of nothing.
     if (ctx.response.status === 304) event.preventDefault()

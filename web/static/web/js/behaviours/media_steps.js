@@ -19,6 +19,7 @@ export default function mediaSteps(element) {
   const asked = new WeakMap()
   const first = field.defaultValue
   const seen = new Set()
+  const loading = new Set()
   let resting = null
 
   const near = new IntersectionObserver((changes) => {
@@ -29,10 +30,11 @@ export default function mediaSteps(element) {
   }, { rootMargin: NEAR })
   for (const row of element.querySelectorAll(".media__row")) near.observe(row)
 
+  const isLoading = (row) => loading.has(row) || row.hasAttribute("aria-busy")
+
   function catchUp() {
     for (const row of seen) {
-      const isLoading = row.hasAttribute("aria-busy")
-      if (!isLoading && (asked.get(row) ?? first) !== field.value) window.htmx.trigger(row, "media-step")
+      if (!isLoading(row) && (asked.get(row) ?? first) !== field.value) window.htmx.trigger(row, "media-step")
     }
   }
 
@@ -48,7 +50,7 @@ export default function mediaSteps(element) {
   // To steps that came since the page was made, or since the last of them did.
   function lengthen() {
     if (!slider) return
-    const ends = [...element.querySelectorAll("[data-ends]")].map((row) => Number(row.dataset.ends))
+    const ends = [...element.querySelectorAll("[data-ends]")].map((row) => Number(row.dataset.ends)).filter(Number.isFinite)
     const { min, max, step } = slider
     const last = Number(min) + Math.ceil((Math.max(...ends) - min) / step) * step
     if (!(last > max)) return
@@ -56,9 +58,13 @@ export default function mediaSteps(element) {
     slider.value = field.value === "" ? last : field.value
   }
 
-  element.addEventListener("htmx:before:request", ({ detail: { ctx } }) => asked.set(ctx.sourceElement, field.value))
+  element.addEventListener("htmx:before:request", ({ detail: { ctx } }) => {
+    asked.set(ctx.sourceElement, field.value)
+    loading.add(ctx.sourceElement)
+  })
+  element.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => loading.delete(ctx.sourceElement))
   element.addEventListener("every", (event) => {
-    if (!seen.has(event.target) || event.target.hasAttribute("aria-busy")) event.stopPropagation()
+    if (!seen.has(event.target) || isLoading(event.target)) event.stopPropagation()
   }, { capture: true })
   // One that was on its way while the slider moved shows another step.
   document.addEventListener("htmx:after:swap", () => {

@@ -44,13 +44,16 @@ class ParallelAxes {
   // The reader has moved axes and windows since the page was made: these stay.
   renew() {
     const text = parallelText()
-    if (text === this.text || this.isDragged) return
+    if (text === undefined || text === this.text || this.isDragged) return
     this.text = text
     const { runs, axes, colour } = JSON.parse(text)
     const known = new Map(axes.map((axis) => [axis.path, axis]))
     if (!this.axes.every(({ path }) => known.has(path))) return
+    const pointed = this.runs[this.pointedAt]?.url
     Object.assign(this, { runs, colour, axes: this.axes.map(({ path }) => known.get(path)) })
     this.draw()
+    const index = this.runs.findIndex(({ url }) => url === pointed)
+    if (index >= 0) this.say(index)
   }
 
   // The run that the page's list points at; null: none.
@@ -70,9 +73,10 @@ class ParallelAxes {
     this.lines = this.runs.map((run, index) => this.line(run, index))
     root.append(svg("g", { class: "parallel__lines" }, this.lines))
     root.append(...this.axes.map((axis, index) => this.axis(axis, index)))
-    const focused = this.plot.querySelector(".parallel__axis:focus")?.dataset.path
+    const { path, run } = this.plot.querySelector(":focus")?.dataset ?? {}
     this.plot.replaceChildren(root)
-    if (focused !== undefined) root.querySelector(`[data-path="${CSS.escape(focused)}"]`)?.focus()
+    if (path !== undefined) root.querySelector(`[data-path="${CSS.escape(path)}"]`)?.focus()
+    if (run !== undefined) root.querySelector(`[data-run="${CSS.escape(run)}"]`)?.focus()
     this.light()
   }
 
@@ -81,7 +85,7 @@ class ParallelAxes {
     path.style.setProperty("--line", this.colourOf(run, index))
     if (run.slot === null) path.classList.add("parallel__line--other")
     else path.classList.add(`parallel__line--round-${Math.floor(run.slot / RUN_COLOURS) % RUN_ROUNDS}`)
-    const link = svg("a", { href: run.url, class: "parallel__run", "aria-label": run.name }, [path, title(run.name)])
+    const link = svg("a", { href: run.url, class: "parallel__run", "aria-label": run.name, "data-run": run.id }, [path, title(run.name)])
     // Nobody wants to pass hundreds of them on the way to the next button.
     if (run.slot === null) link.setAttribute("tabindex", -1)
     link.addEventListener("pointerenter", () => this.say(index))
@@ -260,6 +264,7 @@ class ParallelAxes {
 
   say(index) {
     const said = this.part("said")
+    this.pointedAt = index
     pointAt(this.element, index === null ? null : this.runs[index].slot)
     if (index === null) return void (said.textContent = this.summary)
     const values = this.axes.map((axis) => `${axis.label} ${axis.texts[index]}`).join(", ")
@@ -268,7 +273,7 @@ class ParallelAxes {
 }
 
 function parallelText() {
-  return document.getElementById("parallel").textContent
+  return document.getElementById("parallel")?.textContent
 }
 
 function svg(tag, attributes = {}, children = []) {

@@ -18,7 +18,7 @@ export default function wakes(element) {
     for (const figure of element.querySelectorAll("figure[data-live]")) wake(figure, goesOn)
   } else if (goesOn === "true" && was !== "true") {
     for (const each of document.querySelectorAll("main [data-live]")) wake(each, goesOn)
-    for (const each of document.querySelectorAll('main [hx-trigger^="every"]')) {
+    for (const each of document.querySelectorAll('main [hx-trigger*="every"]')) {
       if (each !== element) poll(each)
     }
   }
