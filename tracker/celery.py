@@ -105,7 +105,6 @@ app.conf.update(
 )
 
 
-@worker_init.connect
 def stand_back(**_: Any) -> None:
     if hasattr(os, "nice"):
         os.nice(STANDS_BACK_BY)
@@ -113,3 +112,6 @@ def stand_back(**_: Any) -> None:
     if hasattr(os, "getsid") and os.getsid(0) == os.getpid():
         with contextlib.suppress(OSError):
             SESSION.write_text(f"{STANDS_BACK_BY}\n", "ascii")
+
+
+worker_init.connect(stand_back)
