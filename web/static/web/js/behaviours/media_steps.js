@@ -62,7 +62,10 @@ export default function mediaSteps(element) {
     asked.set(ctx.sourceElement, field.value)
     loading.add(ctx.sourceElement)
   })
-  element.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => loading.delete(ctx.sourceElement))
+  element.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
+    loading.delete(ctx.sourceElement)
+    catchUp()
+  })
   element.addEventListener("every", (event) => {
     if (!seen.has(event.target) || isLoading(event.target)) event.stopPropagation()
   }, { capture: true })
