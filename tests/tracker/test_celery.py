@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -101,3 +104,26 @@ def test_every_line_of_the_timetable_names_a_task_and_expires(name):
 
     assert getattr(tasks, function).name == line["task"]
     assert line["options"]["expires"] <= line["schedule"]
+
+
+@pytest.mark.parametrize("is_leader", [True, False])
+def test_a_worker_stands_back_for_web_servers_on_the_same_machine(is_leader):
+    said = subprocess.run(
+        [
+            *(sys.executable, "-c"),
+            "import os, pathlib; from tracker import celery; celery.stand_back();"
+            " print(os.nice(0)); group = pathlib.Path('/proc/self/autogroup');"
+            " print(group.read_text() if group.exists() else '')",
+        ],
+        start_new_session=is_leader,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+
+    assert int(said[0]) == min(19, os.nice(0) + celery.STANDS_BACK_BY)
+    # Others of the session are left alone.
+    if said[1] and is_leader:
+        assert said[1].endswith(f"nice {celery.STANDS_BACK_BY}")
+    elif said[1]:
+        assert not said[1].endswith(f"nice {celery.STANDS_BACK_BY}")
