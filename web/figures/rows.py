@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from web.figures.layout import TIME, Layout, framed, room_below, x_axis, y_axis
+from web.figures.layout import (
+    MARGIN,
+    TIME,
+    Layout,
+    framed,
+    room_below,
+    x_axis,
+    y_axis,
+)
 from web.figures.overlaps import lies_on
 from web.figures.series import Line
 from web.figures.text import literal
@@ -113,7 +121,7 @@ def rows_figure(rows: Sequence[Row], frame: Frame) -> Figure:
         xaxis,
         y_axis(),
         height=height + top + bottom,
-        margin={"l": 52, "r": 12, "t": top, "b": bottom},
+        margin={"l": MARGIN["l"], "r": MARGIN["r"], "t": top, "b": bottom},
         showlegend=True,
         hoversubplots="axis",
         shapes=_backgrounds(frame, len(rows)),

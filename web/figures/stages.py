@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from web.figures.layout import TIME, Layout, framed, room_below, x_axis, y_axis
+from web.figures.layout import (
+    MARGIN,
+    TIME,
+    Layout,
+    framed,
+    room_below,
+    x_axis,
+    y_axis,
+)
 from web.figures.text import literal
 from web.figures.traces import Figure, faint, typed
 
@@ -98,7 +106,7 @@ def stages_figure(bars: Sequence[StageBar]) -> Figure:
                 showgrid=False,
             ),
             height=_bars_height(len(bars)) + TOP + SLACK + room_below(xaxis),
-            margin={"l": 12, "r": 12, "t": TOP, "b": room_below(xaxis)},
+            margin={"l": 12, "r": MARGIN["r"], "t": TOP, "b": room_below(xaxis)},
             hovermode="closest",
             dragmode=False,
             annotations=[
