@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,6 +19,9 @@ import zstandard
 
 from agent.frames import Frame, read_frames
 from agent.histogram import Histogram
+from agent.layouts import Layout
+from agent.recovery import rows_left
+from agent.ring import DEFINITIONS, OVERHANG_BYTES, ROWS, Ring, ring_bytes_with
 from agent.spool import ACKNOWLEDGED_FILE, DESCRIPTION_FILE, SEGMENT_SUFFIX
 from agent.spool_reader import SpoolReader, find_spools
 from tests.fuzz.wrappings import FRAMES, GZIP, NOTHING, SEAL, Wrapping
@@ -86,6 +90,45 @@ def spool_notes(data: bytes) -> object:
         (home / f"{1:020}{SEGMENT_SUFFIX}").write_bytes(Frame(2, b"\x90").to_bytes())
         (reader,) = find_spools(Path(folder))
         return reader.url, reader.run, reader.frames_from(1, most_bytes=MIB)
+
+
+# How much of a ring's file an input has before its definitions, and before its rows.
+RING_PARTS = (512, 2_048)
+
+
+def ring(data: bytes) -> object:
+    """Recover the rows of a ring whose parts lie closer together in the input."""
+    head, definitions = data[: RING_PARTS[0]], data[RING_PARTS[0] : RING_PARTS[1]]
+    memory = b"".join(
+        [
+            head.ljust(DEFINITIONS, b"\0"),
+            definitions.ljust(ROWS - DEFINITIONS, b"\0"),
+            data[RING_PARTS[1] :],
+            bytes(OVERHANG_BYTES),
+        ]
+    )
+    found = rows_left(memory, last=1)
+    for row in found.rows:
+        assert len(row.values) == 8 * len(row.paths)
+    return found
+
+
+def some_ring() -> bytes:
+    """A ring with two frames announced and a row behind them, as an input."""
+    with mmap(-1, ring_bytes_with(2_048)) as memory:
+        made = Ring(Path("ring"), memory)
+        layouts = {number: Layout(number, ("a",) * number) for number in (1, 3)}
+        for layout in layouts.values():
+            layout.is_defined = made.define(layout)
+        for frame, number in enumerate((1, 3), 1):
+            made.write(layouts[number], 0, 1.0, [0.5] * number)
+            _, high = made.read(layouts, most_bytes=2_048)
+            made.announce(frame, high)
+            made.release(high)
+        made.write(layouts[1], 0, 2.0, [0.5])
+        definitions = DEFINITIONS + RING_PARTS[1] - RING_PARTS[0]
+        parts = memory[: RING_PARTS[0]], memory[DEFINITIONS:definitions]
+        return b"".join([*parts, memory[ROWS : ROWS + 2_048]])
 
 
 # Any: whatever JSON can hold.
@@ -183,6 +226,7 @@ DECODERS = {
         FRAMES,
     ),
     "spool": Decoder(spool, golden("contract/frames-v*.bin"), (), FRAMES),
+    "ring": Decoder(ring, (some_ring(),), (), NOTHING),
     "spool's notes": Decoder(
         spool_notes,
         (
