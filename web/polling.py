@@ -48,6 +48,13 @@ def poll_unless(
     return _part(text, version)
 
 
+def seconds_between(every: int, *, soon: bool, seldom: bool) -> int:
+    """Return how often a part asks that may change `soon`, or `seldom`; 0 for never."""
+    if soon:
+        return every
+    return SELDOM if seldom else 0
+
+
 def wait_answer(*, is_there: bool) -> HttpResponse:
     """Answer a page that waits for something: nothing yet, or to load itself anew."""
     response = HttpResponse(status=204)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 _MOST_BYTES = 1 << 16
@@ -40,11 +40,10 @@ class KernelFile:
     def _read(self) -> str:
         if self._file is None:
             self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-        text = piece = os.pread(self._file, _MOST_BYTES, 0)
-        # Files of the kernel come in pieces of its choosing.
-        while len(piece) >= self._last_bytes:
-            piece = os.pread(self._file, _MOST_BYTES, len(text))
-            text += piece
+        file = self._file
+        text = _all_pieces(
+            lambda place: os.pread(file, _MOST_BYTES, place), self._last_bytes
+        )
         return text.decode("ascii", "replace")
 
     def __del__(self) -> None:
@@ -66,13 +65,21 @@ def read_briefly(path: str) -> bytes:
     """
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        text = piece = os.read(file, _MOST_BYTES)
-        while len(piece) >= _LAST_BYTES:
-            piece = os.read(file, _MOST_BYTES)
-            text += piece
-        return text
+        return _all_pieces(lambda _: os.read(file, _MOST_BYTES), _LAST_BYTES)
     finally:
         os.close(file)
+
+
+def _all_pieces(read: Callable[[int], bytes], last_bytes: int) -> bytes:
+    """Read, at one place after the other, up to a piece that is shorter than this.
+
+    Files of the kernel come in pieces of its choosing.
+    """
+    text = piece = read(0)
+    while len(piece) >= last_bytes:
+        piece = read(len(text))
+        text += piece
+    return text
 
 
 def read_text(path: Path) -> str:

@@ -3,9 +3,9 @@
 A process imports all that a run ever loads and then becomes several: the same program at
 the same addresses, as where its parts lie in memory makes a loop faster or slower by
 several percent. A loop that does one thing with a few numbers is the worst for that, so
-the plain one makes rows, sorts them, and writes and reads them as JSON. Two run the bare loop, and each of the others begins a run with a server of its
-own. They run in turns of a second, forwards and then backwards; those that wait are
-stopped, threads and all. So what the machine does besides falls on all of them, and each
+the plain one makes rows, sorts them, and writes and reads them as JSON. Two run the bare
+loop, and each of the others begins a run with a server of its own. They run in turns of a
+second, forwards and then backwards; those that wait are stopped, threads and all. So what the machine does besides falls on all of them, and each
 round gives one difference to the two bare loops beside it. The median of all rounds, with
 an interval from drawing them anew, says how large a cost can be told on this machine; and
 so does the difference of the two bare loops. Beside it stands the processor time of the

@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from web.polling import SELDOM
+from web.polling import seconds_between
 
 register = template.Library()
 
@@ -20,10 +20,11 @@ def asks_again(
     `every` so many seconds while something may change `soon`; every minute where it
     `seldom` does; never where nothing can. "" is the page's address as it is by then.
     """
-    if not (soon or seldom):
+    seconds = seconds_between(every, soon=soon, seldom=seldom)
+    if not seconds:
         return ""
     return format_html(
         ' hx-get="{}" hx-trigger="every {}s" hx-swap="outerMorph"',
         address,
-        every if soon else SELDOM,
+        seconds,
     )

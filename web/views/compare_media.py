@@ -26,7 +26,7 @@ from tracker.queries.files import FileRow
 from tracker.records.search import plain
 from web.figures.bars import HEIGHT, WIDTH, Bars, bars_in_row
 from web.path_search import find_paths
-from web.polling import SELDOM, poll_answer
+from web.polling import poll_answer, seconds_between
 from web.previews import NOTHING, TEXT_BYTES, Kind, Preview, is_figure, preview
 from web.report_blocks import key_of
 from web.session import PageRequest, signed_in
@@ -153,9 +153,9 @@ def _row_address(comparison: Comparison, path: str) -> str:
 
 def _again(comparison: Comparison) -> int:
     """Return after how many seconds a row that is seen looks for news; 0 for never."""
-    if comparison.is_live:
-        return AGAIN_SECONDS
-    return SELDOM if comparison.may_resume else 0
+    return seconds_between(
+        AGAIN_SECONDS, soon=comparison.is_live, seldom=comparison.may_resume
+    )
 
 
 def _slider(steps: Steps | None) -> Slider | None:
