@@ -125,6 +125,18 @@ def recovered(process: Process) -> Counter[tuple[str, float]]:
     return stored(process.spool.folder)
 
 
+def recover_until(call: str, folder: Path) -> None:
+    """Recover, and be killed when it comes to a call."""
+
+    def killed(*arguments: object, **options: object) -> None:
+        raise Killed
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(call, killed)
+        with pytest.raises(Killed):
+            recover(folder, Notices())
+
+
 def test_what_was_never_moved_is_delivered(process: Process):
     for number in (1, 2, 3, 1, 1):
         process.log(number)
@@ -179,22 +191,14 @@ def test_a_torn_frame_is_written_again(process: Process, torn: int):
     "call", ["os.write", "pathlib.Path.rename", "pathlib.Path.unlink"]
 )
 @pytest.mark.parametrize("moved", [False, True])
-def test_the_recovery_may_be_killed_too(
-    process: Process, monkeypatch: pytest.MonkeyPatch, call: str, moved: bool
-):
+def test_the_recovery_may_be_killed_too(process: Process, call: str, moved: bool):
     for number in (1, 2, 3):
         process.log(number)
     if moved:
         process.move(most_bytes=100)
     process.end()
 
-    def killed(*arguments: object, **options: object) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(call, killed)
-        with pytest.raises(Killed):
-            recover(process.spool.folder, Notices())
+    recover_until(call, process.spool.folder)
     recover(process.spool.folder, Notices())
 
     assert stored(process.spool.folder) == process.logged
@@ -225,7 +229,7 @@ def test_each_row_is_delivered_once_whatever_happens(tmp_path_factory, data):
 
 @pytest.mark.parametrize("moved", [0, 1])
 def test_a_mark_that_was_made_twice_is_told_from_a_new_one(
-    process: Process, monkeypatch: pytest.MonkeyPatch, moved: int
+    process: Process, moved: int
 ):
     """As a writer leaves it that could not write at first, because the disk was full."""
     process.log(1)
@@ -238,13 +242,7 @@ def test_a_mark_that_was_made_twice_is_told_from_a_new_one(
     process.log(3)
     process.end()
 
-    def killed(*arguments: object, **options: object) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "unlink", killed)
-        with pytest.raises(Killed):
-            recover(process.spool.folder, Notices())
+    recover_until("pathlib.Path.unlink", process.spool.folder)
     recover(process.spool.folder, Notices())
 
     assert stored(process.spool.folder) == process.logged
@@ -342,7 +340,7 @@ def test_rows_behind_a_frame_that_is_lost_are_delivered(process: Process):
 
 
 def test_a_recovery_of_them_may_be_killed_too(
-    process: Process, monkeypatch: pytest.MonkeyPatch
+    process: Process,
 ):
     process.log(3)
     process.move(most_bytes=10**6)
@@ -351,33 +349,9 @@ def test_a_recovery_of_them_may_be_killed_too(
     (segment,) = process.spool.folder.glob("*.frames")
     os.truncate(segment, segment.stat().st_size - 1)
 
-    def killed(*arguments: object, **options: object) -> None:
-        raise Killed
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "rename", killed)
-        with pytest.raises(Killed):
-            recover(process.spool.folder, Notices())
+    recover_until("pathlib.Path.rename", process.spool.folder)
 
     assert recovered(process) == Counter({(f"3/{i}", 1.0): 1 for i in range(3)})
-
-
-def test_while_the_spools_frames_are_out_of_sight_a_ring_that_began_anew_stays(
-    process: Process,
-):
-    process.log(1)
-    process.move(most_bytes=10**6)
-    process.log(2)
-    process.end()
-    (segment,) = process.spool.folder.glob("*.frames")
-    aside = segment.rename(segment.with_suffix(".aside"))
-
-    recover(process.spool.folder, Notices())
-    assert process.ring.path.exists()
-    aside.rename(segment)
-    recover(process.spool.folder, Notices())
-
-    assert stored(process.spool.folder) == process.logged
 
 
 def test_a_start_that_was_being_written_hides_no_row(process: Process):
@@ -430,8 +404,14 @@ def test_whatever_bytes_are_in_a_ring_nothing_is_raised(process: Process):
             segment.unlink()
 
 
-def test_of_a_spool_whose_frames_are_out_of_sight_the_ring_stays(process: Process):
+@pytest.mark.parametrize("began_anew", [False, True])
+def test_of_a_spool_whose_frames_are_out_of_sight_the_ring_stays(
+    process: Process, began_anew: bool
+):
     process.log(1)
+    if began_anew:
+        process.move(most_bytes=10**6)
+        process.log(2)
     process.end()
     (segment,) = process.spool.folder.glob("*.frames")
     aside = segment.rename(segment.with_suffix(".aside"))
