@@ -4,9 +4,11 @@ A process imports all that a run ever loads and then becomes several: the same p
 the same addresses, as where its parts lie in memory makes a loop faster or slower by
 several percent. A loop that does one thing with a few numbers is the worst for that, so
 the plain one makes rows, sorts them, and writes and reads them as JSON. Two run the bare
-loop, and each of the others begins a run with a server of its own. They run in turns of a
-second, forwards and then backwards; those that wait are stopped, threads and all. So what the machine does besides falls on all of them, and each
-round gives one difference to the two bare loops beside it. The median of all rounds, with
+loop behind a run that has been finished, as what a run leaves in memory also moves the
+loop's own objects; each of the others begins a run with a server of its own. They run in
+turns of a second, forwards and then backwards; those that wait are stopped, threads and
+all. So what the machine does besides falls on all of them, and each round gives one
+difference to the two bare loops beside it. The median of all rounds, with
 an interval from drawing them anew, says how large a cost can be told on this machine; and
 so does the difference of the two bare loops. Beside it stands the processor time of the
 loop's own thread, which others cannot lengthen; but what the loop waits for is not in it.
@@ -52,6 +54,7 @@ import agent
 
 work, step_seconds, urls, warm_seconds = sys.argv[1], float(sys.argv[2]), json.loads(sys.argv[3]), float(sys.argv[4])
 data = {f"m/{number}": 0.5 for number in range(100)}
+answering = next(filter(None, urls))
 
 def apart(measure):
     # Nothing of it is left: a fork after a backward pass could make none.
@@ -65,9 +68,12 @@ def apart(measure):
     os.waitpid(child, 0)
     return measured
 
+def begun(url, spool):
+    os.environ.update(SEAMARK_URL=url, SEAMARK_SPOOL=os.path.join(os.getcwd(), spool))
+    return agent.init("r")
+
 def loaded_by_a_run():
-    os.environ.update(SEAMARK_URL=next(filter(None, urls)), SEAMARK_SPOOL=os.path.join(os.getcwd(), "spool"))
-    run = agent.init("r")
+    run = begun(answering, "spool")
     end = time.monotonic() + warm_seconds
     while time.monotonic() < end:
         run.log(data)
@@ -141,11 +147,12 @@ def turn(run, steps, seconds):
     return taken
 
 def obey(number, url, orders, answers):
-    run = None
-    if url is not None:
-        os.environ["SEAMARK_URL"] = url
-        os.environ["SEAMARK_SPOOL"] = os.path.join(os.getcwd(), f"spool{number}")
-        run = agent.init("r")
+    run = begun(url or answering, f"spool{number}")
+    if url is None:
+        # What a run leaves in memory, it leaves here, too.
+        run.log(data)
+        run.finish()
+        run = None
     session = run._session if run is not None else None
     steps = loop.steps(run)
     for line in orders:
