@@ -14,6 +14,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import worker_init
 from django.conf import settings
+from django.db import connection
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tracker.settings")
 
@@ -25,7 +26,8 @@ SOFT_SHUTDOWN_SECONDS = 3.0
 
 # By how much the worker stands back where processors are scarce: pages and agents wait
 # for an answer, and nobody waits for a compaction. Of a core that it shares with one of
-# them, a quarter is left to it. Containers share by their own weights.
+# them, a quarter is left to it. Containers share by their own weights. Not on SQLite:
+# there all wait for the one who writes, and so for a worker that is kept from it.
 STANDS_BACK_BY = 5
 # Where Linux shares processors among sessions first, what a session has of them.
 SESSION = Path("/proc/self/autogroup")
@@ -106,6 +108,8 @@ app.conf.update(
 
 
 def stand_back(**_: Any) -> None:
+    if connection.vendor == "sqlite":
+        return
     if hasattr(os, "nice"):
         os.nice(STANDS_BACK_BY)
     # Of a session of its own alone: a shell's has other programs.

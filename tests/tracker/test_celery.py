@@ -106,20 +106,33 @@ def test_every_line_of_the_timetable_names_a_task_and_expires(name):
     assert line["options"]["expires"] <= line["schedule"]
 
 
-@pytest.mark.parametrize("is_leader", [True, False])
-def test_a_worker_stands_back_for_web_servers_on_the_same_machine(is_leader):
-    said = subprocess.run(
-        [
-            *(sys.executable, "-c"),
-            "import os, pathlib; from tracker import celery; celery.stand_back();"
-            " print(os.nice(0)); group = pathlib.Path('/proc/self/autogroup');"
-            " print(group.read_text() if group.exists() else '')",
-        ],
+def said_by_a_worker(address: str, *, is_leader: bool) -> list[str]:
+    """Return the nice values of a process, and of its session where there is one."""
+    program = (
+        "import os, pathlib; from tracker import celery; celery.stand_back();"
+        " print(os.nice(0)); group = pathlib.Path('/proc/self/autogroup');"
+        " print(group.read_text() if group.exists() else '')"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "SEAMARK_DATABASE_URL": address},
         start_new_session=is_leader,
         capture_output=True,
         text=True,
         check=True,
     ).stdout.splitlines()
+
+
+def test_on_sqlite_whoever_writes_is_kept_from_it_by_nobody(tmp_path):
+    said = said_by_a_worker(f"sqlite:///{tmp_path / 'db'}", is_leader=True)
+
+    assert int(said[0]) == os.nice(0)
+    assert not said[1] or said[1].endswith("nice 0")
+
+
+@pytest.mark.parametrize("is_leader", [True, False])
+def test_a_worker_stands_back_for_web_servers_on_the_same_machine(is_leader):
+    said = said_by_a_worker("postgresql://nobody@127.0.0.1/none", is_leader=is_leader)
 
     assert int(said[0]) == min(19, os.nice(0) + celery.STANDS_BACK_BY)
     # Others of the session are left alone.
