@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from agent.probes.files import read_briefly
+from agent.probes.files import read_at_once
 
 
 def descendants(pid: int) -> list[int]:
@@ -42,7 +42,7 @@ def children_of(pid: int) -> list[int] | None:
 def children_of_thread(pid: int, thread: int) -> list[int] | None:
     path = f"/proc/{pid}/task/{thread}/children"
     try:
-        return [int(text) for text in read_briefly(path).split()]
+        return [int(text) for text in read_at_once(path).split()]
     except FileNotFoundError:
         # The thread has ended, or the kernel was built without this file.
         return [] if Path(f"/proc/self/task/{os.getpid()}/children").exists() else None

@@ -61,6 +61,8 @@ class Probe:
     is_of_process: ClassVar[bool] = False
     # So it does, and who watches the process sees that, too.
     is_seen_from_outside: ClassVar[bool] = False
+    # It is not asked more often; 0 is as often as all are.
+    interval_seconds: ClassVar[float] = 0.0
 
     @classmethod
     def of(cls, job: Job) -> Probe:

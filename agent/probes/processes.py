@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import psutil
 
-from agent.probes.files import read_briefly, read_text
+from agent.probes.files import read_at_once, read_briefly, read_text
 
 _PROC = Path("/proc")
 _IS_PROC = (_PROC / "self/stat").exists()
@@ -48,7 +48,7 @@ def read_state(pid: int) -> ProcessState:
     if not _IS_PROC:
         return _portable_state(pid)
     try:
-        return parse_state(read_briefly(f"/proc/{pid}/stat"))
+        return parse_state(read_at_once(f"/proc/{pid}/stat"))
     except (OSError, ValueError, IndexError) as error:
         raise ProcessGone from error
 
@@ -74,7 +74,9 @@ def read_traffic(pid: int) -> Traffic | None:
     try:
         if not _IS_PROC:
             return _portable_traffic(pid)
-        fields = read_briefly(f"/proc/{pid}/io").split()
+        # Of a process that loads its program the kernel lets the reader wait.
+        read = read_at_once if pid == os.getpid() else read_briefly
+        fields = read(f"/proc/{pid}/io").split()
     except (OSError, psutil.Error, AttributeError):
         return None
     numbers = dict(zip(fields[::2], fields[1::2], strict=False))
@@ -112,7 +114,7 @@ def counts_disk_waits() -> bool:
 def read_scheduling(pid: int) -> tuple[float, float] | None:
     """Return how long the main thread ran, and how long it waited for a core."""
     try:
-        ran, waited, _ = read_briefly(f"/proc/{pid}/schedstat").split()
+        ran, waited, _ = read_at_once(f"/proc/{pid}/schedstat").split()
     except (OSError, ValueError):
         return None
     return int(ran) * _NANOSECOND, int(waited) * _NANOSECOND

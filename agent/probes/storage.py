@@ -28,6 +28,7 @@ class StorageProbe(Probe):
     name = "storage"
     is_of_machine = True
     may_hang = True
+    interval_seconds = _INTERVAL_SECONDS
     readings: ClassVar[tuple[Reading, ...]] = tuple(
         Reading(
             f"storage/{name}/{path}",
@@ -66,7 +67,6 @@ class StorageProbe(Probe):
             self._folders["data"] = data
         if shared_memory.is_dir():
             self._folders["shared_memory"] = shared_memory
-        self._not_before = float("-inf")
         self._find_data = find_data
         self._news: dict[str, Value] = {}
 
@@ -81,10 +81,7 @@ class StorageProbe(Probe):
         news, self._news = self._news, {}
         return news
 
-    def sample(self, now: float) -> Sample:
-        if now < self._not_before:
-            return {}
-        self._not_before = now + _INTERVAL_SECONDS - 0.5
+    def sample(self, now: float) -> Sample:  # noqa: ARG002 - it measures no rates
         self._look_for_data()
         readings: dict[str, float] = {}
         for name, folder in self._folders.items():

@@ -135,7 +135,7 @@ class Turns:
 
     def _interval(self) -> float:
         """Return how long to wait, so that the probe keeps to what it may take."""
-        base = self._logbook.interval
+        base = max(self._logbook.interval, self._make.interval_seconds)
         if not self._costs or self._probe is None:
             return base
         wanted = statistics.fmean(self._costs) / self._probe.allowance

@@ -187,6 +187,16 @@ def test_a_probe_that_costs_too_much_is_asked_less_often(bench):
     assert 2 <= costly.asked <= 4
 
 
+def test_a_probe_is_asked_no_more_often_than_it_says(bench):
+    slow = make_probe({"slow": 1.0}, interval_seconds=60.0)
+    other = make_probe({"other": 1.0}, name="other")
+    tested = bench(slow, other, interval=0.001)
+
+    tested.turn(10)
+
+    assert (slow.asked, other.asked) == (1, 10)
+
+
 def test_a_probe_that_hangs_leaves_the_others(bench, monkeypatch, caplog):
     monkeypatch.setattr(turns, "HANGING_SECONDS", 0.05)
     done = threading.Event()
