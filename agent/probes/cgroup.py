@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -195,22 +196,26 @@ class _Files:
         is_unified = groups.is_unified
         processor = groups.of("cpu") or nowhere
         memory = groups.of("memory") or nowhere
-        self.processor = KernelFile(processor / "cpu.stat")
+        # What has to be summed up over groups is waited for, with whoever else asks.
+        self.processor = KernelFile(
+            processor / "cpu.stat", waits_for_nobody=not is_unified
+        )
         self.memory = KernelFile(memory / "memory.stat")
-        self.used = KernelFile(
+        counter = partial(KernelFile, waits_for_nobody=True)
+        self.used = counter(
             memory / ("memory.current" if is_unified else "memory.usage_in_bytes")
         )
-        self.peak = KernelFile(
+        self.peak = counter(
             memory / ("memory.peak" if is_unified else "memory.max_usage_in_bytes")
         )
         # Version 1 tells of kills where it tells whether they are allowed.
-        self.events = KernelFile(
+        self.events = counter(
             memory / ("memory.events" if is_unified else "memory.oom_control")
         )
         accounting = groups.of("cpuacct") or nowhere
-        self.usage = None if is_unified else KernelFile(accounting / "cpuacct.usage")
-        self.split = None if is_unified else KernelFile(accounting / "cpuacct.stat")
-        self.failures = None if is_unified else KernelFile(memory / "memory.failcnt")
+        self.usage = None if is_unified else counter(accounting / "cpuacct.usage")
+        self.split = None if is_unified else counter(accounting / "cpuacct.stat")
+        self.failures = None if is_unified else counter(memory / "memory.failcnt")
 
 
 def _throttled_seconds(processor: dict[str, int]) -> float | None:

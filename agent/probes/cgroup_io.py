@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -51,7 +52,9 @@ class CgroupIoProbe(Probe):
         group = groups.of("blkio")
         self._is_unified = groups.is_unified
         names = ("io.stat",) if groups.is_unified else tuple(_VERSION_1_FILES)
-        self._files = [] if group is None else [KernelFile(group / n) for n in names]
+        # Version 2 sums up over groups first, and has whoever asks wait meanwhile.
+        open_one = partial(KernelFile, waits_for_nobody=not groups.is_unified)
+        self._files = [] if group is None else [open_one(group / n) for n in names]
         self._rates = Rates()
         if not self._counts():
             raise ProbeUnavailable("the group's requests to disks are not counted")

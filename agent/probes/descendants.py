@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 
-from agent.probes.files import read_at_once
+from agent.probes.files import read_at_once, read_briefly
 
 
 def descendants(pid: int) -> list[int]:
@@ -32,17 +33,20 @@ def children_of(pid: int) -> list[int] | None:
         return [] if Path("/proc/self/task").exists() else None
     children: list[int] = []
     for thread in threads:
-        found = children_of_thread(pid, thread)
+        # Many one after the other: the training may go on in between.
+        found = children_of_thread(pid, thread, read_briefly)
         if found is None:
             return None
         children += found
     return children
 
 
-def children_of_thread(pid: int, thread: int) -> list[int] | None:
+def children_of_thread(
+    pid: int, thread: int, read: Callable[[str], bytes] = read_at_once
+) -> list[int] | None:
     path = f"/proc/{pid}/task/{thread}/children"
     try:
-        return [int(text) for text in read_at_once(path).split()]
+        return [int(text) for text in read(path).split()]
     except FileNotFoundError:
         # The thread has ended, or the kernel was built without this file.
         return [] if Path(f"/proc/self/task/{os.getpid()}/children").exists() else None

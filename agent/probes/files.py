@@ -29,14 +29,23 @@ _quickness: defaultdict[str, Quickness] = defaultdict(Quickness)
 class KernelFile:
     """A file below /proc or /sys; what cannot be read is None.
 
-    `has_long_records` says that its pieces end where what does not fit may be long.
+    `has_long_records` says that its pieces end where what does not fit may be long,
+    `waits_for_nobody` that the kernel answers without a lock that others hold for long.
     """
 
-    def __init__(self, path: Path, *, has_long_records: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        has_long_records: bool = False,
+        waits_for_nobody: bool = False,
+    ) -> None:
         self._path = path
         self._last_bytes = 1 if has_long_records else _LAST_BYTES
+        self._waits_for_nobody = waits_for_nobody
         self._file: int | None = None
-        self._quickness: Quickness | None = None
+        self._may_be_held = False
+        self._quickness = Quickness()
 
     def read(self) -> str | None:
         try:
@@ -54,13 +63,15 @@ class KernelFile:
     def _read(self) -> str:
         if self._file is None:
             self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            if self._quickness is None and is_kernels_own(self._file):
-                self._quickness = Quickness()
-        pread = read_at if self._quickness else os.pread
-        all_of_it = partial(
-            _all_pieces, partial(pread, self._file, _MOST_BYTES), self._last_bytes
-        )
-        text = self._quickness.timed(all_of_it) if self._quickness else all_of_it()
+            self._may_be_held = self._waits_for_nobody and is_kernels_own(self._file)
+        file = self._file
+        if self._may_be_held and self._quickness.is_trusted():
+            held = partial(_all_pieces, partial(read_at, file), self._last_bytes)
+            text = self._quickness.timed(held)
+        else:
+            text = _all_pieces(
+                lambda place: os.pread(file, _MOST_BYTES, place), self._last_bytes
+            )
         return text.decode("ascii", "replace")
 
     def __del__(self) -> None:
@@ -88,13 +99,13 @@ def read_briefly(path: str) -> bytes:
 
 
 def read_at_once(path: str) -> bytes:
-    """Do the same, of what the kernel says of a process at once, interrupting nothing.
+    """Do the same of what the kernel says of a process, without waiting for anybody.
 
     Raises:
         OSError: It cannot be read.
     """
     quickness = _quickness[path.rpartition("/")[2]]
-    if not (quickness and is_proc_kernels_own()):
+    if not (is_proc_kernels_own() and quickness.is_trusted()):
         return read_briefly(path)
     return quickness.timed(partial(_read_held, path))
 
@@ -102,7 +113,7 @@ def read_at_once(path: str) -> bytes:
 def _read_held(path: str) -> bytes:
     file = opened(path)
     try:
-        return _all_pieces(partial(read_at, file, _MOST_BYTES), _LAST_BYTES)
+        return _all_pieces(partial(read_at, file), _LAST_BYTES)
     finally:
         closed(file)
 

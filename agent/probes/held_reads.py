@@ -1,48 +1,64 @@
 """Reads of the kernel's own files that keep the interpreter for themselves.
 
 Python gives the interpreter away around each system call. A training that computes in
-Python takes it, and goes on until it is asked to hand it back: two changes of thread for
-a read that takes some microseconds, and twenty of them each second. These reads give
-nothing away. So they are for files alone that the kernel answers out of its memory, and
-for as long as each of them is quick.
+Python is woken up to take it, and may keep it until it is made to hand it back: changes
+of thread for a read that takes some microseconds, and for dozens of them each second.
+These reads give nothing away. Whoever keeps the interpreter keeps the training from it,
+so they are for files alone that the kernel answers out of its memory without waiting for
+anybody, and not after they were slow.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-# File systems of which nothing waits for a disk, a network or a program.
+try:
+    import ctypes
+except ImportError:  # a Python without it reads as ever
+    ctypes = None  # type: ignore[assignment]
+
+# File systems of the kernel: no disk, no network and no program answers.
 _KERNELS_OWN = ("proc", "cgroup", "cgroup2")
-_SLOW_SECONDS = 0.0005
-# After so many slow reads of a file it is read as any other. One may be slow because
-# the system let another program have the processor.
-_MOST_SLOW_READS = 3
+_MOST_BYTES = 1 << 16
+_SLOW_SECONDS, _FAR_TOO_SLOW_SECONDS = 0.0005, 0.005
+# A slow one alone may have had to wait for its processor.
+_MOST_SLOW_IN_A_ROW = 3
+# For so many reads a file is then read as any other: at one a second, ten minutes.
+_REST = 600
 
 
 class Quickness:
-    """Whether what is read was quick so far."""
+    """Whether what is read is quick, as far as it has shown."""
 
     def __init__(self) -> None:
-        self._slow_reads = 0
+        self._slow_in_a_row = 0
+        self._rest = 0
 
-    def __bool__(self) -> bool:
-        return self._slow_reads < _MOST_SLOW_READS
+    def is_trusted(self) -> bool:
+        """Say it of the next read."""
+        self._rest = max(0, self._rest - 1)
+        return not self._rest
 
     def timed(self, read: Callable[[], bytes]) -> bytes:
         began = perf_counter()
-        try:
-            return read()
-        finally:
-            self._slow_reads += perf_counter() - began > _SLOW_SECONDS
+        text = read()
+        seconds = perf_counter() - began
+        self._slow_in_a_row = self._slow_in_a_row + 1 if seconds > _SLOW_SECONDS else 0
+        is_often_slow = self._slow_in_a_row >= _MOST_SLOW_IN_A_ROW
+        if is_often_slow or seconds > _FAR_TOO_SLOW_SECONDS:
+            self._slow_in_a_row, self._rest = 0, _REST
+        return text
 
 
 def is_kernels_own(file: int) -> bool:
-    """Whether the kernel answers reads of an open file, and these calls can be made.
+    """Whether the kernel itself answers reads of an open file, and can be asked so.
 
     In containers, files below /proc may be those of a program that stands in for it.
     """
@@ -54,6 +70,7 @@ def is_kernels_own(file: int) -> bool:
 
 @lru_cache(maxsize=1)
 def is_proc_kernels_own() -> bool:
+    """Say the same of what /proc says of processes."""
     try:
         file = os.open("/proc/self/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -70,62 +87,30 @@ def opened(path: str) -> int:
     Raises:
         OSError: It cannot be opened.
     """
-    flags = os.O_RDONLY | os.O_CLOEXEC
-    file: int = _library().open(os.fsencode(path), flags)
-    # The other way says what is wrong, or finds that nothing is any more.
-    return os.open(path, flags) if file < 0 else file
+    file: int = _library().open(os.fsencode(path), os.O_RDONLY | os.O_CLOEXEC)
+    if file < 0:
+        raise _error(path)
+    return file
 
 
 def closed(file: int) -> None:
     _library().close(file)
 
 
-def read_at(file: int, most_bytes: int, place: int) -> bytes:
-    """Read up to so many bytes at a place.
+def read_at(file: int, place: int) -> bytes:
+    """Read up to 64 KiB at a place.
 
     Raises:
         OSError: They cannot be read.
     """
-    import ctypes  # noqa: PLC0415 - not before it is needed
-
-    buffer = ctypes.create_string_buffer(most_bytes)
-    size: int = _library().pread(file, buffer, most_bytes, place)
-    return (
-        os.pread(file, most_bytes, place)
-        if size < 0
-        else ctypes.string_at(buffer, size)
-    )
-
-
-# Any: the functions of a library have no types.
-@lru_cache(maxsize=1)
-def _library() -> Any:
-    """The C library, called with the interpreter held; None where there is none."""
-    try:
-        import ctypes  # noqa: PLC0415 - in the thread that samples
-
-        library = ctypes.PyDLL(None)
-        library.open.argtypes = (ctypes.c_char_p, ctypes.c_int)
-        library.close.argtypes = (ctypes.c_int,)
-        library.pread.argtypes = (
-            ctypes.c_int,
-            ctypes.c_void_p,
-            ctypes.c_size_t,
-            ctypes.c_long,
-        )
-        library.pread.restype = ctypes.c_ssize_t
-    except (ImportError, OSError, AttributeError, TypeError):
-        return None
-    return library
-
-
-@lru_cache(maxsize=1)
-def _devices_of_the_kernels_own() -> frozenset[int]:
-    try:
-        text = Path("/proc/self/mountinfo").read_text("utf-8", "replace")
-    except OSError:
-        return frozenset()
-    return frozenset(devices_of(text, _KERNELS_OWN))
+    buffer = _own.buffer
+    if buffer is None:
+        buffer = _own.buffer = ctypes.create_string_buffer(_MOST_BYTES)
+    size: int = _library().pread(file, buffer, _MOST_BYTES, place)
+    if size < 0:
+        raise _error()
+    found: bytes = buffer[:size]
+    return found
 
 
 def devices_of(text: str, kinds: tuple[str, ...]) -> set[int]:
@@ -139,3 +124,53 @@ def devices_of(text: str, kinds: tuple[str, ...]) -> set[int]:
             if major.isdigit() and minor.isdigit():
                 found.add(os.makedev(int(major), int(minor)))
     return found
+
+
+class _Own(threading.local):
+    """A thread's own buffer: another may run before what was read has been copied."""
+
+    buffer: Any = None  # an array, whose type ctypes makes
+
+
+_own = _Own()
+
+
+def _error(*path: str) -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, os.strerror(number), *path)
+
+
+# Any: the functions of a library have no types.
+@lru_cache(maxsize=1)
+def _library() -> Any:
+    """The C library, called with the interpreter held; None where that serves nobody.
+
+    Without a lock over the interpreter nobody waits for it. And with 32 bits, the size of
+    a place in a file is different from system to system.
+    """
+    is_shared = getattr(sys, "_is_gil_enabled", lambda: True)()
+    if ctypes is None or not is_shared or sys.maxsize < 1 << 32:
+        return None
+    try:
+        library = ctypes.PyDLL(None, use_errno=True)
+        library.open.argtypes = (ctypes.c_char_p, ctypes.c_int)
+        library.close.argtypes = (ctypes.c_int,)
+        library.pread.argtypes = (
+            ctypes.c_int,
+            ctypes.c_void_p,
+            ctypes.c_size_t,
+            ctypes.c_long,
+        )
+        library.pread.restype = ctypes.c_ssize_t
+    except (OSError, AttributeError, TypeError):
+        return None
+    return library
+
+
+@lru_cache(maxsize=1)
+def _devices_of_the_kernels_own() -> frozenset[int]:
+    try:
+        text = Path("/proc/self/mountinfo").read_text("utf-8", "replace")
+    except OSError:
+        return frozenset()
+    return frozenset(devices_of(text, _KERNELS_OWN))

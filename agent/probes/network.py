@@ -32,7 +32,7 @@ class NetworkProbe(Probe):
     )
 
     def __init__(self, file: Path = Path("/proc/net/dev")) -> None:
-        self._file = KernelFile(file)
+        self._file = KernelFile(file, waits_for_nobody=True)
         self._rates = Rates()
         self._errors = Growth()
         if self._file.read() is None:

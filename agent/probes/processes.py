@@ -48,9 +48,16 @@ def read_state(pid: int) -> ProcessState:
     if not _IS_PROC:
         return _portable_state(pid)
     try:
-        return parse_state(read_at_once(f"/proc/{pid}/stat"))
+        return parse_state(_read_of(pid, "stat"))
     except (OSError, ValueError, IndexError) as error:
         raise ProcessGone from error
+
+
+def _read_of(pid: int, name: str) -> bytes:
+    # While another process begins a program, and while it ends, the kernel may have those
+    # wait who look at it.
+    read = read_at_once if pid == os.getpid() else read_briefly
+    return read(f"/proc/{pid}/{name}")
 
 
 def parse_state(line: bytes) -> ProcessState:
@@ -74,9 +81,7 @@ def read_traffic(pid: int) -> Traffic | None:
     try:
         if not _IS_PROC:
             return _portable_traffic(pid)
-        # Of a process that loads its program the kernel lets the reader wait.
-        read = read_at_once if pid == os.getpid() else read_briefly
-        fields = read(f"/proc/{pid}/io").split()
+        fields = _read_of(pid, "io").split()
     except (OSError, psutil.Error, AttributeError):
         return None
     numbers = dict(zip(fields[::2], fields[1::2], strict=False))

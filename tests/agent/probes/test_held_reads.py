@@ -2,15 +2,26 @@
 
 import ctypes
 import os
+import re
+import subprocess
+import sys
+import threading
 import time
+from collections import defaultdict
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from agent.probes import files, held_reads
 from agent.probes.files import KernelFile, read_at_once, read_briefly
 from agent.probes.held_reads import Quickness, devices_of, is_kernels_own, read_at
-from agent.probes.processes import count_open_files
+from agent.probes.processes import (
+    count_open_files,
+    parse_state,
+    read_state,
+    read_traffic,
+)
 
 pytestmark = pytest.mark.skipif(
     not held_reads.is_proc_kernels_own(), reason="no /proc of the kernel's own"
@@ -26,14 +37,22 @@ nonsense
 """
 
 
+@pytest.fixture(autouse=True)
+def quickness(monkeypatch):
+    """Begin anew with what is known of files of processes."""
+    monkeypatch.setattr(files, "_quickness", defaultdict(Quickness))
+
+
 @pytest.fixture
 def freed(monkeypatch):
-    """Count the reads that free the interpreter."""
+    """Count the calls of this thread that free the interpreter."""
     counted = []
+    thread = threading.get_ident()
 
     def counting(function):
         def called(*arguments):
-            counted.append(function.__name__)
+            if threading.get_ident() == thread:
+                counted.append(function.__name__)
             return function(*arguments)
 
         return called
@@ -41,6 +60,12 @@ def freed(monkeypatch):
     for name in ("open", "read", "pread", "close"):
         monkeypatch.setattr(os, name, counting(getattr(os, name)))
     return counted
+
+
+def clock(monkeypatch, *seconds):
+    """Let reads take so long, one after the other."""
+    times = iter([time for each in seconds for time in (0.0, each)])
+    monkeypatch.setattr(held_reads, "perf_counter", lambda: next(times))
 
 
 def test_only_file_systems_that_are_the_kernels_own_count():
@@ -56,23 +81,30 @@ def test_a_file_elsewhere_is_not_the_kernels_own(tmp_path):
         assert not is_kernels_own(elsewhere.fileno())
 
 
-def test_what_is_kept_open_is_read_without_freeing_the_interpreter(freed, tmp_path):
-    file = KernelFile("/proc/meminfo")
+@pytest.mark.parametrize(
+    ("waits_for_nobody", "calls"), [(True, []), (False, ["pread"])]
+)
+def test_what_waits_for_nobody_is_read_without_freeing_the_interpreter(
+    freed, waits_for_nobody, calls
+):
+    file = KernelFile(Path("/proc/self/stat"), waits_for_nobody=waits_for_nobody)
     file.read()
     freed.clear()
 
-    assert file.read().startswith("MemTotal:")
-    assert freed == []
+    assert file.read().startswith(f"{os.getpid()} ")
+    assert freed == calls
 
+
+def test_what_lies_elsewhere_is_read_as_ever_whatever_is_said_of_it(freed, tmp_path):
     (tmp_path / "file").write_text("on a disk")
-    elsewhere = KernelFile(tmp_path / "file")
+    file = KernelFile(tmp_path / "file", waits_for_nobody=True)
 
-    assert elsewhere.read() == "on a disk"
-    assert "pread" in freed
+    assert file.read() == "on a disk"
+    assert freed == ["open", "pread"]
 
 
 def test_what_is_kept_open_says_what_is_new():
-    file = KernelFile("/proc/self/stat")
+    file = KernelFile(Path("/proc/self/stat"), waits_for_nobody=True)
     before = file.read()
     end = time.process_time() + 0.05
     while time.process_time() < end:
@@ -81,15 +113,20 @@ def test_what_is_kept_open_says_what_is_new():
     assert file.read() != before
 
 
-def test_a_process_is_looked_at_without_freeing_the_interpreter(freed):
-    read_at_once("/proc/self/stat")
-    freed.clear()
-
-    said = read_at_once(f"/proc/{os.getpid()}/stat")
+def test_this_process_is_looked_at_without_freeing_the_interpreter(freed):
+    state = read_state(os.getpid())
 
     assert freed == []
-    assert said.split()[0] == str(os.getpid()).encode()
-    assert said.split()[:2] == read_briefly("/proc/self/stat").split()[:2]
+    assert state.threads == parse_state(read_briefly("/proc/self/stat")).threads
+
+
+def test_another_process_may_keep_whoever_looks_at_it_waiting(freed):
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=PIPE) as other:
+        freed.clear()
+        read_state(other.pid)
+        read_traffic(other.pid)
+        assert freed == 2 * ["open", "read", "close"]
+        other.communicate()
 
 
 def test_more_than_fits_a_page_is_read_whole():
@@ -103,7 +140,7 @@ def test_more_than_fits_a_page_is_read_whole():
 
 @pytest.mark.parametrize("path", ["/proc/0/stat", "/proc/self/not there"])
 def test_what_is_not_there_is_said_as_ever(path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=re.escape(path)):
         read_at_once(path)
 
 
@@ -112,7 +149,7 @@ def test_what_cannot_be_read_is_said_as_ever():
     os.close(number)
 
     with pytest.raises(OSError, match="Bad file descriptor"):
-        read_at(number, 100, 0)
+        read_at(number, 0)
 
 
 def test_no_file_stays_open():
@@ -125,17 +162,55 @@ def test_no_file_stays_open():
     assert count_open_files(os.getpid()) == before
 
 
-def test_what_was_slow_three_times_is_read_as_any_other(freed, monkeypatch):
-    monkeypatch.setattr(files, "_quickness", {"stat": Quickness()})
-    slow = iter([0.0, 0.0001, 0.0, 0.4, 0.0, 0.4, 0.0, 0.4, 0.0, 0.4])
-    monkeypatch.setattr(held_reads, "perf_counter", lambda: next(slow))
-    freed.clear()
+def test_threads_do_not_read_into_each_others_buffers():
+    said = defaultdict(set)
 
-    for _ in range(4):
-        read_at_once("/proc/self/stat")
+    def read(path):
+        for _ in range(500):
+            said[path].add(read_at_once(path)[:5])
+
+    paths = ["/proc/self/limits", "/proc/self/statm", "/proc/self/mountinfo"]
+    threads = [threading.Thread(target=read, args=(path,)) for path in paths]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert said["/proc/self/limits"] == {b"Limit"}
+    assert all(first[:1].isdigit() for path in paths[1:] for first in said[path])
+
+
+@pytest.mark.parametrize("seconds", [[0.001, 0.001, 0.001], [0.4]])
+def test_what_was_slow_is_read_as_any_other_for_a_while(monkeypatch, seconds):
+    quickness = Quickness()
+    clock(monkeypatch, *seconds, 0.0001)
+
+    for _ in seconds:
+        assert quickness.is_trusted()
+        quickness.timed(bytes)
+    trusted = [quickness.is_trusted() for _ in range(600)]
+
+    assert trusted == 599 * [False] + [True]
+    quickness.timed(bytes)
+    assert quickness.is_trusted()
+
+
+def test_a_slow_read_now_and_then_is_forgiven(monkeypatch):
+    quickness = Quickness()
+    clock(monkeypatch, *(100 * [0.001, 0.001, 0.0001]))
+
+    for _ in range(300):
+        assert quickness.is_trusted()
+        quickness.timed(bytes)
+
+
+def test_what_is_slow_is_read_as_any_other(freed, monkeypatch):
+    clock(monkeypatch, 0.4)
+    read_at_once("/proc/self/stat")
     assert freed == []
 
     read_at_once("/proc/self/stat")
+
     assert freed == ["open", "read", "close"]
 
 
@@ -144,7 +219,7 @@ def test_where_libraries_cannot_be_called_all_is_read_as_ever(freed, monkeypatch
     held_reads.is_proc_kernels_own.cache_clear()
     try:
         assert read_at_once("/proc/self/stat")
-        assert KernelFile("/proc/meminfo").read()
+        assert KernelFile(Path("/proc/meminfo"), waits_for_nobody=True).read()
     finally:
         held_reads.is_proc_kernels_own.cache_clear()
     assert {"open", "read", "pread"} <= {*freed}
