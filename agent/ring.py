@@ -19,7 +19,7 @@ import stat
 import struct
 import time
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from mmap import mmap
 from pathlib import Path
 
@@ -80,6 +80,10 @@ class Ring:
         self.path = path
         self._memory = memory
         self.row_bytes = row_bytes_of(len(memory))
+        # Called once when half of it waits to be read.
+        self.call_writer: Callable[[], None] = lambda: None
+        self._call_at = self.row_bytes // 2
+        self._has_called = False
         # Numbers and places of the next row, and the bytes before it: where to write,
         # and where to read. Each is replaced at once, whatever interrupts us.
         self._head = START
@@ -108,6 +112,9 @@ class Ring:
         unread = passed - self._read[2]
         if not unread:
             place = 0
+        if unread > self._call_at and not self._has_called:
+            self._has_called = True
+            self.call_writer()
         if not layout.is_defined or unread + size > self.row_bytes:
             return False
         layout.pack_into(
@@ -154,6 +161,7 @@ class Ring:
     def release(self, high: Position) -> None:
         """Give the room of rows back that are in the spool."""
         self._read = high
+        self._has_called = False
 
     def go_on_with(self, folder: Path, moves: int) -> None:
         """Belong to the spool in another folder, in which it goes on now.

@@ -57,6 +57,8 @@ class Writer:
         self._until: Position | None = None
         self._writing = threading.Lock()
         self.background = Background("seamark-writer", self.turn)
+        if ring is not None:
+            ring.call_writer = self.background.wake
 
     def turn(self) -> float:
         """Write what is there, and return when to look again."""

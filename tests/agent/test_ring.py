@@ -170,6 +170,27 @@ def test_a_full_ring_takes_rows_again_once_some_are_released(ring: Ring):
     assert not ring.write(layout, 0, 0, (1.0,))
 
 
+def test_a_ring_that_fills_up_calls_the_writer_once_until_it_was_there(ring: Ring):
+    calls = []
+    ring.call_writer = lambda: calls.append(ring.is_empty)
+    layout = layout_of(ring, "a")
+    half = ring.row_bytes // layout.size // 2
+
+    for step in range(half):
+        ring.write(layout, 0, step, (1.0,))
+    assert calls == []
+
+    for step in range(half):
+        ring.write(layout, 0, half + step, (1.0,))
+    assert calls == [False]
+
+    _, high = ring.read({1: layout}, most_bytes=ring.row_bytes)
+    ring.release(high)
+    for step in range(half + 2):
+        ring.write(layout, 0, step, (1.0,))
+    assert calls == [False, False]
+
+
 def test_what_cannot_be_a_number_leaves_no_row(ring: Ring):
     layout = layout_of(ring, "a", "b")
 
