@@ -293,6 +293,10 @@ class SeriesRecorder:
         self, path: str, value: object, step: float | None, moment: int
     ) -> float | None:
         """Return the value as a number; None where it is a record, which it logs."""
+        if type(value) is float:
+            # Nothing foreign is looked at, so nothing that is raised is taken for its own.
+            self.claim(path)
+            return value
         if self._records.append(path, value, step, moment):
             return None
         if is_time(value):

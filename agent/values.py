@@ -34,6 +34,8 @@ _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
 
 def to_number(value: object) -> float:
     """Return anything that is one number as a float; NaN and infinities are numbers."""
+    if type(value) is float:
+        return value
     try:
         if isinstance(value, (str, bytes, bytearray)):
             raise TypeError  # noqa: TRY301 - text that looks like a number is text
@@ -116,6 +118,8 @@ def _to_value(value: object) -> Value:  # noqa: PLR0911 - one for each kind
     return _listed(value) if is_array(value) else _described(value)
 
 
+# What holds nothing, without a look at it.
+_LEAVES = frozenset({float, int, bool, str})
 # Is told why a member of a dictionary is left out, and its path.
 Refuse = Callable[[AgentError, str], None]
 
@@ -148,6 +152,27 @@ class _Walk:
         if self._members > MOST_MEMBERS:
             # Few that share others, level by level, are as many as one likes.
             raise UnsupportedValue(value, f"is one of more than {MOST_MEMBERS} values")
+        # Of what is plain no code of its own runs: what is raised meanwhile comes from a
+        # signal handler of the user's, to be caught further up.
+        if type(value) in _LEAVES:
+            yield path, value
+            return
+        members = _plain_members(value)
+        if members is None:
+            yield from self._leaves_of_foreign(path, value)
+        elif not members:
+            yield path, self._empty
+        elif reason := self._not_entered(value):
+            self._refuse(UnsupportedValue(value, reason), path)
+        else:
+            self._above.append(value)
+            for name, member in members:
+                yield from self.leaves(f"{path}/{name}" if path else name, member)
+            self._above.pop()
+
+    def _leaves_of_foreign(
+        self, path: str, value: object
+    ) -> Iterator[tuple[str, object]]:
         try:
             fields = _fields(value)
             # At once: another thread may change it meanwhile.
@@ -183,6 +208,16 @@ class _Walk:
         if len(self._above) == _DEEPEST_NESTING:
             return f"is nested deeper than {_DEEPEST_NESTING} levels"
         return ""
+
+
+def _plain_members(value: object) -> list[tuple[str, object]] | None:
+    """Return what a dictionary of texts holds; None if it is anything else."""
+    if type(value) is not dict:
+        return None
+    # At once: another thread may change it meanwhile.
+    members = [*value.items()]
+    is_plain = {str}.issuperset(type(name) for name, _ in members)
+    return members if is_plain else None
 
 
 def _unread(value: object, path: str, error: Exception) -> UnsupportedValue:

@@ -1,0 +1,59 @@
+"""What a signal handler raises in the middle of a call reaches whoever waits for it.
+
+A deadline of the script's, say. Errors of values are refused and told; this is none.
+"""
+
+import sys
+
+import pytest
+
+from agent.notices import Notices
+from agent.recorder import Recorder
+
+
+class Stop(Exception):
+    pass
+
+
+CALLS = {
+    "append": lambda recorder: recorder.append("a", 1.0, None, None),
+    "append a step": lambda recorder: recorder.append("a", 1.0, 3.0, None),
+    "log": lambda recorder: recorder.log({"b": 1.0, "c": {"d": 1.0}}, None, None),
+}
+
+
+def interrupted(call, number):
+    """Raise at that line of ours; return whether that was heard, and the line."""
+    lines = []
+
+    def trace(frame, event, _):
+        if "/agent/" not in frame.f_code.co_filename:
+            return None
+        if event == "line":
+            lines.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")
+            if len(lines) == number:
+                raise Stop
+        return trace
+
+    recorder = Recorder(Notices(), wake=lambda: False, strict=False)
+    recorder.begin(None)
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call(recorder)
+    except Stop:
+        return True, lines[-1]
+    finally:
+        sys.settrace(before)
+    return False, lines[number - 1] if len(lines) >= number else ""
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_wherever_a_call_is_interrupted_the_script_hears_of_it(name):
+    number, line = 0, "the first"
+    while line:
+        number += 1
+        is_heard, line = interrupted(CALLS[name], number)
+        assert is_heard or not line, line
+
+    assert number > 50
