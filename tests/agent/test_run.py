@@ -604,6 +604,10 @@ class Unhashable:
     __repr__ = object.__repr__
 
 
+# One, as the place of each is part of what is said of it.
+UNHASHABLE = Unhashable()
+
+
 class Lazy:
     """What stands for something that cannot be had."""
 
@@ -657,7 +661,7 @@ CALLS = {
     "a path that raises": lambda run: run["x"].upload(NoPath()),
     "a type that is none": lambda run: run["x"].upload(b"", media_type=5),
     "a path that is a list": lambda run: run[["a"]].append(1.0),
-    "a path whose hash raises": lambda run: run[Unhashable()].append(1.0),
+    "a path whose hash raises": lambda run: run[UNHASHABLE].append(1.0),
     "a path without text": lambda run: run[Nameless()].append(1.0),
     "members below what is no path": lambda run: run.__setitem__(5, {"a": 1}),
     "a time that is none": lambda run: run["x"].append(1.0, time=Nameless()),
