@@ -19,6 +19,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from agent.probes.mounts import mounts_in
+
 try:
     import ctypes
 except ImportError:  # a Python without it reads as ever
@@ -116,13 +118,10 @@ def read_at(file: int, place: int) -> bytes:
 def devices_of(text: str, kinds: tuple[str, ...]) -> set[int]:
     """Return the devices of mounts of these kinds, of lines of mountinfo (pure)."""
     found = set()
-    for line in text.splitlines():
-        left, _, right = line.partition(" - ")
-        fields, kind = left.split(), right.partition(" ")[0]
-        if kind in kinds and len(fields) > 2:  # noqa: PLR2004 - proc(5)
-            major, _, minor = fields[2].partition(":")
-            if major.isdigit() and minor.isdigit():
-                found.add(os.makedev(int(major), int(minor)))
+    for mount in mounts_in(text):
+        major, _, minor = mount.device.partition(":")
+        if mount.kind in kinds and major.isdigit() and minor.isdigit():
+            found.add(os.makedev(int(major), int(minor)))
     return found
 
 

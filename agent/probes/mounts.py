@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -37,16 +38,21 @@ class Mount(NamedTuple):
 def mount_of(folder: PurePath, text: str) -> Mount | None:
     """Return the mount that holds a folder: the last of the innermost."""
     best: Mount | None = None
+    for mount in mounts_in(text):
+        point = PurePath(mount.point)
+        is_above = folder == point or point in folder.parents
+        if is_above and (best is None or len(mount.point) >= len(best.point)):
+            best = mount
+    return best
+
+
+def mounts_in(text: str) -> Iterator[Mount]:
+    """Yield all mounts; lines that are none are passed over."""
     for line in text.splitlines():
         left, separator, right = line.partition(" - ")
         fields, kind = left.split(), right.partition(" ")[0]
-        if not separator or len(fields) < 5 or not kind:  # noqa: PLR2004 - the format
-            continue
-        point = _unescaped(fields[4])
-        is_above = folder == PurePath(point) or PurePath(point) in folder.parents
-        if is_above and (best is None or len(point) >= len(best.point)):
-            best = Mount(point, kind, fields[2])
-    return best
+        if separator and len(fields) >= 5 and kind:  # noqa: PLR2004 - the format
+            yield Mount(_unescaped(fields[4]), kind, fields[2])
 
 
 def _unescaped(text: str) -> str:
