@@ -15,7 +15,8 @@ from agent.spool import Spool
 if TYPE_CHECKING:
     from agent.sending import Sending
 
-_IDLE_SECONDS = 0.5
+# A batch a second: each takes the interpreter from the training a dozen times.
+_IDLE_SECONDS = 1.0
 _DRAINING_SECONDS = 0.25
 _STOP_SECONDS = 0.1
 

@@ -109,6 +109,11 @@ class Spool:
         """The folders it has left with frames that lie there alone, and can be read."""
         return [left.folder for left in self._left if left.is_needed]
 
+    @property
+    def newest_segment(self) -> Path | None:
+        """The file that frames are appended to, if there was one."""
+        return self._path
+
     def write(self, payload: bytes) -> None:
         """Append one frame; on OSError nothing was appended."""
         frame = Frame(self.written + 1, payload).to_bytes()

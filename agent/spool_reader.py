@@ -12,7 +12,7 @@ import json
 import re
 import shutil
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
@@ -61,6 +61,8 @@ class SpoolReader:
         self._firsts: dict[Path, int] = {}
         # Where the frame behind the last one read lies: number, file, offset.
         self._cursor: tuple[int, Path, int] | None = None
+        # The file that was left alone when what is delivered was deleted.
+        self._left: Path | None = None
         # Not for what cannot be read just now, as while a server of files is away.
         self._is_described = True
         self._description = self._read_description()
@@ -140,7 +142,7 @@ class SpoolReader:
         """
         found: list[Frame] = []
         size = 0
-        for frame in self._sent(number):
+        for frame in self._nearest(number):
             length = HEADER_BYTES + len(frame.payload)
             if found and size + length > most_bytes:
                 break
@@ -242,6 +244,19 @@ class SpoolReader:
     @property
     def _shift(self) -> int:
         return 0 if self._renewal is None else self._renewal.shift
+
+    def _nearest(self, number: int) -> Iterable[Frame]:
+        """Return the frames from `number` on: out of memory, where it has all of them.
+
+        While the tracker keeps up, the sender so has no need of the disk: around each
+        call of the system the training may be interrupted.
+        """
+        living = self._living
+        if living is None or self._renewal is not None:
+            return self._sent(number)
+        if number > living.written:
+            return ()
+        return living.recent.frames_from(number) or self._sent(number)
 
     def _sent(self, number: int) -> Iterator[Frame]:
         renewal = self._renewal
@@ -377,8 +392,12 @@ class SpoolReader:
         return messages.Origin(**stored)
 
     def _remove_segments_before(self, number: int) -> None:
+        newest = None if self._living is None else self._living.newest_segment
+        if newest is not None and newest == self._left:
+            return
         # One that begins after this look is not among them.
         segments = self._ordered_segments()
+        self._left = newest if [path for _, _, path in segments] == [newest] else None
         for (_, _, segment), (end, _, _) in pairwise(segments):
             if end <= number:
                 # On a disk that takes nothing more, it stays.

@@ -1,17 +1,17 @@
 """CF-21: what the agent costs the loop it runs in, beside the same loop without it.
 
-A process imports all that a run ever loads and then becomes several: the same program at
-the same addresses, as where its parts lie in memory makes a loop faster or slower by
-several percent. A loop that does one thing with a few numbers is the worst for that, so
-the plain one makes rows, sorts them, and writes and reads them as JSON. Two run the bare
-loop behind a run that has been finished, as what a run leaves in memory also moves the
-loop's own objects; each of the others begins a run with a server of its own. They run in
-turns of a second, forwards and then backwards; those that wait are stopped, threads and
-all. So what the machine does besides falls on all of them, and each round gives one
-difference to the two bare loops beside it. The median of all rounds, with
-an interval from drawing them anew, says how large a cost can be told on this machine; and
-so does the difference of the two bare loops. Beside it stands the processor time of the
-loop's own thread, which others cannot lengthen; but what the loop waits for is not in it.
+A process runs the loop for a while with its run at rest, then with the run awake, then at
+rest again. At rest nothing is logged and every thread of the agent waits; once awake they
+first catch up on what they have missed, which is counted. Each round so gives one
+difference to the bare loop just before and behind it, of the same objects at the same
+addresses: where a process happens to have its objects makes a loop faster or slower by
+more than any agent costs, and two processes never have them alike. As they also make the
+same work of the agent dearer or cheaper, each server has several processes.
+
+The median of all rounds, with an interval from drawing them anew, says how large a cost can
+be told on this machine; and so do bare turns that are compared with each other. Beside it
+stands the processor time of the loop's own thread, which others cannot lengthen; but what
+the loop waits for is not in it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ import random
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
 
 from benchmarks.agent_faults.case import Bound, Found, Size, at_most
 from benchmarks.agent_faults.proxy import HUNG, Proxy, Way, free_port
@@ -43,42 +43,24 @@ WAYS: dict[str, Way | None] = {
     "accepts, never answers": HUNG,
     "nobody listens": None,
 }
-# The bare loops come first.
-BARE = 2
 # A step logs a hundred metrics, ten times a second.
 STEP_SECONDS = 0.1
 LOOP = """
-import contextlib, importlib, json, os, signal, sys, time
+import contextlib, json, os, sys, threading, time
 
 import agent
+from agent.background import Background
 
-work, step_seconds, urls, warm_seconds = sys.argv[1], float(sys.argv[2]), json.loads(sys.argv[3]), float(sys.argv[4])
+work, step_seconds, url = sys.argv[1], float(sys.argv[2]), sys.argv[3]
 data = {f"m/{number}": 0.5 for number in range(100)}
-answering = next(filter(None, urls))
+is_awake = threading.Event()
+wait_for_a_turn = Background._wait
 
-def apart(measure):
-    # Nothing of it is left: a fork after a backward pass could make none.
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        with os.fdopen(writing, "w") as answer: json.dump(measure(), answer)
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as answer: measured = json.load(answer)
-    os.waitpid(child, 0)
-    return measured
+def wait(self, seconds):
+    wait_for_a_turn(self, seconds)
+    is_awake.wait()
 
-def begun(url, spool):
-    os.environ.update(SEAMARK_URL=url, SEAMARK_SPOOL=os.path.join(os.getcwd(), spool))
-    return agent.init("r")
-
-def loaded_by_a_run():
-    run = begun(answering, "spool")
-    end = time.monotonic() + warm_seconds
-    while time.monotonic() < end:
-        run.log(data)
-        time.sleep(0.05)
-    return [*sys.modules]
+Background._wait = wait
 
 def seconds_of(steps, count):
     for _ in range(count // 5): next(steps)
@@ -89,7 +71,7 @@ def seconds_of(steps, count):
 class Python:
     def __init__(self):
         self.times = 1
-        self.times = max(1, round(step_seconds / apart(lambda: seconds_of(self.steps(None), 100))))
+        self.times = max(1, round(step_seconds / seconds_of(self.steps(None), 100)))
 
     def steps(self, run):
         while True:
@@ -100,25 +82,26 @@ class Python:
             yield
 
 class Torch:
-    BATCH = 64
-
     def __init__(self):
         import torch
-        # Threads of its own would not be there after a fork.
+        # The other core is for whatever else there is, as on machines with more of them.
         torch.set_num_threads(1)
         torch.manual_seed(0)
         self.torch = torch
         layer = torch.nn.Linear
         self.model = torch.nn.Sequential(layer(256, 512), torch.nn.ReLU(), layer(512, 512), torch.nn.ReLU(), layer(512, 10))
-        self.batch = self.BATCH
-        self.batch = max(1, round(self.BATCH * step_seconds / apart(lambda: seconds_of(self.steps(None), 50))))
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.001)
+        self.fill(64)
+        self.fill(max(1, round(64 * step_seconds / seconds_of(self.steps(None), 50))))
+
+    def fill(self, batch):
+        torch = self.torch
+        self.batch = batch
+        self.examples = torch.utils.data.TensorDataset(torch.randn(20 * batch, 256), torch.randint(10, (20 * batch,)))
 
     def steps(self, run):
         torch = self.torch
-        optimizer = torch.optim.SGD(self.model.parameters(), lr=0.001)
-        examples = torch.utils.data.TensorDataset(
-            torch.randn(20 * self.batch, 256), torch.randint(10, (20 * self.batch,)))
-        batches = torch.utils.data.DataLoader(examples, batch_size=self.batch)
+        batches = torch.utils.data.DataLoader(self.examples, batch_size=self.batch)
         nothing = contextlib.nullcontext()
         phase = lambda name: nothing
         if run is not None:
@@ -130,12 +113,13 @@ class Torch:
                 with phase("backward"):
                     loss.backward()
                 with phase("optimizer"):
-                    optimizer.step()
-                    optimizer.zero_grad()
+                    self.optimizer.step()
+                    self.optimizer.zero_grad()
                 yield
 
 def turn(run, steps, seconds):
     taken = []
+    spent = time.thread_time()
     now = time.perf_counter()
     end = now + seconds
     while now < end:
@@ -144,65 +128,27 @@ def turn(run, steps, seconds):
         if run is not None: run.log(data)
         now = time.perf_counter()
         taken.append(now - began)
-    return taken
+    return taken, (time.thread_time() - spent) / len(taken)
 
-def obey(number, url, orders, answers):
-    run = begun(url or answering, f"spool{number}")
-    if url is None:
-        # What a run leaves in memory, it leaves here, too.
-        run.log(data)
-        run.finish()
-        run = None
-    session = run._session if run is not None else None
-    steps = loop.steps(run)
-    for line in orders:
-        before = session.cpu_seconds() if session else 0.0
-        spent = time.thread_time()
-        taken = turn(run, steps, float(line))
-        spent = (time.thread_time() - spent) / len(taken)
-        cpu = session.cpu_seconds() - before if session else 0.0
-        print(json.dumps({"times": taken, "cpu": cpu, "spent": spent}), file=answers, flush=True)
-    if run is not None: run.finish(timeout=0)
-
-for name in apart(loaded_by_a_run):
-    # Parts of some packages cannot be had alone; no loop then has them.
-    with contextlib.suppress(Exception): importlib.import_module(name)
 loop = {"python": Python, "torch": Torch}[work]()
-loops = []
-for number, url in enumerate(urls):
-    from_us, to_loop = os.pipe()
-    from_loop, to_us = os.pipe()
-    child = os.fork()
-    if not child:
-        # The end of what is asked is seen once nobody else holds the pipe.
-        os.close(to_loop)
-        for other in loops: other["orders"].close()
-        obey(number, url, os.fdopen(from_us), os.fdopen(to_us, "w"))
-        sys.stdout.flush()
-        os._exit(0)
-    os.close(from_us)
-    os.close(to_us)
-    loops.append({"id": child, "orders": os.fdopen(to_loop, "w"), "answers": os.fdopen(from_loop)})
-
-def order(loop, seconds):
-    os.kill(loop["id"], signal.SIGCONT)
-    print(seconds, file=loop["orders"], flush=True)
-
-def answer(loop):
-    said = loop["answers"].readline()
-    os.kill(loop["id"], signal.SIGSTOP)
-    return said
-
+os.environ.update(SEAMARK_URL=url, SEAMARK_SPOOL=os.path.join(os.getcwd(), "spool"))
+run = agent.init("r")
+session = run._session
+bare, logged = loop.steps(None), loop.steps(run)
 for line in sys.stdin:
-    number, seconds = line.split()
-    chosen = loops if number == "all" else [loops[int(number)]]
-    for each in chosen: order(each, seconds)
-    for each in chosen: print(answer(each), end="", flush=True)
-for each in loops:
-    os.kill(each["id"], signal.SIGCONT)
-    each["orders"].close()
-for each in loops:
-    os.waitpid(each["id"], 0)
+    who, seconds = line.split()
+    before = session.cpu_seconds()
+    if who == "awake":
+        is_awake.set()
+        taken, spent = turn(run, logged, float(seconds))
+    else:
+        is_awake.clear()
+        # What the threads had begun, they end.
+        for _ in range(2): next(bare)
+        taken, spent = turn(None, bare, float(seconds))
+    print(json.dumps({"times": taken, "spent": spent, "cpu": session.cpu_seconds() - before}), flush=True)
+is_awake.set()
+run.finish(timeout=0)
 """
 DRAWS = 600
 
@@ -211,11 +157,14 @@ DRAWS = 600
 class Pace:
     """How long a turn is, and what comes before all of them."""
 
-    turn_seconds: float = 1.0
+    # Before and behind; awake it is twice as long.
+    turn_seconds: float = 2.0
     # What the start takes, with all that is captured, is no part of the loop.
-    start_seconds: float = 15.0
-    # After which a run has loaded all that it ever does.
-    warm_seconds: float = 5.0
+    start_seconds: float = 8.0
+
+
+# Of each process; the bare turns of two are compared.
+ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,78 +180,65 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """What one loop did in the turns of a round, of each turn."""
+class Turn:
+    """What the loop did for a while."""
 
-    times: list[list[float]] = field(default_factory=list)  # of its steps
-    spent: list[list[float]] = field(default_factory=list)  # of a step, on average
-    cpu: list[float] = field(default_factory=list)  # of the agent's threads
+    times: list[float]  # of its steps
+    spent: float  # processor time of a step, on average
+    cpu: float  # processor time of the agent's threads
 
 
-# Turns of the one loop and of those it is compared with.
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A turn with the run awake, between two at rest."""
+
+    before: Turn
+    awake: Turn
+    behind: Turn
+
+
+# Times of steps, by turn: of what is compared, and of what it is compared with.
 Pair = tuple[list[list[float]], list[list[float]]]
-Round = Sequence[Share]
 
 
-class Loops:
-    """A process and those it became, which run the loop when it is their turn."""
+class Loop:
+    """A process that runs the loop, with its run awake or at rest."""
 
     def __init__(
-        self,
-        place: Place,
-        python: str,
-        work: str,
-        urls: Sequence[str | None],
-        pace: Pace,
+        self, place: Place, python: str, work: str, url: str, pace: Pace
     ) -> None:
-        self._count, self._pace = len(urls), pace
+        self._pace = pace
         self._process: subprocess.Popen[str] = place.start(
-            LOOP,
-            work,
-            str(STEP_SECONDS),
-            json.dumps(urls),
-            str(pace.warm_seconds),
-            python=python,
+            LOOP, work, str(STEP_SECONDS), url, python=python
         )
-        self._ask("all", pace.start_seconds)
-        for _ in range(self._count):
-            self._answer()
+        self._turn("awake", pace.start_seconds)
 
     def round(self) -> Round:
-        """Let each have two turns, and as much before the others as behind them."""
-        shares = [Share() for _ in range(self._count)]
-        forwards = range(self._count)
-        for number in (*forwards, *reversed(forwards)):
-            self._ask(str(number), self._pace.turn_seconds)
-            answer = self._answer()
-            shares[number].times.append(answer["times"])
-            shares[number].spent.append([answer["spent"]])
-            shares[number].cpu.append(answer["cpu"])
-        return shares
+        seconds = self._pace.turn_seconds
+        return Round(
+            self._turn("rest", seconds),
+            self._turn("awake", 2 * seconds),
+            self._turn("rest", seconds),
+        )
 
     def end(self) -> None:
         self._process.communicate()
 
-    def _ask(self, who: str, seconds: float) -> None:
+    def _turn(self, who: str, seconds: float) -> Turn:
         assert self._process.stdin
-        self._process.stdin.write(f"{who} {seconds}\n")
-        self._process.stdin.flush()
-
-    # Any: JSON.
-    def _answer(self) -> dict[str, Any]:
         assert self._process.stdout
         assert self._process.stderr
+        print(who, seconds, file=self._process.stdin, flush=True)
         line = self._process.stdout.readline()
         if not line:
             raise RuntimeError(
-                f"a loop has ended: {self._process.stderr.read()[-2000:]}"
+                f"the loop has ended: {self._process.stderr.read()[-2000:]}"
             )
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        return Turn(**json.loads(line))
 
 
 def overhead(size: Size) -> list[Found]:
-    """Compare loops with runs with loops without, and two of these with each other."""
+    """Compare loops with the run awake with loops at rest, and two of these."""
     found = []
     for work, python in works().items():
         if python is None:
@@ -318,15 +254,15 @@ def works() -> dict[str, str | None]:
 
 
 def compared(work: str, python: str, size: Size, pace: Pace = Pace()) -> list[Found]:
-    """Run rounds of the bare loops and of one with each server."""
-    with ExitStack() as stack:
-        urls = [None] * BARE + [
-            stack.enter_context(served(way)) for way in WAYS.values()
-        ]
-        place = Place(size.folder / work, "")
-        loops = Loops(place, python, work, urls, pace)
-        rounds = [loops.round() for _ in range(size.amount)]
-        loops.end()
+    """Run rounds of so many processes with each server, one after the other."""
+    rounds: dict[str, list[Round]] = {name: [] for name in WAYS}
+    for number in range(size.amount):
+        for name, way in WAYS.items():
+            folder = size.folder / f"{work} {number} {name}"
+            with served(way) as url:
+                loop = Loop(Place(folder, ""), python, work, url, pace)
+                rounds[name] += [loop.round() for _ in range(ROUNDS)]
+                loop.end()
     return judged(work, rounds, pace)
 
 
@@ -346,45 +282,54 @@ def served(way: Way | None) -> Iterator[str]:
         tracker.stop()
 
 
-def judged(work: str, rounds: Sequence[Round], pace: Pace) -> list[Found]:
-    """Say of each loop by how much it is slower than the bare ones (pure)."""
-    words = (
-        f"{len(rounds)} times two turns of {pace.turn_seconds:g} s, 100 metrics a step,"
-        f" {'loader, three phases, ' if work == 'torch' else ''}hardware once a second"
-    )
-    first, second = ([each[number] for each in rounds] for number in range(BARE))
-    bare = _judged(f"{work}, two bare loops: {words}", first, second)
-    middle = difference(_pairs(first, second), statistics.median)
-    # Its last figure is of the agent's threads.
-    bare = Found(bare.done, bare.figures[:-1], [_told(middle)])
-    # Where two bare loops seem to differ, nothing else is shown either.
+def judged(work: str, rounds: Mapping[str, Sequence[Round]], pace: Pace) -> list[Found]:
+    """Say of each server by how much the loop is slower with the run awake (pure)."""
+    bare = _bare(work, [each for ours in rounds.values() for each in ours])
+    # Where bare turns seem to differ, nothing else is shown either.
     is_quiet = bare.holds is True
-    both = [_together(each[:BARE]) for each in rounds]
     found = [bare]
-    for number, name in enumerate(WAYS, start=BARE):
-        ours = [each[number] for each in rounds]
-        each = _judged(f"{work}, server {name}: {words}", ours, both)
+    for name, ours in rounds.items():
+        words = (
+            f"{work}, server {name}: {len(ours)} times {2 * pace.turn_seconds:g} s,"
+            " 100 metrics a step,"
+            f" {'loader, three phases, ' if work == 'torch' else ''}"
+            "hardware once a second"
+        )
+        each = _awake(words, ours)
         found.append(each if is_quiet else _unshown(each))
     return found
 
 
-def _judged(done: str, ours: Sequence[Share], others: Sequence[Share]) -> Found:
-    pairs = _pairs(ours, others)
+def _bare(work: str, rounds: Sequence[Round]) -> Found:
+    """Compare bare turns in the midst of two rounds with those at their ends."""
+    pairs: list[Pair] = []
+    spent: list[Pair] = []
+    for one, next_one in zip(rounds[::ROUNDS], rounds[1::ROUNDS], strict=True):
+        inner, outer = (one.behind, next_one.before), (one.before, next_one.behind)
+        pairs.append(([t.times for t in inner], [t.times for t in outer]))
+        spent.append(([[t.spent] for t in inner], [[t.spent] for t in outer]))
     middle = difference(pairs, statistics.median)
-    mean = difference(pairs, statistics.fmean)
-    slow = difference_of_all(pairs, lambda times: percentile(sorted(times), 99))
-    spent = [(one.spent, other.spent) for one, other in zip(ours, others, strict=True)]
-    of_thread = difference(spent, statistics.fmean)
-    seconds = sum(time for one in ours for turn in one.times for time in turn)
-    cpu = 100 * sum(sum(one.cpu) for one in ours) / seconds
-    bare = statistics.median(t for _, turns in pairs for turn in turns for t in turn)
+    return Found(
+        f"{work}, bare turns beside each other: {len(pairs)} times",
+        _figures(pairs, spent, middle, _p99(pairs)),
+        [_told(middle)],
+    )
+
+
+def _awake(done: str, rounds: Sequence[Round]) -> Found:
+    pairs: list[Pair] = [
+        ([r.awake.times], [r.before.times, r.behind.times]) for r in rounds
+    ]
+    spent: list[Pair] = [
+        ([[r.awake.spent]], [[r.before.spent], [r.behind.spent]]) for r in rounds
+    ]
+    middle, slow = difference(pairs, statistics.median), _p99(pairs)
+    cpu = 100 * sum(r.awake.cpu for r in rounds)
+    cpu /= sum(sum(r.awake.times) for r in rounds)
     return Found(
         done,
         [
-            f"a bare step {1000 * bare:.0f} ms; more at the median {middle}, on average"
-            f" {mean}, at p99 {slow}",
-            f"processor time of the loop's thread {of_thread}",
-            f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+            *_figures(pairs, spent, middle, slow),
             f"agent's threads {cpu:.1f} % of a core",
         ],
         [
@@ -395,16 +340,22 @@ def _judged(done: str, ours: Sequence[Share], others: Sequence[Share]) -> Found:
     )
 
 
-def _pairs(ours: Sequence[Share], others: Sequence[Share]) -> list[Pair]:
-    return [(one.times, other.times) for one, other in zip(ours, others, strict=True)]
+def _figures(
+    pairs: Sequence[Pair], spent: Sequence[Pair], middle: Difference, slow: Difference
+) -> list[str]:
+    bare = statistics.median(t for _, turns in pairs for turn in turns for t in turn)
+    mean = difference(pairs, statistics.fmean)
+    of_thread = difference(spent, statistics.fmean)
+    return [
+        f"a bare step {1000 * bare:.0f} ms; more at the median {middle}, on average"
+        f" {mean}, at p99 {slow}",
+        f"processor time of the loop's thread {of_thread}",
+        f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+    ]
 
 
-def _together(shares: Sequence[Share]) -> Share:
-    return Share(
-        [turn for share in shares for turn in share.times],
-        [turn for share in shares for turn in share.spent],
-        [cpu for share in shares for cpu in share.cpu],
-    )
+def _p99(pairs: Sequence[Pair]) -> Difference:
+    return difference_of_all(pairs, lambda times: percentile(sorted(times), 99))
 
 
 def difference(

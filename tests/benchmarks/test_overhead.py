@@ -9,43 +9,44 @@ import pytest
 from benchmarks.agent_faults import overhead, pytorch
 from benchmarks.agent_faults.__main__ import CASES
 from benchmarks.agent_faults.case import Found, Size
-from benchmarks.agent_faults.overhead import BARE, WAYS, Pace, Round, Share, judged
+from benchmarks.agent_faults.overhead import ROUNDS, WAYS, Pace, Round, Turn, judged
 
-# Of a turn.
-STEPS = 10
-# Which the machine becomes slower from one turn to the next, and then faster again.
+# Of a turn at rest; of one that is awake, twice as many.
+STEPS = 20
+# By which the machine becomes slower, or faster, from one turn to the next.
 DRIFT = 0.01
+Rounds = dict[str, list[Round]]
 
 
-def rounds(count: int, *, more: float, noise: float, cpu: float = 0.002) -> list[Round]:
-    """Make rounds of two bare loops, and of some that take so much longer."""
+def rounds(count: int, *, more: float, noise: float, cpu: float = 0.02) -> Rounds:
+    """Make rounds in which a step takes so much longer while the run is awake."""
     chance = random.Random(0)
-    return [_round(chance, more, noise, cpu) for _ in range(count)]
+    return {
+        name: [_round(chance, more, noise, cpu) for _ in range(count)] for name in WAYS
+    }
 
 
 def _round(chance: random.Random, more: float, noise: float, cpu: float) -> Round:
-    loops = BARE + len(WAYS)
-    shares = [Share() for _ in range(loops)]
-    for turn, number in enumerate((*range(loops), *reversed(range(loops)))):
-        pace = 0.1 * (1 + turn * DRIFT) * (1 + chance.gauss(0, noise))
-        pace *= 1 + more if number >= BARE else 1
-        shares[number].times.append(
-            [pace * (1 + abs(chance.gauss(0, noise))) for _ in range(STEPS)]
-        )
-        shares[number].spent.append([0.09])
-        shares[number].cpu.append(cpu if number >= BARE else 0.0)
-    return shares
+    drift = chance.choice((-DRIFT, DRIFT))
+    turns = []
+    for number in range(3):
+        is_awake = number == 1
+        pace = 0.1 * (1 + number * drift) * (1 + chance.gauss(0, noise))
+        pace *= 1 + more if is_awake else 1
+        steps = 2 * STEPS if is_awake else STEPS
+        times = [pace * (1 + abs(chance.gauss(0, noise))) for _ in range(steps)]
+        turns.append(Turn(times, 0.09, cpu if is_awake else 0.0))
+    return Round(*turns)
 
 
 def verdicts(found: list[Found], words: str) -> set[bool | None]:
     return {b.holds for one in found for b in one.bounds if words in b.words}
 
 
-def usual(more: float, noise: float = 0.01) -> list[Found]:
+def usual(more: float, noise: float = 0.005) -> list[Found]:
     """What is found in as many rounds as the case has by itself."""
-    return judged(
-        "python", rounds(CASES["CF-21"].amount, more=more, noise=noise), Pace()
-    )
+    count = ROUNDS * CASES["CF-21"].amount
+    return judged("python", rounds(count, more=more, noise=noise), Pace())
 
 
 def test_a_loop_that_costs_little_keeps_to_its_bounds_though_the_machine_drifts():
@@ -62,12 +63,11 @@ def test_a_cost_of_more_than_a_percent_is_told():
 
 
 def test_slow_steps_are_told_though_the_median_is_as_it_was():
-    hundred = rounds(24, more=0.0, noise=0.005)
-    for each in hundred:
-        for share in each[BARE:]:
-            share.times[0][0] *= 2
+    slow = rounds(24, more=0.0, noise=0.005)
+    for each in (each for of_one in slow.values() for each in of_one):
+        each.awake.times[:3] = [2 * time for time in each.awake.times[:3]]
 
-    found = judged("python", hundred, Pace())
+    found = judged("python", slow, Pace())
 
     assert verdicts(found, "median") == {True}
     assert verdicts(found, "p99") == {False}
@@ -81,7 +81,7 @@ def test_a_machine_that_is_too_noisy_to_tell_shows_nothing():
 
 
 def test_threads_that_take_more_than_they_may_are_told_on_any_machine():
-    found = judged("python", rounds(24, more=0.0, noise=0.2, cpu=0.1), Pace())
+    found = judged("python", rounds(24, more=0.0, noise=0.2, cpu=0.6), Pace())
 
     assert verdicts(found, "threads") == {False}
 
