@@ -11,7 +11,7 @@ import os
 import stat
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ import msgspec
 from agent import locks
 from agent.frames import Frame, read_frames
 from agent.grouping import encoded, payloads
-from agent.layouts import Layout
+from agent.layouts import HEAD, TAIL, Layout
 from agent.notices import Notices
 from agent.own_files import write_file
 from agent.ring import (
@@ -43,6 +43,7 @@ from agent.ring import (
 from agent.rows import Row, intact_rows
 from agent.spool import SEGMENT_SUFFIX
 from agent.spool_reader import SpoolReader
+from agent.writer import RING_BYTES_AT_ONCE
 
 _decode_paths = msgspec.msgpack.Decoder(tuple[str, ...]).decode
 
@@ -55,12 +56,33 @@ class Mark(NamedTuple):
     high: Position
 
 
-class Left(NamedTuple):
-    """The rows that are left, from a position on, and the position behind them."""
+class Left:
+    """The rows that are in no frame up to the last one that can be found, one by one.
 
-    rows: list[Row]
-    low: Position
-    end: Position
+    Of a frame that was written and cannot be found any more, rows may be overwritten
+    already. Those behind it are there, and a mark says where: its own, or that of a
+    recovery which was killed.
+    """
+
+    def __init__(self, data: bytes, last: int) -> None:
+        self._data = data
+        mark = last_mark(data)
+        self.low = START
+        if mark is not None:
+            self.low = mark.high if mark.frame <= last else mark.low
+        self.end = self.low  # the position behind the last row so far
+
+    def __iter__(self) -> Iterator[Row]:
+        yield from self._rows_from(self.low)
+        for high in sorted(mark.high for mark in marks_in(self._data)):
+            if self.end[0] < high[0]:
+                yield from self._rows_from(high)
+
+    def _rows_from(self, start: Position) -> Iterator[Row]:
+        self.end = start
+        for row, behind in rows_from(self._data, start):
+            self.end = behind
+            yield row
 
 
 def recover(folder: Path, notices: Notices) -> None:
@@ -103,8 +125,7 @@ def points_left(folder: Path) -> int:
         data = None if file is None else _read(file)
     if data is None:
         return 0
-    found = rows_left(data, SpoolReader(folder).last_number())
-    return sum(len(row.paths) for row in found.rows)
+    return sum(len(row.paths) for row in Left(data, SpoolReader(folder).last_number()))
 
 
 def last_mark(data: bytes) -> Mark | None:
@@ -116,38 +137,20 @@ def marks_in(data: bytes) -> list[Mark]:
     return [mark for place in MARKS if (mark := _mark_at(data, place))]
 
 
-def rows_left(data: bytes, last: int) -> Left:
-    """Return the rows that are in no frame up to the last one that can be found.
-
-    Of a frame that was written and cannot be found any more, rows may be overwritten
-    already. Those behind it are there, and a mark says where: its own, or that of a
-    recovery which was killed.
-    """
-    mark = last_mark(data)
-    low = START
-    if mark is not None:
-        low = mark.high if mark.frame <= last else mark.low
-    rows, end = rows_from(data, low)
-    for high in sorted(mark.high for mark in marks_in(data)):
-        if end[0] < high[0]:
-            behind, end = rows_from(data, high)
-            rows += behind
-    return Left(rows, low, end)
-
-
-def rows_from(data: bytes, low: Position) -> tuple[list[Row], Position]:
-    """Return the rows from a position on, and the position behind them."""
+def rows_from(data: bytes, low: Position) -> Iterator[tuple[Row, Position]]:
+    """Yield the rows from a position on, each with the position behind it."""
     number, place, _ = low
     end, layouts = row_bytes_of(len(data)), layouts_in(data)
-    rows: list[Row] = []
+    rows = memoryview(data)[ROWS:]
     # What was killed while it wrote at the start may have left a part of a number there.
     for start in dict.fromkeys((place_of(data, number, place), place)):
-        for row, behind in intact_rows(data[ROWS:], number, start, end, layouts):
-            rows.append(row)
-            number, place = number + 1, behind
-        if rows:
-            break
-    return rows, (number, place, 0)
+        is_there = False
+        for row, behind in intact_rows(rows, number, start, end, layouts):
+            is_there = True
+            number += 1
+            yield row, (number, behind, 0)
+        if is_there:
+            return
 
 
 def layouts_in(data: bytes) -> dict[int, Layout]:
@@ -199,30 +202,52 @@ def _read(file: int) -> bytes | None:
 def _move(data: bytes, file: int, folder: Path, notices: Notices) -> bool:
     """Move what is left to the spool; return whether the ring may go."""
     last = SpoolReader(folder).last_number()
-    rows, low, end = rows_left(data, last)
-    if not rows:
+    left = Left(data, last)
+    frames, latest = _framed(left, last + 1, notices)
+    if not frames:
         return True
     if not last:
         # Without its first frame it is not even known which run it belongs to. Or the
         # files cannot be read just now.
         return False
-    found = payloads(encoded(rows, notices=notices))
-    frames = [
-        Frame(number, payload).to_bytes()
-        for number, payload in enumerate(found, last + 1)
-    ]
     aside = folder / f".{last + 1:020}.recovered"
     write_file(aside, b"".join(frames))
-    _date(aside, folder, rows)
+    _date(aside, folder, latest)
     # The mark that counts stays as it is until this one is written.
     mark = last_mark(data)
     place = next((p for p in MARKS if _mark_at(data, p) != mark), MARKS[0])
-    os.pwrite(file, sealed_mark(last + 1, low, end), place)
+    os.pwrite(file, sealed_mark(last + 1, left.low, left.end), place)
     aside.rename(folder / f"{last + 1:020}{SEGMENT_SUFFIX}")
     return True
 
 
-def _date(aside: Path, folder: Path, rows: Sequence[Row]) -> None:
+def _framed(left: Left, first: int, notices: Notices) -> tuple[list[bytes], int]:
+    """Return frames that hold all rows, and the latest time of a row.
+
+    Piece by piece: a row takes many times its bytes while it is out of the ring.
+    """
+    frames: list[bytes] = []
+    latest = 0
+    rows = iter(left)
+    while piece := _piece(rows):
+        latest = max(latest, *(row.time for row in piece))
+        for payload in payloads(encoded(piece, notices=notices)):
+            frames.append(Frame(first + len(frames), payload).to_bytes())
+    return frames, latest
+
+
+def _piece(rows: Iterator[Row]) -> list[Row]:
+    """Take as many rows as fit into one payload, whatever they are."""
+    piece, size = [], 0
+    for row in rows:
+        piece.append(row)
+        size += HEAD.size + len(row.values) + TAIL.size
+        if size >= RING_BYTES_AT_ONCE:
+            break
+    return piece
+
+
+def _date(aside: Path, folder: Path, latest: int) -> None:
     """Give a file the time when the process was last heard of, as far as that is known.
 
     Whoever logs may give times of their own, in the past or in the future.
@@ -231,6 +256,5 @@ def _date(aside: Path, folder: Path, rows: Sequence[Row]) -> None:
         (segment.stat().st_mtime_ns for segment in folder.glob(f"*{SEGMENT_SUFFIX}")),
         default=0,
     )
-    latest = max(row.time for row in rows) * 1_000
-    moment = max(earliest, min(latest, time.time_ns()))
+    moment = max(earliest, min(latest * 1_000, time.time_ns()))
     os.utime(aside, ns=(moment, moment))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from agent.layouts import HEAD, TAIL, Layout
 
-Memory = bytes | bytearray | mmap
+Memory = bytes | bytearray | memoryview | mmap
 
 
 class Row(NamedTuple):

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent import recovery
 from agent import ring as ring_module
 from agent.grouping import encoded, payloads
 from agent.layouts import Layout
@@ -34,8 +35,10 @@ from agent.ring import (
     create_ring,
     ring_bytes_with,
 )
+from agent.rows import Row
 from agent.spool import Spool, create_spool
 from agent.spool_reader import SpoolReader
+from agent.writer import RING_BYTES_AT_ONCE
 from tests.agent.test_spool import ORIGIN
 
 WIDTHS = (1, 3, 20)
@@ -142,6 +145,28 @@ def test_what_was_never_moved_is_delivered(process: Process):
         process.log(number)
 
     assert recovered(process) == process.logged
+
+
+def test_a_full_ring_is_taken_out_in_pieces(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+):
+    """A row takes many times its bytes while it is out of the ring."""
+    sizes = []
+
+    def measured(rows: list[Row], notices: Notices) -> list[bytes]:
+        sizes.append(sum(len(row.values) for row in rows))
+        return encoded(rows, notices=notices)
+
+    monkeypatch.setattr(recovery, "encoded", measured)
+    before = -1
+    while len(process.logged) > before:
+        before = len(process.logged)
+        process.log(1)
+        process.log(3)
+
+    assert recovered(process) == process.logged
+    assert len(sizes) > 4
+    assert max(sizes) <= RING_BYTES_AT_ONCE
 
 
 def test_what_is_left_is_counted_and_stays(process: Process):

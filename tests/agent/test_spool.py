@@ -112,6 +112,59 @@ def test_segments_that_are_acknowledged_are_removed(tmp_path, monkeypatch):
     opened.close()
 
 
+def test_what_memory_has_is_not_read_from_the_disk(written, monkeypatch):
+    reader = SpoolReader(written.folder, written)
+    stored = [
+        f.to_bytes()
+        for f in SpoolReader(written.folder).frames_from(3, most_bytes=EVERYTHING)
+    ]
+    monkeypatch.setattr(SpoolReader, "_all_segments", lambda _: pytest.fail("read"))
+
+    taken = reader.frames_from(3, most_bytes=EVERYTHING)
+
+    assert [frame.to_bytes() for frame in taken] == stored
+    assert numbers(reader, 21) == []
+
+
+def test_what_memory_has_not_comes_from_the_disk_and_once(tmp_path):
+    opened = create_spool(tmp_path, ORIGIN, url=None)
+    for _ in range(4):
+        opened.write(bytes([0x90]) * 100_000)
+    reader = SpoolReader(opened.folder, opened)
+
+    assert opened.recent.payload(2) is None
+    assert opened.recent.payload(5) is not None
+    assert numbers(reader) == [1, 2, 3, 4, 5]
+    opened.close()
+
+
+def test_a_living_spool_is_looked_through_once_for_each_file_that_is_delivered(
+    tmp_path, monkeypatch
+):
+    opened = create_spool(tmp_path, ORIGIN, url=None)
+    reader = SpoolReader(opened.folder, opened)
+    look, looks = SpoolReader._all_segments, []
+
+    def counted(reader):
+        looks.append(1)
+        return look(reader)
+
+    monkeypatch.setattr(SpoolReader, "_all_segments", counted)
+    for number in range(2, 12):
+        opened.write(b"\x90")
+        reader.acknowledge(number)
+    assert len(looks) == 1
+
+    monkeypatch.setattr(spool, "SEGMENT_BYTES", 1)
+    opened.write(b"\x90")
+    assert len(list(opened.folder.glob("*.frames"))) == 2
+    reader.acknowledge(11)  # of the second nothing is delivered
+    reader.acknowledge(12)
+
+    assert [path.stem for path in opened.folder.glob("*.frames")] == [f"{12:020}"]
+    opened.close()
+
+
 def deliver(folder, *, at_once):
     """Take frames as a sender does, and return their numbers and payloads."""
     reader, taken = SpoolReader(folder), []

@@ -20,7 +20,7 @@ import zstandard
 from agent.frames import Frame, read_frames
 from agent.histogram import Histogram
 from agent.layouts import Layout
-from agent.recovery import rows_left
+from agent.recovery import Left
 from agent.ring import DEFINITIONS, OVERHANG_BYTES, ROWS, Ring, ring_bytes_with
 from agent.spool import ACKNOWLEDGED_FILE, DESCRIPTION_FILE, SEGMENT_SUFFIX
 from agent.spool_reader import SpoolReader, find_spools
@@ -107,8 +107,8 @@ def ring(data: bytes) -> object:
             bytes(OVERHANG_BYTES),
         ]
     )
-    found = rows_left(memory, last=1)
-    for row in found.rows:
+    found = [*Left(memory, last=1)]
+    for row in found:
         assert len(row.values) == 8 * len(row.paths)
     return found
 
