@@ -176,6 +176,11 @@ class Ring:
             self.path = path
 
     @property
+    def is_half_full(self) -> bool:
+        """Whether the writer was called and has not released any rows since."""
+        return self._has_called
+
+    @property
     def is_empty(self) -> bool:
         return self._head[2] == self._read[2]
 

@@ -1,4 +1,4 @@
-"""Moves what was logged from memory into the spool, four times a second."""
+"""Moves what was logged from memory into the spool, a few times a second."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from agent.rows import Row, read_row
 from agent.spool import Spool, SpoolFull
 
 _INTERVAL_SECONDS = 0.25
+# What is in the ring alone outlives the process there: it is moved every other time.
+_RING_SECONDS = 0.5
 # While a burst lasts, neither ring nor buffer must fill up.
 _BURST_SECONDS = 0.005
 # At the end of a process, how long a disk that refuses is left alone.
@@ -55,6 +57,7 @@ class Writer:
         self._unwritten: list[bytes] = []
         # Up to where the first of them holds what is in the ring.
         self._until: Position | None = None
+        self._ring_not_before = float("-inf")
         self._writing = threading.Lock()
         self.background = Background("seamark-writer", self.turn)
         if ring is not None:
@@ -63,7 +66,9 @@ class Writer:
     def turn(self) -> float:
         """Write what is there, and return when to look again."""
         with self._writing:
-            is_burst = self._write_some()
+            is_burst = self._is_due() and self._write_some()
+            if is_burst:
+                self._ring_not_before = float("-inf")
         self._after_turn()
         return _BURST_SECONDS if is_burst else _INTERVAL_SECONDS
 
@@ -120,6 +125,18 @@ class Writer:
         last = [messages.drop(dropped)] if dropped else []
         close = messages.close(failure=failure, time=now, is_preempted=is_preempted)
         return [messages.payload([*last, close])]
+
+    def _is_due(self) -> bool:
+        """Whether something is not safe where it is, needs the room, or has waited."""
+        ring = self._ring
+        if ring is None or ring.is_half_full or self._buffer or self._unwritten:
+            return True
+        now = time.monotonic()
+        if now < self._ring_not_before:
+            return False
+        # A turn that is a little early counts as well.
+        self._ring_not_before = now + _RING_SECONDS - _INTERVAL_SECONDS / 2
+        return True
 
     def _write_some(self) -> bool:
         """Write what is there, if it is not too much; return whether more was left."""
