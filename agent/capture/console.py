@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.background import Background
 from agent.capture.allowance import Allowance
-from agent.capture.screen import Line, Screen
+from agent.capture.screen import REDRAW_SECONDS, Line, Screen
 from agent.capture.tail import Tail, tail_of
 from agent.capture.tee import Pending, Taken, Tee, attach, tee_of
 from agent.capture.texts import REDACTED, storable
@@ -23,6 +23,11 @@ INTERVAL_SECONDS = 0.25
 # While nothing is written; what is then written is still stored within a second, though
 # a line is stored at the second look at it.
 _QUIET_SECONDS = 0.4
+# By then nothing more is to be made of what was written; a line that is overwritten
+# again and again is stored once in so many seconds.
+_SETTLED_SECONDS = REDRAW_SECONDS + 5.0
+# Then the next that is written calls.
+_ASLEEP_SECONDS = 60.0
 # While this thread shows what a program writes, because nobody else does.
 _CARRYING_SECONDS = 0.02
 STREAMS = ("stdout", "stderr")
@@ -42,6 +47,7 @@ class Console:
         self._shell: Any = None  # IPython's
         self._tails: list[Tail | Heard] = []
         self._heard: list[Heard] = []
+        self._written_at = time.monotonic()
         self.background = Background("seamark-console", self.turn)
 
     def attach(self) -> list[str]:
@@ -88,9 +94,17 @@ class Console:
     def turn(self) -> float:
         """Make lines of what was written."""
         is_quiet = not self._read(is_end=False)
+        now = time.monotonic()
+        if not is_quiet:
+            self._written_at = now
         if any(heard.is_carrying for heard in self._heard):
             return _CARRYING_SECONDS
-        return _QUIET_SECONDS if is_quiet else INTERVAL_SECONDS
+        if not is_quiet:
+            return INTERVAL_SECONDS
+        # What a program writes elsewhere calls nobody.
+        if self._tails or now < self._written_at + _SETTLED_SECONDS:
+            return _QUIET_SECONDS
+        return self._sleep()
 
     def finish(self, seconds: float) -> None:
         """Store what is left, if the thread ends in time."""
@@ -99,6 +113,15 @@ class Console:
             self._read(is_end=True)
             for tail in self._tails:
                 tail.close()
+
+    def _sleep(self) -> float:
+        """Have what is written next call the thread; return how long to wait for it."""
+        waiting = [reader.pending for reader in self._readers.values()]
+        for pending in waiting:
+            pending.call = self.background.wake
+        # It may have been written just before.
+        is_still_quiet = all(pending.is_empty for pending in waiting)
+        return _ASLEEP_SECONDS if is_still_quiet else INTERVAL_SECONDS
 
     def _attach(self) -> list[str]:
         failed = []

@@ -42,6 +42,8 @@ class Pending:
     """What was written and is not yet looked at."""
 
     def __init__(self) -> None:
+        # Called once by what is written next, if somebody sleeps until then.
+        self.call: Callable[[], None] | None = None
         self._capacity = CAPACITY
         self._head: deque[Piece] = deque()
         # About; threads may overwrite each other's sums, and each look corrects it.
@@ -49,8 +51,18 @@ class Pending:
         self._dropped = 0
         self._tail: deque[Piece] = deque(maxlen=_TAIL_PIECES)
 
+    @property
+    def is_empty(self) -> bool:
+        return not (self._head or self._dropped)
+
     def put(self, text: str) -> None:
         """Keep the text, or else count it. Never waits, never raises."""
+        self._keep(text)
+        call, self.call = self.call, None
+        if call is not None:
+            call()
+
+    def _keep(self, text: str) -> None:
         size = self._size + len(text)
         # Behind a gap nothing is kept as if it stood before it.
         is_room = size <= self._capacity and len(self._head) < _MOST_PIECES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -11,6 +12,7 @@ import time
 
 import pytest
 
+from agent.capture import console
 from tests.agent.conftest import REPOSITORY
 
 OUT, ERR = "monitoring/main/stdout", "monitoring/main/stderr"
@@ -20,6 +22,77 @@ INIT = "import agent, os, sys, time\nrun = agent.init('r')\n"
 @pytest.fixture(autouse=True)
 def only_the_console(monkeypatch, everything_is_captured):
     monkeypatch.setenv("SEAMARK_CAPTURE", "console")
+
+
+class Watched:
+    """A console over streams of its own, whose thread takes turns when told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sys, "stdout", type("Stream", (io.StringIO,), {})())
+        monkeypatch.setattr(sys, "stderr", type("Stream", (io.StringIO,), {})())
+        monkeypatch.setattr(console.time, "monotonic", lambda: self.now)
+        self.now = 1_000.0
+        self.stored: list[str] = []
+        self.calls = 0
+        self.console = console.Console(
+            lambda _name, text, _moment: self.stored.append(text), str
+        )
+        monkeypatch.setattr(self.console.background, "wake", self._called)
+        assert self.console.attach() == []
+
+    def turn(self, *, after: float) -> float:
+        self.now += after
+        return self.console.turn()
+
+    def _called(self) -> None:
+        self.calls += 1
+
+
+def test_a_thread_that_has_nothing_to_do_sleeps_until_something_is_written(
+    monkeypatch,
+):
+    watched = Watched(monkeypatch)
+    sys.stdout.write("one\n")
+    assert watched.turn(after=0.25) < 1
+    assert watched.turn(after=0.25) < 1
+    assert watched.turn(after=20.0) > 10
+    assert watched.calls == 0
+
+    sys.stderr.write("two\n")
+    sys.stderr.write("three\n")
+    assert watched.calls == 1
+    assert watched.turn(after=5.0) < 1
+    assert watched.turn(after=0.25) < 1
+
+    watched.console.detach()
+    assert watched.stored == ["one", "two", "three"]
+
+
+def test_what_is_written_while_the_thread_goes_to_sleep_is_looked_at_soon(
+    monkeypatch,
+):
+    watched = Watched(monkeypatch)
+    sys.stdout.write("one\n")
+    with monkeypatch.context() as patched:
+        # It comes behind the look at what was written.
+        patched.setattr(watched.console, "_read", lambda *, is_end: is_end)
+        assert watched.turn(after=20.0) < 1
+
+    watched.turn(after=0.25)
+    watched.turn(after=0.25)
+    watched.console.detach()
+    assert watched.stored == ["one"]
+
+
+def test_a_line_that_is_overwritten_is_stored_before_the_thread_sleeps(monkeypatch):
+    watched = Watched(monkeypatch)
+    sys.stdout.write("\r10 %")
+    watched.turn(after=0.25)
+    while watched.turn(after=0.4) < 1:
+        pass
+
+    watched.console.detach()
+    assert watched.stored == ["10 %"]
 
 
 def test_what_is_printed_is_shown_and_stored(tracker, run_script):
