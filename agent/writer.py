@@ -65,10 +65,14 @@ class Writer:
 
     def turn(self) -> float:
         """Write what is there, and return when to look again."""
+        now = time.monotonic()
+        is_burst = False
         with self._writing:
-            is_burst = self._is_due() and self._write_some()
-            if is_burst:
-                self._ring_not_before = float("-inf")
+            if self._is_due(now):
+                is_burst = self._write_some()
+                # A turn that is a little early counts as well.
+                rest = 0.0 if is_burst else _RING_SECONDS - _INTERVAL_SECONDS / 2
+                self._ring_not_before = now + rest
         self._after_turn()
         return _BURST_SECONDS if is_burst else _INTERVAL_SECONDS
 
@@ -126,17 +130,12 @@ class Writer:
         close = messages.close(failure=failure, time=now, is_preempted=is_preempted)
         return [messages.payload([*last, close])]
 
-    def _is_due(self) -> bool:
+    def _is_due(self, now: float) -> bool:
         """Whether something is not safe where it is, needs the room, or has waited."""
         ring = self._ring
         if ring is None or ring.is_half_full or self._buffer or self._unwritten:
             return True
-        now = time.monotonic()
-        if now < self._ring_not_before:
-            return False
-        # A turn that is a little early counts as well.
-        self._ring_not_before = now + _RING_SECONDS - _INTERVAL_SECONDS / 2
-        return True
+        return now >= self._ring_not_before
 
     def _write_some(self) -> bool:
         """Write what is there, if it is not too much; return whether more was left."""
