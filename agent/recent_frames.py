@@ -53,23 +53,19 @@ class RecentFrames:
         """Return what a frame holds; None if it is not in memory."""
         return self._payloads.get(number)
 
-    def frames_from(self, number: int) -> list[Frame]:
-        """Return a frame and those behind it; nothing if it is not in memory."""
-        with self._changing:
-            if number not in self._payloads:
-                return []
-            return [
-                Frame(known, payload)
-                for known, payload in self._payloads.items()
-                if known >= number
-            ]
-
     def frames(self) -> list[Frame]:
         """Return the frames in memory, in order."""
         with self._changing:
             return [
                 Frame(number, payload) for number, payload in self._payloads.items()
             ]
+
+    def frames_from(self, number: int) -> list[Frame]:
+        """Return a frame and those behind it; nothing if it is not in memory."""
+        frames = self.frames()
+        # Numbers follow each other.
+        place = number - frames[0].number if frames else -1
+        return frames[place:] if place >= 0 else []
 
     def count_points(self, numbers: Iterable[int]) -> int:
         """Return how many points and records are in frames, those in memory not counted."""
