@@ -74,7 +74,7 @@ CASES = {
     ),
     "CF-19": Case("threads that die", threads.dying, 5, "times"),
     "CF-20": Case("logged from anywhere", threads.reentrant, 100_000, "turns"),
-    "CF-21": Case("what the agent costs a loop", overhead.overhead, 6, "processes"),
+    "CF-21": Case("what the agent costs a loop", overhead.overhead, 8, "processes"),
     "CF-22": Case("a driver that fails", sensors.sensors, 60, "seconds"),
     "CF-23": Case("the clock jumps", clocks.jumps, 3, "times"),
     "CF-24": Case("odd values", odd_values.odd_values, 1, "times"),

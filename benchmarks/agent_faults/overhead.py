@@ -8,8 +8,10 @@ addresses: where a process happens to have its objects makes a loop faster or sl
 more than any agent costs, and two processes never have them alike. As they also make the
 same work of the agent dearer or cheaper, each server has several processes.
 
-The median of all rounds, with an interval from drawing them anew, says how large a cost can
-be told on this machine; and so do bare turns that are compared with each other. Beside it
+The median of all rounds, with an interval from drawing anew processes and the rounds of
+each, says how large a cost can be told on this machine; and so do bare turns that are
+compared with each other. Turns are short, as a machine drifts by more the longer one waits:
+ten turns of a second tell more than one of ten. Beside it
 stands the processor time of the loop's own thread, which others cannot lengthen; but what
 the loop waits for is not in it.
 """
@@ -25,6 +27,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 from benchmarks.agent_faults.case import Bound, Found, Size, at_most
@@ -118,17 +121,17 @@ class Torch:
                 yield
 
 def turn(run, steps, seconds):
-    taken = []
-    spent = time.thread_time()
-    now = time.perf_counter()
+    times, spent = [], []
+    now, used = time.perf_counter(), time.thread_time()
     end = now + seconds
     while now < end:
-        began = now
+        began, used_before = now, used
         next(steps)
         if run is not None: run.log(data)
-        now = time.perf_counter()
-        taken.append(now - began)
-    return taken, (time.thread_time() - spent) / len(taken)
+        now, used = time.perf_counter(), time.thread_time()
+        times.append(now - began)
+        spent.append(used - used_before)
+    return {"times": times, "spent": spent}
 
 loop = {"python": Python, "torch": Torch}[work]()
 os.environ.update(SEAMARK_URL=url, SEAMARK_SPOOL=os.path.join(os.getcwd(), "spool"))
@@ -140,13 +143,13 @@ for line in sys.stdin:
     before = session.cpu_seconds()
     if who == "awake":
         is_awake.set()
-        taken, spent = turn(run, logged, float(seconds))
+        done = turn(run, logged, float(seconds))
     else:
         is_awake.clear()
         # What the threads had begun, they end.
         for _ in range(2): next(bare)
-        taken, spent = turn(None, bare, float(seconds))
-    print(json.dumps({"times": taken, "spent": spent, "cpu": session.cpu_seconds() - before}), flush=True)
+        done = turn(None, bare, float(seconds))
+    print(json.dumps({**done, "cpu": session.cpu_seconds() - before}), flush=True)
 is_awake.set()
 run.finish(timeout=0)
 """
@@ -158,13 +161,13 @@ class Pace:
     """How long a turn is, and what comes before all of them."""
 
     # Before and behind; awake it is twice as long.
-    turn_seconds: float = 2.0
+    turn_seconds: float = 1.0
     # What the start takes, with all that is captured, is no part of the loop.
     start_seconds: float = 8.0
 
 
 # Of each process; the bare turns of two are compared.
-ROUNDS = 2
+ROUNDS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,7 @@ class Turn:
     """What the loop did for a while."""
 
     times: list[float]  # of its steps
-    spent: float  # processor time of a step, on average
+    spent: list[float]  # processor time of the loop's thread in each
     cpu: float  # processor time of the agent's threads
 
 
@@ -197,8 +200,10 @@ class Round:
     behind: Turn
 
 
-# Times of steps, by turn: of what is compared, and of what it is compared with.
-Pair = tuple[list[list[float]], list[list[float]]]
+# Turns that are compared, and those which they are compared with.
+Pair = tuple[list[Turn], list[Turn]]
+# What one process found is drawn together, as its rounds are more alike than others.
+ByProcess = Sequence[Sequence[Each]]
 
 
 class Loop:
@@ -255,13 +260,13 @@ def works() -> dict[str, str | None]:
 
 def compared(work: str, python: str, size: Size, pace: Pace = Pace()) -> list[Found]:
     """Run rounds of so many processes with each server, one after the other."""
-    rounds: dict[str, list[Round]] = {name: [] for name in WAYS}
+    rounds: dict[str, list[list[Round]]] = {name: [] for name in WAYS}
     for number in range(size.amount):
         for name, way in WAYS.items():
             folder = size.folder / f"{work} {number} {name}"
             with served(way) as url:
                 loop = Loop(Place(folder, ""), python, work, url, pace)
-                rounds[name] += [loop.round() for _ in range(ROUNDS)]
+                rounds[name].append([loop.round() for _ in range(ROUNDS)])
                 loop.end()
     return judged(work, rounds, pace)
 
@@ -282,16 +287,18 @@ def served(way: Way | None) -> Iterator[str]:
         tracker.stop()
 
 
-def judged(work: str, rounds: Mapping[str, Sequence[Round]], pace: Pace) -> list[Found]:
+def judged(
+    work: str, rounds: Mapping[str, ByProcess[Round]], pace: Pace
+) -> list[Found]:
     """Say of each server by how much the loop is slower with the run awake (pure)."""
-    bare = _bare(work, [each for ours in rounds.values() for each in ours])
+    bare = _bare(work, [process for ours in rounds.values() for process in ours])
     # Where bare turns seem to differ, nothing else is shown either.
     is_quiet = bare.holds is True
     found = [bare]
     for name, ours in rounds.items():
         words = (
-            f"{work}, server {name}: {len(ours)} times {2 * pace.turn_seconds:g} s,"
-            " 100 metrics a step,"
+            f"{work}, server {name}: {len(ours)} processes, {_count(ours)} times"
+            f" {2 * pace.turn_seconds:g} s, 100 metrics a step,"
             f" {'loader, three phases, ' if work == 'torch' else ''}"
             "hardware once a second"
         )
@@ -300,38 +307,36 @@ def judged(work: str, rounds: Mapping[str, Sequence[Round]], pace: Pace) -> list
     return found
 
 
-def _bare(work: str, rounds: Sequence[Round]) -> Found:
+def _count(found: ByProcess[Each]) -> int:
+    return sum(map(len, found))
+
+
+def _bare(work: str, rounds: ByProcess[Round]) -> Found:
     """Compare bare turns in the midst of two rounds with those at their ends."""
-    pairs: list[Pair] = []
-    spent: list[Pair] = []
-    for one, next_one in zip(rounds[::ROUNDS], rounds[1::ROUNDS], strict=True):
-        inner, outer = (one.behind, next_one.before), (one.before, next_one.behind)
-        pairs.append(([t.times for t in inner], [t.times for t in outer]))
-        spent.append(([[t.spent] for t in inner], [[t.spent] for t in outer]))
-    middle = difference(pairs, statistics.median)
+    found = [
+        [
+            ([one.behind, next_one.before], [one.before, next_one.behind])
+            for one, next_one in zip(process[::2], process[1::2], strict=True)
+        ]
+        for process in rounds
+    ]
+    middle = difference(found, _median_time)
     return Found(
-        f"{work}, bare turns beside each other: {len(pairs)} times",
-        _figures(pairs, spent, middle, _p99(pairs)),
+        f"{work}, bare turns beside each other: {_count(found)} times",
+        _figures(found, middle, difference_of_all(found, _slow_time)),
         [_told(middle)],
     )
 
 
-def _awake(done: str, rounds: Sequence[Round]) -> Found:
-    pairs: list[Pair] = [
-        ([r.awake.times], [r.before.times, r.behind.times]) for r in rounds
-    ]
-    spent: list[Pair] = [
-        ([[r.awake.spent]], [[r.before.spent], [r.behind.spent]]) for r in rounds
-    ]
-    middle, slow = difference(pairs, statistics.median), _p99(pairs)
-    cpu = 100 * sum(r.awake.cpu for r in rounds)
-    cpu /= sum(sum(r.awake.times) for r in rounds)
+def _awake(done: str, rounds: ByProcess[Round]) -> Found:
+    found = [[([r.awake], [r.before, r.behind]) for r in ours] for ours in rounds]
+    middle = difference(found, _median_time)
+    slow = difference_of_all(found, _slow_time)
+    awake = [r.awake for ours in rounds for r in ours]
+    cpu = 100 * sum(t.cpu for t in awake) / sum(sum(t.times) for t in awake)
     return Found(
         done,
-        [
-            *_figures(pairs, spent, middle, slow),
-            f"agent's threads {cpu:.1f} % of a core",
-        ],
+        [*_figures(found, middle, slow), f"agent's threads {cpu:.1f} % of a core"],
         [
             _bound("median", middle, 1),
             _bound("p99", slow, 3),
@@ -340,55 +345,69 @@ def _awake(done: str, rounds: Sequence[Round]) -> Found:
     )
 
 
-def _figures(
-    pairs: Sequence[Pair], spent: Sequence[Pair], middle: Difference, slow: Difference
-) -> list[str]:
-    bare = statistics.median(t for _, turns in pairs for turn in turns for t in turn)
-    mean = difference(pairs, statistics.fmean)
-    of_thread = difference(spent, statistics.fmean)
+def _figures(found: ByProcess[Pair], middle: Difference, slow: Difference) -> list[str]:
+    pairs = list(chain.from_iterable(found))
+    one, other = (list(chain.from_iterable(p[side] for p in pairs)) for side in (0, 1))
+    bare = statistics.median(time for turn in other for time in turn.times)
+    mean = difference(found, lambda turn: statistics.fmean(turn.times))
+    spent = difference(found, lambda turn: statistics.fmean(turn.spent))
     return [
         f"a bare step {1000 * bare:.0f} ms; more at the median {middle}, on average"
         f" {mean}, at p99 {slow}",
-        f"processor time of the loop's thread {of_thread}",
+        f"processor time of the loop's thread {spent}",
+        f"it waits {_waiting(one)}, beside it {_waiting(other)}",
         f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
     ]
 
 
-def _p99(pairs: Sequence[Pair]) -> Difference:
-    return difference_of_all(pairs, lambda times: percentile(sorted(times), 99))
+def _waiting(turns: Sequence[Turn]) -> str:
+    """What of a step is no processor time of its thread."""
+    waits = sorted(
+        max(0.0, 1 - spent / time)
+        for turn in turns
+        for time, spent in zip(turn.times, turn.spent, strict=True)
+    )
+    mean, slow = statistics.fmean(waits), percentile(waits, 99)
+    return f"{100 * mean:.2f} % of a step (p99 {100 * slow:.2f} %)"
 
 
-def difference(
-    rounds: Sequence[Pair],
-    of_steps: Callable[[list[float]], float],
-) -> Difference:
+def _median_time(turn: Turn) -> float:
+    return statistics.median(turn.times)
+
+
+def _slow_time(turns: Sequence[Turn]) -> float:
+    return percentile(sorted(time for turn in turns for time in turn.times), 99)
+
+
+def difference(found: ByProcess[Pair], of_turn: Callable[[Turn], float]) -> Difference:
     """Return by how many percent the first of each pair is more than the second.
 
     Of turns the mean is taken, as of a machine that slows down those before the others
     make up for those behind them.
     """
 
-    def of_turns(turns: Sequence[list[float]]) -> float:
-        return statistics.fmean(of_steps(turn) for turn in turns)
+    def of_turns(turns: Sequence[Turn]) -> float:
+        return statistics.fmean(map(of_turn, turns))
 
-    each = [_percent_more(of_turns(one), of_turns(other)) for one, other in rounds]
+    each = [
+        [_percent_more(of_turns(one), of_turns(other)) for one, other in process]
+        for process in found
+    ]
     return _drawn(each, statistics.median)
 
 
 def difference_of_all(
-    rounds: Sequence[Pair],
-    of_steps: Callable[[list[float]], float],
+    found: ByProcess[Pair], of_turns: Callable[[Sequence[Turn]], float]
 ) -> Difference:
-    """Return the same of all steps together, for what few steps do not show."""
+    """Return the same of all turns together, for what few steps do not show."""
 
     def of_all(drawn: Sequence[Pair]) -> float:
         one, other = (
-            [time for pair in drawn for turn in pair[side] for time in turn]
-            for side in (0, 1)
+            list(chain.from_iterable(pair[side] for pair in drawn)) for side in (0, 1)
         )
-        return _percent_more(of_steps(one), of_steps(other))
+        return _percent_more(of_turns(one), of_turns(other))
 
-    return _drawn(rounds, of_all)
+    return _drawn(found, of_all)
 
 
 def _percent_more(one: float, other: float) -> float:
@@ -396,12 +415,18 @@ def _percent_more(one: float, other: float) -> float:
 
 
 def _drawn(
-    found: Sequence[Each], value: Callable[[Sequence[Each]], float]
+    found: ByProcess[Each], value: Callable[[Sequence[Each]], float]
 ) -> Difference:
-    """Return a value of what was found, and its interval from drawing that anew."""
+    """Return a value of all that was found, and its interval from drawing that anew."""
     chance = random.Random(SEED)
-    drawn = sorted(value(chance.choices(found, k=len(found))) for _ in range(DRAWS))
-    return Difference(value(found), drawn[DRAWS // 40], drawn[-1 - DRAWS // 40])
+
+    def anew() -> list[Each]:
+        processes = chance.choices(found, k=len(found))
+        return [each for one in processes for each in chance.choices(one, k=len(one))]
+
+    drawn = sorted(value(anew()) for _ in range(DRAWS))
+    low, high = drawn[DRAWS // 40], drawn[-1 - DRAWS // 40]
+    return Difference(value(list(chain.from_iterable(found))), low, high)
 
 
 def _bound(words: str, found: Difference, most: float) -> Bound:

@@ -15,15 +15,29 @@ from benchmarks.agent_faults.overhead import ROUNDS, WAYS, Pace, Round, Turn, ju
 STEPS = 20
 # By which the machine becomes slower, or faster, from one turn to the next.
 DRIFT = 0.01
-Rounds = dict[str, list[Round]]
+PROCESSES = CASES["CF-21"].amount
+Rounds = dict[str, list[list[Round]]]
 
 
-def rounds(count: int, *, more: float, noise: float, cpu: float = 0.02) -> Rounds:
-    """Make rounds in which a step takes so much longer while the run is awake."""
+def rounds(
+    *,
+    more: float,
+    noise: float = 0.005,
+    cpu: float = 0.02,
+    processes: int = PROCESSES,
+    differ: float = 0.0,
+) -> Rounds:
+    """Make rounds in which a step takes so much longer while the run is awake.
+
+    In each process by as much more or less as they differ.
+    """
     chance = random.Random(0)
-    return {
-        name: [_round(chance, more, noise, cpu) for _ in range(count)] for name in WAYS
-    }
+
+    def process() -> list[Round]:
+        ours = more + chance.choice((-differ, differ))
+        return [_round(chance, ours, noise, cpu) for _ in range(ROUNDS)]
+
+    return {name: [process() for _ in range(processes)] for name in WAYS}
 
 
 def _round(chance: random.Random, more: float, noise: float, cpu: float) -> Round:
@@ -35,7 +49,8 @@ def _round(chance: random.Random, more: float, noise: float, cpu: float) -> Roun
         pace *= 1 + more if is_awake else 1
         steps = 2 * STEPS if is_awake else STEPS
         times = [pace * (1 + abs(chance.gauss(0, noise))) for _ in range(steps)]
-        turns.append(Turn(times, 0.09, cpu if is_awake else 0.0))
+        spent = [0.9 * time for time in times]
+        turns.append(Turn(times, spent, cpu if is_awake else 0.0))
     return Round(*turns)
 
 
@@ -43,14 +58,12 @@ def verdicts(found: list[Found], words: str) -> set[bool | None]:
     return {b.holds for one in found for b in one.bounds if words in b.words}
 
 
-def usual(more: float, noise: float = 0.005) -> list[Found]:
-    """What is found in as many rounds as the case has by itself."""
-    count = ROUNDS * CASES["CF-21"].amount
-    return judged("python", rounds(count, more=more, noise=noise), Pace())
+def found_of(made: Rounds) -> list[Found]:
+    return judged("python", made, Pace())
 
 
 def test_a_loop_that_costs_little_keeps_to_its_bounds_though_the_machine_drifts():
-    found = usual(0.002)
+    found = found_of(rounds(more=0.002))
 
     assert len(found) == 1 + len(WAYS)
     assert verdicts(found, "can be told") == {True}
@@ -59,29 +72,56 @@ def test_a_loop_that_costs_little_keeps_to_its_bounds_though_the_machine_drifts(
 
 
 def test_a_cost_of_more_than_a_percent_is_told():
-    assert verdicts(usual(0.03), "median") == {False}
+    assert verdicts(found_of(rounds(more=0.03)), "median") == {False}
+
+
+def test_processes_that_differ_from_each_other_show_nothing():
+    found = found_of(rounds(more=0.008, noise=0.001, differ=0.006))
+
+    assert verdicts(found, "can be told") == {True}
+    assert verdicts(found, "median") == {None}
+
+
+def test_a_single_process_has_an_interval_of_its_own():
+    (_, healthy, *_) = found_of(rounds(more=0.01, processes=1))
+
+    assert "+1.00 % to +1.00 %" not in healthy.figures[0]
+    assert healthy.holds is None
+
+
+def test_what_the_loop_waits_for_is_told():
+    made = rounds(more=0.0)
+    for each in (each for ours in made.values() for of in ours for each in of):
+        each.awake.spent[:] = [0.8 * time for time in each.awake.times]
+
+    (_, healthy, *_) = found_of(made)
+
+    assert (
+        "it waits 20.00 % of a step (p99 20.00 %), beside it 10.00 % of a step"
+        in healthy.figures[2]
+    )
 
 
 def test_slow_steps_are_told_though_the_median_is_as_it_was():
-    slow = rounds(24, more=0.0, noise=0.005)
-    for each in (each for of_one in slow.values() for each in of_one):
+    slow = rounds(more=0.0)
+    for each in (each for ours in slow.values() for of in ours for each in of):
         each.awake.times[:3] = [2 * time for time in each.awake.times[:3]]
 
-    found = judged("python", slow, Pace())
+    found = found_of(slow)
 
     assert verdicts(found, "median") == {True}
     assert verdicts(found, "p99") == {False}
 
 
 def test_a_machine_that_is_too_noisy_to_tell_shows_nothing():
-    found = usual(0.02, noise=0.2)
+    found = found_of(rounds(more=0.02, noise=0.2))
 
     assert verdicts(found, "can be told") == {None}
     assert verdicts(found, "median") == {None}
 
 
 def test_threads_that_take_more_than_they_may_are_told_on_any_machine():
-    found = judged("python", rounds(24, more=0.0, noise=0.2, cpu=0.6), Pace())
+    found = found_of(rounds(more=0.0, noise=0.2, cpu=0.6))
 
     assert verdicts(found, "threads") == {False}
 
