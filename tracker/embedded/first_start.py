@@ -44,7 +44,9 @@ def give_agent_a_token(owner: Member, url: str, path: Path) -> list[str]:
             f" `seamark login --url {url}`, with a token of the page Tokens, brings them here."
         ]
     if not is_ours:
-        token = make_token(owner, "agents on this machine", Scope.INGEST)
+        # Who can read the file can read the database beside it, so that a token which
+        # may only log protects nothing, and `seamark ls` would be refused.
+        token = make_token(owner, "agents on this machine", Scope.FULL)
     write_privately(path, json.dumps({"url": url, "token": token}))
     return []
 
