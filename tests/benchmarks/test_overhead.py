@@ -113,6 +113,20 @@ def test_slow_steps_are_told_though_the_median_is_as_it_was():
     assert verdicts(found, "p99") == {False}
 
 
+def test_steps_that_the_machine_disturbed_do_not_count_for_the_slow_ones():
+    disturbed = rounds(more=0.0)
+    for each in (each for ours in disturbed.values() for of in ours for each in of):
+        awake = each.awake
+        for step in range(3):
+            awake.times[step] *= 2
+            awake.spent[step] *= 2
+
+    (_, healthy, *_) = found_of(disturbed)
+
+    assert "without the 7.5 % of steps that were disturbed (0.0 %" in healthy.figures[0]
+    assert verdicts([healthy], "p99") == {True}
+
+
 def test_a_machine_that_is_too_noisy_to_tell_shows_nothing():
     found = found_of(rounds(more=0.02, noise=0.2))
 
