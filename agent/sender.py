@@ -31,12 +31,15 @@ class Sender:
         notices: Notices,
         *,
         count_dropped: Callable[[int], None],
+        before_batch: Callable[[], None] = lambda: None,
         after_turn: Callable[[], None] = lambda: None,
     ) -> None:
+        """`before_batch` puts into the spool what is not in it yet."""
         self._spool = spool
         self._count_dropped = count_dropped
         self._root = root
         self._notices = notices
+        self._before_batch = before_batch
         self._after_turn = after_turn
         self._sending: Sending | None = None
         self._not_before = float("-inf")
@@ -62,6 +65,7 @@ class Sender:
         if now < self._not_before and not is_draining:
             return self._not_before - now
 
+        self._before_batch()
         sending = self._sending or self._begin()
         outcome = sending.send_some(is_draining=is_draining)
         are_files_held = outcome.is_done and sending.are_files_held

@@ -107,6 +107,7 @@ class Session:
                 spool.folder.parent,
                 notices,
                 count_dropped=recorder.buffer.count_dropped,
+                before_batch=self._writer.before_batch,
                 after_turn=self._writer.background.ensure,
             )
         if settings.monitor:
@@ -214,7 +215,7 @@ class Session:
             self._sender.stop()
         # A disk that hangs is not waited for.
         self._syncer.stop(_STOP_SECONDS)
-        if self._writer.background.is_alive:
+        if self._writer.is_writing:
             # It hangs in a write. Nobody else may go on with the spool meanwhile.
             return
         if self.ring is not None:

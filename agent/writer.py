@@ -16,8 +16,11 @@ from agent.rows import Row, read_row
 from agent.spool import Spool, SpoolFull
 
 _INTERVAL_SECONDS = 0.25
-# What is in the ring alone outlives the process there: it is moved every other time.
-_RING_SECONDS = 0.5
+# What is in the ring alone outlives the process there: it is moved just before a batch
+# is sent, and by the writer where nobody has done that for a while.
+_RING_SECONDS = 1.25
+# What was moved so lately is not moved again for the next of several batches.
+_LATELY_SECONDS = 0.5
 # While a burst lasts, neither ring nor buffer must fill up.
 _BURST_SECONDS = 0.005
 # At the end of a process, how long a disk that refuses is left alone.
@@ -57,8 +60,10 @@ class Writer:
         self._unwritten: list[bytes] = []
         # Up to where the first of them holds what is in the ring.
         self._until: Position | None = None
-        self._ring_not_before = float("-inf")
-        self._writing = threading.Lock()
+        self._moved_at = float("-inf")
+        # Re-entrant, because a signal handler may end what its thread is ending.
+        self._writing = threading.RLock()
+        self._is_ended = False
         self.background = Background("seamark-writer", self.turn)
         if ring is not None:
             ring.call_writer = self.background.wake
@@ -69,17 +74,30 @@ class Writer:
         is_burst = False
         with self._writing:
             if self._is_due(now):
-                is_burst = self._write_some()
-                # A turn that is a little early counts as well.
-                rest = 0.0 if is_burst else _RING_SECONDS - _INTERVAL_SECONDS / 2
-                self._ring_not_before = now + rest
+                is_burst = self._move_some(now)
         self._after_turn()
         return _BURST_SECONDS if is_burst else _INTERVAL_SECONDS
 
     def flush(self) -> None:
         """Write what is there now; for other threads than the writer's own."""
         with self._writing:
-            self._write_some()
+            self._move_some(time.monotonic())
+
+    def before_batch(self) -> None:
+        """Write what is there for who is about to send it, unless that was just done.
+
+        The thread that sends is awake then: the writer's would take the interpreter from
+        the training once more, and what is new would wait for both.
+        """
+        now = time.monotonic()
+        if now < self._moved_at + _LATELY_SECONDS:
+            return
+        # Whoever writes now does what is asked for.
+        if self._writing.acquire(blocking=False):
+            try:
+                self._move_some(now)
+            finally:
+                self._writing.release()
 
     def finish(
         self,
@@ -94,17 +112,25 @@ class Writer:
         # A thread that hangs in the file system keeps its lock.
         if not self.background.stop(seconds):
             return False
-        # What cannot be written now is lost.
-        self._patience_seconds = min(_PATIENCE_SECONDS, seconds / 4)
-        while not self.is_all_written:
-            self._write_some()
-            if not self._may_go_on(deadline):
-                return False
-        self._unwritten = [*self._last_payloads(failure, is_preempted, ended_at)]
-        while not self._write_unwritten():
-            if not self._may_go_on(deadline):
-                return False
-        return True
+        if not self._writing.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            return False
+        try:
+            self._is_ended = True
+            # What cannot be written now is lost.
+            self._patience_seconds = min(_PATIENCE_SECONDS, seconds / 4)
+            return self._write_all(deadline) and self._write_last(
+                self._last_payloads(failure, is_preempted, ended_at), deadline
+            )
+        finally:
+            self._writing.release()
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a thread writes, perhaps for ever: a disk may hang."""
+        if self.background.is_alive or not self._writing.acquire(blocking=False):
+            return True
+        self._writing.release()
+        return False
 
     @property
     def is_all_written(self) -> bool:
@@ -114,6 +140,20 @@ class Writer:
     @property
     def _is_all_taken(self) -> bool:
         return not self._buffer and (self._ring is None or self._ring.is_empty)
+
+    def _write_all(self, deadline: float) -> bool:
+        while not self.is_all_written:
+            self._write_some()
+            if not self._may_go_on(deadline):
+                return False
+        return True
+
+    def _write_last(self, payloads: list[bytes], deadline: float) -> bool:
+        self._unwritten = payloads
+        while not self._write_unwritten():
+            if not self._may_go_on(deadline):
+                return False
+        return True
 
     def _may_go_on(self, deadline: float) -> bool:
         """Whether there is time; what is delivered meanwhile makes room on a full disk."""
@@ -135,7 +175,14 @@ class Writer:
         ring = self._ring
         if ring is None or ring.is_half_full or self._buffer or self._unwritten:
             return True
-        return now >= self._ring_not_before
+        # A turn that is a little early counts as well.
+        return now >= self._moved_at + _RING_SECONDS - _INTERVAL_SECONDS / 2
+
+    def _move_some(self, now: float) -> bool:
+        """Write some, unless the end has been written; return whether more was left."""
+        is_more = not self._is_ended and self._write_some()
+        self._moved_at = float("-inf") if is_more else now
+        return is_more
 
     def _write_some(self) -> bool:
         """Write what is there, if it is not too much; return whether more was left."""

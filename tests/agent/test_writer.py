@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -56,14 +57,86 @@ def place(tmp_path: Path) -> Iterator[Place]:
     made.end()
 
 
-def test_points_in_the_ring_are_moved_every_other_turn(place, clock):
+def test_points_in_the_ring_are_moved_every_fifth_turn_where_nobody_sends(place, clock):
     moved = []
-    for _ in range(6):
+    for _ in range(11):
         place.log()
         moved.append(place.is_moved_by_a_turn())
         clock[0] += 0.25
 
-    assert moved == [True, False, True, False, True, False]
+    assert moved == [True, *[False] * 4, True, *[False] * 4, True]
+
+
+def test_whoever_sends_moves_what_is_there_in_place_of_the_writer(place, clock):
+    moved = []
+    for turn in range(16):
+        place.log()
+        if turn % 4 == 0:
+            place.writer.before_batch()
+            assert place.writer.is_all_written
+            place.log()
+        moved.append(place.is_moved_by_a_turn())
+        clock[0] += 0.25
+
+    assert not any(moved)
+
+
+def test_batches_behind_each_other_move_what_is_there_once(place, clock):
+    place.writer.before_batch()
+    place.log()
+    clock[0] += 0.25
+    place.writer.before_batch()
+
+    assert not place.writer.is_all_written
+    clock[0] += 0.25
+    place.writer.before_batch()
+    assert place.writer.is_all_written
+
+
+def test_a_batch_that_leaves_some_behind_has_the_writer_go_on(place, clock, monkeypatch):
+    monkeypatch.setattr(writer_module, "RING_BYTES_AT_ONCE", 1)
+    for _ in range(3):
+        place.log()
+    place.writer.before_batch()
+
+    assert [place.is_moved_by_a_turn() for _ in range(3)] == [True, True, False]
+
+
+def test_nothing_is_written_behind_the_end(place):
+    place.log()
+    assert place.writer.finish(failure=None, seconds=1.0)
+    written = place.spool.written
+    place.log()
+    place.writer.before_batch()
+    place.writer.flush()
+
+    assert place.spool.written == written
+    assert not place.writer.is_writing
+
+
+def test_who_sends_and_hangs_in_a_write_holds_up_no_end(place, monkeypatch):
+    place.log()
+    hangs, goes_on = Event(), Event()
+    write = place.spool.write
+
+    def hang(payload: bytes) -> None:
+        hangs.set()
+        assert goes_on.wait(10)
+        write(payload)
+
+    monkeypatch.setattr(place.spool, "write", hang)
+    sender = Thread(target=place.writer.before_batch)
+    sender.start()
+    assert hangs.wait(10)
+
+    # Nor does another batch wait for it.
+    place.writer.before_batch()
+    assert not place.writer.finish(failure=None, seconds=0.05)
+    assert place.writer.is_writing
+
+    goes_on.set()
+    sender.join()
+    assert not place.writer.is_writing
 
 
 def test_what_lies_beside_the_ring_is_moved_at_once_with_all_points(place, clock):
