@@ -93,7 +93,9 @@ def test_batches_behind_each_other_move_what_is_there_once(place, clock):
     assert place.writer.is_all_written
 
 
-def test_a_batch_that_leaves_some_behind_has_the_writer_go_on(place, clock, monkeypatch):
+def test_a_batch_that_leaves_some_behind_has_the_writer_go_on(
+    place, clock, monkeypatch
+):
     monkeypatch.setattr(writer_module, "RING_BYTES_AT_ONCE", 1)
     for _ in range(3):
         place.log()
