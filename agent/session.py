@@ -85,7 +85,7 @@ class Session:
             spool,
             notices,
             move=self._go_on_elsewhere,
-            after_turn=self._keep_alive,
+            care=self._keep_alive,
         )
         self.files = Files(
             recorder,

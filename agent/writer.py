@@ -19,6 +19,8 @@ _INTERVAL_SECONDS = 0.25
 # What is in the ring alone outlives the process there: it is moved just before a batch
 # is sent, and by the writer where nobody has done that for a while.
 _RING_SECONDS = 1.25
+# How often the writer's thread looks whether the others live.
+_CARE_SECONDS = 1.0
 # What was moved so lately is not moved again for the next of several batches.
 _LATELY_SECONDS = 0.5
 # While a burst lasts, neither ring nor buffer must fill up.
@@ -44,23 +46,26 @@ class Writer:
         notices: Notices,
         *,
         move: Callable[[OSError], bool] = lambda _: False,
-        after_turn: Callable[[], None] = lambda: None,
+        care: Callable[[], None] = lambda: None,
     ) -> None:
-        """`move` has the spool go on in another folder, if there is one."""
+        """`move` has the spool go on in another folder, if there is one.
+
+        `care` starts the other threads again that have died.
+        """
         self._buffer = recorder.buffer
         self._layouts = recorder.layouts.by_number
         self._ring = ring
         self._spool = spool
         self._notices = notices
         self._move = move
-        self._after_turn = after_turn
+        self._care = care
         self._patience_seconds = _PATIENCE_SECONDS
         self._failing_since: float | None = None
         # Encoded and refused by the disk; nothing more is taken until they are in.
         self._unwritten: list[bytes] = []
         # Up to where the first of them holds what is in the ring.
         self._until: Position | None = None
-        self._moved_at = float("-inf")
+        self._moved_at = self._cared_at = float("-inf")
         # Re-entrant, because a signal handler may end what its thread is ending.
         self._writing = threading.RLock()
         self._is_ended = False
@@ -75,7 +80,9 @@ class Writer:
         with self._writing:
             if self._is_due(now):
                 is_burst = self._move_some(now)
-        self._after_turn()
+        if now >= self._cared_at + _CARE_SECONDS:
+            self._cared_at = now
+            self._care()
         return _BURST_SECONDS if is_burst else _INTERVAL_SECONDS
 
     def flush(self) -> None:
