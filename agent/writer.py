@@ -27,6 +27,8 @@ _LATELY_SECONDS = 0.5
 _BURST_SECONDS = 0.005
 # At the end of a process, how long a disk that refuses is left alone.
 _REFUSED_SECONDS = 0.02
+# Whoever still writes then hangs.
+_HANG_SECONDS = 0.1
 # How long a disk may fail before another one takes its place: most failures pass.
 _PATIENCE_SECONDS = 5.0
 # Whatever rows they are and wherever they lead, all of these fit into one payload.
@@ -133,8 +135,8 @@ class Writer:
 
     @property
     def is_writing(self) -> bool:
-        """Whether a thread writes, perhaps for ever: a disk may hang."""
-        if self.background.is_alive or not self._writing.acquire(blocking=False):
+        """Whether a thread writes and does not end, perhaps for ever: a disk may hang."""
+        if self.background.is_alive or not self._writing.acquire(timeout=_HANG_SECONDS):
             return True
         self._writing.release()
         return False
