@@ -112,8 +112,16 @@ def _started(installation: Installation, size: Size, kind: str, number: int) -> 
         SEAMARK_RUN=name,
     )
     process = place.start(SCRIPT)
-    found = eventually(partial(run_ids, installation, name), "a run that has begun")
+    found = eventually(partial(_begun, installation, name), "a run that has begun")
     return Watched(kind, process, found[0])
+
+
+def _begun(installation: Installation, name: str) -> list[str]:
+    try:
+        return run_ids(installation, name)
+    except NoAnswer:
+        # The first run of all makes the project.
+        return []
 
 
 def _watch(installation: Installation, everyone: list[Watched]) -> None:
