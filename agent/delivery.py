@@ -12,6 +12,7 @@ from agent.answers import Answer, Meaning, judge
 from agent.errors import NoAnswer
 from agent.frames import Frame
 from agent.notices import Notices
+from agent.renewal import FIRST_NUMBER
 from agent.spool_reader import SpoolReader
 from agent.transport import Transport
 
@@ -210,8 +211,10 @@ class Delivery:
     def _renew(self, answer: Answer, first: int) -> Outcome:
         """Go on in a new spool of the same run, with what the tracker does not have."""
         known, first = self.spool.sent_as, max(first, self.spool.acknowledged + 1)
-        # Nothing can differ from what an unused spool holds: not to be tried for ever.
-        if self.spool.is_renewed_in_vain or not self.spool.renew(first, answer.stored):
+        # What a new spool begins with can differ from nothing: not to be tried for ever.
+        # Behind that, another copy may have been there before.
+        is_in_vain = self.spool.is_renewed_in_vain and first <= FIRST_NUMBER
+        if is_in_vain or not self.spool.renew(first, answer.stored):
             return self._hold(answer)
         self._replacements.clear()
         self._alone_until = 0

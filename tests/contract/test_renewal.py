@@ -318,6 +318,24 @@ def test_a_run_that_was_deleted_is_made_anew_with_what_the_new_spool_has(machine
     assert stored() == [104, 105, 106]
 
 
+def test_another_copy_may_be_first_to_send_what_the_new_spool_has(
+    machine, copy, transport
+):
+    other = copy()
+    machine.log(4)
+    machine.deliver()
+    other.log(104)
+    # It is told so, and goes on in a new spool; of which nothing has been sent yet.
+    Delivery(SpoolReader(other.folder), transport, Notices()).send_some()
+    third = copy(of=other)
+    third.spool.close()
+    deliver_leftovers(third, transport)
+    other.log(105)
+
+    assert not other.deliver().is_held
+    assert stored() == [1, 2, 3, 4, 104, 105]
+
+
 class Refusing:
     """A tracker that has other frames of everything, even of what is new."""
 
