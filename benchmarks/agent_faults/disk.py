@@ -109,7 +109,8 @@ elif cause == "frozen":
     freeze(0xC0045877)
 
 log(rows)
-time.sleep(0.6)
+# Longer than points wait to be written, and once more where they were refused.
+time.sleep(2)
 began = time.monotonic()
 if cause in ("full", "inodes"):
     for name in os.listdir(folder):

@@ -68,6 +68,7 @@ foreign = Member.objects.create(
 revoked = make_token(owner, "revoked", Scope.FULL)
 revoke_token(Actor(owner.user_id), Token.objects.get(name="revoked").id)
 print(json.dumps({
+    "ingest": make_token(owner, "ingest", Scope.INGEST),
     "full": make_token(owner, "full", Scope.FULL),
     "read": make_token(owner, "read", Scope.READ),
     "foreign": make_token(foreign, "foreign", Scope.FULL),
@@ -110,7 +111,7 @@ class Attacked:
             check=True,
         )
         self.tokens = json.loads(made.stdout)
-        self.ingest_token = up.agent_file()["token"]
+        self.ingest_token = self.tokens["ingest"]
         with self.said.open("w") as said:
             self.script = subprocess.Popen(
                 [sys.executable, "-c", HEALTHY],
