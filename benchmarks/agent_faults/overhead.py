@@ -10,8 +10,7 @@ same work of the agent dearer or cheaper, each server has several processes.
 
 The median of all rounds, with an interval from drawing anew processes and the rounds of
 each, says how large a cost can be told on this machine; and so do bare turns that are
-compared with each other. Turns are short, as a machine drifts by more the longer one waits:
-ten turns of a second tell more than one of ten. Beside it
+compared with each other. Turns are short, as a machine drifts meanwhile. Beside it
 stands the processor time of the loop's own thread, which others cannot lengthen; but what
 the loop waits for is not in it.
 
