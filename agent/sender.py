@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -65,7 +66,9 @@ class Sender:
         if now < self._not_before and not is_draining:
             return self._not_before - now
 
-        self._before_batch()
+        # What is in the spool is sent, whatever becomes of the rest: the writer tells.
+        with contextlib.suppress(Exception):
+            self._before_batch()
         sending = self._sending or self._begin()
         outcome = sending.send_some(is_draining=is_draining)
         are_files_held = outcome.is_done and sending.are_files_held

@@ -11,6 +11,7 @@ import agent
 from agent import delivery, sending
 from agent.background import Background
 from agent.servers import Server, find_server, store_server
+from agent.writer import Writer
 from tests.agent.conftest import wait_until
 from tests.agent.tracker_double import TOKEN, Scripted, TrackerDouble
 
@@ -23,6 +24,24 @@ def test_a_silent_run_says_that_it_is_alive(tracker, monkeypatch):
     run.finish()
 
     assert len(tracker.of_kind("open")) == 1
+
+
+def test_what_is_in_the_spool_is_sent_though_no_more_can_be_put_there(
+    tracker, monkeypatch
+):
+    tried = []
+
+    def fail(writer):
+        tried.append(writer)
+        raise KeyError("no such layout")
+
+    monkeypatch.setattr(Writer, "before_batch", fail)
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+
+    wait_until(lambda: tracker.values("a") == [1.0])
+    assert tried
+    run.finish()
 
 
 def test_a_new_token_is_used_without_a_restart(tracker, monkeypatch):
