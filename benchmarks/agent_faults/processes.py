@@ -113,6 +113,8 @@ FORKED = {
     SILENT: "which log nothing",
     LOGGING: "which log, and deliver what they logged",
 }
+# All at once they share what cores there are; one after another, each has one.
+TOGETHER, ALONE = "at once", "one after another"
 # Eight children, which log or do not; each says when it is to end.
 FORKING = """
 import json, mmap, os, struct, sys, time
@@ -123,7 +125,16 @@ for step in range(200): run["parent"].append(step, step=step)
 memory = mmap.mmap(-1, 8 * 8)
 # What init() has begun in the background would only keep this process from looking.
 time.sleep(2)
-numbers, seconds, failed = {}, [], 0
+numbers, seconds, processor, failed = {}, [], [], 0
+def wait(flags):
+    # Not os.wait(): the agent has children, too, such as a git that it asks.
+    for child in list(numbers):
+        ended, status, used = os.wait4(child, flags)
+        if not ended: continue
+        number = numbers.pop(child)
+        seconds.append(time.monotonic() - struct.unpack_from("<d", memory, 8 * number)[0])
+        processor.append(used.ru_utime + used.ru_stime)
+        yield status
 for number in range(8):
     child = os.fork()
     if not child:
@@ -132,16 +143,11 @@ for number in range(8):
         struct.pack_into("<d", memory, 8 * number, time.monotonic())
         sys.exit(0)
     numbers[child] = number
+    if sys.argv[2] == "one after another": failed += sum(map(bool, wait(0)))
 while numbers:
-    # Not os.wait(): the agent has children, too, such as a git that it asks.
-    for child in list(numbers):
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if not ended: continue
-        number = numbers.pop(child)
-        failed += status != 0
-        seconds.append(time.monotonic() - struct.unpack_from("<d", memory, 8 * number)[0])
+    failed += sum(map(bool, wait(os.WNOHANG)))
     time.sleep(0.001)
-print(json.dumps({"failed": failed, "seconds": seconds}))
+print(json.dumps({"failed": failed, "seconds": seconds, "processor": processor}))
 run.finish()
 """
 # Eight workers of PyTorch's own loader, which have inherited the run.
@@ -273,23 +279,27 @@ def without_agent(script: str) -> str:
 
 
 def forked(size: Size) -> list[Found]:
-    """CF-11: eight children of os.fork() at once, which log or do not."""
-    return [_forked(kind, size) for kind in FORKED]
+    """CF-11: eight children of os.fork(), which log or do not."""
+    orders = (TOGETHER, ALONE)
+    return [_forked(kind, order, size) for kind in FORKED for order in orders]
 
 
-def _forked(kind: str, size: Size) -> Found:
+def _forked(kind: str, order: str, size: Size) -> Found:
     ends: dict[str, list[float]] = {FORKING: [], without_agent(FORKING): []}
+    processor: dict[str, list[float]] = {script: [] for script in ends}
     hangs = failed = lost = doubled = others = 0
     logging = range(8) if kind == LOGGING else range(0)
     for number in range(size.amount):
         tracker = TrackerDouble()
-        place = Place(size.folder / f"forked-{kind}{number}", tracker.url)
+        name = f"forked-{kind}-{order.split()[0]}{number}"
+        place = Place(size.folder / name, tracker.url)
         for script, seconds in ends.items():
-            done = place.perform(script, kind)
+            done = place.perform(script, kind, order)
             hangs += done.returncode == -signal.SIGKILL
             answer = answer_of(done)
             failed += answer["failed"] + (done.returncode not in (0, -signal.SIGKILL))
             seconds.extend(answer["seconds"])
+            processor[script].extend(answer["processor"])
         place.sync()
         expected = {f"child/{n}": 200 for n in logging} | {"parent": 200}
         found = lost_and_doubled(tracker, expected)
@@ -297,9 +307,13 @@ def _forked(kind: str, size: Size) -> Found:
         # Of the parent, and of each child that logs.
         others += len(tracker.frames) != 1 + len(logging)
         tracker.stop()
+    used = [1000 * statistics.median(of_one) for of_one in processor.values()]
     return Found(
-        f"8 children of os.fork() at once, {FORKED[kind]}; {size.amount} times",
-        [f"from the child's end to its process's {_ends(*ends.values())}"],
+        f"8 children of os.fork() {order}, {FORKED[kind]}; {size.amount} times",
+        [
+            f"from the child's end to its process's {_ends(*ends.values())}",
+            f"{used[0]:.0f} ms of processor time each, {used[1]:.0f} without",
+        ],
         [
             none_of("hangs", hangs),
             none_of("failed", failed),
