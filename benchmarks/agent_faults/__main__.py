@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import signal
 import sys
 import tempfile
 import time
@@ -92,6 +93,8 @@ NAMES = [one for name in CASES for one in dict.fromkeys((name, *name.split(", ")
 
 def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
+    # Shells have it ignored by what they start in the background, and so by our scripts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     rows = []
     for name, case in CASES.items():
         if options.cases and not set(options.cases) & {name, *name.split(", ")}:

@@ -291,7 +291,7 @@ def _forked(kind: str, order: str, size: Size) -> Found:
     logging = range(8) if kind == LOGGING else range(0)
     for number in range(size.amount):
         tracker = TrackerDouble()
-        name = f"forked-{kind}-{order.split()[0]}{number}"
+        name = f"forked-{kind}-{order.replace(' ', '-')}-{number}"
         place = Place(size.folder / name, tracker.url)
         for script, seconds in ends.items():
             done = place.perform(script, kind, order)
