@@ -114,7 +114,7 @@ FORKED = {
     LOGGING: "which log, and deliver what they logged",
 }
 # All at once they share what cores there are; one after another, each has one.
-TOGETHER, ALONE = "at once", "one after another"
+ORDERS = ("at once", "one after another")
 # Eight children, which log or do not; each says when it is to end.
 FORKING = """
 import json, mmap, os, struct, sys, time
@@ -125,7 +125,7 @@ for step in range(200): run["parent"].append(step, step=step)
 memory = mmap.mmap(-1, 8 * 8)
 # What init() has begun in the background would only keep this process from looking.
 time.sleep(2)
-numbers, seconds, processor, failed = {}, [], [], 0
+numbers, seconds, processor, failed = {}, [], [], []
 def wait(flags):
     # Not os.wait(): the agent has children, too, such as a git that it asks.
     for child in list(numbers):
@@ -134,7 +134,7 @@ def wait(flags):
         number = numbers.pop(child)
         seconds.append(time.monotonic() - struct.unpack_from("<d", memory, 8 * number)[0])
         processor.append(used.ru_utime + used.ru_stime)
-        yield status
+        failed.append(status != 0)
 for number in range(8):
     child = os.fork()
     if not child:
@@ -143,11 +143,11 @@ for number in range(8):
         struct.pack_into("<d", memory, 8 * number, time.monotonic())
         sys.exit(0)
     numbers[child] = number
-    if sys.argv[2] == "one after another": failed += sum(map(bool, wait(0)))
+    if sys.argv[2] == "one after another": wait(0)
 while numbers:
-    failed += sum(map(bool, wait(os.WNOHANG)))
+    wait(os.WNOHANG)
     time.sleep(0.001)
-print(json.dumps({"failed": failed, "seconds": seconds, "processor": processor}))
+print(json.dumps({"failed": sum(failed), "seconds": seconds, "processor": processor}))
 run.finish()
 """
 # Eight workers of PyTorch's own loader, which have inherited the run.
@@ -280,8 +280,7 @@ def without_agent(script: str) -> str:
 
 def forked(size: Size) -> list[Found]:
     """CF-11: eight children of os.fork(), which log or do not."""
-    orders = (TOGETHER, ALONE)
-    return [_forked(kind, order, size) for kind in FORKED for order in orders]
+    return [_forked(kind, order, size) for kind in FORKED for order in ORDERS]
 
 
 def _forked(kind: str, order: str, size: Size) -> Found:
