@@ -160,7 +160,7 @@ is_awake.set()
 run.finish(timeout=0)
 """
 DRAWS = 600
-# Of the usual processor time; what takes more was disturbed by the machine.
+# Of the usual processor time; what takes more is taken to be disturbed by the machine.
 DISTURBED = 1.05
 
 
