@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 from agent.records import Record
@@ -63,6 +64,8 @@ class Buffer:
     """Holds what the writer will take; drops and counts when full."""
 
     def __init__(self, capacity: int = CAPACITY_BYTES) -> None:
+        # Called once by what is put next, if somebody sleeps until then.
+        self.call: Callable[[], None] | None = None
         self._capacity = capacity
         self._rows: deque[bytes] = deque()
         # About; threads may overwrite each other's sums, and an empty queue corrects it.
@@ -82,6 +85,7 @@ class Buffer:
         if self._row_bytes < self._capacity:
             self._rows.append(row)
             self._row_bytes += len(row) + _ROW_BYTES
+            self._call_once()
         else:
             self.count_dropped(points)
 
@@ -89,6 +93,7 @@ class Buffer:
         """Queue a change, or count it as dropped."""
         if len(self._changes) < MOST_CHANGES:
             self._changes.append(change)
+            self._call_once()
         else:
             self.count_dropped(1)
 
@@ -97,6 +102,7 @@ class Buffer:
         if self._record_bytes < RECORD_CAPACITY_BYTES:
             self._records.append(record)
             self._record_bytes += len(record.data) + _RECORD_BYTES
+            self._call_once()
         else:
             self.count_dropped(1)
 
@@ -135,3 +141,8 @@ class Buffer:
         with self._counting:
             dropped, self._dropped = self._dropped, 0
             return dropped
+
+    def _call_once(self) -> None:
+        call, self.call = self.call, None
+        if call is not None:
+            call()

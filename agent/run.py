@@ -274,6 +274,7 @@ class Run:
         while session is not None and not session.is_all_written:
             if time.monotonic() > deadline:
                 return False
+            session.hurry()
             time.sleep(_PAUSE_SECONDS)
         return session is not None
 

@@ -85,7 +85,7 @@ class Session:
             spool,
             notices,
             move=self._go_on_elsewhere,
-            care=self._keep_alive,
+            care=self._care,
         )
         self.files = Files(
             recorder,
@@ -107,7 +107,7 @@ class Session:
                 spool.folder.parent,
                 notices,
                 count_dropped=recorder.buffer.count_dropped,
-                before_batch=self._writer.before_batch,
+                before_batch=self._writer.catch_up,
                 after_turn=self._writer.background.ensure,
             )
         if settings.monitor:
@@ -136,6 +136,10 @@ class Session:
     def is_all_written(self) -> bool:
         """Whether all that was logged is in the spool."""
         return self._writer.is_all_written
+
+    def hurry(self) -> None:
+        """Have all that was logged written to the spool soon."""
+        self._writer.hurry()
 
     def start(self) -> None:
         """Start the threads."""
@@ -236,6 +240,8 @@ class Session:
                 # It may have found one locked meanwhile.
                 self._sender.search_leftovers()
         # What cannot be written is told by the writer.
+        with contextlib.suppress(Exception):
+            self._writer.catch_up()
         with contextlib.suppress(OSError):
             self._spool.sync()
         if time.monotonic() >= self._next_life:
@@ -274,6 +280,10 @@ class Session:
                     Refuge.remove,
                 )
         return None
+
+    def _care(self) -> None:
+        self._keep_alive()
+        self._capture.look_for_signals()
 
     def _keep_alive(self) -> None:
         self._syncer.ensure()

@@ -1,4 +1,4 @@
-"""Moves what was logged from memory into the spool, a few times a second."""
+"""Moves what was logged from memory into the spool."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from agent.ring import Position, Ring
 from agent.rows import Row, read_row
 from agent.spool import Spool, SpoolFull
 
+# While things are put beside the ring, which do not outlive the process there.
 _INTERVAL_SECONDS = 0.25
-# What is in the ring alone outlives the process there: it is moved just before a batch
-# is sent, and by the writer where nobody has done that for a while.
-_RING_SECONDS = 1.25
-# How often the writer's thread looks whether the others live.
+# While none are: what is put next calls its thread, which else looks after the others.
+_SLEEP_SECONDS = 5.0
+# They need it no more often than that.
 _CARE_SECONDS = 1.0
+# What is in the ring outlives the process there. It is moved just before a batch is sent
+# and before the spool is synced, and by the writer where both have to wait.
+_RING_SECONDS = 6.0
 # What was moved so lately is not moved again for the next of several batches.
 _LATELY_SECONDS = 0.5
 # While a burst lasts, neither ring nor buffer must fill up.
@@ -52,7 +55,7 @@ class Writer:
     ) -> None:
         """`move` has the spool go on in another folder, if there is one.
 
-        `care` starts the other threads again that have died.
+        `care` looks after the other threads.
         """
         self._buffer = recorder.buffer
         self._layouts = recorder.layouts.by_number
@@ -79,24 +82,32 @@ class Writer:
         """Write what is there, and return when to look again."""
         now = time.monotonic()
         is_burst = False
+        is_asked = self._is_asked
         with self._writing:
-            if self._is_due(now):
+            if is_asked or now >= self._moved_at + _RING_SECONDS:
                 is_burst = self._move_some(now)
         if now >= self._cared_at + _CARE_SECONDS:
             self._cared_at = now
             self._care()
-        return _BURST_SECONDS if is_burst else _INTERVAL_SECONDS
+        if is_burst:
+            return _BURST_SECONDS
+        return _INTERVAL_SECONDS if is_asked else self._sleep()
 
     def flush(self) -> None:
         """Write what is there now; for other threads than the writer's own."""
         with self._writing:
             self._move_some(time.monotonic())
 
-    def before_batch(self) -> None:
-        """Write what is there for who is about to send it, unless that was just done.
+    def hurry(self) -> None:
+        """Have the thread write what is there."""
+        self._moved_at = float("-inf")
+        self.background.wake()
 
-        The thread that sends is awake then: the writer's would take the interpreter from
-        the training once more, and what is new would wait for both.
+    def catch_up(self) -> None:
+        """Write what is there for who sends or syncs it next, unless that was just done.
+
+        Whose thread is awake then: the writer's would take the interpreter from the
+        training once more, and what is new would wait for both.
         """
         now = time.monotonic()
         if now < self._moved_at + _LATELY_SECONDS:
@@ -179,13 +190,17 @@ class Writer:
         close = messages.close(failure=failure, time=now, is_preempted=is_preempted)
         return [messages.payload([*last, close])]
 
-    def _is_due(self, now: float) -> bool:
-        """Whether something is not safe where it is, needs the room, or has waited."""
-        ring = self._ring
-        if ring is None or ring.is_half_full or self._buffer or self._unwritten:
-            return True
-        # A turn that is a little early counts as well.
-        return now >= self._moved_at + _RING_SECONDS - _INTERVAL_SECONDS / 2
+    @property
+    def _is_asked(self) -> bool:
+        """Whether something is not safe where it is, or needs the room."""
+        is_crowded = self._ring is not None and self._ring.is_half_full
+        return is_crowded or bool(self._buffer or self._unwritten)
+
+    def _sleep(self) -> float:
+        """Have what is put beside the ring call the thread; return how long to wait."""
+        self._buffer.call = self.background.wake
+        # It may have been put just before.
+        return _INTERVAL_SECONDS if self._is_asked else _SLEEP_SECONDS
 
     def _move_some(self, now: float) -> bool:
         """Write some, unless the end has been written; return whether more was left."""

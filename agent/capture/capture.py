@@ -29,8 +29,6 @@ logger = logging.getLogger(__name__)
 
 # How long the end of a script waits for what takes long; most have it by then.
 _LAST_SECONDS = 2.0
-# The end looks once more; until then nobody acts on what came.
-_SIGNAL_SECONDS = 1.0
 _FOR_EVER_SECONDS = 86_400.0
 
 
@@ -76,8 +74,14 @@ class Capture:
         """Start the threads, or start them again."""
         if self._console is not None:
             self._console.background.ensure()
-        if self._signals is not None or (self._wanted and not self._is_gathered):
+        if self._wanted and not self._is_gathered:
             self._gatherer.ensure()
+
+    def look_for_signals(self) -> None:
+        """Store which have come; the end looks too, and until then nobody acts on them."""
+        if self._signals is not None:
+            for name in self._signals.take():
+                self._store("signals", {name: datetime.now(timezone.utc)})
 
     def note_exception(
         self,
@@ -102,8 +106,8 @@ class Capture:
         if self._console is not None:
             self._console.finish(ending.left_of_first(_LAST_SECONDS))
         self._gatherer.stop(min(ending.left, ending.left_of_first(_LAST_SECONDS)))
+        self.look_for_signals()
         if self._signals is not None:
-            self._store_signals(self._signals)
             self._signals.close()
 
     def forget(self) -> None:
@@ -114,12 +118,10 @@ class Capture:
             self._signals.forget()
 
     def _turn(self) -> float:
-        if self._signals is not None:
-            self._store_signals(self._signals)
         if not self._is_gathered:
             self._is_gathered = True
             self._gather()
-        return _FOR_EVER_SECONDS if self._signals is None else _SIGNAL_SECONDS
+        return _FOR_EVER_SECONDS
 
     def _gather(self) -> None:
         for name, (prefix, facts_of) in make_sources(self._script).items():
@@ -135,10 +137,6 @@ class Capture:
             logger.debug("%s cannot be captured", name, exc_info=True)
             self._notices.inform(f"capture {name}", f"{name} is not captured")
             return {"absent": f"It cannot be captured: {type(error).__name__}."}
-
-    def _store_signals(self, signals: Signals) -> None:
-        for name in signals.take():
-            self._store("signals", {name: datetime.now(timezone.utc)})
 
     def _store(self, prefix: str, facts: Mapping[str, Value]) -> None:
         """Queue facts without secrets: everything that leaves here passes this."""

@@ -37,6 +37,9 @@ class Signals:
         self._write_end = -1
         self._seen: set[str] = set()
         self._told_at = float("-inf")
+        # A descriptor that was closed may be somebody else's. Re-entrant, because a
+        # handler may end what its thread is ending.
+        self._reading = threading.RLock()
 
     @property
     def was_told_to_end(self) -> bool:
@@ -65,12 +68,13 @@ class Signals:
 
     def take(self) -> list[str]:
         """Return the names of signals that came for the first time."""
-        if self._read_end < 0:
-            return []
-        try:
-            numbers = os.read(self._read_end, _MOST_READ)
-        except OSError:
-            return []  # nothing there
+        with self._reading:
+            if self._read_end < 0:
+                return []
+            try:
+                numbers = os.read(self._read_end, _MOST_READ)
+            except OSError:
+                return []  # nothing there
         if signal.SIGTERM in numbers:
             self._told_at = time.monotonic()
         names = [signal.Signals(n).name for n in dict.fromkeys(numbers) if n in _TOLD]
@@ -89,6 +93,7 @@ class Signals:
 
     def forget(self) -> None:
         """In a forked child, whose signals are not its parent's."""
+        self._reading = threading.RLock()
         if self._write_end >= 0:
             with contextlib.suppress(ValueError, OSError):
                 self._release()
@@ -101,7 +106,8 @@ class Signals:
             signal.set_wakeup_fd(before, warn_on_full_buffer=False)
 
     def _close_ends(self) -> None:
-        with contextlib.suppress(OSError):
-            os.close(self._read_end)
-            os.close(self._write_end)
-        self._read_end = self._write_end = -1
+        with self._reading, contextlib.suppress(OSError):
+            read_end, write_end = self._read_end, self._write_end
+            self._read_end = self._write_end = -1
+            os.close(read_end)
+            os.close(write_end)

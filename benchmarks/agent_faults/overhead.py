@@ -1,8 +1,8 @@
 """CF-21: what the agent costs the loop it runs in, beside the same loop without it.
 
 A process runs the loop for a while with its run at rest, then with the run awake, then at
-rest again. At rest nothing is logged and every thread of the agent waits; once awake they
-first catch up on what they have missed, which is counted. Each round so gives one
+rest again. At rest nothing is logged and every thread of the agent waits; what they have
+missed they catch up on, once awake, in two steps that are not counted. Each round so gives one
 difference to the bare loop just before and behind it, of the same objects at the same
 addresses: where a process happens to have its objects makes a loop faster or slower by
 more than any agent costs, and two processes never have them alike. As they also make the
@@ -15,11 +15,12 @@ stands the processor time of the loop's own thread, which others cannot lengthen
 the loop waits for is not in it.
 
 One step in a hundred is the slowest for reasons of the machine more often than for the
-agent's. So the p99 that must hold is that of steps in which the loop's own thread took as
-much processor time as usual: the same work takes more only where the host has the processor
-elsewhere, or others its caches, and no thread of the agent can do that for several
-milliseconds of a step. How many steps are left out is said of both; the p99 of all steps,
-too.
+agent's. The same work takes clearly more processor time of its own thread only where the
+host has the processor elsewhere, or others its caches. So of the steps at rest those which
+did are left out, and as large a part of the steps with the run awake, of those which took
+most: what the agent does to more than that part is counted. The p99 of all steps is told
+beside it. Both are of steps in units of the usual one at rest beside them, as processes
+differ by more than what is asked for.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.agent_faults.case import Bound, Found, Size, at_most
 from benchmarks.agent_faults.proxy import HUNG, Proxy, Way, free_port
 from benchmarks.agent_faults.pytorch import python_with_torch, without_torch
@@ -45,6 +49,7 @@ from benchmarks.load.figures import percentile
 from tests.agent.tracker_double import TrackerDouble
 
 Each = TypeVar("Each")
+Floats = NDArray[np.float64]
 
 WAYS: dict[str, Way | None] = {
     "healthy": Way(),
@@ -146,21 +151,25 @@ session = run._session
 bare, logged = loop.steps(None), loop.steps(run)
 for line in sys.stdin:
     who, seconds = line.split()
-    before = session.cpu_seconds()
     if who == "awake":
         is_awake.set()
+        for _ in range(2):
+            next(logged)
+            run.log(data)
+        before = session.cpu_seconds()
         done = turn(run, logged, float(seconds))
     else:
         is_awake.clear()
         # What the threads had begun, they end.
         for _ in range(2): next(bare)
+        before = session.cpu_seconds()
         done = turn(None, bare, float(seconds))
     print(json.dumps({**done, "cpu": session.cpu_seconds() - before}), flush=True)
 is_awake.set()
 run.finish(timeout=0)
 """
 DRAWS = 600
-# Of the usual processor time; what takes more is taken to be disturbed by the machine.
+# Of the usual processor time; what takes more at rest, the machine disturbed.
 DISTURBED = 1.05
 
 
@@ -210,6 +219,12 @@ class Round:
 
 # Turns that are compared, and those which they are compared with.
 Pair = tuple[list[Turn], list[Turn]]
+
+
+# Of all steps of turns that are compared, and of those which they are compared with, how
+# long each took and the processor time of its thread: shape (steps, 2), in units of what
+# the latter usually took.
+Steps = tuple[Floats, Floats]
 # What one process found is drawn together, as its rounds are more alike than others.
 ByProcess = Sequence[Sequence[Each]]
 
@@ -354,16 +369,17 @@ def _awake(done: str, rounds: ByProcess[Round]) -> Found:
 
 def _figures(found: ByProcess[Pair], middle: Difference, slow: Difference) -> list[str]:
     one, other = _sides(list(chain.from_iterable(found)))
-    kept = _sides(list(chain.from_iterable(_undisturbed(found))))
-    left_out = [_left_out(*each) for each in zip((one, other), kept, strict=True)]
-    all_slow = difference_of_all(found, _slow_time)
+    steps = _steps(found)
+    awake, rest = map(_disturbed, _together(list(chain.from_iterable(steps))))
+    all_slow = _drawn(steps, _more_at_p99)
     bare = statistics.median(time for turn in other for time in turn.times)
     mean = difference(found, lambda turn: statistics.fmean(turn.times))
     spent = difference(found, lambda turn: statistics.fmean(turn.spent))
     return [
         f"a bare step {1000 * bare:.0f} ms; more at the median {middle}, on average"
-        f" {mean}, at p99 {slow} without the {left_out[0]} of steps that were disturbed"
-        f" ({left_out[1]} beside it), and with them {all_slow}",
+        f" {mean}, at p99 {slow} without the {100 * rest:.1f} % of steps whose thread"
+        " took most processor time, as many as the machine disturbed beside it"
+        f" ({100 * awake:.1f} % took as much here), and with them {all_slow}",
         f"processor time of the loop's thread {spent}",
         f"it waits {_waiting(one)}, beside it {_waiting(other)}",
         f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
@@ -382,34 +398,52 @@ def _waiting(turns: Sequence[Turn]) -> str:
 
 
 def _slow(found: ByProcess[Pair]) -> Difference:
-    """What is more at p99, of the steps that the machine did not disturb."""
-    return difference_of_all(_undisturbed(found), _slow_time)
+    """What is more at p99, without as many of both as the machine disturbed at rest."""
+    return _drawn(_steps(found), _more_at_p99_undisturbed)
 
 
-def _undisturbed(found: ByProcess[Pair]) -> list[list[Pair]]:
-    """Leave out the steps whose thread took more processor time than is usual there."""
-    return [[(_usual(one), _usual(other)) for one, other in each] for each in found]
+def _more_at_p99(steps: Sequence[Steps]) -> float:
+    one, other = map(_p99, _together(steps))
+    return _percent_more(one, other)
 
 
-def _usual(turns: Sequence[Turn]) -> list[Turn]:
-    most = DISTURBED * statistics.median(s for turn in turns for s in turn.spent)
-    kept = [
-        [
-            (time, spent)
-            for time, spent in zip(turn.times, turn.spent, strict=True)
-            if spent <= most
-        ]
-        for turn in turns
-    ]
-    return [
-        Turn([time for time, _ in steps], [spent for _, spent in steps], turn.cpu)
-        for turn, steps in zip(turns, kept, strict=True)
-    ]
+def _more_at_p99_undisturbed(steps: Sequence[Steps]) -> float:
+    one, other = _together(steps)
+    share = _disturbed(other)
+    return _percent_more(_p99(_calmest(one, share)), _p99(_calmest(other, share)))
 
 
-def _left_out(turns: Sequence[Turn], kept: Sequence[Turn]) -> str:
-    steps, steps_kept = (sum(len(t.times) for t in each) for each in (turns, kept))
-    return f"{100 * (1 - steps_kept / steps):.1f} %"
+def _steps(found: ByProcess[Pair]) -> list[list[Steps]]:
+    return [[_steps_of(*pair) for pair in process] for process in found]
+
+
+def _steps_of(one: Sequence[Turn], other: Sequence[Turn]) -> Steps:
+    unit = np.median(_all_steps(other), axis=0)
+    return _all_steps(one) / unit, _all_steps(other) / unit
+
+
+def _all_steps(turns: Sequence[Turn]) -> Floats:
+    return np.concatenate([np.stack([t.times, t.spent], axis=1) for t in turns])
+
+
+def _together(steps: Sequence[Steps]) -> Steps:
+    one, other = zip(*steps, strict=True)
+    return np.concatenate(one), np.concatenate(other)
+
+
+def _disturbed(steps: Floats) -> float:
+    """Return the part of steps whose thread took more processor time than is usual."""
+    return float(np.mean(steps[:, 1] > DISTURBED))
+
+
+def _calmest(steps: Floats, share: float) -> Floats:
+    """Leave out that share of steps, of those whose thread took most processor time."""
+    kept = round((1 - share) * len(steps))
+    return steps[np.argsort(steps[:, 1], kind="stable")[:kept]]
+
+
+def _p99(steps: Floats) -> float:
+    return float(np.percentile(steps[:, 0], 99))
 
 
 def _sides(pairs: Sequence[Pair]) -> tuple[list[Turn], list[Turn]]:
@@ -420,10 +454,6 @@ def _sides(pairs: Sequence[Pair]) -> tuple[list[Turn], list[Turn]]:
 
 def _median_time(turn: Turn) -> float:
     return statistics.median(turn.times)
-
-
-def _slow_time(turns: Sequence[Turn]) -> float:
-    return percentile(sorted(time for turn in turns for time in turn.times), 99)
 
 
 def difference(found: ByProcess[Pair], of_turn: Callable[[Turn], float]) -> Difference:
@@ -441,18 +471,6 @@ def difference(found: ByProcess[Pair], of_turn: Callable[[Turn], float]) -> Diff
         for process in found
     ]
     return _drawn(each, statistics.median)
-
-
-def difference_of_all(
-    found: ByProcess[Pair], of_turns: Callable[[Sequence[Turn]], float]
-) -> Difference:
-    """Return the same of all turns together, for what few steps do not show."""
-
-    def of_all(drawn: Sequence[Pair]) -> float:
-        one, other = _sides(drawn)
-        return _percent_more(of_turns(one), of_turns(other))
-
-    return _drawn(found, of_all)
 
 
 def _percent_more(one: float, other: float) -> float:

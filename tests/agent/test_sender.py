@@ -35,9 +35,10 @@ def test_what_is_in_the_spool_is_sent_though_no_more_can_be_put_there(
         tried.append(writer)
         raise KeyError("no such layout")
 
-    monkeypatch.setattr(Writer, "before_batch", fail)
+    monkeypatch.setattr(Writer, "catch_up", fail)
     run = agent.init("r", monitor=False)
     run["a"].append(1.0)
+    run["said"].append("a text, with which the writer moves all that is there")
 
     wait_until(lambda: tracker.values("a") == [1.0])
     assert tried
@@ -202,6 +203,7 @@ def test_a_dead_writer_is_started_again_without_a_server(caplog):
     background._turn = turn
     run["a"].append(1.0)
 
+    wait_until(lambda: caplog.text.count("died") == 1 and background.is_alive)
     wait_until(lambda: session.is_all_written)
     assert caplog.text.count("died") == 1
 

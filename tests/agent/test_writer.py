@@ -57,39 +57,87 @@ def place(tmp_path: Path) -> Iterator[Place]:
     made.end()
 
 
-def test_points_in_the_ring_are_moved_every_fifth_turn_where_nobody_sends(place, clock):
+def test_points_in_the_ring_wait_six_seconds_where_nobody_sends_or_syncs(place, clock):
     moved = []
-    for _ in range(11):
+    for _ in range(13):
         place.log()
         moved.append(place.is_moved_by_a_turn())
-        clock[0] += 0.25
+        clock[0] += 1.0
 
-    assert moved == [True, *[False] * 4, True, *[False] * 4, True]
+    assert moved == [True, *[False] * 5, True, *[False] * 5, True]
 
 
 def test_whoever_sends_moves_what_is_there_in_place_of_the_writer(place, clock):
     moved = []
-    for turn in range(16):
+    for second in range(20):
         place.log()
-        if turn % 4 == 0:
-            place.writer.before_batch()
+        if second % 5 == 0:
+            place.writer.catch_up()
             assert place.writer.is_all_written
             place.log()
         moved.append(place.is_moved_by_a_turn())
-        clock[0] += 0.25
+        clock[0] += 1.0
 
     assert not any(moved)
 
 
+def test_who_waits_for_the_spool_has_the_ring_moved_by_the_next_turn(place, clock):
+    place.writer.turn()
+    place.log()
+    assert not place.is_moved_by_a_turn()
+    place.writer.hurry()
+
+    assert place.is_moved_by_a_turn()
+
+
+def test_the_writer_sleeps_until_something_lies_beside_the_ring(
+    place, clock, monkeypatch
+):
+    calls = []
+    monkeypatch.setattr(place.writer.background, "wake", lambda: calls.append(1))
+    place.writer.turn()
+    assert place.writer.turn() >= 5.0
+    place.log()
+    assert not calls
+
+    for text in ("one", "two"):
+        place.recorder.append("said", text, None, None)
+    assert len(calls) == 1
+    # While more may come, it looks for it; and then sleeps again.
+    assert place.writer.turn() <= 0.25
+    place.recorder.append("said", "three", None, None)
+    assert place.writer.turn() <= 0.25
+    assert place.writer.is_all_written
+    assert place.writer.turn() >= 5.0
+    assert len(calls) == 1
+
+    place.recorder.set_value("lr", 0.1)
+    assert len(calls) == 2
+
+
+def test_what_is_put_just_before_the_writer_sleeps_keeps_it_awake(place, clock):
+    place.writer.turn()
+
+    class Late:
+        @property
+        def wake(self):
+            place.recorder.append("said", "a text", None, None)
+            return lambda: None
+
+    place.writer.background = Late()
+    assert place.writer.turn() <= 0.25
+    assert place.is_moved_by_a_turn()
+
+
 def test_batches_behind_each_other_move_what_is_there_once(place, clock):
-    place.writer.before_batch()
+    place.writer.catch_up()
     place.log()
     clock[0] += 0.25
-    place.writer.before_batch()
+    place.writer.catch_up()
 
     assert not place.writer.is_all_written
     clock[0] += 0.25
-    place.writer.before_batch()
+    place.writer.catch_up()
     assert place.writer.is_all_written
 
 
@@ -99,7 +147,7 @@ def test_a_batch_that_leaves_some_behind_has_the_writer_go_on(
     monkeypatch.setattr(writer_module, "RING_BYTES_AT_ONCE", 1)
     for _ in range(3):
         place.log()
-    place.writer.before_batch()
+    place.writer.catch_up()
 
     assert [place.is_moved_by_a_turn() for _ in range(3)] == [True, True, False]
 
@@ -109,7 +157,7 @@ def test_nothing_is_written_behind_the_end(place):
     assert place.writer.finish(failure=None, seconds=1.0)
     written = place.spool.written
     place.log()
-    place.writer.before_batch()
+    place.writer.catch_up()
     place.writer.flush()
 
     assert place.spool.written == written
@@ -127,12 +175,12 @@ def test_who_sends_and_hangs_in_a_write_holds_up_no_end(place, monkeypatch):
         write(payload)
 
     monkeypatch.setattr(place.spool, "write", hang)
-    sender = Thread(target=place.writer.before_batch)
+    sender = Thread(target=place.writer.catch_up)
     sender.start()
     assert hangs.wait(10)
 
     # Nor does another batch wait for it.
-    place.writer.before_batch()
+    place.writer.catch_up()
     assert not place.writer.finish(failure=None, seconds=0.05)
     assert place.writer.is_writing
 

@@ -113,18 +113,47 @@ def test_slow_steps_are_told_though_the_median_is_as_it_was():
     assert verdicts(found, "p99") == {False}
 
 
+def disturb(turn: Turn, steps: int) -> None:
+    for step in range(steps):
+        turn.times[step] *= 2
+        turn.spent[step] *= 2
+
+
 def test_steps_that_the_machine_disturbed_do_not_count_for_the_slow_ones():
     disturbed = rounds(more=0.0)
     for each in (each for ours in disturbed.values() for of in ours for each in of):
-        awake = each.awake
-        for step in range(3):
-            awake.times[step] *= 2
-            awake.spent[step] *= 2
+        disturb(each.before, 3)
+        disturb(each.awake, 3)
 
     (_, healthy, *_) = found_of(disturbed)
 
-    assert "without the 7.5 % of steps that were disturbed (0.0 %" in healthy.figures[0]
+    assert "without the 7.5 % of steps" in healthy.figures[0]
+    assert "(7.5 % took as much here)" in healthy.figures[0]
     assert verdicts([healthy], "p99") == {True}
+
+
+def test_more_of_them_than_at_rest_do_count():
+    disturbed = rounds(more=0.0)
+    for each in (each for ours in disturbed.values() for of in ours for each in of):
+        disturb(each.before, 2)
+        disturb(each.awake, 3)
+
+    (_, healthy, *_) = found_of(disturbed)
+
+    assert "without the 5.0 % of steps" in healthy.figures[0]
+    assert "(7.5 % took as much here)" in healthy.figures[0]
+    assert verdicts([healthy], "p99") == {False}
+
+
+def test_a_process_whose_steps_are_longer_says_nothing_of_the_slow_ones():
+    made = rounds(more=0.0)
+    for ours in made.values():
+        for each in ours[0]:
+            for turn in (each.before, each.awake, each.behind):
+                turn.times[:] = [3 * time for time in turn.times]
+                turn.spent[:] = [3 * spent for spent in turn.spent]
+
+    assert verdicts(found_of(made), "p99") == {True}
 
 
 def test_a_machine_that_is_too_noisy_to_tell_shows_nothing():
