@@ -11,6 +11,7 @@ from benchmarks.agent_faults import (
     absent,
     answers,
     backlog,
+    children,
     clocks,
     cold,
     disk,
@@ -103,13 +104,13 @@ def test_what_is_logged_while_the_server_hangs_is_delivered_when_it_comes_back(
 
 
 def test_forked_children_end_as_soon_as_without_the_agent_and_lose_nothing(agent_size):
-    shown(processes.forked(agent_size(1)))
+    shown(children.forked(agent_size(1)))
 
 
-@pytest.mark.parametrize("kind", processes.KINDS)
-@pytest.mark.parametrize("method", processes.METHODS)
+@pytest.mark.parametrize("kind", children.KINDS)
+@pytest.mark.parametrize("method", children.METHODS)
 def test_children_of_all_kinds_end_and_lose_nothing(agent_size, kind, method):
-    shown(processes.of_kind(kind, agent_size(1), [method]))
+    shown(children.of_kind(kind, agent_size(1), [method]))
 
 
 def test_ranks_that_are_killed_take_nothing_from_others(agent_size):
