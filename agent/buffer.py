@@ -143,6 +143,7 @@ class Buffer:
             return dropped
 
     def _call_once(self) -> None:
-        call, self.call = self.call, None
+        call = self.call
         if call is not None:
+            self.call = None
             call()

@@ -271,10 +271,11 @@ class Run:
         """Wait for the spool, so that nothing is dropped; called by the agent itself."""
         deadline = time.monotonic() + seconds
         session = self._session
+        if session is not None:
+            session.hurry()
         while session is not None and not session.is_all_written:
             if time.monotonic() > deadline:
                 return False
-            session.hurry()
             time.sleep(_PAUSE_SECONDS)
         return session is not None
 

@@ -32,7 +32,7 @@ class Sender:
         notices: Notices,
         *,
         count_dropped: Callable[[int], None],
-        before_batch: Callable[[], None] = lambda: None,
+        before_batch: Callable[[], object] = lambda: None,
         after_turn: Callable[[], None] = lambda: None,
     ) -> None:
         """`before_batch` puts into the spool what is not in it yet."""

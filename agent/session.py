@@ -27,13 +27,13 @@ from agent.probes.probe import ANY_JOB, Job
 from agent.probes.sampler import Sampler
 from agent.recorder import Recorder
 from agent.recovery import recover_all
-from agent.ring import Ring, create_ring
+from agent.ring import MOST_ROW_BYTES, Ring, create_ring
 from agent.sender import Sender
 from agent.servers import find_server, find_url
 from agent.settings import Mode, Settings
 from agent.spool import Refuge, Spool, create_spool
 from agent.version import VERSION
-from agent.writer import Writer
+from agent.writer import RING_BYTES_AT_ONCE, Writer
 
 # Of the end of a run, what writing has, however short the wait for delivery; at the
 # least, whatever took long before it.
@@ -219,7 +219,7 @@ class Session:
             self._sender.stop()
         # A disk that hangs is not waited for.
         self._syncer.stop(_STOP_SECONDS)
-        if self._writer.is_writing:
+        if not self._writer.close():
             # It hangs in a write. Nobody else may go on with the spool meanwhile.
             return
         if self.ring is not None:
@@ -241,7 +241,10 @@ class Session:
                 self._sender.search_leftovers()
         # What cannot be written is told by the writer.
         with contextlib.suppress(Exception):
-            self._writer.catch_up()
+            # What comes meanwhile may wait for the next time.
+            for _ in range(MOST_ROW_BYTES // RING_BYTES_AT_ONCE):
+                if not self._writer.catch_up():
+                    break
         with contextlib.suppress(OSError):
             self._spool.sync()
         if time.monotonic() >= self._next_life:

@@ -22,7 +22,7 @@ _SLEEP_SECONDS = 5.0
 # They need it no more often than that.
 _CARE_SECONDS = 1.0
 # What is in the ring outlives the process there. It is moved just before a batch is sent
-# and before the spool is synced, and by the writer where both have to wait.
+# and before the spool is synced, and by the writer where neither happens.
 _RING_SECONDS = 6.0
 # What was moved so lately is not moved again for the next of several batches.
 _LATELY_SECONDS = 0.5
@@ -103,21 +103,25 @@ class Writer:
         self._moved_at = float("-inf")
         self.background.wake()
 
-    def catch_up(self) -> None:
-        """Write what is there for who sends or syncs it next, unless that was just done.
+    def catch_up(self) -> bool:
+        """Write some of what is there, unless that was just done; whether more is left.
 
-        Whose thread is awake then: the writer's would take the interpreter from the
-        training once more, and what is new would wait for both.
+        For who sends or syncs it next, whose thread is awake then: the writer's would
+        take the interpreter from the training once more, and what is new would wait.
         """
         now = time.monotonic()
         if now < self._moved_at + _LATELY_SECONDS:
-            return
+            return False
         # Whoever writes now does what is asked for.
-        if self._writing.acquire(blocking=False):
-            try:
-                self._move_some(now)
-            finally:
-                self._writing.release()
+        if not self._writing.acquire(blocking=False):
+            return False
+        try:
+            is_more = self._move_some(now)
+        finally:
+            self._writing.release()
+        if self._unwritten:
+            self.background.wake()
+        return is_more
 
     def finish(
         self,
@@ -132,6 +136,8 @@ class Writer:
         # A thread that hangs in the file system keeps its lock.
         if not self.background.stop(seconds):
             return False
+        # Nobody is to be called, or kept, by a run that has ended.
+        self._buffer.call = None
         if not self._writing.acquire(timeout=max(0.0, deadline - time.monotonic())):
             return False
         try:
@@ -144,13 +150,13 @@ class Writer:
         finally:
             self._writing.release()
 
-    @property
-    def is_writing(self) -> bool:
-        """Whether a thread writes and does not end, perhaps for ever: a disk may hang."""
+    def close(self) -> bool:
+        """Have nothing more written; False while a thread writes, perhaps for ever."""
         if self.background.is_alive or not self._writing.acquire(timeout=_HANG_SECONDS):
-            return True
+            return False
+        self._is_ended = True
         self._writing.release()
-        return False
+        return True
 
     @property
     def is_all_written(self) -> bool:
@@ -200,7 +206,10 @@ class Writer:
         """Have what is put beside the ring call the thread; return how long to wait."""
         self._buffer.call = self.background.wake
         # It may have been put just before.
-        return _INTERVAL_SECONDS if self._is_asked else _SLEEP_SECONDS
+        if self._is_asked:
+            return _INTERVAL_SECONDS
+        until_due = self._moved_at + _RING_SECONDS - time.monotonic()
+        return min(_SLEEP_SECONDS, max(_INTERVAL_SECONDS, until_due))
 
     def _move_some(self, now: float) -> bool:
         """Write some, unless the end has been written; return whether more was left."""

@@ -23,7 +23,8 @@ _TOLD = frozenset(
     for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGXCPU")
     if hasattr(signal, name)
 )
-_MOST_READ = 4_096  # bytes
+# What the pipe holds: handlers may be called a thousand times a second.
+_MOST_READ = 65_536  # bytes
 # Longer than any scheduler waits by default before it kills: a process that goes on for
 # longer than this was not ended by the signal.
 GRACE_SECONDS = 600.0
@@ -37,8 +38,8 @@ class Signals:
         self._write_end = -1
         self._seen: set[str] = set()
         self._told_at = float("-inf")
-        # A descriptor that was closed may be somebody else's. Re-entrant, because a
-        # handler may end what its thread is ending.
+        # A descriptor that was closed may be somebody else's, and who ends must not miss
+        # what another has just read. Re-entrant, because a handler may end the run.
         self._reading = threading.RLock()
 
     @property
@@ -69,17 +70,9 @@ class Signals:
     def take(self) -> list[str]:
         """Return the names of signals that came for the first time."""
         with self._reading:
-            if self._read_end < 0:
-                return []
-            try:
-                numbers = os.read(self._read_end, _MOST_READ)
-            except OSError:
-                return []  # nothing there
-        if signal.SIGTERM in numbers:
-            self._told_at = time.monotonic()
-        names = [signal.Signals(n).name for n in dict.fromkeys(numbers) if n in _TOLD]
-        new = [name for name in names if name not in self._seen]
-        self._seen.update(new)
+            names = self._told()
+            new = [name for name in names if name not in self._seen]
+            self._seen.update(new)
         return new
 
     def close(self) -> None:
@@ -98,6 +91,17 @@ class Signals:
             with contextlib.suppress(ValueError, OSError):
                 self._release()
             self._close_ends()
+
+    def _told(self) -> list[str]:
+        if self._read_end < 0:
+            return []
+        try:
+            numbers = os.read(self._read_end, _MOST_READ)
+        except OSError:
+            return []  # nothing there
+        if signal.SIGTERM in numbers:
+            self._told_at = time.monotonic()
+        return [signal.Signals(n).name for n in dict.fromkeys(numbers) if n in _TOLD]
 
     def _release(self) -> None:
         before = signal.set_wakeup_fd(-1)

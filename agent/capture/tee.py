@@ -58,8 +58,9 @@ class Pending:
     def put(self, text: str) -> None:
         """Keep the text, or else count it. Never waits, never raises."""
         self._keep(text)
-        call, self.call = self.call, None
+        call = self.call
         if call is not None:
+            self.call = None
             call()
 
     def _keep(self, text: str) -> None:

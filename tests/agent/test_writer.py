@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import gc
+import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 
+import agent
 from agent import writer as writer_module
 from agent.notices import Notices
 from agent.recorder import Recorder
 from agent.ring import Ring, create_ring
 from agent.spool import create_spool
 from agent.writer import Writer
+from tests.agent.conftest import wait_until
 from tests.agent.test_spool import ORIGIN
 
 
@@ -90,6 +95,15 @@ def test_who_waits_for_the_spool_has_the_ring_moved_by_the_next_turn(place, cloc
     assert place.is_moved_by_a_turn()
 
 
+def test_the_writer_sleeps_no_longer_than_until_the_ring_is_due(place, clock):
+    place.writer.turn()
+    clock[0] += 4.0
+    assert place.writer.turn() == pytest.approx(2.0)
+    clock[0] += 2.0
+    place.log()
+    assert place.is_moved_by_a_turn()
+
+
 def test_the_writer_sleeps_until_something_lies_beside_the_ring(
     place, clock, monkeypatch
 ):
@@ -152,6 +166,55 @@ def test_a_batch_that_leaves_some_behind_has_the_writer_go_on(
     assert [place.is_moved_by_a_turn() for _ in range(3)] == [True, True, False]
 
 
+def test_a_batch_that_cannot_be_written_has_the_writer_try_again(
+    place, clock, monkeypatch
+):
+    calls = []
+    monkeypatch.setattr(place.writer.background, "wake", lambda: calls.append(1))
+
+    def refuse(payload: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    place.log()
+    with monkeypatch.context() as patch:
+        patch.setattr(place.spool, "write", refuse)
+        place.writer.catch_up()
+    assert len(calls) == 1
+
+    assert place.writer.turn() <= 0.25
+    assert place.writer.is_all_written
+
+
+def test_a_sync_moves_all_that_the_ring_holds():
+    run = agent.init("r", monitor=False, capture=(), mode="offline")
+    session = run._session
+    run["a"].append(0.0)
+    wait_until(lambda: session.is_all_written)
+    time.sleep(0.6)
+    values = {f"m/{number}": 0.5 for number in range(100)}
+    # Far more than is moved at once, and less than half of what there is room for.
+    for _ in range(4_000):
+        run.log(values)
+    assert not session.is_all_written
+
+    session._sync()
+
+    assert session.is_all_written
+    run.finish(timeout=0)
+
+
+def test_a_run_that_has_ended_keeps_nothing_of_its_session():
+    run = agent.init("r", monitor=False, capture=(), mode="offline")
+    run["said"].append("a text")
+    # The writer sleeps until it is called.
+    wait_until(lambda: run._recorder.buffer.call is not None)
+    session = weakref.ref(run._session)
+    run.finish(timeout=0)
+    gc.collect()
+
+    assert session() is None
+
+
 def test_nothing_is_written_behind_the_end(place):
     place.log()
     assert place.writer.finish(failure=None, seconds=1.0)
@@ -161,7 +224,7 @@ def test_nothing_is_written_behind_the_end(place):
     place.writer.flush()
 
     assert place.spool.written == written
-    assert not place.writer.is_writing
+    assert place.writer.close()
 
 
 def test_who_sends_and_hangs_in_a_write_holds_up_no_end(place, monkeypatch):
@@ -182,11 +245,11 @@ def test_who_sends_and_hangs_in_a_write_holds_up_no_end(place, monkeypatch):
     # Nor does another batch wait for it.
     place.writer.catch_up()
     assert not place.writer.finish(failure=None, seconds=0.05)
-    assert place.writer.is_writing
+    assert not place.writer.close()
 
     goes_on.set()
     sender.join()
-    assert not place.writer.is_writing
+    assert place.writer.close()
 
 
 def test_what_lies_beside_the_ring_is_moved_at_once_with_all_points(place, clock):

@@ -14,6 +14,7 @@ import pytest
 
 import agent
 from agent.capture.choice import NAMES
+from agent.capture.signals import Signals
 from agent.errors import InvalidSetting
 from tests.agent.conftest import REPOSITORY, wait_until
 
@@ -315,3 +316,16 @@ def test_a_source_that_fails_does_not_keep_others(tracker, run_script):
     facts = captured(tracker)
     assert facts["facts/absent"] == "It cannot be captured: OSError."
     assert "packages/count" in facts
+
+
+def test_a_signal_behind_thousands_of_others_is_seen():
+    signals = Signals()
+    assert signals.open()
+    try:
+        os.write(signals._write_end, bytes([signal.SIGPROF]) * 20_000)
+        os.write(signals._write_end, bytes([signal.SIGTERM]))
+
+        assert signals.take() == ["SIGTERM"]
+        assert signals.was_told_to_end
+    finally:
+        signals.close()
