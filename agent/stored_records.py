@@ -45,7 +45,7 @@ class StoredRecords:
         self._given = given
 
     def __iter__(self) -> Iterator[tuple[float, datetime, object]]:
-        """Yield step, time and value of each: a text or a histogram."""
+        """Yield step, time and value of each: a text, a histogram or a picture."""
         for page in self._pages():
             columns = (page["steps"], page["times"], page["values"])
             for step, milliseconds, value in zip(*columns, strict=True):

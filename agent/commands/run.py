@@ -1,7 +1,7 @@
 """Runs a program and measures it: hardware and state, without a change to its code.
 
-Everything behind -- is the program and its arguments. Its input, output and exit code
-are as they would be without this. What it writes to files, terminals, pipes and sockets
+Everything behind -- is the program and its arguments. Its input, output, open files and
+exit code are as they would be without this. What it writes to files, terminals, pipes and sockets
 is kept as the run's logs, unless --no-logs is said. A script that uses the agent joins
 the same run.
 With --json, the last line of standard error says which run it was.
@@ -15,16 +15,19 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 from agent.capture.signals import GRACE_SECONDS
+from agent.capture.texts import cut
 from agent.commands.output import MISUSED, Refusal
 from agent.commands.program_output import ProgramOutput, program_output
 from agent.commands.watched import add_names, opened, settings_of, tell_json
-from agent.redaction import redacted_arguments
+from agent.redaction import make_redactor, redacted_arguments
 from agent.run import Run
 from agent.settings import Settings, as_monitored
 
@@ -36,7 +39,15 @@ EXAMPLES = (
 
 # As shells say it.
 _NOT_FOUND, _NOT_EXECUTABLE, _KILLED = 127, 126, 128
-_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_PASSED_ON = (
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGXCPU,
+)
+# A terminal's keys reach the whole group, the program in it.
+_OF_KEYS = (signal.SIGINT, signal.SIGQUIT)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +75,8 @@ def perform(chosen: argparse.Namespace) -> int:
             MISUSED,
         )
     settings = settings_of(chosen)
-    if shutil.which(program[0]) is None:
+    # What is there and cannot be run is said by who tries.
+    if not Path(program[0]).exists() and shutil.which(program[0]) is None:
         raise Refusal("not_found", f"{program[0]}: not found", _NOT_FOUND)
     if chosen.no_logs:
         settings = settings._replace(capture=settings.capture - {"console"})
@@ -79,11 +91,15 @@ def perform(chosen: argparse.Namespace) -> int:
                 env=environment,
                 stdout=output.streams.get("stdout"),
                 stderr=output.streams.get("stderr"),
+                # Shells give programs files by number, and MPI its sockets; our own are
+                # closed by the system.
+                close_fds=False,
             )
         except OSError as error:
             message = f"{program[0]}: {error.strerror}"
             raise Refusal("not_executable", message, _NOT_EXECUTABLE) from error
         processes.append(process)
+        _pass_on_what_came_before(process, passed_on)
         output.begin()
         run = opened(watching(settings, process.pid, output), chosen.tag)
         if "source" in settings.capture:
@@ -94,10 +110,20 @@ def perform(chosen: argparse.Namespace) -> int:
         failure = describe(code)
         told_at = passed_on.get(signal.SIGTERM, float("-inf"))
         end(run, failure, was_told=time.monotonic() < told_at + GRACE_SECONDS)
-    code = code if code >= 0 else _KILLED - code
+    told = code if code >= 0 else _KILLED - code
     if chosen.json:
-        tell_json(settings, exit_code=code, failure=failure)
-    return code
+        tell_json(settings, exit_code=told, failure=failure)
+    if code == -signal.SIGINT:
+        _end_by_ctrl_c()
+    return told
+
+
+def _end_by_ctrl_c() -> None:
+    """End as the program did: a shell's loop goes on after any exit code."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def end(run: Run, failure: str | None, *, was_told: bool) -> None:
@@ -151,7 +177,15 @@ def watching(settings: Settings, process: int, output: ProgramOutput) -> Setting
 def state_program(run: Run, program: list[str]) -> None:
     """Store the command line that is run."""
     path = f"{run.settings.namespace}/source/arguments"
-    run[path] = shlex.join(redacted_arguments(program))
+    run[path] = cut(make_redactor()(shlex.join(redacted_arguments(program))))
+
+
+def _pass_on_what_came_before(
+    process: subprocess.Popen[bytes], passed_on: Mapping[int, float]
+) -> None:
+    for number in [*passed_on]:
+        if number in _PASSED_ON:
+            process.send_signal(number)
 
 
 @contextmanager
@@ -171,13 +205,15 @@ def _signals_passed_on() -> Iterator[
             if program.poll() is None:
                 program.send_signal(number)
 
-    # Ctrl-C reaches the whole group, the program in it; ignored by us, it would be by
-    # the program, too.
-    before = {signal.SIGINT: signal.signal(signal.SIGINT, note)}
-    for number in _PASSED_ON:
-        before[number] = signal.signal(number, pass_on)
+    handlers = dict.fromkeys(_OF_KEYS, note) | dict.fromkeys(_PASSED_ON, pass_on)
+    before = {}
+    for number, handler in handlers.items():
+        # What whoever started us has ignored, as nohup does, the program ignores, too;
+        # anything else would not be ignored by it, though it is by us.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, handler)
     try:
         yield programs, passed_on
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

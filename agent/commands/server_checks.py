@@ -20,6 +20,7 @@ from agent.commands.login import (
     who_is,
 )
 from agent.errors import CannotRead, InvalidSetting
+from agent.redaction import is_secret_name, redacted
 from agent.servers import (
     Environment,
     Server,
@@ -51,7 +52,8 @@ def look_at_server(environment: Environment) -> Iterator[Finding]:
     try:
         url = normalized(url)
     except InvalidSetting as error:
-        yield problem("server", f"{url} is no address: {error}", "put it right")
+        told = f"{redacted(url)} is no address: {error}"
+        yield problem("server", told, "put it right")
         return
     yield _where_from(environment, url)
     proxy = proxy_for(url)
@@ -79,7 +81,7 @@ def _settings(environment: Environment) -> Iterator[Finding]:
         return
     names = sorted(name for name in environment if name.startswith("SEAMARK_"))
     shown = ", ".join(
-        name if name == "SEAMARK_TOKEN" else f"{name}={environment[name]}"
+        name if is_secret_name(name) else f"{name}={redacted(environment[name])}"
         for name in names
     )
     yield fine("settings", f"from the environment: {shown or 'nothing'}")

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TextIO
 
 from agent.asking import Json
 from agent.commands.output import MISUSED, Refusal, no_formula
-from agent.stored_records import StoredHistogram, StoredRecords
+from agent.stored_records import StoredHistogram, StoredImage, StoredRecords
 from agent.stored_series import Points
 
 # Of the file of attributes, and that of points.
@@ -83,10 +83,11 @@ def write_points(kind: str, file: BinaryIO, points: Points) -> int:
 
 
 def write_records(file: BinaryIO, path: str, records: StoredRecords) -> None:
-    """Write texts and histograms of a series, each a line of JSON."""
+    """Write texts, histograms and pictures of a series, each a line of JSON."""
     for step, moment, value in records:
-        cell = asdict(value) if isinstance(value, StoredHistogram) else value
-        row = (path, step, moment.isoformat(), cell)
+        if isinstance(value, StoredHistogram | StoredImage):
+            value = asdict(value)  # noqa: PLW2901 - as JSON has it
+        row = (path, step, moment.isoformat(), value)
         line = json.dumps(dict(zip(_POINT_COLUMNS, row, strict=True)))
         file.write(f"{line}\n".encode())
 

@@ -188,3 +188,29 @@ def test_what_is_left_is_counted_and_what_waits_for_another_server_a_problem(
     _, found = doctor()
     assert "https://gone.example.org" in found["left_for_others"]["text"]
     assert "--any-server" in found["left_for_others"]["advice"]
+
+
+def test_secrets_of_a_server_on_the_same_machine_are_not_said(
+    doctor, known, monkeypatch
+):
+    monkeypatch.setenv("SEAMARK_SECRET_KEY", "of the signing kind")
+    monkeypatch.setenv("SEAMARK_DATABASE_URL", "postgres://me:hidden-word@db/seamark")
+    monkeypatch.setenv("SEAMARK_STAGE", "train")
+
+    _, found = doctor()
+
+    said = " ".join(check["text"] for check in found.values())
+    assert "SEAMARK_SECRET_KEY" in said
+    assert "SEAMARK_STAGE=train" in said
+    assert "of the signing kind" not in said
+    assert "hidden-word" not in said
+
+
+def test_a_password_in_an_address_that_is_none_is_not_said(doctor, monkeypatch):
+    monkeypatch.setenv("SEAMARK_URL", "ftp://me:hidden-word@host")
+    monkeypatch.setenv("SEAMARK_TOKEN", TOKEN)
+
+    _, found = doctor()
+
+    assert found["server"]["state"] == "problem"
+    assert not any("hidden-word" in check["text"] for check in found.values())

@@ -164,6 +164,101 @@ time.sleep(60)
     assert [m.get("preempted", False) for m in tracker.of_kind("close")] == [was_told]
 
 
+def own_group(*ignored):
+    """Begin as a session of its own, in which these signals are ignored."""
+    os.setsid()
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def test_what_is_ignored_is_ignored_by_the_program_too(tracker, start):
+    """As `nohup` has SIGHUP ignored, and a shell Ctrl-C for what is behind an &."""
+    script = """
+import os, signal, time
+print([signal.getsignal(n) is signal.SIG_IGN for n in
+       (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)], flush=True)
+time.sleep(1.5)
+"""
+    process = start(
+        *("run", "--", sys.executable, "-c", script),
+        preexec_fn=lambda: own_group(signal.SIGHUP, signal.SIGINT),
+    )
+    assert process.stdout.readline() == "[True, True, False]\n"
+    for number in (signal.SIGHUP, signal.SIGINT):
+        os.killpg(process.pid, number)
+
+    assert process.wait(60) == 0
+    assert states(tracker) == [("finished", "")]
+
+
+def test_a_key_that_the_program_handles_does_not_end_what_measures_it(tracker, start):
+    script = """
+import os, signal, sys, time
+signal.signal(signal.SIGQUIT, lambda *_: os.write(1, b"all threads\\n"))
+os.write(1, b"ready\\n")
+time.sleep(1.5)
+"""
+    process = start("run", "--", sys.executable, "-c", script, start_new_session=True)
+    assert process.stdout.readline() == "ready\n"
+    os.killpg(process.pid, signal.SIGQUIT)
+
+    assert process.stdout.readline() == "all threads\n"
+    assert process.wait(60) == 0
+    assert states(tracker) == [("finished", "")]
+
+
+def test_ctrl_c_ends_it_as_it_ends_the_program(tracker, start):
+    """Or a loop of the shell would go on with the next."""
+    script = "import time; print('ready', flush=True); time.sleep(60)"
+    process = start("run", "--", sys.executable, "-c", script, start_new_session=True)
+    assert process.stdout.readline() == "ready\n"
+    os.killpg(process.pid, signal.SIGINT)
+
+    assert process.wait(60) == -signal.SIGINT
+    assert states(tracker) == [
+        ("failed", "The program was ended by the signal SIGINT.")
+    ]
+
+
+def test_the_program_has_files_that_it_was_given_by_number(tracker, start):
+    reading, writing = os.pipe()
+    script = f"import os; os.write({writing}, b'said there')"
+    process = start(*("run", "--", sys.executable, "-c", script), pass_fds=(writing,))
+    os.close(writing)
+
+    with os.fdopen(reading, "rb") as file:
+        assert file.read() == b"said there"
+    assert process.wait(60) == 0
+
+
+def test_of_a_command_line_secrets_are_not_stored_nor_more_than_there_is_room_for(
+    tracker, perform, monkeypatch
+):
+    monkeypatch.setenv("MY_API_KEY", "d0c4a1b2-not-by-its-shape")
+    monkeypatch.setenv("SEAMARK_CAPTURE", "source")
+    many = [f"data/{number:05}.tar" for number in range(7_000)]
+
+    code, _, _ = perform(
+        "run", "--", "true", "--for", "d0c4a1b2-not-by-its-shape", *many
+    )
+
+    assert code == 0
+    stored = tracker.attributes()["monitoring/main/source/arguments"]
+    assert stored.startswith("true --for [redacted] data/00000.tar data/00001.tar")
+    assert stored.endswith("more characters are not stored")
+
+
+def test_a_file_that_may_not_be_run_is_not_said_to_be_missing(
+    tracker, perform, tmp_path
+):
+    (tmp_path / "train.sh").write_text("#!/bin/sh\ntrue\n")
+
+    code, _, errors = perform("run", "--", "./train.sh")
+
+    assert code == 126
+    assert "./train.sh: Permission denied" in errors
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import math
 import os
@@ -249,6 +250,25 @@ def test_texts_and_histograms_are_exported_beside_points(seamark, stored, tmp_pa
         *(("log", "one"), ("log", "größe")),
     ]
     assert json.loads((folder / "run.json").read_text())["points"] == 4
+
+
+def test_pictures_of_a_series_are_exported_by_what_their_files_are(
+    seamark, stored, tmp_path
+):
+    digest = hashlib.sha256(b"a picture").digest()
+    picture = digest + struct.pack("<Q", 9) + b"image/png"
+    write(stored, [records_message("samples", [picture], kind="image")])
+
+    done = seamark("export", "baseline", "--to", "out")
+
+    assert done.returncode == 0, done.stderr
+    folder = exported(tmp_path / "out", stored)
+    (line,) = (folder / "records.jsonl").read_text().splitlines()
+    assert json.loads(line)["value"] == {
+        "digest": digest.hex(),
+        "size": 9,
+        "type": "image/png",
+    }
 
 
 def test_what_is_there_and_unchanged_is_passed_over(seamark, stored, tmp_path):
