@@ -28,7 +28,7 @@ _COMMON = """\
 | 130 | ended by Ctrl-C |
 | 141 | whoever read the output has gone, as in `seamark ls \\| head` |
 
-`seamark run` ends with its program's exit code instead: 128 and the signal's number if a signal ended it, 127 if there is no such program, 126 if it cannot be started.
+`seamark run` ends with its program's exit code instead: 128 and the signal's number if a signal ended it (if it was Ctrl-C, `seamark run` ends by that, too, so that a loop of the shell stops), 127 if there is no such program, 126 if it cannot be started.
 
 - `--json` makes a command print one JSON object. Its fields stay; new ones may come. What cannot be done is `{"error": {"code": …, "message": …}}`, with the same exit code; [codes](how-to/use-the-api.md#what-to-expect) are the API's, or `no_answer`, `invalid_usage`, `invalid_setting` and such.
 - Colours are for terminals only, and not where `NO_COLOR` is set or `TERM` is `dumb`.
