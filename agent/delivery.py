@@ -37,6 +37,7 @@ class Outcome:
     is_held: bool = False  # nothing will be accepted before the settings change
     is_done: bool = False  # there was nothing to send
     is_answered: bool = True  # False: nobody spoke who understands batches
+    why: str = ""  # why nothing was taken that may be taken later
 
 
 class Delivery:
@@ -97,9 +98,10 @@ class Delivery:
         except NoAnswer as error:
             self._send_less(body)
             wait = self._longer_wait()
+            why = f"the server does not answer ({error})"
             if wait > 1:
-                self._notices.warn("no answer", f"the server does not answer ({error})")
-            return Outcome(wait_seconds=wait, is_answered=False)
+                self._notices.warn("no answer", why)
+            return Outcome(wait_seconds=wait, is_answered=False, why=why)
         answer = judge(reply, now=time.time())
         if answer.meaning is Meaning.TOO_SLOW:
             self._send_less(body)
@@ -136,13 +138,14 @@ class Delivery:
         return Outcome()
 
     def _wait(self, answer: Answer) -> Outcome:
+        why = f"the server cannot take data now ({answer.text})"
         if answer.wait_seconds is not None:
-            return Outcome(wait_seconds=answer.wait_seconds)
-        self._notices.warn(
-            "unclear", f"the server cannot take data now ({answer.text})"
-        )
+            return Outcome(wait_seconds=answer.wait_seconds, why=why)
+        self._notices.warn("unclear", why)
         is_answered = answer.meaning is not Meaning.UNCLEAR
-        return Outcome(wait_seconds=self._longer_wait(), is_answered=is_answered)
+        return Outcome(
+            wait_seconds=self._longer_wait(), is_answered=is_answered, why=why
+        )
 
     def _stored(self, answer: Answer, frames: list[Frame]) -> Outcome:
         for refusal in answer.refused:

@@ -12,19 +12,14 @@ _held: set[int] = set()
 
 
 def acquire(folder: Path, *, create: bool = False) -> int | None:
-    """Lock a spool folder and return the lock; None if somebody else has it."""
-    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if create else 0)
+    """Lock a spool folder and return the lock; None if that cannot be done.
+
+    Either somebody else has it, or nobody can, as on a read-only disk: see `obstacle`.
+    """
     try:
-        lock = os.open(folder / LOCK_FILE, flags, 0o600)
+        return _acquired(folder, os.O_RDWR | (os.O_CREAT if create else 0))
     except OSError:
         return None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        return None
-    _held.add(lock)
-    return lock
 
 
 def release(lock: int) -> None:
@@ -43,12 +38,45 @@ def is_of(lock: int, folder: Path) -> bool:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a living process, this one included, has the lock."""
-    lock = acquire(folder)
-    if lock is None:
-        return (folder / LOCK_FILE).exists()
-    release(lock)
-    return False
+    """Whether a living process, this one included, is seen to have the lock."""
+    return isinstance(obstacle(folder), BlockingIOError)
+
+
+def obstacle(folder: Path) -> OSError | None:
+    """Return what keeps a spool folder from being locked; None if nothing does.
+
+    It is a BlockingIOError if a living process, this one included, has the lock.
+    """
+    try:
+        release(_acquired(folder, os.O_RDWR))
+    except BlockingIOError as error:
+        return error
+    except OSError as error:
+        return _seen_held(folder) or error
+    return None
+
+
+def _seen_held(folder: Path) -> BlockingIOError | None:
+    # What is read-only here may be written, and held, by a process elsewhere.
+    try:
+        release(_acquired(folder, os.O_RDONLY | os.O_NONBLOCK))
+    except BlockingIOError as error:
+        return error
+    except OSError:
+        pass
+    return None
+
+
+def _acquired(folder: Path, flags: int) -> int:
+    flags |= os.O_CLOEXEC | os.O_NOFOLLOW
+    lock = os.open(folder / LOCK_FILE, flags, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise
+    _held.add(lock)
+    return lock
 
 
 def _close_in_child() -> None:

@@ -11,6 +11,7 @@ import errno
 import json
 import re
 import shutil
+import stat
 import uuid
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import fields
@@ -99,8 +100,11 @@ class SpoolReader:
 
     @property
     def is_complete(self) -> bool:
-        """Whether its process has written everything and ended."""
-        return (self.folder / COMPLETE_FILE).is_file()
+        """Whether its process is known to have written everything and ended."""
+        with contextlib.suppress(OSError):
+            return (self.folder / COMPLETE_FILE).is_file()
+        # As in a folder of another user, which may not be looked into.
+        return False
 
     @property
     def written_at(self) -> float | None:
@@ -163,10 +167,14 @@ class SpoolReader:
 
     def pending_bytes(self) -> int:
         """Roughly how much is not yet delivered."""
-        sizes = [s.stat().st_size for _, s in self._segments(self.delivered + 1)]
+        size = 0
+        for _, segment in self._segments(self.delivered + 1):
+            # Who delivers it deletes it; a listing may be older than that.
+            with contextlib.suppress(OSError):
+                size += segment.stat().st_size
         for _, frame in self._stored(self.delivered + 1):
             # The first frame not acknowledged begins where the pending bytes do.
-            return max(0, sum(sizes) - frame.end + len(frame.to_bytes()))
+            return max(0, size - frame.end + len(frame.to_bytes()))
         return 0
 
     def acknowledge(self, number: int) -> None:
@@ -421,18 +429,20 @@ class SpoolReader:
 
 
 def find_spools(root: Path) -> list[SpoolReader]:
-    """Return every spool below the folder, the oldest first."""
-    try:
-        folders = [folder for folder in root.iterdir() if _is_id(folder.name)]
-        folders = [f for f in folders if f.is_dir() and not f.is_symlink()]
-        folders.sort(key=lambda folder: folder.stat().st_mtime)
-    except OSError:
-        return []
-    return [SpoolReader(folder) for folder in folders]
+    """Return every spool below the folder that can be looked at, the oldest first."""
+    found = []
+    with contextlib.suppress(OSError):
+        for folder in filter(_is_named_by_id, root.iterdir()):
+            # Who delivers one deletes it; a listing may be older than that.
+            with contextlib.suppress(OSError):
+                status = folder.stat(follow_symlinks=False)
+                if stat.S_ISDIR(status.st_mode):
+                    found.append((status.st_mtime, folder))
+    return [SpoolReader(folder) for _, folder in sorted(found)]
 
 
-def _is_id(name: str) -> bool:
+def _is_named_by_id(folder: Path) -> bool:
     try:
-        return str(uuid.UUID(name)) == name
+        return str(uuid.UUID(folder.name)) == folder.name
     except ValueError:
         return False

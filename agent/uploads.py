@@ -121,7 +121,10 @@ class Uploads:
             wait = retry_after(reply.retry_after, time.time())
             # A content of which somebody else sends the same may grow meanwhile.
             current.offset = None
-            return Outcome(wait_seconds=wait) if wait is not None else self._wait()
+            if wait is None:
+                return self._wait()
+            why = f"the server cannot take files now ({_text_of(reply, content)})"
+            return Outcome(wait_seconds=wait, why=why)
         if reply.status == HTTPStatus.REQUEST_TIMEOUT:
             self._part_bytes = max(self._part_bytes // 2, _SMALLEST_PART_BYTES)
             current.offset = None
@@ -189,12 +192,10 @@ class Uploads:
     def _hold(
         self, reply: Reply, content: dict[str, object], seconds: float
     ) -> Outcome:
-        error = _error(content)
-        text = f"{reply.status} {error.get('code') or ''} {error.get('message') or ''}"
         self._notices.warn(
             "files held",
-            f"the server does not accept files ({text.strip()[:300]}); they are kept in"
-            f" {self._blobs.folder} and tried again later",
+            f"the server does not accept files ({_text_of(reply, content)}); they are "
+            f"kept in {self._blobs.folder} and tried again later",
         )
         if self._current is not None:
             self._current.offset = None
@@ -205,7 +206,13 @@ class Uploads:
         self._failures += 1
         if why and wait > 1:
             self._notices.warn("files wait", why)
-        return Outcome(wait_seconds=wait, is_answered=False)
+        return Outcome(wait_seconds=wait, is_answered=False, why=why)
+
+
+def _text_of(reply: Reply, content: dict[str, object]) -> str:
+    error = _error(content)
+    text = f"{reply.status} {error.get('code') or ''} {error.get('message') or ''}"
+    return text.strip()[:300]
 
 
 def _error(content: dict[str, object]) -> dict[str, object]:

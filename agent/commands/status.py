@@ -8,13 +8,14 @@ process that logs, by the server on this machine, or by `seamark sync`.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agent import locks
-from agent.commands.output import clean, say, say_json
+from agent.commands.output import Refusal, clean, say, say_json
 from agent.recovery import points_left
 from agent.servers import spool_root
 from agent.spool_reader import SpoolReader, find_spools
@@ -42,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def perform(chosen: argparse.Namespace) -> int:
     """List the spools and how much of each is not delivered."""
-    root = chosen.spool or spool_root(os.environ)
+    root = folder_of(chosen)
     waiting = find_waiting(root)
     if chosen.json:
         say_json({"folder": str(root), "spools": [asdict(spool) for spool in waiting]})
@@ -58,6 +59,25 @@ def perform(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def folder_of(chosen: argparse.Namespace) -> Path:
+    """Return the folder with the spools, or refuse one that cannot be looked into."""
+    root: Path = chosen.spool or spool_root(os.environ)
+    try:
+        os.scandir(root).close()
+        # Their folders are seen only by who may also enter it.
+        (root / "..").stat()
+    except OSError as error:
+        # Where nothing was ever logged, there is none of this user yet.
+        if chosen.spool is None and isinstance(error, FileNotFoundError):
+            return root
+        message = (
+            f"{clean(str(root))} cannot be looked into ({error.strerror}), so what waits "
+            "there is not known; --spool names the folder with the spools."
+        )
+        raise Refusal("no_folder", message) from error
+    return root
+
+
 def find_waiting(root: Path) -> list[Waiting]:
     """Return what waits below a folder, the oldest first."""
     found = []
@@ -69,11 +89,18 @@ def find_waiting(root: Path) -> list[Waiting]:
                 run=str(spool.run),
                 is_in_use=is_in_use,
                 pending_bytes=spool.pending_bytes(),
-                points_in_memory=0 if is_in_use else points_left(spool.folder),
+                points_in_memory=0 if is_in_use else _points_in_memory(spool),
                 seconds_since_written=_age(spool),
             )
         )
     return found
+
+
+def _points_in_memory(spool: SpoolReader) -> int:
+    # Who delivers it deletes it; a listing may be older than that.
+    with contextlib.suppress(OSError):
+        return points_left(spool.folder)
+    return 0
 
 
 def _age(spool: SpoolReader) -> float | None:

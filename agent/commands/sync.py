@@ -2,6 +2,9 @@
 
 Nobody has to: the next process that logs does it too, and so does a server on this
 machine. It helps where neither will be, or to know that everything is delivered.
+A server that takes nothing for half a minute is not waited for, unless --follow is said.
+What is left is listed with the reason; that is also what cannot be locked, as on a
+read-only disk.
 
 What nobody will want any more, `--discard` deletes for good, after it has asked.
 """
@@ -20,6 +23,7 @@ from pathlib import Path
 from agent import locks
 from agent.blobs import Blobs
 from agent.commands.output import MISUSED, Refusal, clean, counted, say, say_json
+from agent.commands.status import folder_of
 from agent.delivery import Outcome
 from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
 from agent.notices import Notices
@@ -36,6 +40,8 @@ EXAMPLES = (
 )
 
 _FOLLOW_SECONDS = 2.0
+# So long a server is waited for that takes nothing; one that is busy asks for less.
+_PATIENCE_SECONDS = 30.0
 _NO_SERVER = (
     "No server is known; say `seamark login`, or set SEAMARK_URL and SEAMARK_TOKEN."
 )
@@ -48,6 +54,21 @@ class Left:
     id: str
     run: str
     reason: str
+
+
+class _Patience:
+    """How long it goes on while the server takes nothing."""
+
+    def __init__(self) -> None:
+        self._until = time.monotonic() + _PATIENCE_SECONDS
+
+    def is_over(self, outcome: Outcome) -> bool:
+        """Whether there is nothing to do any more, or nothing that can be waited for."""
+        now = time.monotonic()
+        if not outcome.why:
+            self._until = now + _PATIENCE_SECONDS
+        is_too_long = now + outcome.wait_seconds > self._until
+        return outcome.is_done or not outcome.is_answered or is_too_long
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +98,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def perform(chosen: argparse.Namespace) -> int:
-    root = chosen.spool or spool_root(os.environ)
+    is_awaited = chosen.follow and chosen.spool is None
+    # This user's own folder may be there, or be readable, later.
+    root = spool_root(os.environ) if is_awaited else folder_of(chosen)
     if chosen.discard:
         return _discard(root, chosen)
     left = deliver(
@@ -109,17 +132,24 @@ def deliver(
     notices = Notices()
     leftovers = Leftovers(root, notices, any_server=any_server, any_host=any_host)
     transport: HttpTransport | None = None
+    patience = _Patience()
     while True:
         outcome = Outcome(is_done=True)
         if server is not None:
             transport = transport or HttpTransport(server)
             leftovers.search_again()
             outcome = leftovers.send_some(server, transport)
-        if not follow and (outcome.is_done or not outcome.is_answered):
+        if not follow and patience.is_over(outcome):
             leftovers.let_go()
             if transport is not None:
                 transport.close()
-            return _left(root, server, any_server=any_server, any_host=any_host)
+            return _left(
+                root,
+                server,
+                any_server=any_server,
+                any_host=any_host,
+                why=outcome.why,
+            )
         if follow and outcome.is_done:
             time.sleep(_FOLLOW_SECONDS)
             known, server = server, find_server(os.environ)
@@ -130,21 +160,30 @@ def deliver(
 
 
 def _left(
-    root: Path, server: Server | None, *, any_server: bool, any_host: bool
+    root: Path, server: Server | None, *, any_server: bool, any_host: bool, why: str
 ) -> list[Left]:
-    return [
-        Left(
-            spool.id,
-            str(spool.run),
-            _why_left(spool, server, any_server=any_server, any_host=any_host),
+    found = []
+    for spool in find_spools(root):
+        obstacle = locks.obstacle(spool.folder)
+        # Its process delivers it, or somebody has just done so.
+        if isinstance(obstacle, BlockingIOError) or not spool.folder.exists():
+            continue
+        reason = (
+            _why_left(spool, server, any_server=any_server, any_host=any_host, why=why)
+            if obstacle is None
+            else f"it cannot be locked: {obstacle.strerror}"
         )
-        for spool in find_spools(root)
-        if not locks.is_held(spool.folder)
-    ]
+        found.append(Left(spool.id, str(spool.run), reason))
+    return found
 
 
 def _why_left(
-    spool: SpoolReader, server: Server | None, *, any_server: bool, any_host: bool
+    spool: SpoolReader,
+    server: Server | None,
+    *,
+    any_server: bool,
+    any_host: bool,
+    why: str,
 ) -> str:
     if not any_host and may_live_elsewhere(spool):
         return (
@@ -153,6 +192,8 @@ def _why_left(
         )
     if server is not None and not any_server and not is_meant_for(spool, server):
         return f"it is meant for {spool.url}; --any-server sends it to {server.url}"
+    if why:
+        return f"{clean(why)}; try again later, and `seamark doctor` may know more"
     return "the server did not take it, and `seamark doctor` may know why"
 
 
@@ -222,6 +263,10 @@ def _is_agreed(spools: Sequence[SpoolReader], *, may_ask: bool) -> bool:
 def _lock(spool: SpoolReader) -> int:
     lock = locks.acquire(spool.folder, create=True)
     if lock is None:
+        obstacle = locks.obstacle(spool.folder)
+        if obstacle is not None and not isinstance(obstacle, BlockingIOError):
+            message = f"{spool.id} cannot be locked: {obstacle.strerror}."
+            raise Refusal("cannot_delete", message)
         raise Refusal("in_use", f"{spool.id} is being delivered just now.")
     return lock
 

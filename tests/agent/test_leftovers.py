@@ -7,6 +7,8 @@ import json
 import os
 import shutil
 import time
+import uuid
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -225,6 +227,26 @@ def test_a_description_that_cannot_be_read_says_nothing_of_its_machine(abandoned
     file.mkdir()
 
     assert may_live_elsewhere(SpoolReader(abandoned))
+
+
+def test_one_that_may_not_be_looked_into_keeps_no_other_from_being_delivered(
+    abandoned, root, deliver, tracker, monkeypatch
+):
+    # As that of another user is.
+    other = root / str(uuid.uuid4())
+    (other / DESCRIPTION_FILE).mkdir(parents=True)
+    really_stat = Path.stat
+
+    def stat(path, **options):
+        if path.parent == other:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return really_stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    deliver()
+
+    assert tracker.values("a") == [1.0]
+    assert other.exists()
 
 
 @pytest.mark.parametrize("name", ["host", "boot"])

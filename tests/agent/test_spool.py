@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import uuid
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -258,6 +259,62 @@ def test_a_living_process_keeps_its_spool_locked(written):
     written.close()
 
     assert not locks.is_held(written.folder)
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_of_a_lock_that_may_only_be_read_it_is_seen_whether_somebody_has_it(
+    written, monkeypatch, number
+):
+    really_open = os.open
+
+    def open_to_read(path, flags, *more, **options):
+        if flags & os.O_ACCMODE != os.O_RDONLY:
+            raise OSError(number, os.strerror(number), path)
+        return really_open(path, flags, *more, **options)
+
+    monkeypatch.setattr(os, "open", open_to_read)
+    assert locks.is_held(written.folder)
+
+    written.close()
+
+    assert not locks.is_held(written.folder)
+    assert locks.obstacle(written.folder).errno == number
+    assert locks.acquire(written.folder) is None
+
+
+def test_a_spool_that_can_be_locked_has_no_obstacle(written):
+    assert isinstance(locks.obstacle(written.folder), BlockingIOError)
+
+    written.close()
+
+    assert locks.obstacle(written.folder) is None
+
+
+def test_one_that_is_gone_since_it_was_listed_hides_no_other(
+    written, tmp_path, monkeypatch
+):
+    gone = tmp_path / "spools" / str(uuid.uuid4())
+    gone.mkdir()
+    really_stat = Path.stat
+
+    def stat(path, **options):
+        if path == gone:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return really_stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", stat)
+
+    found = find_spools(tmp_path / "spools")
+    assert [spool.id for spool in found] == [written.folder.name]
+
+
+def test_what_is_delivered_while_it_is_counted_is_no_error(written, monkeypatch):
+    reader = SpoolReader(written.folder)
+    size, listed = reader.pending_bytes(), reader._segments
+    gone = written.folder / f"{99:020}.frames"
+    monkeypatch.setattr(reader, "_segments", lambda n: [*listed(n), (99, gone)])
+
+    assert reader.pending_bytes() == size
 
 
 def test_only_folders_named_by_an_id_are_spools(written, tmp_path):

@@ -12,6 +12,7 @@ from agent.commands import main
 from agent.spool import create_spool
 from tests.agent.test_leftovers import say_of
 from tests.agent.test_spool import ORIGIN
+from tests.agent.tracker_double import Scripted
 
 LOG = "import agent; run = agent.init('r\\x1b[2J', monitor=False); run['a'].append(1.0)"
 
@@ -149,3 +150,92 @@ def test_what_another_machine_wrote_is_told_and_can_be_delivered(
 
     assert main(["sync", "--any-host", "--json"]) == 0
     assert tracker.values("a") == [1.0]
+
+
+@pytest.mark.parametrize("command", ["status", "sync"])
+@pytest.mark.parametrize("name", ["typing-error", "file"])
+@pytest.mark.usefixtures("left", "tracker")
+def test_a_folder_that_cannot_be_looked_into_is_refused(
+    tmp_path, capsys, command, name
+):
+    (tmp_path / "file").touch()
+
+    assert main([command, "--spool", str(tmp_path / name), "--json"]) == 1
+
+    error = said(capsys)["error"]
+    assert error["code"] == "no_folder"
+    assert str(tmp_path / name) in error["message"]
+
+
+@pytest.mark.parametrize("command", ["status", "sync"])
+def test_of_who_never_logged_nothing_waits(tracker, spool_root, capsys, command):
+    assert main([command]) == 0
+    assert "Everything is delivered" in capsys.readouterr().out
+
+    spool_root.parent.mkdir(parents=True, exist_ok=True)
+    spool_root.touch()
+
+    assert main([command, "--json"]) == 1
+    assert said(capsys)["error"]["code"] == "no_folder"
+
+
+def test_what_cannot_be_locked_is_left_with_the_reason(
+    left, spool_root, tracker, capsys
+):
+    (lock,) = spool_root.glob("*/lock")
+    lock.unlink()
+    # As on a read-only disk: it is there, and nobody can have it.
+    lock.mkdir()
+
+    assert main(["sync", "--json"]) == 1
+    (spool,) = said(capsys)["left"]
+    assert "cannot be locked: Is a directory" in spool["reason"]
+    assert tracker.values("a") == []
+
+    main(["status", "--json"])
+    assert said(capsys)["spools"][0]["is_in_use"] is False
+
+    assert main(["sync", "--discard", spool["id"], "--yes", "--json"]) == 1
+    assert said(capsys)["error"]["code"] == "cannot_delete"
+    assert ids(spool_root) == [spool["id"]]
+
+
+def test_a_server_that_is_busy_for_a_moment_is_waited_for(left, tracker):
+    tracker.script.append(Scripted(503, headers={"Retry-After": "1"}))
+    assert main(["sync"]) == 0
+    assert tracker.values("a") == [1.0]
+
+
+def test_a_server_that_is_always_busy_is_given_up(left, tracker, capsys, monkeypatch):
+    monkeypatch.setattr("agent.commands.sync._PATIENCE_SECONDS", 2.0)
+    busy = Scripted(429, b'{"error": {"code": "busy"}}')
+    tracker.script.extend([busy] * 100)
+
+    assert main(["sync", "--json"]) == 1
+
+    (spool,) = said(capsys)["left"]
+    assert "cannot take data now (429 busy)" in spool["reason"]
+
+
+def test_a_server_that_asks_for_an_hour_is_not_waited_for(left, tracker, perform):
+    tracker.script.append(Scripted(503, headers={"Retry-After": "3600"}))
+
+    code, output, _ = perform("sync", "--json")
+
+    (spool,) = json.loads(output)["left"]
+    assert (code, len(tracker.requests)) == (1, 1)
+    assert "cannot take data now (503)" in spool["reason"]
+
+
+def test_a_server_that_takes_no_files_now_is_not_waited_for(
+    run_script, tracker, perform
+):
+    script = "import agent; agent.init('r', monitor=False)['f'].upload(b'content')"
+    run_script(script, SEAMARK_MODE="offline")
+    tracker.part_script.append(Scripted(503, headers={"Retry-After": "3600"}))
+
+    code, output, _ = perform("sync", "--json")
+
+    (spool,) = json.loads(output)["left"]
+    assert code == 1
+    assert "cannot take files now (503)" in spool["reason"]
