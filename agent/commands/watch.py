@@ -7,6 +7,8 @@ With --json, the last line of standard error says which run it was.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import signal
 
 import psutil
@@ -18,6 +20,7 @@ from agent.commands.watched import add_names, opened, settings_of, tell_json
 HELP = "measure a program that runs already"
 EXAMPLES = ("seamark watch --pid 4711 --stage train",)
 
+_LOOK_SECONDS = 1.0
 # What the run says of how it ended; its pages know the two.
 ENDED, LEFT_ALONE = "ended, exit code unknown", "left alone"
 
@@ -33,9 +36,14 @@ def perform(chosen: argparse.Namespace) -> int:
         process = psutil.Process(chosen.pid)
         # Another user's may be seen, but not measured.
         process.cpu_times()
+        # Of a child, it can still be asked how it ended.
+        is_too_late = has_ended(process) and process.ppid() != os.getpid()
     except (psutil.Error, ValueError, OverflowError) as error:
         message = f"The process {chosen.pid} cannot be measured ({error})."
         raise Refusal("cannot_measure", message) from error
+    if is_too_late:
+        message = f"The process {chosen.pid} has ended already."
+        raise Refusal("cannot_measure", message)
     # Of a program of somebody else no more is known than where it runs.
     seen = settings.capture & {"host"}
     watching = settings._replace(watched=process.pid, capture=seen)
@@ -44,7 +52,7 @@ def perform(chosen: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     watched = f"{settings.namespace}/watched"
     try:
-        code = process.wait()
+        code = wait_for(process)
     except KeyboardInterrupt:
         tell(f"the process {chosen.pid} is left alone")
         run[watched] = LEFT_ALONE
@@ -57,3 +65,26 @@ def perform(chosen: argparse.Namespace) -> int:
     if chosen.json:
         tell_json(settings)
     return 0
+
+
+def wait_for(process: psutil.Process) -> int | None:
+    """Return a program's exit code once it has ended; None if that is not known.
+
+    It is there, as a zombie, until who started it asks: perhaps for ever.
+    """
+    is_over = False
+    while True:
+        with contextlib.suppress(psutil.TimeoutExpired):
+            # Once more after its end: of a child, the code is known only then.
+            return process.wait(timeout=0 if is_over else _LOOK_SECONDS)
+        if is_over:
+            return None
+        is_over = has_ended(process)
+
+
+def has_ended(process: psutil.Process) -> bool:
+    """Whether a program has ended, though its number may still be taken."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

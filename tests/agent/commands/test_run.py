@@ -308,6 +308,41 @@ def test_watching_ends_with_ctrl_c_and_leaves_the_program_alone(tracker, start):
     assert tracker.attributes()["monitoring/main/watched"] == "left alone"
 
 
+def test_watching_ends_though_nobody_asks_how_the_program_ended(
+    tracker, start, perform
+):
+    sleeping = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen(sleeping) as program:
+        watching = start("watch", "--pid", str(program.pid))
+        wait_until(lambda: tracker.of_kind("open"))
+        program.kill()
+
+        # It is a zombie, of this process.
+        assert watching.wait(60) == 0
+        code, _, errors = perform("watch", "--pid", str(program.pid))
+    watched = tracker.attributes()["monitoring/main/watched"]
+    assert watched == "ended, exit code unknown"
+    assert code == 1
+    assert "has ended already" in errors
+
+
+def test_a_child_that_ended_before_it_was_watched_says_how(tracker, tmp_path):
+    script = """
+import os, sys
+child = os.fork()
+if not child:
+    os._exit(3)
+os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+words = [sys.executable, "-m", "agent", "watch", "--pid", str(child)]
+os.execv(sys.executable, words)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    command = [sys.executable, "-c", script]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+
+    assert states(tracker) == [("failed", "The program ended with exit code 3.")]
+
+
 def test_a_shell_that_becomes_the_watch_of_its_program_knows_how_it_ended(
     tracker, tmp_path
 ):
