@@ -204,11 +204,18 @@ class Importer:
 
 
 def files_of(chosen: argparse.Namespace) -> list[Path]:
-    """Return the files that were named, or refuse one that there is not."""
+    """Return the files and folders that were named, or refuse what is none."""
     paths = [Path(name) for name in chosen.files]
     for path in paths:
         if not path.exists():
             raise Refusal("not_found", f"There is no file {str(path)!a}.")
+        if not path.is_file() and not path.is_dir():
+            raise Refusal(
+                "not_a_file",
+                f"{str(path)!a} is a pipe or a device, and would be read more than once:"
+                " write it to a file first, and name that. It may be compressed by"
+                " gzip.",
+            )
     return paths
 
 

@@ -105,13 +105,21 @@ def normalized(url: str) -> str:
     """Return an address as it is stored; where no scheme is named, the safe one."""
     url = url.strip()
     if "://" not in url:
-        host = urlsplit(f"//{url}").hostname or ""
-        url = f"{'http' if host in LOOPBACK else 'https'}://{url}"
+        url = f"{_scheme_for(url)}://{url}"
     check_url(url)
     parts = urlsplit(url)
     if parts.query or parts.fragment or not url.isprintable() or " " in url:
         raise InvalidSetting("the address", "must look like https://host:port")
     return url.removesuffix("/").removesuffix("/api/v1").rstrip("/")
+
+
+def _scheme_for(host: str) -> str:
+    try:
+        is_near = urlsplit(f"//{host}").hostname in LOOPBACK
+    except ValueError:
+        # No address at all, which is said when it is looked at as a whole.
+        is_near = False
+    return "http" if is_near else "https"
 
 
 def _asked_for(chosen: argparse.Namespace) -> Server:
@@ -143,7 +151,7 @@ def _token(chosen: argparse.Namespace, url: str, *, is_asked: bool) -> str:
     elif chosen.token_stdin:
         token = sys.stdin.readline(10_000)
     elif is_asked:
-        token = getpass.getpass(f"Token, from {url}{TOKENS_PAGE} (not shown): ")
+        token = _typed(f"Token, from {url}{TOKENS_PAGE} (not shown): ")
     else:
         raise Refusal(
             "invalid_usage",
@@ -154,6 +162,16 @@ def _token(chosen: argparse.Namespace, url: str, *, is_asked: bool) -> str:
     if not _TOKEN.fullmatch(token):
         raise InvalidSetting("the token", "must be one word, such as smk_…")
     return str(token)
+
+
+def _typed(question: str) -> str:
+    try:
+        return getpass.getpass(question)
+    except EOFError:
+        # The cursor is still behind the question.
+        sys.stderr.write("\n")
+        message = "No token was typed, so nothing was stored."
+        raise Refusal("no_token", message) from None
 
 
 def _advised(error: CannotRead, server: Server) -> Exception:

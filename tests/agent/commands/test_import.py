@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import msgspec
 import pytest
@@ -146,6 +147,21 @@ def test_what_would_not_be_stored_is_refused(log, monkeypatch):
 def test_a_file_that_there_is_not_is_refused(capsys):
     assert main(["import", "trace", "nothing.json", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["error"]["code"] == "not_found"
+
+
+def test_a_pipe_is_refused_with_what_to_do(messages, capsys):
+    # As a shell makes one of <(zcat gpu.csv.gz).
+    reading, writing = os.pipe()
+    os.write(writing, SMI.encode())
+    os.close(writing)
+
+    code = main(["import", "nvidia-smi", f"/dev/fd/{reading}", "--json"])
+
+    os.close(reading)
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert (code, error["code"]) == (1, "not_a_file")
+    assert "write it to a file first" in error["message"]
+    assert messages() == []
 
 
 def test_help_of_a_command_of_two_words(capsys):

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from agent.commands import main
 from tests.agent.commands.site import ME, TOKEN, as_json
 from tests.agent.conftest import REPOSITORY, wait_until
 
@@ -168,6 +169,8 @@ def test_a_server_that_is_excepted_is_asked_without_the_proxy(login, site, monke
         ("ftp://host", TOKEN),
         ("http://user:secret@host", TOKEN),
         ("http://host/?token=x", TOKEN),
+        ("[::1", TOKEN),
+        ("http://[::1", TOKEN),
         ("http://host", ""),
         ("http://host", "two words"),
         ("http://host", "smk_\x00"),
@@ -242,6 +245,19 @@ def test_on_a_terminal_it_asks_and_does_not_show_the_token(site, agent_file, tmp
     os.close(leader)
     assert TOKEN.encode() not in seen
     assert json.loads(agent_file.read_text())["token"] == TOKEN
+
+
+def test_who_types_no_token_stores_none(site, agent_file, monkeypatch, capsys):
+    def ended(_):
+        raise EOFError
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("getpass.getpass", ended)
+
+    assert main(["login", "--url", site.url, "--json"]) == 1
+
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "no_token"
+    assert not agent_file.exists()
 
 
 def test_signing_out_forgets_both(perform, login, site, agent_file):
