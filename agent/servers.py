@@ -53,8 +53,26 @@ def find_servers(environment: Environment) -> list[Server]:
         return []
     # A token goes only to the server it was stored with.
     is_its_own = stored_url is not None and origin(url) == origin(stored_url)
-    found = [environment.get("SEAMARK_TOKEN"), stored_token if is_its_own else None]
+    found = [named_token(environment), stored_token if is_its_own else None]
     return [Server(url.rstrip("/"), token) for token in found if token]
+
+
+def token_variable(environment: Environment) -> str | None:
+    """Return the variable that says the token, or in which file it is, if one does."""
+    names = ("SEAMARK_TOKEN", "SEAMARK_TOKEN_FILE")
+    return next((name for name in names if environment.get(name)), None)
+
+
+def named_token(environment: Environment) -> str | None:
+    """Return the token of the environment; None, too, if its file cannot be read."""
+    token = environment.get("SEAMARK_TOKEN")
+    file = environment.get("SEAMARK_TOKEN_FILE")
+    if token or not file:
+        return token or None
+    try:
+        return Path(file).read_text("utf-8").strip() or None
+    except (OSError, ValueError):
+        return None
 
 
 def find_url(environment: Environment) -> str | None:

@@ -40,6 +40,7 @@ AGENT_NAMES = {
         "SEPARATE_RANKS",
         "STAGE",
         "TOKEN",
+        "TOKEN_FILE",
     )
 }
 LANGUAGE_CODE = "en"

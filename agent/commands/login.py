@@ -17,7 +17,16 @@ from urllib.parse import urlsplit
 from agent.asking import Json, ask, find_tracker
 from agent.commands.output import MISUSED, Refusal, clean, say, say_json, tell
 from agent.errors import CannotRead, InvalidSetting
-from agent.servers import Server, agent_file, check_url, find_url, origin, store_server
+from agent.servers import (
+    Server,
+    agent_file,
+    check_url,
+    find_url,
+    named_token,
+    origin,
+    store_server,
+    token_variable,
+)
 
 HELP = "store a server's address and a token for it"
 EXAMPLES = (
@@ -197,10 +206,10 @@ def _warn(server: Server, caller: Json) -> None:
         tell("over http:// others in the network can read the token: use https://")
     known = find_url(os.environ)
     is_other_url = known is not None and origin(known) != origin(server.url)
-    is_other_token = os.environ.get("SEAMARK_TOKEN", server.token) != server.token
+    is_other_token = named_token(os.environ) not in (None, server.token)
     for name, is_other in (
         ("SEAMARK_URL", is_other_url),
-        ("SEAMARK_TOKEN", is_other_token),
+        (token_variable(os.environ), is_other_token),
     ):
         if is_other:
             tell(f"{name} is set here to something else, and comes first: unset it")

@@ -27,8 +27,10 @@ from agent.servers import (
     agent_file,
     find_server,
     find_url,
+    named_token,
     origin,
     read_agent_file,
+    token_variable,
 )
 from agent.settings import Mode, read_settings
 from agent.version import VERSION
@@ -40,6 +42,7 @@ _WRITING_ROLES = ("owner", "editor")
 def look_at_server(environment: Environment) -> Iterator[Finding]:
     """Ask the server of the settings, as far as they lead to one."""
     yield from _settings(environment)
+    yield from _token_file(environment)
     yield from _file(environment)
     url = find_url(environment)
     if url is None:
@@ -90,6 +93,16 @@ def _settings(environment: Environment) -> Iterator[Finding]:
             "mode",
             f"SEAMARK_MODE is {settings.mode.value}: nothing is sent",
             "unset it; what was kept offline is delivered by `seamark sync`",
+        )
+
+
+def _token_file(environment: Environment) -> Iterator[Finding]:
+    file = environment.get("SEAMARK_TOKEN_FILE")
+    if file and named_token(environment) is None:
+        yield problem(
+            "token_file",
+            f"SEAMARK_TOKEN_FILE names {file}, where no token can be read",
+            "put the token into it, for this user to read, or unset the variable",
         )
 
 
@@ -178,7 +191,8 @@ def _clock(date: str | None) -> Iterator[Finding]:
 
 
 def _token(environment: Environment, server: Server) -> Iterator[Finding]:
-    source = "SEAMARK_TOKEN" if environment.get("SEAMARK_TOKEN") else "the file"
+    is_named = named_token(environment) is not None
+    source = token_variable(environment) if is_named else "the file"
     try:
         caller = who_is(server)
     except CannotRead as error:

@@ -50,3 +50,24 @@ def test_a_user_whom_the_machine_does_not_know_is_no_error(monkeypatch):
 
     assert spool_root({}).is_absolute()
     assert find_server({}) is None
+
+
+def test_a_token_in_a_file_is_read_whenever_it_is_asked_for(stored, tmp_path):
+    file = tmp_path / "token"
+    environment = stored({"url": "http://127.0.0.1:8713", "token": "stored"})
+    environment["SEAMARK_TOKEN_FILE"] = str(file)
+    # Not there, it is as none.
+    assert find_server(environment).token == "stored"
+
+    for content, token in (
+        (b"one\n", "one"),
+        (b"two", "two"),
+        (b"\n", "stored"),
+        (b"\xff", "stored"),
+    ):
+        file.write_bytes(content)
+        assert find_server(environment).token == token
+
+    file.write_text("in the file")
+    environment["SEAMARK_TOKEN"] = "in the environment"
+    assert find_server(environment).token == "in the environment"

@@ -96,6 +96,20 @@ def test_a_token_that_is_refused_is_a_problem(doctor, known, monkeypatch):
     assert "seamark login" in found["token"]["advice"]
 
 
+def test_a_file_of_the_token_that_cannot_be_read_is_a_problem(
+    doctor, known, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("SEAMARK_TOKEN")
+    monkeypatch.setenv("SEAMARK_TOKEN_FILE", str(tmp_path / "token"))
+    assert problems(doctor()[1]) == ["token_file", "token"]
+
+    (tmp_path / "token").write_text(TOKEN)
+
+    _, found = doctor()
+    assert problems(found) == []
+    assert "of SEAMARK_TOKEN_FILE speaks for" in found["token"]["text"]
+
+
 def test_something_else_at_the_address_is_a_problem(doctor, known):
     known.answers["*"] = (200, {}, b"<html>sign in</html>")
 

@@ -217,6 +217,16 @@ def test_variables_that_come_first_are_named(login, site, monkeypatch):
     assert "SEAMARK_TOKEN is set here to something else" in errors
 
 
+def test_a_file_that_comes_first_is_named(login, site, tmp_path, monkeypatch):
+    (tmp_path / "token").write_text("smk_other\n")
+    monkeypatch.setenv("SEAMARK_TOKEN_FILE", str(tmp_path / "token"))
+    _, _, errors = login(site.url)
+    assert "SEAMARK_TOKEN_FILE is set here to something else" in errors
+
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    assert login(site.url)[2] == ""
+
+
 def test_on_a_terminal_it_asks_and_does_not_show_the_token(site, agent_file, tmp_path):
     leader, follower = pty.openpty()
     with subprocess.Popen(
