@@ -128,8 +128,15 @@ class Steps:
         self._recorder.set_value(f"{self._namespace}/{path}", value)
 
     def start_anew_in_child(self) -> None:
-        """Leave the device to the parent process: a fork cannot use it."""
+        """Leave the device to the parent process, which a fork cannot use, and its loop.
+
+        What a trial forks belongs to the trial: it stays paused.
+        """
         self._torch = self._device = None
+        # Its thread has the same number here.
+        self._loop_thread = None
+        self._phases.clear()
+        self._nested.clear()
 
     def opened(self, phase: Phase) -> None:
         """A phase begins, perhaps within another."""

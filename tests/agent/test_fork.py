@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import agent
 from agent.background import Background
 from tests.agent.conftest import REPOSITORY
 
@@ -39,6 +40,47 @@ def test_a_forked_child_sends_its_own_points_and_never_its_parents(tracker, run_
     assert tracker.values("parent") == [*map(float, range(1000)), 1.0]
     assert [tracker.values(f"child/{n}") for n in range(8)] == [[], [1.0]] * 4
     assert len(tracker.frames) == 5
+
+
+FORK_WITHIN_A_LOOP = """
+import os, agent
+run = agent.init("r", stage="train", monitor=False)
+for _ in run.loader([0]):
+    with run.phase("forward"):
+        pass
+    pid = os.fork()
+    if pid == 0:
+        with run.phase("decode"):
+            pass
+        for _ in run.loader([1, 2]):
+            pass
+        run.finish()
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_of_a_loop_is_in_none(tracker, run_script):
+    ended = run_script(FORK_WITHIN_A_LOOP)
+
+    step = "monitoring/train/step"
+    assert ended.returncode == 0, ended.stderr
+    assert len(tracker.values(f"{step}/phase/decode_seconds")) == 1
+    assert len(tracker.values(f"{step}/phase/forward_seconds")) == 1
+    assert len(tracker.values(f"{step}/seconds")) == 3
+
+
+def test_a_child_of_a_trial_stays_apart_from_the_steps(tracker):
+    run = agent.init("r", stage="train", monitor=False)
+    with run.steps.paused():
+        run.start_anew_in_child()
+        with run.phase("decode"):
+            pass
+        run["other"].append(1.0)
+    run.finish()
+
+    assert tracker.paths() == {"other"}
 
 
 SILENT_CHILD = """
