@@ -36,6 +36,9 @@ def run_of_rank(run: Run, rank: int) -> Run:
         project=run.project,
         stage=run.stage,
         rank=rank,
+        monitor=run.settings.monitor,
+        capture=run.settings.capture,
         mode=run.settings.mode.value,
         strict=run.settings.strict,
+        separate_ranks=run.settings.separate_ranks,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import agent
+from agent.frameworks.runs import run_of_rank
 
 SCRIPT = """
 import agent
@@ -42,6 +43,18 @@ def test_by_default_all_ranks_share_their_paths(tracker, rank):
         run["train/loss"].append(1.0)
 
     assert paths(tracker) == {"train/loss"}
+
+
+def test_a_rank_that_a_framework_names_is_as_its_run_was_meant(tracker):
+    with agent.init(
+        "r", monitor=False, capture=["failure"], separate_ranks=True
+    ) as run:
+        other = run_of_rank(run, 1)
+        other["train/loss"].append(1.0)
+        other.finish()
+
+    assert paths(tracker) == {"rank-1/train/loss"}
+    assert other.settings == run.settings._replace(rank=1)
 
 
 def test_a_path_that_is_too_long_with_its_rank_is_refused(tracker, caplog):
