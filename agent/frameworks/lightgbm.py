@@ -32,6 +32,10 @@ class SeamarkCallback:
         self._run = run_for(run)
         self._rounds: StepClock | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel with whatever holds it, without what times a training."""
+        return {**vars(self), "_rounds": None}
+
     # Any: the environment's type is LightGBM's own.
     @quiet
     def __call__(self, env: Any) -> None:

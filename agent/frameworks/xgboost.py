@@ -29,6 +29,12 @@ class SeamarkCallback(TrainingCallback):
         super().__init__()
         self._run = run_for(run)
         self._rounds: StepClock | None = None
+        # The round under way, the history of metrics, and how many of them it had.
+        self._round: tuple[int, Any, int] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel with the estimator that holds it, without what times a training."""
+        return {**vars(self), "_rounds": None, "_round": None}
 
     def before_training(self, model: Any) -> Any:
         """Log what the booster is set to."""
@@ -39,10 +45,12 @@ class SeamarkCallback(TrainingCallback):
         """A round begins."""
         if self._rounds is not None:
             self._rounds.arrive()
+        self._expect(epoch, evals_log)
         return False
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Log a round; of cross-validation the mean and its deviation."""
+        self._round = None
         self._log(epoch, evals_log)
         return False
 
@@ -50,11 +58,14 @@ class SeamarkCallback(TrainingCallback):
         """Log the best round, where training looked for one."""
         if self._rounds is not None:
             self._rounds.stop()
+        self._rounds = None
+        self._log_last()
         self._log_best(model)
         return model
 
     @quiet
     def _begin(self, model: Any) -> None:
+        self._round = None
         # Within a loop that is timed, the rounds are part of its steps.
         is_apart = not self._run.steps.is_looping
         self._rounds = (
@@ -66,6 +77,20 @@ class SeamarkCallback(TrainingCallback):
             self._run["params/objective"] = settings.get("objective", {}).get(
                 "name", ""
             )
+
+    @quiet
+    def _expect(self, epoch: int, evals_log: Any) -> None:
+        self._round = epoch, evals_log, _count(evals_log)
+
+    @quiet
+    def _log_last(self) -> None:
+        # Whoever stops the training after a round keeps the callbacks behind it from
+        # hearing of that round; before a round, there is none to hear of.
+        if self._round is None:
+            return
+        (epoch, evals_log, known), self._round = self._round, None
+        if _count(evals_log) > known:
+            self._log(epoch, evals_log)
 
     @quiet
     def _log(self, epoch: int, evals_log: Any) -> None:
@@ -89,3 +114,9 @@ class SeamarkCallback(TrainingCallback):
                 # Only early stopping knows it.
                 continue
             self._run[f"best/{name.removeprefix('best_')}"] = value
+
+
+def _count(evals_log: Any) -> int:
+    return sum(
+        len(history) for names in evals_log.values() for history in names.values()
+    )

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -58,6 +61,75 @@ class TestXgboost:
 
         assert tracker.attributes()["best/iteration"] == 0
 
+    def test_the_last_round_is_logged_behind_whoever_stops_the_training(
+        self, tracker, run, digits
+    ):
+        data = self.xgboost.DMatrix(*digits)
+        self.xgboost.train(
+            {"objective": "binary:logistic"},
+            data,
+            num_boost_round=50,
+            evals=[(self.xgboost.DMatrix(digits[0], 1 - digits[1]), "other")],
+            callbacks=[
+                self.xgboost.callback.EarlyStopping(rounds=2),
+                self.callback(run),
+            ],
+            verbose_eval=False,
+        )
+        run.finish()
+
+        assert tracker.steps("other/logloss") == [0, 1, 2]
+
+    def test_a_round_that_never_was_is_not_logged(self, tracker, run, digits):
+        class Stopping(self.xgboost.callback.TrainingCallback):
+            def before_iteration(self, model, epoch, evals_log):
+                return epoch == 2
+
+        data = self.xgboost.DMatrix(*digits)
+        self.xgboost.train(
+            {"objective": "binary:logistic"},
+            data,
+            num_boost_round=5,
+            evals=[(data, "train")],
+            callbacks=[self.callback(run), Stopping()],
+            verbose_eval=False,
+        )
+        run.finish()
+
+        assert tracker.steps("train/logloss") == [0, 1]
+
+    def test_a_fitted_estimator_can_be_copied(self, tracker, run, digits):
+        sklearn = framework("sklearn.base")
+        callback = self.callback(run)
+        model = self.xgboost.XGBClassifier(n_estimators=3, callbacks=[callback])
+        model.fit(*digits, eval_set=[digits], verbose=False)
+
+        copies = [
+            pickle.loads(pickle.dumps(model)),
+            copy.deepcopy(model),
+            sklearn.clone(model),
+        ]
+        for other in copies:
+            other.fit(*digits, eval_set=[digits], verbose=False)
+        run.finish()
+
+        assert tracker.steps("validation_0/logloss") == [0, 1, 2] * 4
+
+    def test_a_callback_can_be_copied_when_training_has_failed(self, run, digits):
+        class Failing(self.xgboost.callback.TrainingCallback):
+            def after_iteration(self, model, epoch, evals_log):
+                raise ZeroDivisionError
+
+        callback = self.callback(run)
+        with pytest.raises(ZeroDivisionError):
+            self.xgboost.train(
+                {"objective": "binary:logistic"},
+                self.xgboost.DMatrix(*digits),
+                callbacks=[callback, Failing()],
+            )
+
+        assert copy.deepcopy(callback)._run is run
+
     def test_cross_validation_has_a_deviation(self, tracker, run, digits):
         self.xgboost.cv(
             {"objective": "binary:logistic"},
@@ -96,6 +168,22 @@ class TestLightgbm:
         assert tracker.steps("train/binary_logloss") == [0, 1, 2, 3, 4]
         assert len(tracker.values(f"{STEP}/seconds")) == 4
         assert tracker.attributes()["params/booster/num_leaves"] == 4
+
+    def test_a_callback_that_has_trained_can_be_copied(self, tracker, run, digits):
+        callback = self.callback(run)
+        for each in callback, None:
+            data = self.lightgbm.Dataset(*digits)
+            self.lightgbm.train(
+                {"objective": "binary", "verbose": -1},
+                data,
+                num_boost_round=2,
+                valid_sets=[data],
+                valid_names=["train"],
+                callbacks=[each or pickle.loads(pickle.dumps(callback))],
+            )
+        run.finish()
+
+        assert tracker.steps("train/binary_logloss") == [0, 1, 0, 1]
 
     def test_loops_behind_an_early_stop_are_timed(self, tracker, run, digits):
         features, labels = digits
