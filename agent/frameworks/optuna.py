@@ -24,6 +24,7 @@ from optuna.trial import TrialState
 import agent
 from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
+from agent.naming import readable_name
 from agent.run import Run
 
 
@@ -85,9 +86,11 @@ def trial_run(trial: Any, **options: Any) -> Iterator[Run]:
 
     Args:
         trial: What Optuna gives to the objective.
-        options: As for `agent.init`; by default the run is named by study and trial.
+        options: As for `agent.init`; by default the run is named by study and trial, or
+            anew where the trial knows no study, as frozen and fixed ones do.
     """
-    options.setdefault("run", f"{trial.study.study_name}-{trial.number}")
+    facts = _facts(trial)
+    options.setdefault("run", _name(facts))
     run = agent.init(**options)
     run.add_tags("trial")
     pruned = None
@@ -100,9 +103,22 @@ def trial_run(trial: Any, **options: Any) -> Iterator[Run]:
         finally:
             if trial.params:
                 run["params"] = dict(trial.params)
-            run["study"] = {"name": trial.study.study_name, "trial": trial.number}
+            run["study"] = facts
     if pruned is not None:
         raise pruned
+
+
+def _facts(trial: Any) -> dict[str, object]:
+    study = getattr(trial, "study", None)
+    named = {} if study is None else {"name": study.study_name}
+    return {**named, "trial": trial.number}
+
+
+def _name(facts: dict[str, object]) -> str:
+    if "name" not in facts:
+        # By its number alone it would join the run of another study's trial.
+        return readable_name()
+    return f"{facts['name']}-{facts['trial']}"
 
 
 def _values(study: Any, trial: Any) -> dict[str, object]:

@@ -100,3 +100,20 @@ def test_a_trial_may_have_a_run_of_its_own(tracker):
     assert states == ["finished"] * 3
     assert study.trials[2].state == optuna.trial.TrialState.PRUNED
     assert "params/kind" in tracker.attributes()
+
+
+def test_a_trial_without_a_study_may_have_a_run_too(tracker):
+    study = optuna.create_study(study_name="s")
+    study.optimize(objective, n_trials=1)
+    fixed = optuna.trial.FixedTrial({"x": 0.5, "kind": "a"}, number=7)
+    for trial in study.best_trial, fixed:
+        with trial_run(trial, project="p", monitor=False):
+            objective(trial)
+
+    facts = tracker.attributes()
+    opened = [message["run"] for message in tracker.of_kind("open")]
+    # Other studies have trials of the same number.
+    assert len(set(opened)) == 2
+    assert facts["study/trial"] == 7
+    assert facts["params/x"] == 0.5
+    assert "study/name" not in facts
