@@ -15,6 +15,7 @@ from typing import Any
 
 from accelerate.tracking import GeneralTracker, on_main_process
 
+from agent import hooks
 from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
 from agent.run import Run
@@ -35,6 +36,7 @@ class SeamarkTracker(GeneralTracker):
         super().__init__()
         self._given = run
         self._run: Run | None = run if isinstance(run, Run) else None
+        self._is_ours = False
 
     @on_main_process
     @quiet
@@ -72,11 +74,16 @@ class SeamarkTracker(GeneralTracker):
     @on_main_process
     @quiet
     def finish(self) -> None:
-        """Finish the run, unless whoever gave it goes on with it."""
-        if self._run is not None and not isinstance(self._given, Run):
+        """Finish the run if it was opened here; whoever opened it before goes on."""
+        if self._run is not None and self._is_ours:
             self._run.finish()
+        # The next training finds the run anew.
+        self._run = self._given if isinstance(self._given, Run) else None
+        self._is_ours = False
 
     def _opened(self) -> Run:
         if self._run is None:
+            opened = hooks.open_runs()
             self._run = run_for(self._given)
+            self._is_ours = self._run not in opened
         return self._run

@@ -53,6 +53,34 @@ def test_a_run_that_the_tracker_opened_ends_with_the_training(tracker):
     assert not agent.hooks.open_runs()
 
 
+@pytest.mark.parametrize("given", [None, "r"])
+def test_a_run_that_was_open_before_goes_on_and_is_found_again(tracker, given):
+    run = agent.init("r", monitor=False, strict=True)
+    tracker_of_both = SeamarkTracker(given)
+    for _ in range(2):
+        accelerator = accelerate.Accelerator(log_with=tracker_of_both, cpu=True)
+        accelerator.init_trackers("digits")
+        accelerator.log({"loss": 1.0})
+        accelerator.end_training()
+    run["after"].append(1)
+    run.finish()
+
+    assert tracker.values("loss") == [1.0, 1.0]
+    assert tracker.values("after") == [1.0]
+
+
+def test_a_tracker_opens_a_run_for_each_training(tracker):
+    tracker_of_both = SeamarkTracker("mine")
+    for loss in 1.0, 2.0:
+        accelerator = accelerate.Accelerator(log_with=tracker_of_both, cpu=True)
+        accelerator.init_trackers("digits")
+        accelerator.log({"loss": loss})
+        accelerator.end_training()
+
+    assert len(tracker.of_kind("close")) == 2
+    assert tracker.values("loss") == [1.0, 2.0]
+
+
 @pytest.fixture
 def registered():
     accelerate.tracking.register_tracker_class(SeamarkTracker)
