@@ -7,29 +7,23 @@ trainer = Trainer(logger=SeamarkLogger(run), callbacks=[SeamarkCallback()])
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from agent.frameworks.lightning_profiler import StepProfiler
+from agent.frameworks.lightning_package import (
+    Callback,
+    Logger,
+    PassThroughProfiler,
+    rank_zero_experiment,
+    rank_zero_only,
+)
+from agent.frameworks.lightning_profiler import BACKWARD, StepProfiler
 from agent.frameworks.quiet import quiet
 from agent.frameworks.runs import run_for
 from agent.frameworks.torch import model_facts
 from agent.loader import count_examples, find_batch_size, loader_facts
 from agent.run import Run
-
-# Both distributions are in use; the classes of one are refused by the other.
-if "lightning" in sys.modules or "pytorch_lightning" not in sys.modules:
-    from lightning.pytorch.callbacks import Callback
-    from lightning.pytorch.loggers.logger import Logger, rank_zero_experiment
-    from lightning.pytorch.profilers import PassThroughProfiler
-    from lightning.pytorch.utilities import rank_zero_only
-else:
-    from pytorch_lightning.callbacks import Callback
-    from pytorch_lightning.loggers.logger import Logger, rank_zero_experiment
-    from pytorch_lightning.profilers import PassThroughProfiler
-    from pytorch_lightning.utilities import rank_zero_only
 
 _AUTOCAST = {"bf16-mixed": "bfloat16", "16-mixed": "float16"}
 
@@ -185,6 +179,20 @@ class SeamarkCallback(Callback):
         """Beside a profiler of the user's, what follows counts as the wait."""
         if self._profiler is not None and not self._is_told_actions:
             self._profiler.clock.ask()
+
+    @quiet
+    def on_before_backward(self, trainer: Any, pl_module: Any, loss: Any) -> None:
+        """Under manual optimization Lightning does not tell the profiler."""
+        if self._profiler is None or pl_module.automatic_optimization:
+            return
+        if self._is_told_actions:
+            self._profiler.start(BACKWARD)
+
+    @quiet
+    def on_after_backward(self, trainer: Any, pl_module: Any) -> None:
+        """Gradients are there."""
+        if self._profiler is not None:
+            self._profiler.stop(BACKWARD)
 
     @quiet
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-
+from agent.frameworks.lightning_package import Profiler
 from agent.frameworks.quiet import quiet
 from agent.phases import Phase
 from agent.run import Run
 from agent.steps import StepClock
 
-if "lightning" in sys.modules or "pytorch_lightning" not in sys.modules:
-    from lightning.pytorch.profilers import Profiler
-else:
-    from pytorch_lightning.profilers import Profiler
-
 _FETCH = "fetch"
+# Of manual optimization Lightning tells the first; our callback adds the second.
+BACKWARD = "backward"
+_EXACT = {"optimizer_step": "optimizer", BACKWARD: "backward"}
 # The end of an action's name, and its beginning: the names of strategies vary.
 _ACTIONS = {
     (".train_dataloader_next", "["): _FETCH,
@@ -33,7 +30,7 @@ class StepProfiler(Profiler):
         self.run = run
         self.clock = StepClock(run.steps)
         self._is_timing = False
-        self._kinds: dict[str, str | None] = {}
+        self._kinds: dict[str, str | None] = {**_EXACT}
         self._open: dict[str, Phase] = {}
 
     def begin(self) -> None:
@@ -56,8 +53,9 @@ class StepProfiler(Profiler):
         if kind is _FETCH:
             self.clock.ask()
         # Validation copies its batches too, outside of any step.
-        elif self.clock.is_in_step and action_name not in self._open:
-            phase = self._open[action_name] = self.run.phase(kind)
+        elif self.clock.is_in_step:
+            # One that an error left open, which the user caught, begins anew.
+            phase = self._open.setdefault(action_name, self.run.phase(kind))
             phase.__enter__()
 
     @quiet

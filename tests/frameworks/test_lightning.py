@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import time
 from argparse import Namespace
+from contextlib import suppress
 
 import pytest
 
@@ -88,13 +90,42 @@ def test_steps_and_their_phases_are_timed(tracker, run, tmp_path):
         assert sum(parts) <= seconds[step]
     assert waits[-1] < waits[0]
     assert tracker.values(f"{STEP}/examples") == [1, 1, 1, 1]
+    assert not tracker.values(f"{STEP}/nested/backward/backward_seconds")
+
+
+def test_phases_of_manual_optimization_are_timed(tracker, run, tmp_path):
+    class Manual(BoringModel):
+        def __init__(self):
+            super().__init__()
+            self.automatic_optimization = False
+
+        def training_step(self, batch, batch_idx):
+            optimizer = self.optimizers()
+            optimizer.zero_grad()
+            # An error on the way may be caught, as one of memory is.
+            with suppress(RuntimeError):
+                self.manual_backward(torch.zeros(1))
+            time.sleep(0.1)
+            self.manual_backward(self.step(batch))
+            optimizer.step()
+
+    callbacks = [SeamarkCallback()]
+    make_trainer(tmp_path, SeamarkLogger(run), callbacks=callbacks).fit(Manual())
+    run.finish()
+
+    phases = ("copy", "forward", "backward", "optimizer")
+    spent = [tracker.values(f"{STEP}/phase/{phase}_seconds") for phase in phases]
+    assert [len(seconds) for seconds in spent] == [4] * 4
+    for seconds, *parts in zip(tracker.values(f"{STEP}/seconds"), *spent, strict=True):
+        assert min(parts) > 0
+        assert sum(parts) <= seconds
+        # What was not the backward pass is the rest of the module's own step.
+        assert parts[1] >= 0.1
 
 
 def test_validation_is_part_of_no_step(tracker, run, tmp_path):
     class Slow(Logging):
         def validation_step(self, batch, batch_idx):
-            import time
-
             time.sleep(1)
             return super().validation_step(batch, batch_idx)
 
@@ -294,6 +325,31 @@ def test_processes_that_lightning_launches_know_their_ranks(
     assert sorted(message["rank"] for message in tracker.of_kind("open")) == [0, 1]
     assert tracker.steps(f"{STEP}/seconds") == [0, 1]
     assert tracker.steps("monitoring/train/rank-1/step/seconds") == [0, 1]
+
+
+ALONE = """
+import sys
+from importlib.machinery import PathFinder
+
+class WithoutLightning:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "lightning":
+            return PathFinder.find_spec(name, path, target)
+
+sys.meta_path = [WithoutLightning if f is PathFinder else f for f in sys.meta_path]
+from agent.frameworks.lightning import SeamarkCallback, SeamarkLogger
+import pytorch_lightning
+assert issubclass(SeamarkCallback, pytorch_lightning.Callback)
+assert issubclass(SeamarkLogger, pytorch_lightning.loggers.Logger)
+"""
+
+
+def test_imported_first_it_takes_the_package_that_is_installed(run_script):
+    framework("pytorch_lightning")
+    ended = run_script(ALONE)
+
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_the_best_checkpoint_is_named(tracker, run, tmp_path):
