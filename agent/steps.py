@@ -38,6 +38,7 @@ class Steps:
         self._namespace = namespace
         self._steps = 0
         self._loop_thread: int | None = None
+        self._loop_framework: str | None = None
         self._phases: dict[str, float] = {}
         # By the name of the phase around and of the one in it.
         self._nested: dict[tuple[str, str], float] = {}
@@ -61,11 +62,20 @@ class Steps:
         """Whether nothing of what steps and phases take is logged just now."""
         return self._is_paused
 
-    def begin(self) -> bool:
-        """Start timing a loop; False within another one, whose step it is part of."""
-        if self._loop_thread is not None or self._is_paused:
+    def begin(self, framework: str | None = None) -> bool:
+        """Start timing a loop; False within another one, whose step it is part of.
+
+        Callbacks of some frameworks are not told of an error that ends their loop: they
+        name the framework, whose next loop in this thread takes the place of that one.
+        """
+        loop = threading.get_ident(), framework
+        is_left = framework is not None and loop == (
+            self._loop_thread,
+            self._loop_framework,
+        )
+        if self._is_paused or (self._loop_thread is not None and not is_left):
             return False
-        self._loop_thread = threading.get_ident()
+        self._loop_thread, self._loop_framework = loop
         self._phases.clear()
         self._nested.clear()
         self._look_at_framework()
@@ -260,7 +270,8 @@ class StepClock:
         self._steps = steps
         # Some loops have all data from the beginning: their wait is not 0, it is none.
         self._is_waiting = is_waiting
-        self._asked = 0.0
+        # None until somebody says so: of such a step the wait is not known.
+        self._asked: float | None = None
         self._arrived: float | None = None
 
     @property
@@ -268,17 +279,21 @@ class StepClock:
         """Whether a batch has arrived, and its step has not ended."""
         return self._arrived is not None
 
-    def ask(self) -> None:
-        """The next batch is asked for; if it was already, that was no wait."""
-        self._asked = time.perf_counter()
+    def ask(self, moment: float | None = None) -> None:
+        """The next batch is asked for; if it was already, that was no wait.
+
+        Now, or at a moment that has passed, by the clock of time.perf_counter.
+        """
+        self._asked = time.perf_counter() if moment is None else moment
 
     def arrive(self) -> None:
         """The next batch is there, or none is left: a step has ended."""
         now = time.perf_counter()
+        asked, self._asked = self._asked if self._is_waiting else None, None
         if self._arrived is not None:
             self._steps.record(
                 seconds=now - self._arrived,
-                wait_seconds=now - self._asked if self._is_waiting else None,
+                wait_seconds=None if asked is None else now - asked,
                 examples=self.examples,
             )
         self._arrived = now

@@ -7,6 +7,7 @@ model.fit(x, y, callbacks=[SeamarkCallback(run)])
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,19 +36,21 @@ class SeamarkCallback(keras.callbacks.Callback):
         self._given = run
         self._run: Run | None = None
         self._clock: StepClock | None = None
+        self._batch = 0
+        # The batch that has ended last, and when.
+        self._ended: tuple[int, float] | None = None
 
     @quiet
     def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
         """The loop begins."""
+        # An earlier loop may have ended by an error, of which callbacks are not told.
+        self._end_loop()
         self._run = run = run_for(self._given)
         if self.params:
             run["params/fit"] = {
                 k: v for k, v in self.params.items() if isinstance(v, (int, float))
             }
-        if self._clock is not None:
-            # An earlier loop ended by an error, of which callbacks are not told.
-            run.steps.end()
-        self._clock = StepClock(run.steps) if run.steps.begin() else None
+        self._clock = StepClock(run.steps) if run.steps.begin("keras") else None
         run.steps.state_facts(_facts(self.model))
 
     @quiet
@@ -55,16 +58,24 @@ class SeamarkCallback(keras.callbacks.Callback):
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
         """A mini-batch is there."""
+        ended, self._ended = self._ended, None
         if self._clock is not None:
+            # Keras may tell the end of a batch from another thread, once its results are
+            # there. Where the next batch is there before, nothing waits for it; the end
+            # of an earlier one says nothing of that.
+            if ended is None or ended[0] < self._batch:
+                self._clock.ask()
+            else:
+                self._clock.ask(ended[1])
             self._clock.arrive()
+        self._batch = batch
 
     @quiet
     def on_train_batch_end(
         self, batch: int, logs: Mapping[str, Any] | None = None
     ) -> None:
         """From here on the next one is waited for."""
-        if self._clock is not None:
-            self._clock.ask()
+        self._ended = batch, time.perf_counter()
 
     @quiet
     def on_test_begin(self, logs: Mapping[str, Any] | None = None) -> None:
@@ -83,8 +94,12 @@ class SeamarkCallback(keras.callbacks.Callback):
     @quiet
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
         """The loop is over; the run goes on, and ends with the script."""
-        if self._clock is not None and self._run is not None:
+        if self._clock is not None:
             self._clock.stop()
+        self._end_loop()
+
+    def _end_loop(self) -> None:
+        if self._clock is not None and self._run is not None:
             self._run.steps.end()
         self._clock = None
 

@@ -45,19 +45,19 @@ class SeamarkCallback(TrainerCallback):
         self, args: Any, state: Any, control: Any, **context: Any
     ) -> None:
         """The loop begins."""
+        # An earlier loop may have ended by an error, of which callbacks are not told.
+        self._end_loop()
+        # The run of an earlier training may be finished.
+        self._run = None
         run = self._run_of(args)
         if state.is_world_process_zero:
             run["params"] = args.to_sanitized_dict()
             config: Any = getattr(context.get("model"), "config", None)
             if hasattr(config, "to_dict"):
                 run["params/model"] = config.to_dict()
-        if self._clock is not None:
-            # An earlier loop ended by an error, of which callbacks are not told.
-            run.steps.end()
-        self._clock = StepClock(run.steps) if run.steps.begin() else None
-        self._examples = args.per_device_train_batch_size * (
-            args.gradient_accumulation_steps
-        )
+        is_timed = run.steps.begin("transformers")
+        self._clock = StepClock(run.steps) if is_timed else None
+        self._examples = _batch_size(args, state) * args.gradient_accumulation_steps
         run.steps.state_facts(_facts(args, context))
         run.steps.look_at_data(context.get("train_dataloader"))
 
@@ -118,9 +118,10 @@ class SeamarkCallback(TrainerCallback):
         if state.is_world_process_zero and logs:
             run = self._run_of(args)
             metrics: dict[str, Any] = {}
+            # Only the report at the end of a training says that.
+            is_report = "total_flos" in logs
             for name, value in logs.items():
-                if name.startswith("train_"):
-                    # Of the whole training, and told once.
+                if is_report and name.startswith("train_"):
                     run[f"train/summary/{name.removeprefix('train_')}"] = value
                 else:
                     metrics[_path(name)] = value
@@ -137,8 +138,12 @@ class SeamarkCallback(TrainerCallback):
     @quiet
     def on_train_end(self, args: Any, state: Any, control: Any, **context: Any) -> None:
         """The loop is over; the run goes on, and ends with the script."""
-        if self._clock is not None and self._run is not None:
+        if self._clock is not None:
             self._clock.stop()
+        self._end_loop()
+
+    def _end_loop(self) -> None:
+        if self._clock is not None and self._run is not None:
             self._run.steps.end()
         self._clock = None
 
@@ -151,6 +156,14 @@ class SeamarkCallback(TrainerCallback):
     def _ask(self) -> None:
         if self._clock is not None:
             self._clock.ask()
+
+
+def _batch_size(args: Any, state: Any) -> int:
+    """Return how many examples a mini-batch of this process holds, on all its GPUs."""
+    # The Trainer may have found that only fewer fit; without having looked, its state
+    # may say what the training was that it resumes.
+    found = state.train_batch_size if args.auto_find_batch_size else None
+    return int(found or args.train_batch_size)
 
 
 def _facts(args: Any, context: Mapping[str, Any]) -> dict[str, object]:

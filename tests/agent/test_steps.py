@@ -8,6 +8,7 @@ import pytest
 
 import agent
 from agent.loader import count_examples
+from agent.steps import StepClock
 
 
 @pytest.fixture
@@ -105,6 +106,37 @@ def test_a_loop_that_is_left_early_can_be_followed_by_another(tracker, run):
     run.finish()
 
     assert len(tracker.values("monitoring/train/step/seconds")) == 2
+
+
+def test_a_loop_of_a_framework_takes_the_place_of_one_that_an_error_ended(run):
+    steps = run.steps
+    assert steps.begin("keras")
+    assert not steps.begin()
+    assert not steps.begin("transformers")
+    elsewhere = []
+    thread = threading.Thread(target=lambda: elsewhere.append(steps.begin("keras")))
+    thread.start()
+    thread.join()
+    assert elsewhere == [False]
+    assert steps.begin("keras")
+    with steps.paused():
+        assert not steps.begin("keras")
+    steps.end()
+    assert steps.begin()
+    assert not steps.begin("keras")
+
+
+def test_where_nobody_asked_for_a_batch_its_wait_is_unknown(tracker, run):
+    clock = StepClock(run.steps)
+    clock.arrive()
+    clock.arrive()
+    clock.ask()
+    clock.arrive()
+    clock.arrive()
+    run.finish()
+
+    assert sorted(tracker.steps("monitoring/train/step/seconds")) == [0, 1, 2]
+    assert tracker.steps("monitoring/train/step/data_wait_seconds") == [1]
 
 
 def test_a_phase_outside_of_loops_is_counted_by_itself(tracker, run):

@@ -4,6 +4,7 @@ import os
 import time
 
 import numpy as np
+import pytest
 
 from tests.frameworks.requiring import framework
 
@@ -69,3 +70,40 @@ def test_slow_data_is_seen_as_a_wait(tracker, run):
     assert min(waits[:-1]) >= 0.025
     # Behind the last batch nothing is waited for.
     assert waits[-1] < 0.025
+
+
+def test_an_end_that_is_told_late_says_nothing_of_the_wait(tracker, run):
+    callback = SeamarkCallback(run)
+    callback.set_model(make_model())
+    callback.on_train_begin()
+    callback.on_train_batch_begin(0)
+    callback.on_train_batch_begin(1)
+    callback.on_train_batch_end(0)
+    time.sleep(0.1)
+    callback.on_train_batch_end(1)
+    callback.on_train_batch_begin(2)
+    callback.on_train_batch_begin(3)
+    callback.on_train_batch_end(2)
+    time.sleep(0.1)
+    callback.on_train_batch_begin(4)
+    callback.on_epoch_end(0)
+    callback.on_train_end()
+    run.finish()
+
+    assert tracker.steps(f"{STEP}/data_wait_seconds") == [0, 1, 2, 3, 4]
+    assert max(tracker.values(f"{STEP}/data_wait_seconds")) < 0.1
+
+
+def test_after_an_interruption_another_callback_times_the_next_fit(tracker, run):
+    class Interrupting(keras.callbacks.Callback):
+        def on_train_batch_begin(self, batch, logs=None):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make_model().fit(
+            Slow(), callbacks=[SeamarkCallback(run), Interrupting()], verbose=0
+        )
+    make_model().fit(Slow(), callbacks=[SeamarkCallback(run)], verbose=0)
+    run.finish()
+
+    assert len(tracker.values(f"{STEP}/seconds")) == 4

@@ -60,6 +60,25 @@ def test_metrics_are_logged_at_the_trainers_steps(tracker, run, tmp_path):
     assert tracker.attributes()["train/summary/runtime"] > 0
 
 
+def test_what_is_told_of_training_at_each_step_is_a_series(tracker, run, tmp_path):
+    trainer = make_trainer(
+        tmp_path, SeamarkCallback(run), include_num_input_tokens_seen="all"
+    )
+    trainer.train()
+    trainer.evaluate(trainer.train_dataset, metric_key_prefix="train")
+    trainer.log({"train_acc": 0.5})
+    run.finish()
+
+    facts = tracker.attributes()
+    runtimes = tracker.values("train/train_runtime")
+    # Of the Trainer's own, and of the evaluation.
+    assert tracker.steps("train/train_runtime") == [2, 4, 6, 8, 10, 12, 14, 16, 16]
+    assert tracker.steps("train/train_acc") == [16]
+    assert tracker.steps("train/train_loss") == [16]
+    assert facts["train/summary/runtime"] >= runtimes[-2]
+    assert "train/summary/acc" not in facts
+
+
 def test_updates_are_timed_as_steps(tracker, run, tmp_path):
     make_trainer(tmp_path, SeamarkCallback(run)).train()
     run.finish()
@@ -127,3 +146,57 @@ def test_after_a_failure_the_next_training_is_timed_again(tracker, run, tmp_path
     make_trainer(tmp_path, callback, num_train_epochs=1).train()
     run.finish()
     assert len(tracker.values(f"{STEP}/seconds")) == 8
+
+
+class Failing(transformers.TrainerCallback):
+    """Fails in the first step it sees."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def on_step_begin(self, args, state, control, **context):
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
+
+
+def test_after_an_interruption_another_callback_times_the_next_training(
+    tracker, run, tmp_path
+):
+    interrupted = make_trainer(tmp_path, SeamarkCallback(run))
+    interrupted.add_callback(Failing(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        interrupted.train()
+
+    make_trainer(tmp_path, SeamarkCallback(run), num_train_epochs=1).train()
+    run.finish()
+    assert len(tracker.values(f"{STEP}/seconds")) == 8
+
+
+def test_a_training_behind_a_finished_run_has_a_run_of_its_own(tracker, tmp_path):
+    callback = SeamarkCallback()
+    for name in "first", "second":
+        make_trainer(tmp_path, callback, run_name=name, num_train_epochs=1).train()
+        agent.init(name).finish()
+
+    assert [message["run"] for message in tracker.of_kind("open")] == [
+        "first",
+        "second",
+    ]
+    assert tracker.steps("train/loss") == [2, 4, 6, 8] * 2
+
+
+def test_examples_are_those_of_the_batches_that_fit(tracker, run, tmp_path):
+    trainer = make_trainer(
+        tmp_path,
+        SeamarkCallback(run),
+        auto_find_batch_size=True,
+        per_device_train_batch_size=16,
+        num_train_epochs=1,
+    )
+    trainer.add_callback(Failing(RuntimeError("CUDA out of memory.")))
+    trainer.train()
+    run.finish()
+
+    assert trainer._train_batch_size < 16
+    assert set(tracker.values(f"{STEP}/examples")) == {2 * trainer._train_batch_size}
