@@ -1,9 +1,9 @@
 """Runs a program and measures it: hardware and state, without a change to its code.
 
 Everything behind -- is the program and its arguments. Its input, output, open files and
-exit code are as they would be without this. What it writes to files, terminals, pipes and sockets
-is kept as the run's logs, unless --no-logs is said. A script that uses the agent joins
-the same run.
+exit code are as they would be without this. What it writes to files, terminals, pipes
+and sockets is kept as the run's logs, unless --no-logs is said. A script that uses the
+agent joins the same run.
 With --json, the last line of standard error says which run it was.
 """
 
@@ -75,8 +75,7 @@ def perform(chosen: argparse.Namespace) -> int:
             MISUSED,
         )
     settings = settings_of(chosen)
-    # What is there and cannot be run is said by who tries.
-    if not Path(program[0]).exists() and shutil.which(program[0]) is None:
+    if not _is_there(program[0]):
         raise Refusal("not_found", f"{program[0]}: not found", _NOT_FOUND)
     if chosen.no_logs:
         settings = settings._replace(capture=settings.capture - {"console"})
@@ -116,6 +115,11 @@ def perform(chosen: argparse.Namespace) -> int:
     if code == -signal.SIGINT:
         _end_by_ctrl_c()
     return told
+
+
+def _is_there(name: str) -> bool:
+    """Whether there is such a program, be it one that cannot be run: who tries says why."""
+    return Path(name).exists() if os.sep in name else shutil.which(name) is not None
 
 
 def _end_by_ctrl_c() -> None:
@@ -208,8 +212,8 @@ def _signals_passed_on() -> Iterator[
     handlers = dict.fromkeys(_OF_KEYS, note) | dict.fromkeys(_PASSED_ON, pass_on)
     before = {}
     for number, handler in handlers.items():
-        # What whoever started us has ignored, as nohup does, the program ignores, too;
-        # anything else would not be ignored by it, though it is by us.
+        # A program inherits what is ignored, not what is handled. So what whoever started
+        # us has ignored, as nohup does, stays so, and we ignore nothing else.
         if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, handler)
     try:

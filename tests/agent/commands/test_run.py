@@ -259,6 +259,16 @@ def test_a_file_that_may_not_be_run_is_not_said_to_be_missing(
     assert "./train.sh: Permission denied" in errors
 
 
+def test_a_file_here_is_no_program_by_its_bare_name(tracker, perform, tmp_path):
+    """Shells look for that on the path alone."""
+    (tmp_path / "train.sh").write_text("#!/bin/sh\ntrue\n")
+
+    code, _, errors = perform("run", "--", "train.sh")
+
+    assert code == 127
+    assert "train.sh: not found" in errors
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
