@@ -381,8 +381,11 @@ def _open_spool(
             opened = within(_OPEN_SECONDS, make, _unmake)
         except TimeoutError as error:
             reason = reason or error
-            # The server's address lies in the same home, as a rule.
-            environment = {**environment, "SEAMARK_CONFIG": os.devnull}
+            # The server's address and token lie in the same home, as a rule.
+            nothing = dict.fromkeys(
+                ("SEAMARK_CONFIG", "SEAMARK_TOKEN_FILE"), os.devnull
+            )
+            environment = {**environment, **nothing}
         except OSError as error:
             reason = reason or error
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import tempfile
@@ -245,3 +246,25 @@ def test_a_folder_that_hangs_keeps_init_waiting_for_a_moment(
     # What was made too late goes away, so that nobody takes it for a run's.
     goes_on.set()
     wait_until(lambda: not any(spool_root.iterdir()))
+
+
+def test_a_file_with_the_token_that_hangs_keeps_no_run_from_its_spool(
+    tracker, other, monkeypatch, tmp_path
+):
+    # Whoever opens it waits for somebody who writes.
+    os.mkfifo(tmp_path / "token")
+    monkeypatch.delenv("SEAMARK_TOKEN")
+    monkeypatch.setenv("SEAMARK_TOKEN_FILE", str(tmp_path / "token"))
+    monkeypatch.setattr(session, "_OPEN_SECONDS", 0.3)
+
+    run = agent.init("r", monitor=False)
+    opened = run._session
+    log(run, range(10))
+    run.finish(timeout=0.5)
+
+    assert opened.is_all_written
+    assert opened.folder.parent.parent == other
+    # Both who made the first spool and who sends go on.
+    with contextlib.suppress(OSError):
+        while True:
+            os.close(os.open(tmp_path / "token", os.O_WRONLY | os.O_NONBLOCK))
