@@ -41,6 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.agent_faults.case import Bound, Found, Size, at_most
+from benchmarks.agent_faults.loop import LOOP, STEP_SECONDS
 from benchmarks.agent_faults.proxy import HUNG, Proxy, Way, free_port
 from benchmarks.agent_faults.pytorch import python_with_torch, without_torch
 from benchmarks.agent_faults.scripts import Place
@@ -57,117 +58,6 @@ WAYS: dict[str, Way | None] = {
     "accepts, never answers": HUNG,
     "nobody listens": None,
 }
-# A step logs a hundred metrics, ten times a second.
-STEP_SECONDS = 0.1
-LOOP = """
-import contextlib, json, os, sys, threading, time
-
-import agent
-from agent.background import Background
-
-work, step_seconds, url = sys.argv[1], float(sys.argv[2]), sys.argv[3]
-data = {f"m/{number}": 0.5 for number in range(100)}
-is_awake = threading.Event()
-wait_for_a_turn = Background._wait
-
-def wait(self, seconds):
-    wait_for_a_turn(self, seconds)
-    is_awake.wait()
-
-Background._wait = wait
-
-def seconds_of(steps, count):
-    for _ in range(count // 5): next(steps)
-    began = time.perf_counter()
-    for _ in range(count): next(steps)
-    return (time.perf_counter() - began) / count
-
-class Python:
-    def __init__(self):
-        self.times = 1
-        self.times = max(1, round(step_seconds / seconds_of(self.steps(None), 100)))
-
-    def steps(self, run):
-        while True:
-            for _ in range(self.times):
-                rows = [{"id": number, "name": f"row {number}", "value": number / 7} for number in range(200)]
-                rows.sort(key=lambda row: row["name"])
-                sum(len(row["name"]) for row in json.loads(json.dumps(rows)))
-            yield
-
-class Torch:
-    def __init__(self):
-        import torch
-        # The other core is for whatever else there is, as on machines with more of them.
-        torch.set_num_threads(1)
-        torch.manual_seed(0)
-        self.torch = torch
-        layer = torch.nn.Linear
-        self.model = torch.nn.Sequential(layer(256, 512), torch.nn.ReLU(), layer(512, 512), torch.nn.ReLU(), layer(512, 10))
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.001)
-        self.fill(64)
-        self.fill(max(1, round(64 * step_seconds / seconds_of(self.steps(None), 50))))
-
-    def fill(self, batch):
-        torch = self.torch
-        self.batch = batch
-        self.examples = torch.utils.data.TensorDataset(torch.randn(20 * batch, 256), torch.randint(10, (20 * batch,)))
-
-    def steps(self, run):
-        torch = self.torch
-        batches = torch.utils.data.DataLoader(self.examples, batch_size=self.batch)
-        nothing = contextlib.nullcontext()
-        phase = lambda name: nothing
-        if run is not None:
-            batches, phase = run.loader(batches), run.phase
-        while True:
-            for inputs, labels in batches:
-                with phase("forward"):
-                    loss = torch.nn.functional.cross_entropy(self.model(inputs), labels)
-                with phase("backward"):
-                    loss.backward()
-                with phase("optimizer"):
-                    self.optimizer.step()
-                    self.optimizer.zero_grad()
-                yield
-
-def turn(run, steps, seconds):
-    times, spent = [], []
-    now, used = time.perf_counter(), time.thread_time()
-    end = now + seconds
-    while now < end:
-        began, used_before = now, used
-        next(steps)
-        if run is not None: run.log(data)
-        now, used = time.perf_counter(), time.thread_time()
-        times.append(now - began)
-        spent.append(used - used_before)
-    return {"times": times, "spent": spent}
-
-loop = {"python": Python, "torch": Torch}[work]()
-os.environ.update(SEAMARK_URL=url, SEAMARK_SPOOL=os.path.join(os.getcwd(), "spool"))
-run = agent.init("r")
-session = run._session
-bare, logged = loop.steps(None), loop.steps(run)
-for line in sys.stdin:
-    who, seconds = line.split()
-    if who == "awake":
-        is_awake.set()
-        for _ in range(2):
-            next(logged)
-            run.log(data)
-        before = session.cpu_seconds()
-        done = turn(run, logged, float(seconds))
-    else:
-        is_awake.clear()
-        # What the threads had begun, they end.
-        for _ in range(2): next(bare)
-        before = session.cpu_seconds()
-        done = turn(None, bare, float(seconds))
-    print(json.dumps({**done, "cpu": session.cpu_seconds() - before}), flush=True)
-is_awake.set()
-run.finish(timeout=0)
-"""
 DRAWS = 600
 # Of the usual processor time; what takes more at rest, the machine disturbed.
 DISTURBED = 1.05
