@@ -54,6 +54,10 @@ def _round(chance: random.Random, more: float, noise: float, cpu: float) -> Roun
     return Round(*turns)
 
 
+def each_of(made: Rounds) -> list[Round]:
+    return [each for ours in made.values() for process in ours for each in process]
+
+
 def verdicts(found: list[Found], words: str) -> set[bool | None]:
     return {b.holds for one in found for b in one.bounds if words in b.words}
 
@@ -91,7 +95,7 @@ def test_a_single_process_has_an_interval_of_its_own():
 
 def test_what_the_loop_waits_for_is_told():
     made = rounds(more=0.0)
-    for each in (each for ours in made.values() for of in ours for each in of):
+    for each in each_of(made):
         each.awake.spent[:] = [0.8 * time for time in each.awake.times]
 
     (_, healthy, *_) = found_of(made)
@@ -104,7 +108,7 @@ def test_what_the_loop_waits_for_is_told():
 
 def test_slow_steps_are_told_though_the_median_is_as_it_was():
     slow = rounds(more=0.0)
-    for each in (each for ours in slow.values() for of in ours for each in of):
+    for each in each_of(slow):
         each.awake.times[:3] = [2 * time for time in each.awake.times[:3]]
 
     found = found_of(slow)
@@ -113,19 +117,20 @@ def test_slow_steps_are_told_though_the_median_is_as_it_was():
     assert verdicts(found, "p99") == {False}
 
 
-def disturb(turn: Turn, steps: int) -> None:
-    for step in range(steps):
-        turn.times[step] *= 2
-        turn.spent[step] *= 2
+def disturbed(*, rest: int, awake: int) -> Found:
+    """What is found where the machine disturbs so many steps of each turn."""
+    made = rounds(more=0.0)
+    for each in each_of(made):
+        for turn, steps in ((each.before, rest), (each.awake, awake)):
+            for step in range(steps):
+                turn.times[step] *= 2
+                turn.spent[step] *= 2
+    (_, healthy, *_) = found_of(made)
+    return healthy
 
 
 def test_steps_that_the_machine_disturbed_do_not_count_for_the_slow_ones():
-    disturbed = rounds(more=0.0)
-    for each in (each for ours in disturbed.values() for of in ours for each in of):
-        disturb(each.before, 3)
-        disturb(each.awake, 3)
-
-    (_, healthy, *_) = found_of(disturbed)
+    healthy = disturbed(rest=3, awake=3)
 
     assert "without the 7.5 % of steps" in healthy.figures[0]
     assert "(7.5 % took as much here)" in healthy.figures[0]
@@ -133,12 +138,7 @@ def test_steps_that_the_machine_disturbed_do_not_count_for_the_slow_ones():
 
 
 def test_more_of_them_than_at_rest_do_count():
-    disturbed = rounds(more=0.0)
-    for each in (each for ours in disturbed.values() for of in ours for each in of):
-        disturb(each.before, 2)
-        disturb(each.awake, 3)
-
-    (_, healthy, *_) = found_of(disturbed)
+    healthy = disturbed(rest=2, awake=3)
 
     assert "without the 5.0 % of steps" in healthy.figures[0]
     assert "(7.5 % took as much here)" in healthy.figures[0]
