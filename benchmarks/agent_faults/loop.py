@@ -30,9 +30,14 @@ def seconds_of(steps, count):
 class Python:
     def __init__(self):
         self.times = 1
-        self.times = max(1, round(step_seconds / seconds_of(self.steps(None), 100)))
+        self.times = max(1, round(step_seconds / seconds_of(self.endless(), 100)))
+        # What a second one holds on to moves the objects of both, and so their paces.
+        self.only = self.endless()
 
     def steps(self, run):
+        return self.only
+
+    def endless(self):
         while True:
             for _ in range(self.times):
                 rows = [{"id": number, "name": f"row {number}", "value": number / 7} for number in range(200)]
@@ -93,22 +98,16 @@ loop = {"python": Python, "torch": Torch}[work]()
 os.environ.update(SEAMARK_URL=url, SEAMARK_SPOOL=os.path.join(os.getcwd(), "spool"))
 run = agent.init("r")
 session = run._session
-bare, logged = loop.steps(None), loop.steps(run)
+turns = {"rest": (None, loop.steps(None)), "control": (None, loop.steps(None)), "awake": (run, loop.steps(run))}
 for line in sys.stdin:
     who, seconds = line.split()
-    if who == "awake":
-        is_awake.set()
-        for _ in range(2):
-            next(logged)
-            run.log(data)
-        before = session.cpu_seconds()
-        done = turn(run, logged, float(seconds))
-    else:
-        is_awake.clear()
-        # What the threads had begun, they end.
-        for _ in range(2): next(bare)
-        before = session.cpu_seconds()
-        done = turn(None, bare, float(seconds))
+    logged, steps = turns[who]
+    if logged is None: is_awake.clear()
+    else: is_awake.set()
+    # What the threads had begun, they end; what they have missed, they catch up on.
+    turn(logged, steps, 2 * step_seconds)
+    before = session.cpu_seconds()
+    done = turn(logged, steps, float(seconds))
     print(json.dumps({**done, "cpu": session.cpu_seconds() - before}), flush=True)
 is_awake.set()
 run.finish(timeout=0)

@@ -2,17 +2,17 @@
 
 A process runs the loop for a while with its run at rest, then with the run awake, then at
 rest again. At rest nothing is logged and every thread of the agent waits; what they have
-missed they catch up on, once awake, in two steps that are not counted. Each round so gives one
+missed they catch up on, once awake, in two or three steps that are not counted. Each round so gives one
 difference to the bare loop just before and behind it, of the same objects at the same
 addresses: where a process happens to have its objects makes a loop faster or slower by
 more than any agent costs, and two processes never have them alike. As they also make the
 same work of the agent dearer or cheaper, each server has several processes.
 
 The median of all rounds, with an interval from drawing anew processes and the rounds of
-each, says how large a cost can be told on this machine; and so do bare turns that are
-compared with each other. Turns are short, as a machine drifts meanwhile. Beside it
-stands the processor time of the loop's own thread, which others cannot lengthen; but what
-the loop waits for is not in it.
+each, says how large a cost can be told on this machine; and so do rounds of the same
+shape whose middle turn is at rest as well. Turns are short, as a machine drifts
+meanwhile. Beside it stands the processor time of the loop's own thread, which others
+cannot lengthen; but what the loop waits for is not in it.
 
 One step in a hundred is the slowest for reasons of the machine more often than for the
 agent's. The same work takes clearly more processor time of its own thread only where the
@@ -73,8 +73,8 @@ class Pace:
     start_seconds: float = 8.0
 
 
-# Of each process; the bare turns of two are compared.
-ROUNDS = 6
+# Who has the middle turn of each round of a process.
+ROUNDS = (*["awake"] * 3, "control") * 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +100,27 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A turn with the run awake, between two at rest."""
+    """A turn, and those at rest before and behind it."""
 
     before: Turn
-    awake: Turn
+    between: Turn
     behind: Turn
 
+    @property
+    def rest(self) -> tuple[Turn, Turn]:
+        return self.before, self.behind
 
-# Turns that are compared, and those which they are compared with.
-Pair = tuple[list[Turn], list[Turn]]
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """What one process was found to do: with its run awake, and at rest throughout."""
+
+    awake: list[Round]
+    control: list[Round]
 
 
-# Of all steps of turns that are compared, and of those which they are compared with, how
-# long each took and the processor time of its thread: shape (steps, 2), in units of what
-# the latter usually took.
+# Of all steps of turns between others, and of those at rest, how long each took and the
+# processor time of its thread: shape (steps, 2), in units of what the latter usually took.
 Steps = tuple[Floats, Floats]
 # What one process found is drawn together, as its rounds are more alike than others.
 ByProcess = Sequence[Sequence[Each]]
@@ -131,11 +138,17 @@ class Loop:
         )
         self._turn("awake", pace.start_seconds)
 
-    def round(self) -> Round:
+    def rounds(self) -> Rounds:
+        found: dict[str, list[Round]] = {who: [] for who in ROUNDS}
+        for who in ROUNDS:
+            found[who].append(self._round(who))
+        return Rounds(**found)
+
+    def _round(self, who: str) -> Round:
         seconds = self._pace.turn_seconds
         return Round(
             self._turn("rest", seconds),
-            self._turn("awake", 2 * seconds),
+            self._turn(who, 2 * seconds),
             self._turn("rest", seconds),
         )
 
@@ -156,7 +169,7 @@ class Loop:
 
 
 def overhead(size: Size) -> list[Found]:
-    """Compare loops with the run awake with loops at rest, and two of these."""
+    """Compare loops with the run awake with loops at rest, and these with each other."""
     found = []
     for work, python in works().items():
         if python is None:
@@ -173,15 +186,15 @@ def works() -> dict[str, str | None]:
 
 def compared(work: str, python: str, size: Size, pace: Pace = Pace()) -> list[Found]:
     """Run rounds of so many processes with each server, one after the other."""
-    rounds: dict[str, list[list[Round]]] = {name: [] for name in WAYS}
+    found: dict[str, list[Rounds]] = {name: [] for name in WAYS}
     for number in range(size.amount):
         for name, way in WAYS.items():
             folder = size.folder / f"{work} {number} {name}"
             with served(way) as url:
                 loop = Loop(Place(folder, ""), python, work, url, pace)
-                rounds[name].append([loop.round() for _ in range(ROUNDS)])
+                found[name].append(loop.rounds())
                 loop.end()
-    return judged(work, rounds, pace)
+    return judged(work, found, pace)
 
 
 @contextmanager
@@ -201,21 +214,22 @@ def served(way: Way | None) -> Iterator[str]:
 
 
 def judged(
-    work: str, rounds: Mapping[str, ByProcess[Round]], pace: Pace
+    work: str, processes: Mapping[str, Sequence[Rounds]], pace: Pace
 ) -> list[Found]:
     """Say of each server by how much the loop is slower with the run awake (pure)."""
-    bare = _bare(work, [process for ours in rounds.values() for process in ours])
+    control = _control(work, [p.control for ours in processes.values() for p in ours])
     # Where bare turns seem to differ, nothing else is shown either.
-    is_quiet = bare.holds is True
-    found = [bare]
-    for name, ours in rounds.items():
+    is_quiet = control.holds is True
+    found = [control]
+    for name, ours in processes.items():
+        rounds = [process.awake for process in ours]
         words = (
-            f"{work}, server {name}: {len(ours)} processes, {_count(ours)} times"
+            f"{work}, server {name}: {len(ours)} processes, {_count(rounds)} times"
             f" {2 * pace.turn_seconds:g} s, 100 metrics a step,"
             f" {'loader, three phases, ' if work == 'torch' else ''}"
             "hardware once a second"
         )
-        each = _awake(words, ours)
+        each = _awake(words, rounds)
         found.append(each if is_quiet else _unshown(each))
     return found
 
@@ -224,31 +238,22 @@ def _count(found: ByProcess[Each]) -> int:
     return sum(map(len, found))
 
 
-def _bare(work: str, rounds: ByProcess[Round]) -> Found:
-    """Compare bare turns in the midst of two rounds with those at their ends."""
-    found = [
-        [
-            ([one.behind, next_one.before], [one.before, next_one.behind])
-            for one, next_one in zip(process[::2], process[1::2], strict=True)
-        ]
-        for process in rounds
-    ]
-    middle, slow = difference(found, _median_time), _slow(found)
+def _control(work: str, rounds: ByProcess[Round]) -> Found:
+    middle = difference(rounds, _median_time)
     return Found(
-        f"{work}, bare turns beside each other: {_count(found)} times",
-        _figures(found, middle, slow),
+        f"{work}, bare turns between bare turns: {_count(rounds)} times",
+        _figures(rounds, middle, _slow(rounds)),
         [_told(middle)],
     )
 
 
 def _awake(done: str, rounds: ByProcess[Round]) -> Found:
-    found = [[([r.awake], [r.before, r.behind]) for r in ours] for ours in rounds]
-    middle, slow = difference(found, _median_time), _slow(found)
-    awake = [r.awake for ours in rounds for r in ours]
+    middle, slow = difference(rounds, _median_time), _slow(rounds)
+    awake = [r.between for ours in rounds for r in ours]
     cpu = 100 * sum(t.cpu for t in awake) / sum(sum(t.times) for t in awake)
     return Found(
         done,
-        [*_figures(found, middle, slow), f"agent's threads {cpu:.1f} % of a core"],
+        [*_figures(rounds, middle, slow), f"agent's threads {cpu:.1f} % of a core"],
         [
             _bound("median", middle, 1),
             _bound("p99", slow, 3),
@@ -257,21 +262,25 @@ def _awake(done: str, rounds: ByProcess[Round]) -> Found:
     )
 
 
-def _figures(found: ByProcess[Pair], middle: Difference, slow: Difference) -> list[str]:
-    one, other = _sides(list(chain.from_iterable(found)))
-    steps = _steps(found)
-    awake, rest = map(_disturbed, _together(list(chain.from_iterable(steps))))
+def _figures(
+    rounds: ByProcess[Round], middle: Difference, slow: Difference
+) -> list[str]:
+    all_rounds = list(chain.from_iterable(rounds))
+    between = [each.between for each in all_rounds]
+    rest = [turn for each in all_rounds for turn in each.rest]
+    steps = _steps(rounds)
+    here, at_rest = map(_disturbed, _together(list(chain.from_iterable(steps))))
     all_slow = _drawn(steps, _more_at_p99)
-    bare = statistics.median(time for turn in other for time in turn.times)
-    mean = difference(found, lambda turn: statistics.fmean(turn.times))
-    spent = difference(found, lambda turn: statistics.fmean(turn.spent))
+    bare = statistics.median(time for turn in rest for time in turn.times)
+    mean = difference(rounds, lambda turn: statistics.fmean(turn.times))
+    spent = difference(rounds, lambda turn: statistics.fmean(turn.spent))
     return [
         f"a bare step {1000 * bare:.0f} ms; more at the median {middle}, on average"
-        f" {mean}, at p99 {slow} without the {100 * rest:.1f} % of steps whose thread"
+        f" {mean}, at p99 {slow} without the {100 * at_rest:.1f} % of steps whose thread"
         " took most processor time, as many as the machine disturbed beside it"
-        f" ({100 * awake:.1f} % took as much here), and with them {all_slow}",
+        f" ({100 * here:.1f} % took as much here), and with them {all_slow}",
         f"processor time of the loop's thread {spent}",
-        f"it waits {_waiting(one)}, beside it {_waiting(other)}",
+        f"it waits {_waiting(between)}, beside it {_waiting(rest)}",
         f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
     ]
 
@@ -287,9 +296,9 @@ def _waiting(turns: Sequence[Turn]) -> str:
     return f"{100 * mean:.2f} % of a step (p99 {100 * slow:.2f} %)"
 
 
-def _slow(found: ByProcess[Pair]) -> Difference:
+def _slow(rounds: ByProcess[Round]) -> Difference:
     """What is more at p99, without as many of both as the machine disturbed at rest."""
-    return _drawn(_steps(found), _more_at_p99_undisturbed)
+    return _drawn(_steps(rounds), _more_at_p99_undisturbed)
 
 
 def _more_at_p99(steps: Sequence[Steps]) -> float:
@@ -303,13 +312,14 @@ def _more_at_p99_undisturbed(steps: Sequence[Steps]) -> float:
     return _percent_more(_p99(_calmest(one, share)), _p99(_calmest(other, share)))
 
 
-def _steps(found: ByProcess[Pair]) -> list[list[Steps]]:
-    return [[_steps_of(*pair) for pair in process] for process in found]
+def _steps(rounds: ByProcess[Round]) -> list[list[Steps]]:
+    return [[_steps_of(each) for each in ours] for ours in rounds]
 
 
-def _steps_of(one: Sequence[Turn], other: Sequence[Turn]) -> Steps:
-    unit = np.median(_all_steps(other), axis=0)
-    return _all_steps(one) / unit, _all_steps(other) / unit
+def _steps_of(one: Round) -> Steps:
+    between, rest = _all_steps([one.between]), _all_steps(one.rest)
+    unit = np.median(rest, axis=0)
+    return between / unit, rest / unit
 
 
 def _all_steps(turns: Sequence[Turn]) -> Floats:
@@ -336,29 +346,24 @@ def _p99(steps: Floats) -> float:
     return float(np.percentile(steps[:, 0], 99))
 
 
-def _sides(pairs: Sequence[Pair]) -> tuple[list[Turn], list[Turn]]:
-    """Return all turns that are compared, and all they are compared with."""
-    one, other = (list(chain.from_iterable(p[side] for p in pairs)) for side in (0, 1))
-    return one, other
-
-
 def _median_time(turn: Turn) -> float:
     return statistics.median(turn.times)
 
 
-def difference(found: ByProcess[Pair], of_turn: Callable[[Turn], float]) -> Difference:
-    """Return by how many percent the first of each pair is more than the second.
+def difference(
+    rounds: ByProcess[Round], of_turn: Callable[[Turn], float]
+) -> Difference:
+    """Return by how many percent a turn between two at rest is more than these.
 
-    Of turns the mean is taken, as of a machine that slows down those before the others
-    make up for those behind them.
+    Of these the mean is taken, as of a machine that slows down the one before makes up
+    for the one behind.
     """
-
-    def of_turns(turns: Sequence[Turn]) -> float:
-        return statistics.fmean(map(of_turn, turns))
-
     each = [
-        [_percent_more(of_turns(one), of_turns(other)) for one, other in process]
-        for process in found
+        [
+            _percent_more(of_turn(r.between), statistics.fmean(map(of_turn, r.rest)))
+            for r in ours
+        ]
+        for ours in rounds
     ]
     return _drawn(each, statistics.median)
 

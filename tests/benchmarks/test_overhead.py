@@ -9,14 +9,22 @@ import pytest
 from benchmarks.agent_faults import overhead, pytorch
 from benchmarks.agent_faults.__main__ import CASES
 from benchmarks.agent_faults.case import Found, Size
-from benchmarks.agent_faults.overhead import ROUNDS, WAYS, Pace, Round, Turn, judged
+from benchmarks.agent_faults.overhead import (
+    ROUNDS,
+    WAYS,
+    Pace,
+    Round,
+    Rounds,
+    Turn,
+    judged,
+)
 
-# Of a turn at rest; of one that is awake, twice as many.
+# Of a turn at rest; of one between two of these, twice as many.
 STEPS = 20
 # By which the machine becomes slower, or faster, from one turn to the next.
 DRIFT = 0.01
 PROCESSES = CASES["CF-21"].amount
-Rounds = dict[str, list[list[Round]]]
+Made = dict[str, list[Rounds]]
 
 
 def rounds(
@@ -26,43 +34,47 @@ def rounds(
     cpu: float = 0.02,
     processes: int = PROCESSES,
     differ: float = 0.0,
-) -> Rounds:
+) -> Made:
     """Make rounds in which a step takes so much longer while the run is awake.
 
-    In each process by as much more or less as they differ.
+    In every other process by as much more, and else less, as they differ.
     """
     chance = random.Random(0)
 
-    def process() -> list[Round]:
-        ours = more + chance.choice((-differ, differ))
-        return [_round(chance, ours, noise, cpu) for _ in range(ROUNDS)]
+    def process(number: int) -> Rounds:
+        ours = more + differ * (-1) ** number
+        awake, control = map(ROUNDS.count, ("awake", "control"))
+        return Rounds(
+            [_round(chance, ours, noise, cpu) for _ in range(awake)],
+            [_round(chance, 0, noise, 0) for _ in range(control)],
+        )
 
-    return {name: [process() for _ in range(processes)] for name in WAYS}
+    return {name: [process(number) for number in range(processes)] for name in WAYS}
 
 
 def _round(chance: random.Random, more: float, noise: float, cpu: float) -> Round:
     drift = chance.choice((-DRIFT, DRIFT))
     turns = []
     for number in range(3):
-        is_awake = number == 1
+        is_between = number == 1
         pace = 0.1 * (1 + number * drift) * (1 + chance.gauss(0, noise))
-        pace *= 1 + more if is_awake else 1
-        steps = 2 * STEPS if is_awake else STEPS
+        pace *= 1 + more if is_between else 1
+        steps = 2 * STEPS if is_between else STEPS
         times = [pace * (1 + abs(chance.gauss(0, noise))) for _ in range(steps)]
         spent = [0.9 * time for time in times]
-        turns.append(Turn(times, spent, cpu if is_awake else 0.0))
+        turns.append(Turn(times, spent, cpu if is_between else 0.0))
     return Round(*turns)
 
 
-def each_of(made: Rounds) -> list[Round]:
-    return [each for ours in made.values() for process in ours for each in process]
+def awake_of(made: Made) -> list[Round]:
+    return [each for ours in made.values() for p in ours for each in p.awake]
 
 
 def verdicts(found: list[Found], words: str) -> set[bool | None]:
     return {b.holds for one in found for b in one.bounds if words in b.words}
 
 
-def found_of(made: Rounds) -> list[Found]:
+def found_of(made: Made) -> list[Found]:
     return judged("python", made, Pace())
 
 
@@ -95,8 +107,8 @@ def test_a_single_process_has_an_interval_of_its_own():
 
 def test_what_the_loop_waits_for_is_told():
     made = rounds(more=0.0)
-    for each in each_of(made):
-        each.awake.spent[:] = [0.8 * time for time in each.awake.times]
+    for each in awake_of(made):
+        each.between.spent[:] = [0.8 * time for time in each.between.times]
 
     (_, healthy, *_) = found_of(made)
 
@@ -108,8 +120,8 @@ def test_what_the_loop_waits_for_is_told():
 
 def test_slow_steps_are_told_though_the_median_is_as_it_was():
     slow = rounds(more=0.0)
-    for each in each_of(slow):
-        each.awake.times[:3] = [2 * time for time in each.awake.times[:3]]
+    for each in awake_of(slow):
+        each.between.times[:3] = [2 * time for time in each.between.times[:3]]
 
     found = found_of(slow)
 
@@ -120,8 +132,8 @@ def test_slow_steps_are_told_though_the_median_is_as_it_was():
 def disturbed(*, rest: int, awake: int) -> Found:
     """What is found where the machine disturbs so many steps of each turn."""
     made = rounds(more=0.0)
-    for each in each_of(made):
-        for turn, steps in ((each.before, rest), (each.awake, awake)):
+    for each in awake_of(made):
+        for turn, steps in ((each.before, rest), (each.between, awake)):
             for step in range(steps):
                 turn.times[step] *= 2
                 turn.spent[step] *= 2
@@ -148,8 +160,8 @@ def test_more_of_them_than_at_rest_do_count():
 def test_a_process_whose_steps_are_longer_says_nothing_of_the_slow_ones():
     made = rounds(more=0.0)
     for ours in made.values():
-        for each in ours[0]:
-            for turn in (each.before, each.awake, each.behind):
+        for each in ours[0].awake:
+            for turn in (each.before, each.between, each.behind):
                 turn.times[:] = [3 * time for time in turn.times]
                 turn.spent[:] = [3 * spent for spent in turn.spent]
 
