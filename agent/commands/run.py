@@ -10,6 +10,7 @@ With --json, the last line of standard error says which run it was.
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import shlex
 import shutil
@@ -85,15 +86,7 @@ def perform(chosen: argparse.Namespace) -> int:
     ):
         environment = environment_of_program(settings, output)
         try:
-            process = subprocess.Popen(
-                program,
-                env=environment,
-                stdout=output.streams.get("stdout"),
-                stderr=output.streams.get("stderr"),
-                # Shells give programs files by number, and MPI its sockets; our own are
-                # closed by the system.
-                close_fds=False,
-            )
+            process = _start(program, environment, output.streams)
         except OSError as error:
             message = f"{program[0]}: {error.strerror}"
             raise Refusal("not_executable", message, _NOT_EXECUTABLE) from error
@@ -115,6 +108,35 @@ def perform(chosen: argparse.Namespace) -> int:
     if code == -signal.SIGINT:
         _end_by_ctrl_c()
     return told
+
+
+def _start(
+    program: list[str], environment: Mapping[str, str], streams: Mapping[str, int]
+) -> subprocess.Popen[bytes]:
+    def start(command: list[str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stdout=streams.get("stdout"),
+            stderr=streams.get("stderr"),
+            # Shells give programs files by number, and MPI its sockets; our own are
+            # closed by the system.
+            close_fds=False,
+        )
+
+    try:
+        return start(program)
+    except OSError as error:
+        path = shutil.which(program[0])
+        if error.errno != errno.ENOEXEC or path is None or not _is_text(path):
+            raise
+    # A script whose first line does not say what runs it is the shell's, as env has it.
+    return start(["/bin/sh", path, *program[1:]])
+
+
+def _is_text(path: str) -> bool:
+    with Path(path).open("rb") as file:
+        return b"\0" not in file.read(4096)
 
 
 def _is_there(name: str) -> bool:

@@ -1,12 +1,13 @@
 """CF-21: what the agent costs the loop it runs in, beside the same loop without it.
 
-A process runs the loop for a while with its run at rest, then with the run awake, then at
-rest again. At rest nothing is logged and every thread of the agent waits; what they have
-missed they catch up on, once awake, in two or three steps that are not counted. Each round so gives one
-difference to the bare loop just before and behind it, of the same objects at the same
-addresses: where a process happens to have its objects makes a loop faster or slower by
-more than any agent costs, and two processes never have them alike. As they also make the
-same work of the agent dearer or cheaper, each server has several processes.
+A process runs the loop for a while with its run at rest, then with the run awake, then
+at rest again. At rest nothing is logged and every thread of the agent waits; what they
+have missed they catch up on, once awake, in two or three steps that are not counted.
+Each round so gives one difference to the bare loop just before and behind it, of the
+same objects at the same addresses: where a process happens to have its objects makes a
+loop faster or slower by more than any agent costs, and two processes never have them
+alike. As they also make the same work of the agent dearer or cheaper, each server has
+several processes.
 
 The median of all rounds, with an interval from drawing anew processes and the rounds of
 each, says how large a cost can be told on this machine; and so do rounds of the same

@@ -46,17 +46,20 @@ class TestXgboost:
         assert tracker.values(f"{STEP}/data_wait_seconds") == []
         assert tracker.attributes()["params/objective"] == "binary:logistic"
 
-    def test_early_stopping_names_the_best_round(self, tracker, run, digits):
-        data = self.xgboost.DMatrix(*digits)
+    def until_it_stops(self, digits, **by):
+        """Train against labels that are all wrong, so that each round is worse."""
         self.xgboost.train(
             {"objective": "binary:logistic"},
-            data,
+            self.xgboost.DMatrix(*digits),
             num_boost_round=50,
             evals=[(self.xgboost.DMatrix(digits[0], 1 - digits[1]), "other")],
-            early_stopping_rounds=2,
-            callbacks=[self.callback(run)],
             verbose_eval=False,
+            **by,
         )
+
+    def test_early_stopping_names_the_best_round(self, tracker, run, digits):
+        ours = self.callback(run)
+        self.until_it_stops(digits, early_stopping_rounds=2, callbacks=[ours])
         run.finish()
 
         assert tracker.attributes()["best/iteration"] == 0
@@ -64,18 +67,8 @@ class TestXgboost:
     def test_the_last_round_is_logged_behind_whoever_stops_the_training(
         self, tracker, run, digits
     ):
-        data = self.xgboost.DMatrix(*digits)
-        self.xgboost.train(
-            {"objective": "binary:logistic"},
-            data,
-            num_boost_round=50,
-            evals=[(self.xgboost.DMatrix(digits[0], 1 - digits[1]), "other")],
-            callbacks=[
-                self.xgboost.callback.EarlyStopping(rounds=2),
-                self.callback(run),
-            ],
-            verbose_eval=False,
-        )
+        stopping = self.xgboost.callback.EarlyStopping(rounds=2)
+        self.until_it_stops(digits, callbacks=[stopping, self.callback(run)])
         run.finish()
 
         assert tracker.steps("other/logloss") == [0, 1, 2]

@@ -259,6 +259,32 @@ def test_a_file_that_may_not_be_run_is_not_said_to_be_missing(
     assert "./train.sh: Permission denied" in errors
 
 
+def test_a_script_whose_first_line_says_nothing_is_the_shells(
+    tracker, perform, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SEAMARK_CAPTURE", "source")
+    script = tmp_path / "train.sh"
+    script.write_text('test "$1" = --epochs && exit 4\n')
+    script.chmod(0o755)
+
+    code, _, _ = perform("run", "--", "./train.sh", "--epochs")
+
+    assert code == 4
+    stored = tracker.attributes()["monitoring/main/source/arguments"]
+    assert stored == "./train.sh --epochs"
+
+
+def test_a_program_for_another_machine_is_not_the_shells(tracker, perform, tmp_path):
+    program = tmp_path / "train"
+    program.write_bytes(b"\x7fELF\0\0not for here")
+    program.chmod(0o755)
+
+    code, _, errors = perform("run", "--", "./train")
+
+    assert code == 126
+    assert "./train: Exec format error" in errors
+
+
 def test_a_file_here_is_no_program_by_its_bare_name(tracker, perform, tmp_path):
     """Shells look for that on the path alone."""
     (tmp_path / "train.sh").write_text("#!/bin/sh\ntrue\n")
