@@ -27,7 +27,8 @@ from agent.servers import Environment, check_url, spool_root
 if TYPE_CHECKING:
     from agent.capture.relay import Relay
 
-_LONGEST_NAME = 255  # characters
+# In characters, as the tracker takes them.
+_LONGEST_NAMES = {"project": 200, "run": 255, "stage": 100}
 # More often, counters of the kernel say nothing; more seldom, rules cannot judge.
 _SAMPLE_SECONDS = (0.5, 60.0)
 _LOCAL_RANK_VARIABLES = (
@@ -204,7 +205,7 @@ class _Said:
         try:
             return _name(setting, name) if name else ""
         except InvalidSetting as error:
-            usable = _usable(name)
+            usable = _usable(setting, name)
             self._refuse(error, f"it is called {usable or 'as it is by default'} now")
             return usable
 
@@ -252,23 +253,25 @@ class _Said:
         _notices.warn(str(error), f"{str(error).rstrip('.')}; {instead}")
 
 
-def _usable(name: str) -> str:
+def _usable(setting: str, name: str) -> str:
     """Return a name that can be used and is another one for another name; "" for none."""
     name = name.encode("utf-8", "replace").decode().strip()
-    if len(name) <= _LONGEST_NAME:
+    longest = _LONGEST_NAMES[setting]
+    if len(name) <= longest:
         return name
     import hashlib  # noqa: PLC0415 - seldom
 
     end = hashlib.sha256(name.encode()).hexdigest()[:16]
-    return f"{name[: _LONGEST_NAME - len(end) - 1]}-{end}"
+    return f"{name[: longest - len(end) - 1]}-{end}"
 
 
 def _name(setting: str, name: object) -> str:
     usable = isinstance(name, str) and name.strip() and "\0" not in name
     if not isinstance(name, str) or not usable or not is_encodable(name):
         raise InvalidSetting(setting, "must be text, and not empty")
-    if len(name) > _LONGEST_NAME:
-        raise InvalidSetting(setting, f"must have at most {_LONGEST_NAME} characters")
+    longest = _LONGEST_NAMES[setting]
+    if len(name) > longest:
+        raise InvalidSetting(setting, f"must have at most {longest} characters")
     return name
 
 

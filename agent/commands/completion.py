@@ -21,9 +21,9 @@ from agent.servers import find_server
 
 HELP = "print a script that completes words: bash, zsh or fish"
 EXAMPLES = (
-    "seamark completion bash > ~/.local/share/bash-completion/completions/seamark",
-    "seamark completion zsh > ~/.zfunc/_seamark   # with fpath+=~/.zfunc in ~/.zshrc",
-    "seamark completion fish > ~/.config/fish/completions/seamark.fish",
+    'eval "$(seamark completion bash)"   # in ~/.bashrc',
+    'eval "$(seamark completion zsh)"    # in ~/.zshrc, below compinit',
+    "seamark completion fish | source    # in ~/.config/fish/config.fish",
 )
 
 # `seamark completion words WORD…` prints what the last word may become. With neither

@@ -40,7 +40,9 @@ _EARLIEST = 946_684_800_000_000  # the year 2000, in microseconds
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(
-        parser, "a trace, as torch.profiler exports it; may be compressed by gzip"
+        parser,
+        "a trace, as torch.profiler exports it; may be compressed by gzip",
+        stage=f"by default {STAGE}",
     )
     parser.add_argument(
         "--no-upload", action="store_true", help="do not store the traces themselves"

@@ -36,10 +36,12 @@ _DIGITS = 32  # of a digest, which is long enough to tell files apart
 _DELIVERY_SECONDS = 60.0
 
 
-def add_files(parser: argparse.ArgumentParser, help_text: str) -> None:
+def add_files(
+    parser: argparse.ArgumentParser, help_text: str, *, stage: str = "SEAMARK_STAGE"
+) -> None:
     """Offer what every importing command takes."""
     parser.add_argument("files", nargs="+", metavar="FILE", help=help_text)
-    add_names(parser)
+    add_names(parser, stage)
     parser.add_argument(
         "--again", action="store_true", help="also what the run already holds"
     )

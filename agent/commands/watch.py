@@ -13,12 +13,12 @@ import signal
 
 import psutil
 
-from agent.commands.output import Refusal, tell
+from agent.commands.output import Refusal, clean, tell
 from agent.commands.run import describe, end
 from agent.commands.watched import add_names, opened, settings_of, tell_json
 
 HELP = "measure a program that runs already"
-EXAMPLES = ("seamark watch --pid 4711 --stage train",)
+EXAMPLES = ("seamark watch --pid 4711 --project digits --run baseline --stage train",)
 
 _LOOK_SECONDS = 1.0
 # What the run says of how it ended; its pages know the two.
@@ -48,6 +48,10 @@ def perform(chosen: argparse.Namespace) -> int:
     seen = settings.capture & {"host"}
     watching = settings._replace(watched=process.pid, capture=seen)
     run = opened(watching, chosen.tag)
+    tell(
+        f"the process {chosen.pid} is measured as the run {clean(settings.run)!a} of"
+        f" {clean(settings.project)!a} until it ends, or until Ctrl-C"
+    )
     # `kill` ends this as Ctrl-C does; of the program nothing is known then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     watched = f"{settings.namespace}/watched"

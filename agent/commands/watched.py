@@ -11,10 +11,11 @@ from agent.run import Run
 from agent.settings import Settings, read_settings
 
 
-def add_names(parser: argparse.ArgumentParser) -> None:
+def add_names(parser: argparse.ArgumentParser, stage: str = "SEAMARK_STAGE") -> None:
+    """Offer the names of a run; of the stage with what counts where it is not said."""
     parser.add_argument("--run", help="the run's name (SEAMARK_RUN)")
     parser.add_argument("--project", help="its project (SEAMARK_PROJECT)")
-    parser.add_argument("--stage", help="which part of the run it is (SEAMARK_STAGE)")
+    parser.add_argument("--stage", help=f"which part of the run it is ({stage})")
     parser.add_argument(
         "--tag", action="append", default=[], help="add a tag; may be repeated"
     )

@@ -385,8 +385,19 @@ def test_a_shell_that_becomes_the_watch_of_its_program_knows_how_it_ended(
     """The program is then a child of what watches it."""
     command = f'sleep 1 && exit 3 & exec "{sys.executable}" -m agent watch --pid $!'
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, check=True)
+    told = subprocess.run(
+        ["bash", "-c", command],
+        cwd=tmp_path,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stderr
 
+    assert (
+        f"is measured as the run {tracker.of_kind('open')[0]['run']!r} of 'default'"
+        in told
+    )
     assert states(tracker) == [("failed", "The program ended with exit code 3.")]
     assert "monitoring/main/watched" not in tracker.attributes()
 
