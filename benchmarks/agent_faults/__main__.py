@@ -53,7 +53,7 @@ CASES = {
     "CF-04, CF-29": Case(
         "the server hangs, and comes back", backlog.comes_back, 20, "million points"
     ),
-    "CF-05": Case("what a call costs", network.callers_cost, 30, "seconds"),
+    "CF-05": Case("what a call costs", network.callers_cost, 60, "seconds"),
     "CF-05, first": Case("the first call of each form", cold.first_calls, 10, "times"),
     "CF-05, flood": Case(
         "a million points without a pause", cold.flood, 3, "processes"
