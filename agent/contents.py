@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from agent.errors import AgentError, UnsupportedValue
 from agent.foreign import (
     can,
+    csv_of,
     is_figure,
     is_file,
     is_image,
@@ -204,7 +205,7 @@ def _made(  # noqa: PLR0911 - one for each kind
             len(copy.getbands()) * copy.width * copy.height,
         )
     if is_table(value):
-        table = str.encode(value.to_csv(), "utf-8", "replace")
+        table = str.encode(csv_of(value), "utf-8", "replace")
         return CSV, lambda: table, len(table)
     if hasattr(value, "shape"):
         return _picture(value)
@@ -246,6 +247,8 @@ def _read(file: Any) -> bytes:
 
 
 def _picture(value: Any) -> tuple[str, Callable[[], bytes], int]:
+    if hasattr(value, "column_names"):
+        raise UnsupportedValue(value, "is a table: store what its to_pandas() returns")
     numpy = sys.modules.get("numpy")
     if numpy is None:
         raise UnsupportedValue(value, "needs NumPy to be stored as a picture")

@@ -11,6 +11,7 @@ import os
 import re
 import stat
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -78,7 +79,11 @@ class StoredFiles:
         folder = Folder(Path(to))
         # Of a series of pictures, each has its step in its name.
         named = [(file.name, file) for file in here]
-        named += [(_below(file, self._path), file) for file in many]
+        at_path = Counter(file.path for file in many)
+        named += [
+            (_below(file, self._path, is_series=at_path[file.path] > 1), file)
+            for file in many
+        ]
         return [self._fetch(file, folder.made(name)) for name, file in named]
 
     def _found(self) -> tuple[list[StoredFile], list[StoredFile]]:
@@ -193,9 +198,12 @@ def _read(answer: BinaryIO, most_bytes: int) -> bytes:
         raise CannotRead("no_answer", f"The answer broke off ({error}).") from error
 
 
-def _below(file: StoredFile, path: str) -> str:
+def _below(file: StoredFile, path: str, *, is_series: bool) -> str:
     """Return a name below a path, with the ending of the file it was made of."""
     name = file.path[len(path) :].strip("/")
+    if is_series:
+        folder, slash, _ = name.rpartition("/")
+        return f"{folder}{slash}{safe_name(file.name)}"
     ending = Path(safe_name(file.name)).suffix
     return name if "." in name.rpartition("/")[2] else name + ending
 

@@ -37,7 +37,13 @@ def is_image(value: object) -> bool:
 
 def is_table(value: object) -> bool:
     """Whether it is a data frame, or a column of one."""
-    return can(value, "to_csv")
+    return can(value, "to_csv") or can(value, "write_csv")
+
+
+def csv_of(table: Any) -> str:
+    """Return what a data frame says as CSV, of pandas or of Polars."""
+    found: str = table.to_csv() if can(table, "to_csv") else table.write_csv()
+    return found
 
 
 def is_picture(value: object) -> bool:

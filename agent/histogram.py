@@ -105,6 +105,17 @@ def _count(values: Any, bins: int) -> Counted:
 
 def _count_with_torch(torch: Any, values: Any, bins: int) -> Counted:
     found = values.detach().flatten()
+    try:
+        return _count_where_they_are(torch, found, bins)
+    except (RuntimeError, TypeError):
+        # A GPU may have no memory left for it, lack 64 bits, or be told to do only what
+        # is deterministic, which its histograms are not.
+        if found.device.type == "cpu":
+            raise
+        return _count_where_they_are(torch, found.cpu(), bins)
+
+
+def _count_where_they_are(torch: Any, found: Any, bins: int) -> Counted:
     exact = torch.float64 if found.numel() >= _EXACT_FLOAT32 else torch.float32
     if found.dtype is not torch.float64:
         found = found.to(exact)

@@ -16,6 +16,8 @@ from agent.stored_records import RECORD_KINDS, StoredRecords
 from agent.stored_series import Points, Series
 from agent.stored_values import given, to_moment, to_numbers, to_value
 
+# Kinds of what is downloaded.
+_FILES = ("file", "image_series")
 _MOST_FILES = 1_000
 _MOST_ATTRIBUTES = 10_000
 _BUSY_ATTEMPTS, _BUSY_SECONDS = 30, 2.0
@@ -56,18 +58,20 @@ class StoredRun:
         return [row["path"] for row in rows if row["kind"] == "float_series"]
 
     def __getitem__(self, path: str) -> Points | StoredRecords | StoredFiles | object:
-        """Return what is at a path: a value, a series, a file, or all files below it."""
+        """Return what is at a path: a value, a series or a file; else files below it."""
         path = path.strip("/")
         rows = self.attribute_rows(path)
         row = next((row for row in rows if row["path"] == path), None)
-        kind = "" if row is None else row["kind"]
-        below = f"{path}/" if path else ""
-        if kind in ("file", "image_series") or any(
-            row["kind"] == "file" and row["path"].startswith(below) for row in rows
-        ):
+        if row is None or row["kind"] in _FILES:
+            below = f"{path}/" if path else ""
+            if row is None and not any(
+                row["kind"] in _FILES and row["path"].startswith(below) for row in rows
+            ):
+                raise CannotRead(
+                    "not_found", f"Run {self.name!a} has nothing at {path!a}."
+                )
             return StoredFiles(path, list_files=self.files, read=self._open)
-        if row is None:
-            raise CannotRead("not_found", f"Run {self.name!a} has nothing at {path!a}.")
+        kind = row["kind"]
         if kind in RECORD_KINDS:
             return self.records(path)
         return self.points(path) if kind == "float_series" else to_value(row)

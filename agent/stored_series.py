@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from agent.asking import Json, opened, told
 from agent.stored_project import StoredProject
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-_MOST_PATHS = 200
+# What one question asks for; proxies take addresses of 8 KiB, with all that is in them.
+_MOST_PATHS, _MOST_CHARACTERS = 200, 4_000
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,22 @@ class Points:
     # Any: what urllib opens.
     def _answers(self, kind: str) -> Iterator[tuple[set[str], Any]]:
         """Yield some of the paths, and the answer that holds their points."""
-        for start in range(0, len(self._paths), _MOST_PATHS):
-            paths = self._paths[start : start + _MOST_PATHS]
+        for paths in _divided(self._paths):
             asked = {"run": self._run_id, "path": paths, "format": kind, **self._given}
             with opened(self._project.server, f"{self._project}/points", asked) as a:
                 yield {*paths}, a
+
+
+def _divided(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the paths, as many at a time as an address has room for, or one."""
+    some: list[str] = []
+    size = 0
+    for path in paths:
+        own = len(urlencode({"path": path})) + 1
+        if some and (len(some) == _MOST_PATHS or size + own > _MOST_CHARACTERS):
+            yield some
+            some, size = [], 0
+        some.append(path)
+        size += own
+    if some:
+        yield some

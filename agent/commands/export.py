@@ -113,6 +113,8 @@ def _mark(chosen: argparse.Namespace, run: StoredRun) -> dict[str, object]:
         "id": run.id,
         "state": run.state,
         "last_seen_at": run.last_seen_at(),
+        # Changed by people, long after the last of it was seen.
+        "tags": list(run.tags),
         "format": chosen.format,
         "prefix": chosen.prefix,
     }

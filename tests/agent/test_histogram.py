@@ -4,6 +4,7 @@ import math
 import struct
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -118,3 +119,58 @@ def test_counting_a_list_imports_no_framework():
         "assert 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=30)
+
+
+class FakeTorch:
+    """As much of PyTorch as counts, with a GPU on which histograms are refused."""
+
+    float32, float64 = np.float32, np.float64
+
+    class Tensor:
+        def __init__(self, values, device):
+            self.values = np.asarray(values, np.float32)
+            self.dtype = np.float32
+            self.device = SimpleNamespace(type=device)
+
+        def detach(self):
+            return self
+
+        flatten = detach
+
+        def to(self, dtype):
+            return self
+
+        def numel(self):
+            return self.values.size
+
+        def cpu(self):
+            return type(self)(self.values, "cpu")
+
+        def __getitem__(self, chosen):
+            return type(self)(self.values[chosen], self.device.type)
+
+    @staticmethod
+    def isfinite(tensor):
+        return np.isfinite(tensor.values)
+
+    @staticmethod
+    def aminmax(tensor):
+        return tensor.values.min(), tensor.values.max()
+
+    @staticmethod
+    def histc(tensor, bins, min, max):  # noqa: A002 - as PyTorch calls them
+        if tensor.device.type == "cuda":
+            raise RuntimeError(
+                "_histc_cuda does not have a deterministic implementation"
+            )
+        return np.histogram(tensor.values, bins=bins, range=(min, max))[0]
+
+
+def test_a_gpu_that_may_not_count_leaves_it_to_the_processor(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", FakeTorch)
+
+    edges, counts, others = decoded(
+        agent.Histogram(FakeTorch.Tensor(VALUES, "cuda"), bins=4)
+    )
+
+    assert (edges, counts, others) == ([0.0, 1.0], [2, 0, 1, 2], 2)

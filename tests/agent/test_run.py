@@ -767,6 +767,46 @@ class Table:
         raise AssertionError
 
 
+class TableOfPolars:
+    """It has what pictures have, too, and another word for CSV."""
+
+    shape = (2, 2)
+
+    def write_csv(self):
+        return "a,b\n1,2\n"
+
+    def __array__(self, *_, **__):
+        return np.ones((2, 2))
+
+
+class TableOfArrow:
+    shape = (2, 2)
+    column_names = ("a", "b")
+
+    def __array__(self, *_, **__):
+        return np.ones((2, 2))
+
+
+def test_a_data_frame_of_polars_is_a_table(tracker):
+    with init(strict=True) as run:
+        run["assigned"] = TableOfPolars()
+        run["uploaded"].upload(TableOfPolars())
+
+    found = {m["path"]: (m["type"], m["name"]) for m in tracker.of_kind("file")}
+    assert found == {
+        "assigned": ("text/csv", "assigned.csv"),
+        "uploaded": ("text/csv", "uploaded.csv"),
+    }
+
+
+def test_a_table_that_knows_no_csv_is_no_picture(tracker, caplog):
+    with init() as run:
+        run["uploaded"].upload(TableOfArrow())
+
+    assert "to_pandas()" in caplog.text
+    assert tracker.of_kind("file") == []
+
+
 def test_figures_and_tables_that_are_assigned_are_files(tracker):
     with init(strict=True) as run:
         run["figure"] = Figure()

@@ -25,6 +25,7 @@ def overview(*stages, facts=()) -> RunOverview:
         "name": "run",
         "state": "finished",
         "started_at": NOW,
+        "ended_at": NOW,
         "last_known": NOW,
         "last_seen_at": NOW,
         "may_go_on": False,

@@ -51,7 +51,9 @@ def write_pictures(spool: LockedSpool, batch: Batch) -> None:
                 content.records.steps.tolist(), content.records.listed(), strict=True
             ):
                 said = read_stored_picture(value)
-                name = f"{content.path.rpartition('/')[2][:200]}-{step:g}"
+                # In full: two steps have two names.
+                number = int(step) if step.is_integer() else step
+                name = f"{content.path.rpartition('/')[2][:200]}-{number}"
                 ending = said.media_type.removeprefix("image/")
                 found[content.path, said.digest] = FileValue(
                     said.digest, said.size, said.media_type, f"{name}.{ending}"

@@ -99,6 +99,7 @@ class RunOverview:
     name: str
     state: str
     started_at: datetime | None
+    ended_at: datetime | None
     last_known: datetime | None
     last_seen_at: datetime
     may_go_on: bool  # it is worth looking again
@@ -156,6 +157,7 @@ def run_overview(run: Run, *, now: datetime | None = None) -> RunOverview:
         name=run.name,
         state=run.state,
         started_at=run.started_at,
+        ended_at=run.ended_at,
         last_known=now if is_live(run) else run.ended_at or run.last_seen_at,
         last_seen_at=run.last_seen_at,
         may_go_on=may_go_on(run, now=now),

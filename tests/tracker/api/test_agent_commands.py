@@ -286,6 +286,18 @@ def test_what_is_there_and_unchanged_is_passed_over(seamark, stored, tmp_path):
     assert points.stat().st_mtime_ns > before
 
 
+def test_a_run_whose_tags_were_changed_is_exported_again(seamark, stored, tmp_path):
+    words = ("export", "baseline", "--to", "out", "--json")
+    seamark(*words)
+    write_tags(stored, "chosen")
+
+    (run,) = json.loads(seamark(*words).stdout)["runs"]
+
+    assert not run["was_there"]
+    kept = json.loads((exported(tmp_path / "out", stored) / "run.json").read_text())
+    assert "chosen" in kept["tags"]
+
+
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
 def test_an_export_that_breaks_off_leaves_no_half_file(
     seamark, stored, tmp_path, monkeypatch, kind

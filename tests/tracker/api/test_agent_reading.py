@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import re
+import struct
 from datetime import UTC, datetime
 
 import pytest
 
 import agent
+from agent import asking
 from tests.builders import (
     START,
     make_member,
@@ -21,7 +24,7 @@ from tests.builders import (
     write_tags,
     write_values,
 )
-from tests.tracker.api.v1.test_files import add
+from tests.tracker.api.v1.test_files import add, deliver
 from tracker.actions.access import make_token
 from tracker.actor import Scope
 from tracker.models import State
@@ -331,6 +334,70 @@ def test_a_path_says_what_a_run_has_there(stored):
     assert [step for _, step, _, _ in run["train/loss"]] == [0.0, 1.0, 2.5]
     with pytest.raises(agent.CannotRead, match="nothing at 'params'"):
         run["params"]
+
+
+def test_a_value_is_read_though_files_lie_below_it(stored, settings, tmp_path):
+    settings.DATA_FOLDER = tmp_path / "data"
+    write_values(stored, {"model": "resnet50"})
+    add(stored, "model/best", b"weights", name="best.pt")
+    add(stored, "train/loss/plot", b"drawn", name="plot.png")
+    run = agent.open_run("baseline")
+
+    assert run["model"] == "resnet50"
+    assert len(list(run["train/loss"])) == 3
+    assert len(run["train"].download(tmp_path / "there")) == 1
+
+
+def test_pictures_below_a_path_are_downloaded_by_their_steps(
+    stored, settings, tmp_path
+):
+    settings.DATA_FOLDER = tmp_path / "data"
+    contents = [b"first", b"second"]
+    pictures = [
+        hashlib.sha256(content).digest()
+        + struct.pack("<Q", len(content))
+        + b"image/png"
+        for content in contents
+    ]
+    steps = [1_234_567, 1_234_568]
+    message = records_message("samples/val", pictures, kind="image", steps=steps)
+    write(stored, [message])
+    for content in contents:
+        deliver(stored, content)
+    add(stored, "samples/notes", b"text", name="notes.txt")
+
+    written = agent.open_run("baseline")["samples"].download(tmp_path / "there")
+
+    assert {str(path.relative_to(tmp_path / "there")) for path in written} == {
+        "val-1234567.png",
+        "val-1234568.png",
+        "notes.txt",
+    }
+
+
+def test_a_run_that_is_opened_by_its_id_says_when_it_ended(stored):
+    by_id = agent.open_run(str(stored.id))
+
+    assert by_id.ended_at is not None
+    assert by_id == agent.open_run("baseline")
+
+
+def test_no_question_is_longer_than_proxies_take(stored, monkeypatch):
+    for number in range(120):
+        write_series(stored, f"monitoring/train/host/cpu/größe-{number}", [1.0])
+    asked = []
+
+    def noted(address, *arguments):
+        asked.append(address)
+        return opened(address, *arguments)
+
+    opened = asking._open
+    monkeypatch.setattr(asking, "_open", noted)
+
+    points = list(agent.open_run("baseline").points())
+
+    assert len(points) == 123
+    assert max(map(len, asked)) < 8_000 - 2_000
 
 
 def test_a_series_of_no_records_makes_a_table_with_its_columns(stored):

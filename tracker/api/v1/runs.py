@@ -112,6 +112,7 @@ class RunDetailOut(Schema):
     name: str
     state: str
     started_at: datetime | None
+    ended_at: datetime | None
     last_seen_at: datetime
     tags: list[str]
     stages: list[StageDetailOut]
@@ -206,6 +207,7 @@ def _overview(run: RunOverview) -> dict[str, object]:
         "name": run.name,
         "state": run.state,
         "started_at": run.started_at,
+        "ended_at": run.ended_at,
         "last_seen_at": run.last_seen_at,
         "tags": run.tags,
         "stages": [_stage(stage) for stage in run.stages],
