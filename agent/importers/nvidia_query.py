@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from itertools import chain, islice
 
 from agent.importers.moments import to_moment
 from agent.importers.noted import Noted
@@ -19,13 +20,17 @@ from agent.importers.nvidia_fields import (
     field_name,
     is_absent,
 )
+from agent.importers.nvidia_pace import Pace, pace_of
 from agent.importers.reading import Reading, Stated, to_number
 
 _MICROSECONDS = 1_000_000
 _MOST_GPUS = 1_024
 _SHOWN = 60  # characters of a line
+_LOOKED_AT = 256  # lines
 NO_TIME = "it has no time"
 NO_COLUMNS = "its columns are not known: give them by --columns"
+BY_PLACE = "GPUs are told apart by their place; log `index` to be sure"
+UNSURE = "all is taken as of one GPU, though nothing says so; log `index` to be sure"
 
 
 @dataclass
@@ -59,36 +64,46 @@ def read_query(
     columns: Sequence[str] = (),
 ) -> Iterator[Reading]:
     """Yield what each line says of its GPU; what is not understood is noted."""
-    reader = _Reader(noted, stated, clock, columns)
-    for number, line in lines:
+    lines = iter(lines)
+    first = list(islice(lines, _LOOKED_AT))
+    pace = pace_of(list(_moments_without_name(first, clock, columns)))
+    reader = _Reader(noted, stated, clock, columns, pace)
+    for number, line in chain(first, lines):
         reading = reader.read(number, line)
         if reading is not None:
             yield reading
 
 
-class _Reader:
-    def __init__(
-        self, noted: Noted, stated: Stated, clock: Clock, columns: Sequence[str]
-    ) -> None:
-        self._noted = noted
-        self._stated = stated
-        self._clock = clock
-        self._table = _table(", ".join(columns)) if columns else _Table()
-        self._gpus: dict[str, int] = {}
-        self._tick = -1
-        self._seen: set[int] = set()
-        self._last: int | None = None
+def _moments_without_name(
+    lines: Iterable[tuple[int, str]], clock: Clock, columns: Sequence[str]
+) -> Iterator[int]:
+    """Yield the times of lines that name no GPU."""
+    rows = _Rows(Noted(), columns)
+    for number, line in lines:
+        row = rows.read(number, line)
+        if row is not None and not _is_named(row):
+            moment = to_moment(row.get(TIME, ""), clock.zone)
+            if moment is not None:
+                yield moment
 
-    def read(self, number: int, line: str) -> Reading | None:
-        """Return what a line says, or None."""
+
+class _Rows:
+    """Makes rows of lines, by the head that came last."""
+
+    def __init__(self, noted: Noted, columns: Sequence[str]) -> None:
+        self._noted = noted
+        self.table = _table(", ".join(columns)) if columns else _Table()
+
+    def read(self, number: int, line: str) -> dict[str, str] | None:
+        """Return the cells of a line by column, or None."""
         if not line.strip():
             return None
         head = _table(line)
         if head.names:
-            self._table = head
+            self.table = head
             self._note_unknown(number)
             return None
-        table = self._table
+        table = self.table
         if not table.names:
             self._noted.add(NO_COLUMNS, number)
             return None
@@ -97,12 +112,38 @@ class _Reader:
             # The last one, often: whoever wrote it was stopped.
             self._noted.add(f"it has not {len(table.names)} values", number)
             return None
-        return self._reading(number, dict(zip(table.names, cells, strict=True)))
+        return dict(zip(table.names, cells, strict=True))
 
     def _note_unknown(self, number: int) -> None:
-        for name in self._table.names:
+        for name in self.table.names:
             if name not in FIELDS and name not in KNOWN:
                 self._noted.add(f"the column {name[:_SHOWN]!a} is not known", number)
+
+
+class _Reader:
+    def __init__(
+        self,
+        noted: Noted,
+        stated: Stated,
+        clock: Clock,
+        columns: Sequence[str],
+        pace: Pace,
+    ) -> None:
+        self._noted = noted
+        self._stated = stated
+        self._clock = clock
+        self._pace = pace
+        self._rows = _Rows(noted, columns)
+        self._gpus: dict[str, int] = {}
+        self._tick = -1
+        self._seen: set[int] = set()
+        self._last: int | None = None
+        self._is_place_told = False
+
+    def read(self, number: int, line: str) -> Reading | None:
+        """Return what a line says, or None."""
+        row = self._rows.read(number, line)
+        return None if row is None else self._reading(number, row)
 
     def _reading(self, number: int, row: dict[str, str]) -> Reading | None:
         moment = None
@@ -120,6 +161,8 @@ class _Reader:
         if moment is None:
             self._noted.add(NO_TIME, number)
             return None
+        if not self._is_place_told and not _is_named(row):
+            self._tell_of_place(number, has_time=TIME in row)
         if "driver_version" in row and not is_absent(row["driver_version"]):
             self._stated.add("gpu_driver", row["driver_version"][:_SHOWN])
         values = self._values(number, gpu, row)
@@ -130,10 +173,8 @@ class _Reader:
         gpu = self._named(row)
         is_new = moment != self._last if moment is not None else gpu in self._seen
         if gpu is None:
-            # Told apart by place alone: those of one time stand one after the other.
-            is_same = moment is not None and moment == self._last
-            gpu = len(self._seen) if is_same else 0
-            is_new = not is_same
+            is_new = not self._is_of_same_query(moment)
+            gpu = 0 if is_new else len(self._seen)
         if is_new or self._tick < 0:
             self._tick += 1
             self._seen = set()
@@ -141,21 +182,33 @@ class _Reader:
         self._seen.add(gpu)
         return gpu if gpu < _MOST_GPUS else None
 
+    def _is_of_same_query(self, moment: int | None) -> bool:
+        """Whether a line that names no GPU is of the same query as the one before."""
+        if moment is None or self._last is None or len(self._seen) >= self._pace.gpus:
+            return False
+        return 0 <= moment - self._last <= self._pace.longest_within
+
+    def _tell_of_place(self, number: int, *, has_time: bool) -> None:
+        self._is_place_told = True
+        if self._pace.gpus > 1:
+            self._noted.add(BY_PLACE, number)
+        elif not has_time or not self._pace.is_sure:
+            self._noted.add(UNSURE, number)
+
     def _named(self, row: dict[str, str]) -> int | None:
-        index = to_number(row.get(INDEX, ""))
-        if index is not None and index >= 0 and index == int(index):
-            return int(index)
-        for name in IDENTITIES:
-            cell = row.get(name)
-            if cell and not is_absent(cell):
-                if cell not in self._gpus and len(self._gpus) > _MOST_GPUS:
-                    return _MOST_GPUS
-                return self._gpus.setdefault(cell, len(self._gpus))
-        return None
+        index = _index(row)
+        if index is not None:
+            return index
+        cell = _identity(row)
+        if cell is None:
+            return None
+        if cell not in self._gpus and len(self._gpus) > _MOST_GPUS:
+            return _MOST_GPUS
+        return self._gpus.setdefault(cell, len(self._gpus))
 
     def _values(self, number: int, gpu: int, row: dict[str, str]) -> dict[str, float]:
         values: dict[str, float] = {}
-        units = dict(zip(self._table.names, self._table.units, strict=True))
+        units = dict(zip(self._rows.table.names, self._rows.table.units, strict=True))
         for name, cell in row.items():
             known = FIELDS.get(name)
             if known is None or is_absent(cell):
@@ -168,6 +221,22 @@ class _Reader:
             elif isinstance(value, float):
                 values[f"gpu/{gpu}/{known.path}"] = value
         return values
+
+
+def _is_named(row: dict[str, str]) -> bool:
+    return _index(row) is not None or _identity(row) is not None
+
+
+def _index(row: dict[str, str]) -> int | None:
+    index = to_number(row.get(INDEX, ""))
+    is_whole = index is not None and index >= 0 and index == int(index)
+    return int(index) if is_whole and index is not None else None
+
+
+def _identity(row: dict[str, str]) -> str | None:
+    """Return the best of what tells GPUs apart where there is no index."""
+    cells = (row.get(name, "") for name in IDENTITIES)
+    return next((cell for cell in cells if not is_absent(cell)), None)
 
 
 def _fact(value: object, known: Field) -> object:

@@ -6,7 +6,13 @@ import pytest
 
 from agent.importers.moments import zone_of
 from agent.importers.noted import Noted
-from agent.importers.nvidia_query import NO_COLUMNS, NO_TIME, Clock
+from agent.importers.nvidia_query import (
+    BY_PLACE,
+    NO_COLUMNS,
+    NO_TIME,
+    UNSURE,
+    Clock,
+)
 from agent.importers.nvidia_smi import read_log
 from agent.importers.reading import Stated
 
@@ -131,14 +137,120 @@ def test_gpus_without_an_index_are_told_apart_by_what_else_is_theirs():
     assert facts["gpu/1/uuid"] == "GPU-1"
 
 
+def gpus_of(readings):
+    return [int(path.split("/")[1]) for reading in readings for path in reading.values]
+
+
+def read_unnamed(*times):
+    rows = [f"2026/08/12 {time}, {n}" for n, time in enumerate(times)]
+    return read("timestamp, utilization.gpu [%]", *rows)
+
+
+def queries(count, *, gpus, interval, within):
+    """Return times, in milliseconds, of queries that ask one GPU after the other."""
+    period = interval + (gpus - 1) * within
+    return [q * period + g * within for q in range(count) for g in range(gpus)]
+
+
+def of_day(milliseconds):
+    minutes, rest = divmod(milliseconds, 60_000)
+    return f"10:{minutes:02}:{rest // 1_000:02}.{rest % 1_000:03}"
+
+
 def test_gpus_without_a_name_are_told_apart_by_their_place():
-    rows = [f"2026/08/12 10:00:0{n // 2}, {n}" for n in range(4)]
+    readings, noted, _ = read_unnamed("10:00:00", "10:00:00", "10:00:01", "10:00:01")
 
-    readings, _, _ = read("timestamp, utilization.gpu [%]", *rows)
+    assert gpus_of(readings) == [0, 1, 0, 1]
+    assert noted.causes == {BY_PLACE: ([2], 1)}
 
-    assert [list(r.values) for r in readings] == [
-        [f"gpu/{n}/utilization_percent"] for n in (0, 1, 0, 1)
-    ]
+
+def test_gpus_of_one_query_have_milliseconds_of_their_own():
+    readings, noted, _ = read_unnamed(
+        *("15:30:35.110", "15:30:35.119", "15:30:36.124", "15:30:36.131"),
+        *("15:30:37.138", "15:30:37.150", "15:30:38.161"),
+    )
+
+    assert gpus_of(readings) == [0, 1, 0, 1, 0, 1, 0]
+    assert readings[1].moment - readings[0].moment == 9_000
+    assert noted.causes == {BY_PLACE: ([2], 1)}
+
+
+@pytest.mark.parametrize("gpus", [2, 3, 8, 16])
+@pytest.mark.parametrize(
+    ("interval", "within"),
+    [(1_000, 9), (1_000, 1), (100, 12), (100, 35), (5_000, 300), (60_000, 40)],
+)
+def test_queries_are_told_apart_whatever_their_interval(gpus, interval, within):
+    times = queries(3, gpus=gpus, interval=interval, within=within)
+
+    assert gpus_of(read_unnamed(*map(of_day, times))[0]) == [*range(gpus)] * 3
+
+
+def test_one_query_alone_has_all_gpus():
+    times = ("11:27:05.177", "11:27:05.188", "11:27:05.192")
+
+    assert gpus_of(read_unnamed(*times)[0]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("interval", [100, 1_000, 5_000])
+def test_a_log_of_one_gpu_is_of_one_gpu(interval):
+    times = queries(300, gpus=1, interval=interval, within=0)
+    readings, noted, _ = read_unnamed(*map(of_day, times))
+
+    assert set(gpus_of(readings)) == {0}
+    assert not noted.causes
+
+
+def test_a_pause_makes_no_gpus_of_what_came_before_it():
+    seconds = [*range(7), *range(100, 107), *range(1_000, 1_100)]
+
+    readings, noted, _ = read_unnamed(*(of_day(1_003 * each) for each in seconds))
+
+    assert set(gpus_of(readings)) == {0}
+    assert not noted.causes
+
+
+def test_a_query_that_whole_seconds_cut_in_two_is_one_query():
+    pairs = [("00", "00"), ("05", "05"), ("10", "11"), ("16", "16"), ("21", "21")]
+    times = [f"10:00:{second}" for pair in pairs for second in pair]
+
+    assert gpus_of(read_unnamed(*times)[0]) == [0, 1] * 5
+
+
+def test_where_whole_seconds_cut_many_queries_those_of_one_second_are_of_one():
+    seconds = (0, 0, 0, 1, 1, 2, 3, 3, 4, 4, 4, 5, 6, 6, 6)
+
+    readings, noted, _ = read_unnamed(*(f"10:00:{second:02}" for second in seconds))
+
+    assert gpus_of(readings) == [0, 1, 2, 0, 1, 0, 0, 1, 0, 1, 2, 0, 0, 1, 2]
+    assert BY_PLACE in noted.causes
+
+
+def test_one_slow_query_makes_no_gpus_that_there_are_not():
+    times = queries(100, gpus=4, interval=1_000, within=10)
+    # Long after what is looked at in advance: it ends just before the next one begins.
+    times[359] = times[360] - 5
+
+    gpus = gpus_of(read_unnamed(*map(of_day, times))[0])
+
+    assert set(gpus) == {0, 1, 2, 3}
+    assert gpus[364:] == [0, 1, 2, 3] * 9
+
+
+def test_lines_that_come_unevenly_are_of_one_gpu_and_that_is_told():
+    times = ("10:00:00.0", "10:00:00.6", "10:00:01.5", "10:00:01.8", "10:00:03.9")
+
+    readings, noted, _ = read_unnamed(*times)
+
+    assert set(gpus_of(readings)) == {0}
+    assert noted.causes == {UNSURE: ([2], 1)}
+
+
+def test_without_names_and_times_it_is_told_that_one_gpu_is_assumed():
+    readings, noted, _ = read("utilization.gpu", "1", "2", clock=Clock(start=0))
+
+    assert gpus_of(readings) == [0, 0]
+    assert noted.causes == {UNSURE: ([2], 1)}
 
 
 def test_without_times_readings_are_counted_from_the_start():

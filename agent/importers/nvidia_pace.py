@@ -1,0 +1,115 @@
+"""Tells the lines of one query from those of the next, where none names its GPU (pure).
+
+nvidia-smi asks one GPU after the other, and each line has the time at which its own was
+asked: milliseconds lie between the lines of a query, and the interval between queries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median, median_low
+
+_MOST_GPUS = 32  # of a machine
+# Between queries of -l it is longer.
+_LONGEST_WITHIN = 1_000_000  # microseconds
+# Where no interval is seen yet: hardly anybody asks as often as that.
+_CLOSE = 50_000  # microseconds
+# More than 2, as whole seconds make of an interval of 1.5 s gaps of 1 s and of 2 s.
+_CLEARLY = 2.5
+# So few gaps show little, and none of them may be an exception.
+_FEW = 12
+# Not of all queries: lines are lost, and a busy machine lets a query wait.
+_MOSTLY = 0.8
+# Of lines, that have the very time of the one before: whole seconds.
+_OFTEN = 0.25
+_STEADY_SHARE, _STEADY_FACTOR = 0.9, 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many lines a query has, and how closely one follows the other."""
+
+    gpus: int = 1
+    # A line that comes later than so after the one before is of the next query.
+    longest_within: float = 0.0  # microseconds
+    # False if lines come too unevenly for one GPU, and show no queries either.
+    is_sure: bool = True
+
+
+def pace_of(moments: Sequence[int]) -> Pace:
+    """Return how the lines at the beginning of a log follow one another."""
+    gaps = [later - earlier for earlier, later in pairwise(moments)]
+    limits = sorted({gap for gap in gaps if 0 <= gap <= _LONGEST_WITHIN})
+    fits = [fit for limit in limits if (fit := _fit(gaps, limit)) is not None]
+    if fits:
+        return max(fits, key=lambda fit: (fit.share, fit.separation)).pace
+    # A second that ended within a query cut it in two, now and then.
+    if gaps.count(0) >= _OFTEN * len(gaps) > 0:
+        return Pace(_MOST_GPUS)
+    return Pace(is_sure=_is_steady(gaps))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """What follows if gaps up to a limit lie within a query."""
+
+    pace: Pace
+    share: float  # of queries, that have as many lines as most have
+    separation: float  # how many times the limit the next longer gap is
+
+
+def _fit(gaps: Sequence[int], limit: int) -> _Fit | None:
+    """Return what follows from a limit, or None if the log speaks against it."""
+    sizes = _sizes(gaps, limit)
+    # The first and the last query may be there in part.
+    counts = Counter(sizes[1:-1] or [max(sizes)])
+    gpus = max(counts, key=lambda size: (counts[size], size))
+    cut = sum(sizes[end] < gpus for end in {0, len(sizes) - 1})
+    whole = sizes.count(gpus)
+    share = whole / (len(sizes) - cut)
+    if not 1 < gpus <= _MOST_GPUS or share < _MOSTLY:
+        return None
+    if whole == 1 and limit >= _CLOSE:
+        return None
+    # Where a clock was set back, a query begins, and the gap says nothing.
+    between = [gap for gap in gaps if gap > limit]
+    if not between:
+        return _Fit(Pace(gpus, limit), share, 1.0) if limit < _CLOSE else None
+    if not _is_clear(gaps, limit, between):
+        return None
+    # Later ones may be longer than those that were looked at, or shorter.
+    longest_within = limit + (min(between) - limit) / 3
+    return _Fit(Pace(gpus, longest_within), share, min(between) / max(limit, 1))
+
+
+def _is_clear(gaps: Sequence[int], limit: int, between: Sequence[int]) -> bool:
+    """Whether gaps within queries are small against those between them."""
+    if len(gaps) < _FEW:
+        return min(between) >= max(_CLEARLY * limit, _CLOSE)
+    within = median(gap for gap in gaps if 0 <= gap <= limit)
+    return median(between) >= _CLEARLY * within
+
+
+def _sizes(gaps: Sequence[int], limit: int) -> list[int]:
+    """Return how many lines follow one another without a longer gap."""
+    sizes = [1]
+    for gap in gaps:
+        if 0 <= gap <= limit:
+            sizes[-1] += 1
+        else:
+            sizes.append(1)
+    return sizes
+
+
+def _is_steady(gaps: Sequence[int]) -> bool:
+    """Whether gaps are about as long as one another, as those of one GPU are."""
+    if not gaps:
+        return True
+    usual = median_low(gaps)
+    steady = sum(
+        usual / _STEADY_FACTOR <= gap <= usual * _STEADY_FACTOR for gap in gaps
+    )
+    return steady >= _STEADY_SHARE * len(gaps)
