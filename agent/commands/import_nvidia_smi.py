@@ -65,7 +65,7 @@ def perform(chosen: argparse.Namespace) -> int:
     importer = Importer(settings, imported, chosen.tag)
     for path, mark in marks_of(chosen, settings, files_of(chosen)).items():
         noted = imported.noted.setdefault(str(path), Noted())
-        with open_log(path) as file:
+        with importer.importing(mark, path), open_log(path) as file:
             importer.log_readings(
                 read_log(
                     lines_of(file, noted),
@@ -76,7 +76,6 @@ def perform(chosen: argparse.Namespace) -> int:
                     processes=chosen.pid,
                 )
             )
-        importer.remember(mark, path)
     importer.state(stated.facts)
     importer.finish()
     return report(chosen, settings, imported)

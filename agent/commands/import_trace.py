@@ -66,11 +66,11 @@ def perform(chosen: argparse.Namespace) -> int:
             noted.add("it has no steps: call the profiler's step() after each", 1)
         if not found.steps and not found.windows:
             continue
-        log_trace(importer, found, _shift(trace, found, path, noted))
-        importer.state(facts_of(trace))
-        importer.remember(mark, path)
-        if not chosen.no_upload:
-            importer.upload(f"traces/{path.name}", path)
+        with importer.importing(mark, path):
+            log_trace(importer, found, _shift(trace, found, path, noted))
+            importer.state(facts_of(trace))
+            if not chosen.no_upload:
+                importer.upload(f"traces/{path.name}", path)
     for importer in importers.values():
         importer.finish()
     return report(chosen, settings, imported)

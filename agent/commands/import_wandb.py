@@ -59,9 +59,8 @@ def perform(chosen: argparse.Namespace) -> int:
         machine = _machine(path, stated)
         machine.start = clock.start
         noted = imported.noted.setdefault(str(path), Noted())
-        with open_log(path) as file:
+        with importer.importing(mark, path), open_log(path) as file:
             importer.log_readings(_readings(lines_of(file, noted), noted, machine))
-        importer.remember(mark, path)
     readings = (f"{p}\t{unit}\tprocess\t{_INFERRED}\tW&B" for p, unit in OF_ONE_PROCESS)
     importer.state({**stated.facts, "readings": "\n".join(readings)})
     importer.finish()

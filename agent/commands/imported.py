@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -34,6 +34,8 @@ _CHUNK_BYTES = 1 << 20
 _DIGITS = 32  # of a digest, which is long enough to tell files apart
 # What is imported is more than what a script leaves at its end.
 _DELIVERY_SECONDS = 60.0
+# Before the name of a file that is not imported whole; no name has a slash.
+_BEGUN = "begun/"
 
 
 def add_files(
@@ -124,6 +126,8 @@ class Importer:
         self._imported = imported
         self._tags = tags
         self._run: Run | None = None
+        # Where to remember which file, once it gives something.
+        self._coming: tuple[str, Path] | None = None
         self._waiting = 0
         self._ticks = -1
         self._last_tick: int | None = None
@@ -138,6 +142,12 @@ class Importer:
             self._run.start()
             if self._tags:
                 self._run.add_tags(*self._tags)
+        if self._coming is not None:
+            (mark, file), self._coming = self._coming, None
+            self._run[mark] = f"{_BEGUN}{file.name}"
+            # Points are safe at once from whatever ends the process, and values once
+            # they are written: points without a mark would be imported again.
+            self._wait()
         return self._run
 
     def log(self, values: Mapping[str, float], step: float, moment: int) -> None:
@@ -166,8 +176,12 @@ class Importer:
             for path, value in facts.items():
                 self._run[f"{self.settings.namespace}/facts/{path}"] = value
 
-    def remember(self, mark: str, file: Path) -> None:
-        """Store that a file was imported."""
+    @contextmanager
+    def importing(self, mark: str, file: Path) -> Iterator[None]:
+        """Store with a file's first reading that it has begun, and then that it is whole."""
+        self._coming = mark, file
+        yield
+        self._coming = None
         if self._run is not None:
             self._run[mark] = file.name
 
@@ -226,23 +240,39 @@ def marks_of(
 ) -> dict[Path, str]:
     """Return where the run remembers each file; refuse one that it remembers already.
 
-    Where no server can be asked, nobody knows.
+    Where no server can be asked, nobody knows. What a file before it holds is passed
+    over.
     """
     folder = f"monitoring/{settings.stage}/imported"
-    marks = {path: f"{folder}/{_digest(path)}" for path in paths}
+    files: dict[str, Path] = {}
+    for path in paths:
+        file = files.setdefault(f"{folder}/{_digest(path)}", path)
+        if file is not path:
+            tell(f"{str(path)!a} is passed over, as {str(file)!a} holds the same")
     known: Mapping[str, object] = {}
     if settings.mode is Mode.ONLINE and not chosen.again:
         with suppress(AgentError):
             run = read_run(settings.run, project=settings.project)
             known = run.attributes(f"{folder}/")
-    for path, mark in marks.items():
+    for mark, path in files.items():
         if mark in known:
-            raise Refusal(
-                "already_imported",
-                f"The run {settings.run!a} already holds {str(path)!a}; with --again, "
-                "its points will be there twice.",
-            )
-    return marks
+            raise _known(settings.run, path, str(known[mark]))
+    return {path: mark for mark, path in files.items()}
+
+
+def _known(run: str, path: Path, value: str) -> Refusal:
+    if value.startswith(_BEGUN):
+        return Refusal(
+            "partly_imported",
+            f"The run {run!a} holds a part of {str(path)!a}, whose import was begun and "
+            "is not complete. Import it into another run or stage, and delete this run "
+            "if it holds nothing else; with --again, that part will be there twice.",
+        )
+    return Refusal(
+        "already_imported",
+        f"The run {run!a} already holds {str(path)!a}; with --again, its points will be "
+        "there twice.",
+    )
 
 
 def _digest(path: Path) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from agent.commands import main
+from agent.commands.imported import Imported, Importer, settings_of
+from agent.importers.reading import Reading
 from agent.spool_reader import find_spools
 from tests.agent.importers.traces import kernel, steps_of, write_trace
 
@@ -95,6 +99,38 @@ def test_a_log_becomes_a_run_that_was_when_the_log_was(log, messages, capsys):
         "4 points from 2026-08-12T10:00:00Z to 2026-08-12T10:00:01Z"
     )
     assert "gpu.csv, line 4: it has not 5 values" in told.err
+
+
+def test_that_an_import_has_begun_is_on_the_disk_before_its_second_point(messages):
+    settings = settings_of(argparse.Namespace(run="r", project=None, stage=None))
+    importer, mark = Importer(settings, Imported()), "monitoring/main/imported/1"
+
+    def readings():
+        yield Reading(TEN, {"gpu/0/power_watts": 70.5})
+        assert values_of(messages()) == {mark: "begun/gpu.csv"}
+        raise KeyboardInterrupt
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        importer.importing(mark, Path("log/gpu.csv")),
+    ):
+        importer.log_readings(readings())
+
+    importer.finish()
+    assert values_of(messages()) == {mark: "begun/gpu.csv"}
+
+
+def test_of_files_that_hold_the_same_one_is_imported(log, tmp_path, messages, capsys):
+    copy = tmp_path / "copy.csv"
+    copy.write_text(SMI)
+
+    assert main(["import", "nvidia-smi", str(log), str(log), str(copy), "--json"]) == 0
+
+    told = capsys.readouterr()
+    assert json.loads(told.out)["points"] == 4
+    assert f"{str(log)!a} is passed over" in told.err
+    assert f"{str(copy)!a} is passed over, as {str(log)!a} holds the same" in told.err
+    assert list(values_of(messages()).values()).count("gpu.csv") == 1
 
 
 def test_programs_are_told_what_was_not_understood(log, capsys):

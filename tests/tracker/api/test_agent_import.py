@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
-from agent.commands import main
+from agent.commands import COMMANDS, main
+from agent.commands.imported import Imported, Importer, marks_of, settings_of
+from agent.commands.parsing import parse
+from agent.importers.reading import Reading
 from tests.builders import make_member, make_project
 from tracker.actions.access import make_token
 from tracker.actor import Scope
@@ -62,3 +66,35 @@ def test_the_same_file_is_imported_once_unless_that_is_wanted(command, capsys):
     assert main([*command, "--again"]) == 0
     assert len(values()) == 4
     assert main([*command, "--stage", "another"]) == 0
+
+
+def break_off(command):
+    """Import the first reading, and be told to end before the second."""
+    _, chosen = parse(command, COMMANDS)
+    settings = settings_of(chosen)
+    ((file, mark),) = marks_of(chosen, settings, map(Path, chosen.files)).items()
+    importer = Importer(settings, Imported())
+
+    def readings():
+        yield Reading(1_786_528_800_000_000, {"gpu/0/utilization_percent": 45.0})
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), importer.importing(mark, file):
+        importer.log_readings(readings())
+    importer.finish()
+
+
+def test_a_file_that_is_there_in_part_is_imported_elsewhere_or_again(command, capsys):
+    break_off(command)
+
+    assert main(command) == 1
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["code"] == "partly_imported"
+    assert "into another run" in error["message"]
+    assert values() == [45.0]
+
+    assert main([*command, "--again"]) == 0
+    assert len(values()) == 3
+    capsys.readouterr()
+    assert main(command) == 1
+    assert json.loads(capsys.readouterr().out)["error"]["code"] == "already_imported"
