@@ -26,7 +26,13 @@ from agent.commands.output import Refusal
 from agent.importers.noted import Noted
 from agent.importers.reading import Reading, Stated
 from agent.importers.text import lines_of, open_log
-from agent.importers.wandb import Machine, read_events, read_history, read_metadata
+from agent.importers.wandb import (
+    Machine,
+    are_events,
+    read_events,
+    read_history,
+    read_metadata,
+)
 from agent.importers.wandb_fields import OF_ONE_PROCESS
 
 HELP = "import system metrics and history of W&B"
@@ -35,12 +41,11 @@ EXAMPLES = (
     "seamark import wandb events.jsonl history.jsonl --project digits --stage train",
 )
 
-_FILES = ("wandb-events.jsonl", "wandb-history.jsonl")
+_EVENTS = "wandb-events.jsonl"
+_FILES = (_EVENTS, "wandb-history.jsonl")
 _METADATA = "wandb-metadata.json"
 _LARGEST_METADATA = 10 * 2**20  # bytes
 _LOOKED_AT = 20  # lines
-# How names of system metrics begin.
-_SYSTEM = ('"system.', '"gpu.', '"cpu.', '"proc.')
 # How good it is what is said of one process, where the job may have several.
 _INFERRED = 0.4
 
@@ -60,7 +65,8 @@ def perform(chosen: argparse.Namespace) -> int:
         machine.start = clock.start
         noted = imported.noted.setdefault(str(path), Noted())
         with importer.importing(mark, path), open_log(path) as file:
-            importer.log_readings(_readings(lines_of(file, noted), noted, machine))
+            lines = lines_of(file, noted)
+            importer.log_readings(_readings(path, lines, noted, machine))
     readings = (f"{p}\t{unit}\tprocess\t{_INFERRED}\tW&B" for p, unit in OF_ONE_PROCESS)
     importer.state({**stated.facts, "readings": "\n".join(readings)})
     importer.finish()
@@ -95,11 +101,11 @@ def _machine(path: Path, stated: Stated) -> Machine:
 
 
 def _readings(
-    lines: Iterator[str], noted: Noted, machine: Machine
+    path: Path, lines: Iterator[str], noted: Noted, machine: Machine
 ) -> Iterator[Reading]:
-    """Read events or history, whichever the first lines are."""
+    """Read events or history: as the file is called, else as its first lines are."""
     first = list(islice(lines, _LOOKED_AT))
-    everything = chain(first, lines)
-    is_system = any(mark in line for line in first for mark in _SYSTEM)
-    read = read_events if is_system else read_history
-    return read(everything, noted, machine)
+    name = path.name.removesuffix(".gz")
+    is_of_events = are_events(first) if name not in _FILES else name == _EVENTS
+    read = read_events if is_of_events else read_history
+    return read(chain(first, lines), noted, machine)

@@ -15,6 +15,7 @@ from typing import Any, TypeGuard
 from agent.importers.noted import Noted
 from agent.importers.reading import LARGEST, Reading, Stated
 from agent.importers.wandb_fields import (
+    COMMON,
     CORES,
     GPU,
     GPU_FIELDS,
@@ -22,6 +23,7 @@ from agent.importers.wandb_fields import (
     KNOWN,
     RATES,
     base_name,
+    says_system,
 )
 
 _MICROSECONDS = 1_000_000
@@ -47,6 +49,22 @@ class Machine:
     start: int | None = None  # microseconds since 1970
 
 
+def are_events(lines: Iterable[str]) -> bool:
+    """Whether most of what lines name are system metrics, not what a script logged."""
+    keys = {key for line in lines for key in _keys(line)} - COMMON
+    return 2 * sum(map(says_system, keys)) > len(keys)
+
+
+def _keys(line: str) -> Iterator[str]:
+    """Yield a line's names, without those that W&B puts into every line."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(row, dict):
+        yield from (key for key in row if not key.startswith("_"))
+
+
 def read_events(
     lines: Iterable[str], noted: Noted, machine: Machine
 ) -> Iterator[Reading]:
@@ -60,7 +78,7 @@ def read_events(
             name = base_name(key)
             if name.startswith("_") or name in KNOWN:
                 continue
-            amount = _number(value)
+            amount = _measured(value)
             if amount is None:
                 noted.add(f"the value of {name[:_SHOWN]!a} is no number", number)
                 continue
@@ -97,7 +115,7 @@ def read_history(
             paths.add(path)
             values[path] = amount
         if values:
-            yield Reading(moment, values, _number(row.get("_step")), is_users=True)
+            yield Reading(moment, values, _measured(row.get("_step")), is_users=True)
 
 
 def read_metadata(text: str, stated: Stated) -> Machine:
@@ -140,7 +158,7 @@ def _state_gpu(number: int, device: Row, machine: Machine, stated: Stated) -> No
         if isinstance(told, str) and told.isdecimal() and len(told) <= _DIGITS:
             told = int(told)
         total = _number(told)
-        if total is not None and total > 0:
+        if total is not None and 0 < total <= LARGEST:
             machine.gpu_bytes[number] = total
             stated.add(f"gpu/{number}/memory_total_bytes", int(total))
 
@@ -236,10 +254,16 @@ def _number(value: object) -> float | None:
     if not isinstance(value, (int, float)):
         return None
     try:
-        number = float(value)
+        return float(value)
     except OverflowError:
         return None
-    return number if abs(number) <= LARGEST or not math.isfinite(number) else None
+
+
+def _measured(value: object) -> float | None:
+    """Return a number, unless it is larger than what can be measured or counted."""
+    number = _number(value)
+    is_broken = number is not None and LARGEST < abs(number) < math.inf
+    return None if is_broken else number
 
 
 def _is_count(value: object) -> TypeGuard[int]:

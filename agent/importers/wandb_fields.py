@@ -10,6 +10,7 @@ import re
 
 MB = 1024.0 * 1024.0
 
+_PREFIXES = ("system.", "system/")
 GPU = re.compile(r"gpu\.(\d{1,3})\.(\w{1,60})")
 CORES = re.compile(r"cpu\.\d{1,5}\.cpu_percent")
 
@@ -54,6 +55,8 @@ KNOWN = frozenset(
         "gpu.count",
     }
 )
+# Names of system metrics that scripts use as well.
+COMMON = frozenset({"cpu", "disk", "memory", "memory_percent"})
 _PASSED_OVER = re.compile(
     r"gpu\.process\..*|gpu\.\d+\.(powerPercent|graphicsClock)|disk\..*\.usage(GB|Percent)"
 )
@@ -61,5 +64,17 @@ _PASSED_OVER = re.compile(
 
 def base_name(key: str) -> str:
     """Return a metric's name without what is put before it; `_` for what is passed over."""
-    name = key.removeprefix("system.").removeprefix("system/")
+    name = key
+    for prefix in _PREFIXES:
+        name = name.removeprefix(prefix)
     return "_" if _PASSED_OVER.fullmatch(name) else name
+
+
+def says_system(key: str) -> bool:
+    """Whether a name is one of system metrics."""
+    if key.startswith(_PREFIXES):
+        return True
+    name = base_name(key)
+    is_listed = name in HOST_FIELDS or name in RATES or name in KNOWN
+    is_of_part = GPU.fullmatch(name) or CORES.fullmatch(name)
+    return name == "_" or is_listed or is_of_part is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 from pathlib import Path
@@ -227,6 +228,23 @@ def test_a_folder_of_wandb_becomes_a_run(tmp_path, messages, capsys):
         "train/loss",
     }
     assert values_of(found)["monitoring/main/facts/gpu/0/name"] == "Tesla V100"
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_wandbs_own_names_say_what_a_file_holds(tmp_path, messages, ending):
+    row = b'{"gpu.0.gpu": 45, "_timestamp": 1700000000}\n'
+    for name in ("wandb-events.jsonl", "wandb-history.jsonl"):
+        # Not the same, as of such files one is imported.
+        content = row + name.encode()
+        path = tmp_path / f"{name}{ending}"
+        path.write_bytes(gzip.compress(content) if ending else content)
+
+    assert main(["import", "wandb", *map(str, sorted(tmp_path.glob("*.jsonl*")))]) == 0
+
+    assert paths_of(messages()) == {
+        "monitoring/main/gpu/0/utilization_percent",
+        "gpu.0.gpu",
+    }
 
 
 def test_a_folder_without_wandbs_files_is_refused(tmp_path, capsys):

@@ -9,7 +9,13 @@ import pytest
 
 from agent.importers.noted import Noted
 from agent.importers.reading import Stated
-from agent.importers.wandb import Machine, read_events, read_history, read_metadata
+from agent.importers.wandb import (
+    Machine,
+    are_events,
+    read_events,
+    read_history,
+    read_metadata,
+)
 
 
 def events(*rows, machine=None):
@@ -124,6 +130,48 @@ def test_history_keeps_its_names_and_steps():
     }
 
 
+def test_history_keeps_numbers_that_no_machine_counts_to():
+    (reading,), noted = history({"train/total_flos": 2.3e19, "_timestamp": 1})
+
+    assert reading.values == {"train/total_flos": 2.3e19}
+    assert not noted.causes
+
+
+def test_of_a_machine_such_a_number_is_a_broken_counter():
+    readings, noted = events({"system.gpu.0.powerWatts": 2.3e19, "_timestamp": 1})
+
+    assert readings == []
+    assert noted.causes["the value of 'gpu.0.powerWatts' is no number"] == ([1], 1)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"system.gpu.0.gpu": 5, "system.cpu": 5, "_timestamp": 1},
+        {"system/gpu.0.gpu": 5, "system/tpu": 5},
+        {"gpu.0.gpu": 5, "cpu": 5, "memory": 5, "disk": 5},
+        {"cpu.0.cpu_percent": 5, "gpu.process.0.gpu": 5, "proc.memory.rssMB": 5},
+    ],
+)
+def test_system_metrics_are_known_by_their_names(row):
+    assert are_events(["", "no JSON", json.dumps(row)])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"loss": 1, "gpu.mem_gb": 5},
+        {"loss": 1, "lr": 1, "gpu.0.gpu": 5},
+        {"cpu": 5, "memory": 5},
+        {"prompt": '"gpu.0.gpu" and "system.cpu"'},
+        {"_timestamp": 1},
+        [1],
+    ],
+)
+def test_what_a_script_logged_is_no_system_metric(row):
+    assert not are_events([json.dumps(row)])
+
+
 def test_a_cut_last_line_is_noted():
     readings, noted = history({"loss": 1, "_timestamp": 1}, '{"loss": 2, "_time')
 
@@ -141,6 +189,7 @@ def test_a_cut_last_line_is_noted():
 def test_no_line_can_do_harm(line):
     events(line, line)
     history(line, line)
+    are_events([line, line])
     read_metadata(line, Stated())
 
 
@@ -171,3 +220,12 @@ def test_metadata_says_what_the_machine_is():
     assert (machine.cores, machine.gpu_bytes) == (8, {0: 34e9})
     assert stated.facts["gpu/0/memory_total_bytes"] == 34_000_000_000
     assert stated.facts["host_cores"] == 8
+
+
+@pytest.mark.parametrize("total", ["Infinity", "NaN", "1e300", "-1"])
+def test_a_memory_that_no_gpu_has_is_not_known(total):
+    stated = Stated()
+    machine = read_metadata(f'{{"gpu_nvidia": [{{"memoryTotal": {total}}}]}}', stated)
+
+    assert machine.gpu_bytes == {}
+    assert stated.facts == {}
