@@ -55,7 +55,7 @@ class Blobs:
         """Store bytes; OSError if there is no room."""
         self._check_room(len(data))
         with self._made() as (place, file):
-            file.write(data)
+            _write_all(file, data)
             return self._named(place, hashlib.sha256(data).hexdigest(), len(data))
 
     def keep_file(self, descriptor: int) -> Blob:
@@ -170,6 +170,7 @@ def _clone(source: int, to: int) -> bool:
 
 
 def _write_all(file: BinaryIO, data: bytes) -> None:
+    """Write what is left again and again: the next write says why it took too little."""
     view = memoryview(data)
     while view:
         view = view[file.write(view) :]

@@ -356,7 +356,9 @@ def test_a_copy_that_takes_too_long_does_not_hold_up_the_end(
     monkeypatch.setattr(blobs, "_clone", lambda *_: False)
     write = blobs._write_all
     monkeypatch.setattr(
-        blobs, "_write_all", lambda *given: (time.sleep(1), write(*given))
+        blobs,
+        "_write_all",
+        lambda file, data: (time.sleep(len(data) / 2**20), write(file, data)),
     )
     run = init()
     run["model/best"].upload(path)
