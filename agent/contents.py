@@ -8,10 +8,12 @@ takes long and can wait is left to whoever calls `Content.data`.
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import stat
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -38,6 +40,7 @@ _ENDINGS = {PNG: ".png", PLOTLY: ".plotly.json", CSV: ".csv", BINARY: ".bin"}
 _LONGEST_NAME = 255  # characters
 _LONGEST_TYPE = 100
 _TWO, _THREE = 2, 3  # dimensions
+_job_numbers = itertools.count()
 
 
 class File:
@@ -112,9 +115,13 @@ class Job:
         *,
         place: tuple[float, int] | None = None,
     ) -> None:
+        # In the order of the calls.
+        self.number = next(_job_numbers)
         self.path = path
         self.content = content
         self.pattern = pattern
+        # What it names and is not copied yet, with paths in the run, once it is found.
+        self.found: deque[tuple[str, Path]] | None = None
         # Of a series, the step and the time in microseconds since 1970.
         self.place = place
         self.is_done = threading.Event()

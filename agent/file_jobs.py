@@ -48,8 +48,11 @@ class FileJobs:
 
     def put(self, job: Job, *, wait: bool) -> None:
         """Have a file stored; wait for it only if that is asked for."""
-        if self._files is not None:
-            self._files.put(job, wait=wait)
+        files = self._files
+        if files is not None:
+            # Another thread may have begun only now: what came before goes first.
+            self._hand_over()
+            files.put(job, wait=wait)
             return
         if len(self._early) >= _MOST_EARLY:
             self._lose(job, "files are logged faster than the run can start")
@@ -61,12 +64,12 @@ class FileJobs:
             self._wait(job)
 
     def _hand_over(self) -> None:
-        while self._files is not None:
+        while (files := self._files) is not None:
             try:
                 job = self._early.popleft()
             except IndexError:
                 return
-            self._files.put(job, wait=False)
+            files.put(job, wait=False)
 
     def _wait(self, job: Job) -> None:
         # Not for ever: it may be this thread that starts it, within a signal handler.

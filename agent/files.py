@@ -12,7 +12,7 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from agent.background import Background
@@ -70,6 +70,8 @@ class Files:
         self._moved_at = time.monotonic()
         # Once the run ends: until when copies may go on.
         self._ends_at: float | None = None
+        # What was copied since, with the number of its job: earlier ones may follow.
+        self._copied_at_end: dict[str, int] = {}
         self.background = Background("seamark-files", self.turn)
 
     @property
@@ -111,8 +113,9 @@ class Files:
             try:
                 self._do(job)
             except _Interrupted:
-                # What is in memory comes first, as it is nowhere else; then once more.
-                self._jobs.append(job)
+                # What is in memory comes first, as it is nowhere else; then once more,
+                # before whatever else has its path.
+                self._jobs.appendleft(job)
             except BaseException:
                 self._let_go(job)
                 raise
@@ -134,13 +137,20 @@ class Files:
             while not self.is_done and self.background.is_alive and not self._is_late:
                 time.sleep(0.01)
         self.background.stop(0.1)
-        left = [self._jobs.popleft() for _ in range(len(self._jobs))]
-        for job in left:
+        # It hangs in the file system, or sees in a moment that it is late and is put back:
+        # asked for before the others, it is missed in neither case.
+        doing = self._doing if self._is_busy else None
+        waiting = [self._jobs.popleft() for _ in range(len(self._jobs))]
+        for job in waiting:
             self._let_go(job)
             self._count_lost(job)
-        if self._is_busy and self._doing is not None:
-            # It hangs in the file system, or will see in a moment that it is late.
-            left.append(self._doing)
+        left = [
+            job
+            for job in waiting
+            if job.content is None or not self._is_outdated(job.path, job)
+        ]
+        if doing is not None and doing not in waiting:
+            left.append(doing)
         if left:
             self._notices.warn(
                 "files left",
@@ -162,6 +172,10 @@ class Files:
                     self._jobs.remove(job)
                     return job
         return self._jobs.popleft()
+
+    def _is_outdated(self, path: str, job: Job) -> bool:
+        """Whether the path holds what was uploaded after the job, and copied before."""
+        return self._copied_at_end.get(path, -1) > job.number
 
     def _let_go(self, job: Job) -> None:
         if job.content is not None:
@@ -198,25 +212,31 @@ class Files:
 
     def _do(self, job: Job) -> None:
         if job.content is not None:
-            self._keep(job.path, job.content, job.place)
+            self._keep(job.path, job.content, job)
         else:
-            for path, file in self._found(job):
-                try:
-                    content = to_content(
-                        file, fallback="file", name=None, media_type=None
-                    )
-                except AgentError as error:
-                    self._recorder.warn_refused(error, path)
-                    continue
-                try:
-                    self._keep(path, content)
-                finally:
-                    content.close()
+            if job.found is None:
+                job.found = self._found(job)
+            self._keep_found(job, job.found)
         self._write()
 
-    def _keep(
-        self, path: str, content: Content, place: tuple[float, int] | None = None
-    ) -> None:
+    def _keep_found(self, job: Job, found: deque[tuple[str, Path]]) -> None:
+        while found:
+            path, file = found[0]
+            try:
+                content = to_content(file, fallback="file", name=None, media_type=None)
+            except AgentError as error:
+                self._recorder.warn_refused(error, path)
+            else:
+                try:
+                    self._keep(path, content, job)
+                finally:
+                    content.close()
+            # Only now: one that is interrupted is copied once more.
+            found.popleft()
+
+    def _keep(self, path: str, content: Content, job: Job) -> None:
+        if self._is_outdated(path, job):
+            return
         try:
             if content.descriptor is not None:
                 blob = self._blobs.keep_file(content.descriptor)
@@ -246,13 +266,15 @@ class Files:
             )
             return
         media_type = content.media_type or _guessed(content.name)
-        if place is not None:
-            self._put_record(path, blob, media_type, *place)
+        if job.place is not None:
+            self._put_record(path, blob, media_type, *job.place)
             return
         # Past the recorder, which takes nothing more once the run ends.
         self._buffer.put(
             SetFile(path, blob.digest, blob.size, media_type, content.name)
         )
+        if self._ends_at is not None:
+            self._copied_at_end[path] = job.number
 
     def _put_record(
         self, path: str, blob: Blob, media_type: str, step: float, moment: int
@@ -267,17 +289,17 @@ class Files:
             Record(IMAGE, path, step, moment, value + media_type.encode())
         )
 
-    def _found(self, job: Job) -> Iterator[tuple[str, Path]]:
-        """Yield the files of a set with their paths in the run."""
-        count = 0
+    def _found(self, job: Job) -> deque[tuple[str, Path]]:
+        """Return the files of a set with their paths in the run."""
+        found: deque[tuple[str, Path]] = deque()
         for name, file in matching(job.pattern):
-            if count >= LARGEST_SET:
+            if len(found) >= LARGEST_SET:
                 self._notices.warn(
                     f"set {shown(job.path)}",
                     f"{shown(job.pattern)} names more than {LARGEST_SET:,} files; the"
                     " others are not stored",
                 )
-                return
+                return found
             path = f"{job.path}/{printable_path(name)}"
             try:
                 cleaned = clean_path(path)
@@ -285,12 +307,12 @@ class Files:
             except AgentError as error:
                 self._recorder.warn_refused(error, path)
                 continue
-            count += 1
-            yield cleaned, file
-        if not count:
+            found.append((cleaned, file))
+        if not found:
             self._notices.warn(
                 f"set {shown(job.path)}", f"{shown(job.pattern)} names no file"
             )
+        return found
 
 
 def _is_in_memory(job: Job) -> bool:

@@ -411,3 +411,20 @@ def test_files_of_a_run_that_cannot_start_are_told_of(caplog):
     jobs.put(Job("a", content), wait=False)
     jobs.end()
     assert "'a' is not stored" in caplog.text
+
+
+def test_what_comes_while_others_are_handed_over_comes_behind_them():
+    jobs, taken = FileJobs(Notices(), count_lost=lambda: None), []
+
+    class Files:
+        def put(self, job, *, wait):
+            taken.append(job.path)
+            if job.path == "first":
+                # As by another thread, just then.
+                jobs.put(Job("last", None), wait=False)
+
+    jobs.put(Job("first", None), wait=False)
+    jobs.put(Job("second", None), wait=False)
+    jobs.begin(Files())
+
+    assert taken == ["first", "second", "last"]
