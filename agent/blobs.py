@@ -11,8 +11,10 @@ import fcntl
 import hashlib
 import os
 import re
+import time
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -22,6 +24,8 @@ _READ_BYTES = 1024 * 1024
 _ATTEMPTS = 3
 # What is left to everybody else on the disk.
 _LEAST_FREE_BYTES = 1024 * 1024 * 1024
+# What waits is not counted again before so many times as long as that took.
+_RESTS = 10
 # Linux: share the blocks of another file, on file systems that can.
 _FICLONE = 0x40049409
 
@@ -31,6 +35,15 @@ class Blob(NamedTuple):
 
     digest: str
     size: int
+
+
+@dataclass
+class _Count:
+    """How much waits in a folder at most: what was delivered since is in it, too."""
+
+    folder: Path
+    size: int
+    again_at: float  # by the clock of time.monotonic
 
 
 class Changed(Exception):
@@ -50,6 +63,7 @@ class Blobs:
         self.folder = spool / FOLDER
         self._most_bytes = most_bytes
         self._progress = progress
+        self._count: _Count | None = None
 
     def keep(self, data: bytes) -> Blob:
         """Store bytes; OSError if there is no room."""
@@ -78,20 +92,19 @@ class Blobs:
         raise Changed
 
     def pending(self) -> list[Blob]:
-        """Return what waits for delivery, the oldest first."""
+        """Return what waits for delivery, the oldest first; costs as much as there is."""
         found = []
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(self.folder):
-                # Links could lead anywhere; the folder is ours, its content is not trusted.
-                if _DIGEST.fullmatch(entry.name) and entry.is_file(
-                    follow_symlinks=False
-                ):
-                    with contextlib.suppress(FileNotFoundError):
-                        known = entry.stat(follow_symlinks=False)
-                        found.append(
-                            (known.st_mtime_ns, Blob(entry.name, known.st_size))
-                        )
+        for entry in self._entries():
+            # It may be delivered meanwhile.
+            with contextlib.suppress(OSError):
+                known = entry.stat(follow_symlinks=False)
+                found.append((known.st_mtime_ns, Blob(entry.name, known.st_size)))
         return [blob for _, blob in sorted(found)]
+
+    def digests(self) -> Iterator[str]:
+        """Yield what waits for delivery, in no order, no further than it is asked for."""
+        for entry in self._entries():
+            yield entry.name
 
     def read(self, blob: Blob, offset: int, most_bytes: int) -> bytes:
         """Return a part of a content; OSError if that is not possible."""
@@ -138,6 +151,8 @@ class Blobs:
 
     def _named(self, place: Path, digest: str, size: int) -> Blob:
         place.rename(self.folder / digest)
+        if self._count is not None:
+            self._count.size += size
         return Blob(digest, size)
 
     def _copy(self, source: int, to: BinaryIO | None) -> tuple[str, int]:
@@ -156,8 +171,35 @@ class Blobs:
         space = os.statvfs(self.folder)
         if space.f_bavail * space.f_frsize - size < _LEAST_FREE_BYTES:
             raise OSError(errno.ENOSPC, "the disk would be nearly full")
-        if sum(blob.size for blob in self.pending()) + size > self._most_bytes:
+        if self._is_full(size):
             raise OSError(errno.EDQUOT, "the files that wait for delivery are too many")
+
+    def _is_full(self, size: int) -> bool:
+        count = self._count
+        if count is None or count.folder != self.folder:
+            count = self._counted()
+        elif (
+            count.size + size > self._most_bytes and time.monotonic() >= count.again_at
+        ):
+            # Another thread delivers, and tells nobody.
+            count = self._counted()
+        return count.size + size > self._most_bytes
+
+    def _counted(self) -> _Count:
+        folder, began = self.folder, time.monotonic()
+        size = sum(blob.size for blob in self.pending())
+        ended = time.monotonic()
+        self._count = _Count(folder, size, ended + _RESTS * (ended - began))
+        return self._count
+
+    def _entries(self) -> Iterator[os.DirEntry[str]]:
+        with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                # Links could lead anywhere; the folder is ours, its content is not trusted.
+                if _DIGEST.fullmatch(entry.name) and entry.is_file(
+                    follow_symlinks=False
+                ):
+                    yield entry
 
 
 def _clone(source: int, to: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -39,6 +40,7 @@ class Uploads:
         self._blobs = blobs
         self._notices = notices
         self._current: _Current | None = None
+        self._listed: deque[Blob] = deque()
         # Done with, and still there: their disk takes nothing, not even this.
         self._stuck: set[str] = set()
         self._part_bytes = _FIRST_PART_BYTES
@@ -47,7 +49,7 @@ class Uploads:
     @property
     def is_done(self) -> bool:
         """Whether nothing waits; asked anew each time, as more may come."""
-        return not self._pending()
+        return all(digest in self._stuck for digest in self._blobs.digests())
 
     def send_some(self, transport: Transport) -> Outcome:
         """Send one part, if there is anything to send."""
@@ -76,12 +78,11 @@ class Uploads:
         self._pace(len(part), time.monotonic() - began)
         return self._obey(reply, current)
 
-    def _pending(self) -> list[Blob]:
-        return [b for b in self._blobs.pending() if b.digest not in self._stuck]
-
     def _next(self) -> _Current | None:
-        pending = self._pending()
-        self._current = _Current(pending[0]) if pending else None
+        if not self._listed:
+            pending = self._blobs.pending()
+            self._listed.extend(b for b in pending if b.digest not in self._stuck)
+        self._current = _Current(self._listed.popleft()) if self._listed else None
         return self._current
 
     def _part(self, current: _Current) -> bytes:

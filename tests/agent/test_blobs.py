@@ -8,7 +8,33 @@ from contextlib import contextmanager
 
 import pytest
 
+from agent import blobs as module
 from agent.blobs import Blobs
+from tests.agent.conftest import wait_until
+
+
+class Counted(Blobs):
+    """Counts how often all of the folder is looked through, and each file in it."""
+
+    listings = 0
+    looks = 0
+
+    def pending(self):
+        self.listings += 1
+        return super().pending()
+
+    def _entries(self):
+        for entry in super()._entries():
+            self.looks += 1
+            yield entry
+
+
+def is_taken(blobs, data):
+    try:
+        blobs.keep(data)
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager
@@ -28,3 +54,46 @@ def test_what_is_taken_in_part_only_is_refused_and_not_kept(tmp_path):
         blobs.keep(b"x" * 3000)
 
     assert not [*blobs.folder.iterdir()]
+
+
+def test_the_folder_is_looked_through_once_and_not_for_each_file(tmp_path):
+    blobs = Counted(tmp_path)
+    for number in range(100):
+        blobs.keep(b"%d" % number)
+
+    assert blobs.listings == 1
+
+
+def test_a_full_folder_is_not_looked_through_for_each_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_RESTS", 1_000_000_000)
+    blobs = Counted(tmp_path, most_bytes=1)
+    for number in range(100):
+        assert not is_taken(blobs, b"%03d" % number)
+
+    assert blobs.listings == 1
+
+
+def test_what_an_earlier_process_left_counts(tmp_path):
+    Blobs(tmp_path).keep(b"123456")
+
+    assert not is_taken(Blobs(tmp_path, most_bytes=10), b"abcdef")
+    assert is_taken(Blobs(tmp_path, most_bytes=12), b"abcdef")
+
+
+def test_what_is_delivered_makes_room(tmp_path):
+    blobs = Blobs(tmp_path, most_bytes=10)
+    first = blobs.keep(b"123456")
+    assert not is_taken(blobs, b"abcdef")
+    Blobs(tmp_path).remove(first)
+
+    wait_until(lambda: is_taken(blobs, b"abcdef"))
+    assert not is_taken(blobs, b"ghijkl")
+
+
+def test_another_folder_has_room_of_its_own(tmp_path):
+    blobs = Blobs(tmp_path / "a", most_bytes=10)
+    blobs.keep(b"123456")
+    blobs.go_on_in(tmp_path / "b")
+
+    assert is_taken(blobs, b"abcdef")
+    assert not is_taken(blobs, b"ghijkl")
