@@ -95,8 +95,8 @@ class Attribute:
                 or whole numbers up to 255.
             name: What it is called when it is downloaded.
             media_type: What it holds; by default the name says it.
-            wait: Return only when it is copied and survives the process. Delivery
-                is not waited for.
+            wait: Return only when it is copied and survives the process, or nothing
+                has moved for ten seconds, which is said. Delivery is not waited for.
         """
         self._recorder.upload(
             self.path, content, name=name, media_type=media_type, wait=wait
@@ -111,7 +111,8 @@ class Attribute:
         Args:
             pattern: A folder, or a pattern with `*`, `?`, `[abc]` and `**`; looked for
                 soon after the call.
-            wait: Return only when all are copied.
+            wait: Return only when all are copied, or nothing has moved for ten seconds,
+                which is said.
         """
         self._recorder.upload_files(self.path, pattern, wait=wait)
 

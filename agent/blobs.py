@@ -69,7 +69,9 @@ class Blobs:
         """Store bytes; OSError if there is no room."""
         self._check_room(len(data))
         with self._made() as (place, file):
-            _write_all(file, data)
+            for start in range(0, len(data), _READ_BYTES):
+                _write_all(file, data[start : start + _READ_BYTES])
+                self._progress()
             return self._named(place, hashlib.sha256(data).hexdigest(), len(data))
 
     def keep_file(self, descriptor: int) -> Blob:

@@ -78,6 +78,8 @@ class FileJobs:
             time.sleep(0.001)
         if self._files is not None:
             self._files.wait_for(job)
+        else:
+            say_not_waited_for(self._notices, job, "the run is still starting")
 
     def _lose(self, job: Job, why: str) -> None:
         _close(job)
@@ -85,6 +87,17 @@ class FileJobs:
             self._count_lost()
         self._notices.warn(
             "files early", f"{shown(job.path)} is not stored, as others may be: {why}"
+        )
+
+
+def say_not_waited_for(notices: Notices, job: Job, why: str) -> None:
+    """Say that whoever asked to wait for a job goes on before it is done."""
+    # Unless it is, just now, or was given up, which was said.
+    if not job.is_done.is_set():
+        notices.warn(
+            f"not waited for: {why}",
+            f"{shown(job.path)} is not copied yet and no longer waited for, as others may"
+            f" be: {why}; what is uploaded must stay as it is until it can be copied",
         )
 
 

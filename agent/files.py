@@ -20,6 +20,7 @@ from agent.blobs import Blob, Blobs, Changed
 from agent.buffer import SetFile
 from agent.contents import BINARY, Content, Job, to_content
 from agent.errors import AgentError, shown
+from agent.file_jobs import say_not_waited_for
 from agent.kinds import Kind
 from agent.matching import matching, printable_path
 from agent.notices import Notices
@@ -100,8 +101,13 @@ class Files:
         """Return when a job is done, or nothing moves any more."""
         self._moved_at = time.monotonic()
         while not job.is_done.wait(0.1):
-            is_stalled = time.monotonic() - self._moved_at > _STALLED_SECONDS
-            if is_stalled or not self.background.is_alive:
+            if time.monotonic() - self._moved_at > _STALLED_SECONDS:
+                say_not_waited_for(
+                    self._notices, job, f"nothing has moved for {_STALLED_SECONDS:g} s"
+                )
+                return
+            if not self.background.is_alive:
+                say_not_waited_for(self._notices, job, "no thread is there to copy it")
                 return
 
     def turn(self) -> float:
@@ -199,8 +205,11 @@ class Files:
             self._held_bytes += held_bytes
 
     def _note_progress(self) -> None:
-        """Called by the thread, again and again, while it copies a file."""
+        """Called by the thread, again and again, while it does a job."""
         self._moved_at = time.monotonic()
+        if self._doing is not None and _is_in_memory(self._doing):
+            # It is nowhere else, and done to its end.
+            return
         if self._is_late or (
             self._ends_at is not None and any(map(_is_in_memory, list(self._jobs)))
         ):
@@ -211,6 +220,7 @@ class Files:
             self._buffer.count_dropped(1)
 
     def _do(self, job: Job) -> None:
+        self._note_progress()
         if job.content is not None:
             self._keep(job.path, job.content, job)
         else:
@@ -221,6 +231,7 @@ class Files:
 
     def _keep_found(self, job: Job, found: deque[tuple[str, Path]]) -> None:
         while found:
+            self._note_progress()
             path, file = found[0]
             try:
                 content = to_content(file, fallback="file", name=None, media_type=None)
@@ -241,7 +252,10 @@ class Files:
             if content.descriptor is not None:
                 blob = self._blobs.keep_file(content.descriptor)
             else:
-                blob = self._blobs.keep(content.data())
+                data = content.data()
+                # A large picture takes its time.
+                self._note_progress()
+                blob = self._blobs.keep(data)
         except _Interrupted:
             raise
         except Changed:
@@ -292,7 +306,7 @@ class Files:
     def _found(self, job: Job) -> deque[tuple[str, Path]]:
         """Return the files of a set with their paths in the run."""
         found: deque[tuple[str, Path]] = deque()
-        for name, file in matching(job.pattern):
+        for name, file in matching(job.pattern, progress=self._note_progress):
             if len(found) >= LARGEST_SET:
                 self._notices.warn(
                     f"set {shown(job.path)}",

@@ -6,7 +6,7 @@ import contextlib
 import glob
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from agent.contents import printable
@@ -14,8 +14,13 @@ from agent.contents import printable
 _WILDCARD = re.compile(r"[*?\[]")
 
 
-def matching(pattern: str) -> Iterator[tuple[str, Path]]:
-    """Yield files that a pattern names, or all in a folder, with their relative names."""
+def matching(
+    pattern: str, *, progress: Callable[[], None] = lambda: None
+) -> Iterator[tuple[str, Path]]:
+    """Yield files that a pattern names, or all in a folder, with their relative names.
+
+    `progress` is called for each name: a large network drive takes its time.
+    """
     if Path(pattern).is_dir():
         folder = pattern
         found: Iterator[str] = (
@@ -27,12 +32,19 @@ def matching(pattern: str) -> Iterator[tuple[str, Path]]:
         # Names are those below the last folder without a wildcard.
         fixed = _WILDCARD.split(pattern, maxsplit=1)[0]
         folder = str(Path(fixed).parent) if not fixed.endswith(os.sep) else fixed
-        found = iter(sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207 - as a text
-    for name in found:
+        names = glob.iglob(pattern, recursive=True)  # noqa: PTH207 - as a text
+        found = iter(sorted(_each(names, progress)))
+    for name in _each(found, progress):
         path = Path(name)
         with contextlib.suppress(OSError):
             if path.is_file():
                 yield os.path.relpath(name, folder or "."), path
+
+
+def _each(names: Iterable[str], progress: Callable[[], None]) -> Iterator[str]:
+    for name in names:
+        progress()
+        yield name
 
 
 def printable_path(name: str) -> str:

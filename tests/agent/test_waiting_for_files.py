@@ -1,0 +1,100 @@
+"""Calls that wait until a file is copied: how long, and what they say if it is not."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+import agent
+from agent import file_jobs, files
+from agent.contents import Content, Job
+from agent.file_jobs import FileJobs
+from agent.matching import matching
+from agent.notices import Notices
+
+
+@pytest.fixture
+def run(tracker):
+    return agent.init("r", monitor=False)
+
+
+def put(run, path, make):
+    """Have something stored whose encoder is ours."""
+    job = Job(path, Content(path, "", make=make))
+    run._session.files.put(job, wait=False)
+
+
+def stored(tracker):
+    return {m["path"] for m in tracker.of_kind("file")}
+
+
+def test_who_is_not_waited_for_any_longer_is_told_once(
+    run, tracker, monkeypatch, caplog
+):
+    monkeypatch.setattr(files, "_STALLED_SECONDS", 0.3)
+    may_go_on = threading.Event()
+    put(run, "slow", lambda: b"x" if may_go_on.wait(60) else b"")
+    run["first"].upload(b"1", wait=True)
+    run["second"].upload(b"2", wait=True)
+    may_go_on.set()
+    run.finish()
+
+    assert "'first' is not copied yet and no longer waited for" in caplog.text
+    assert caplog.text.count("no longer waited for") == 1
+    assert stored(tracker) == {"slow", "first", "second"}
+
+
+def test_who_waits_until_all_is_copied_is_told_nothing(run, tmp_path, caplog):
+    (tmp_path / "x").write_bytes(b"x")
+    run["set"].upload_files(str(tmp_path / "*"), wait=True)
+    run["file"].upload(tmp_path / "x", wait=True)
+
+    assert "waited for" not in caplog.text
+
+
+def test_a_set_is_waited_for_while_its_files_are_found(
+    run, tracker, tmp_path, monkeypatch, caplog
+):
+    def slowly(pattern, *, progress):
+        for _ in range(8):
+            time.sleep(0.2)
+            progress()
+        yield from matching(pattern, progress=progress)
+
+    (tmp_path / "x").write_bytes(b"x")
+    monkeypatch.setattr(files, "_STALLED_SECONDS", 1.0)
+    monkeypatch.setattr(files, "matching", slowly)
+    run["set"].upload_files(str(tmp_path / "*"), wait=True)
+    assert "waited for" not in caplog.text
+    run.finish()
+
+    assert "set/x" in stored(tracker)
+
+
+def test_each_name_that_is_found_is_progress_before_the_first_is_opened(tmp_path):
+    for name in "abc":
+        (tmp_path / name).write_bytes(b"")
+    noted = []
+    found = matching(str(tmp_path / "*"), progress=lambda: noted.append(None))
+
+    assert next(found)[0] == "a"
+    assert len(noted) > 3
+
+
+def test_each_picture_that_is_encoded_is_progress(run):
+    copying, moved = run._session.files, []
+    for number in range(3):
+        put(run, f"x/{number}", lambda: moved.append(copying._moved_at) or b"x")
+    run.finish()
+
+    assert len({*moved}) == 3
+
+
+def test_who_waits_for_a_run_that_does_not_start_is_told(monkeypatch, caplog):
+    monkeypatch.setattr(file_jobs, "_START_SECONDS", 0.1)
+    jobs = FileJobs(Notices(), count_lost=lambda: None)
+    jobs.put(Job("a", Content("a", "", make=lambda: b"x")), wait=True)
+
+    assert "'a' is not copied yet and no longer waited for" in caplog.text
