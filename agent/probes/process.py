@@ -31,6 +31,9 @@ from agent.probes.workers import Workers
 # thread; children of the main thread are seen at every sample.
 _RESCAN_SECONDS = 5.0
 _FILES_SECONDS = 10.0
+# Those between it and the process may end one after the other; what nobody waits for is
+# counted nowhere, and for that the time of others is not to be left out for long.
+_MOST_MISSING = 3
 # A helper of multiprocessing that loads nothing.
 _RESOURCE_TRACKER = "multiprocessing.resource_tracker"
 
@@ -89,7 +92,8 @@ class ProcessProbe(Probe):
     def __init__(self, pid: int | None = None) -> None:
         self._main = _Followed(pid or os.getpid())
         self._children: dict[int, _Followed] = {}
-        self._tree_cpu = Rate()
+        # One that is reaped while they are looked at is for once in nobody's count.
+        self._tree_cpu = Rate(most_missing=_MOST_MISSING)
         self._rescan_at = float("-inf")
         self._files_at = float("-inf")
         self._workers = Workers()

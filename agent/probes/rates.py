@@ -9,10 +9,17 @@ _SHORTEST_SECONDS = 0.25
 
 
 class Rate:
-    """The growth of one counter between two readings, per second."""
+    """The growth of one counter between two readings, per second.
 
-    def __init__(self) -> None:
+    A sum may miss at one reading what it has again at the next: `most_missing` is for how
+    many readings in a row one that fell is taken for such a sum, not for one of what has
+    begun anew. What comes back would else be taken for growth.
+    """
+
+    def __init__(self, *, most_missing: int = 0) -> None:
         self._last: tuple[float, float] | None = None
+        self._most_missing = most_missing
+        self._missing = 0
 
     def of(self, count: float | None, now: float) -> float | None:
         """Return the rate since the last reading; None if there is none to tell."""
@@ -21,11 +28,14 @@ class Rate:
         last = self._last
         if last is not None and now < last[1] + _SHORTEST_SECONDS:
             return None
-        self._last = (count, now)
-        if last is None:
+        has_fallen = last is not None and count < last[0]
+        if has_fallen and self._missing < self._most_missing:
+            self._missing += 1
             return None
+        self._missing = 0
+        self._last = (count, now)
         # A counter that fell was reset: how much it grew is unknown.
-        if count < last[0]:
+        if last is None or has_fallen:
             return None
         return (count - last[0]) / (now - last[1])
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from agent.probes.probe import Job, ProbeUnavailable
@@ -22,15 +23,26 @@ sys.stdin.readline()
 child[0].kill(); child[0].wait()
 sys.stdin.readline()
 """
+WORKED = "import time\nwhile time.process_time() < 0.6: pass\ntime.sleep(60)"
 
 
-@pytest.fixture
-def parent():
-    process = subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE)
+def run(script):
+    """Run a script that waits for lines, until the test has ended."""
+    process = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE)
     yield process
     process.kill()
     process.wait()
     process.stdin.close()
+
+
+@pytest.fixture
+def parent():
+    yield from run(PARENT)
+
+
+@pytest.fixture
+def parent_of_one_that_worked():
+    yield from run(PARENT.replace(repr(BUSY), repr(WORKED)))
 
 
 def test_workers_are_found_counted_and_their_time_added(parent):
@@ -58,6 +70,34 @@ def test_workers_are_found_counted_and_their_time_added(parent):
     parent.stdin.flush()
     wait_until(lambda: sample().get("job/workers") == 0)
     assert "job/worker_cpu_cores" not in sample()
+
+
+def test_what_a_worker_did_in_its_life_is_no_use_of_the_second_after_its_end(
+    parent_of_one_that_worked, monkeypatch
+):
+    parent = parent_of_one_that_worked
+    probe = ProcessProbe(parent.pid)
+    wait_until(lambda: probe.sample(time.monotonic()).get("job/workers") == 1)
+    (child,) = psutil.Process(parent.pid).children()
+    wait_until(lambda: sum(child.cpu_times()[:2]) > 0.5)
+    now = time.monotonic() + 10
+    probe.sample(now)
+    look = probe._main.lives
+
+    def look_and_let_the_worker_end(now):
+        lives = look(now)
+        parent.stdin.write(b"\n")
+        parent.stdin.flush()
+        wait_until(lambda: not psutil.pid_exists(child.pid))
+        return lives
+
+    with monkeypatch.context() as patch:
+        patch.setattr(probe._main, "lives", look_and_let_the_worker_end)
+        at_its_end = probe.sample(now + 1)
+    later = probe.sample(now + 2)
+
+    assert "job/cpu_cores" not in at_its_end
+    assert later["job/cpu_cores"] < 0.2
 
 
 def test_a_process_without_children_has_no_worker_time():

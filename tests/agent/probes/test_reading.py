@@ -3,7 +3,7 @@ import os
 import pytest
 
 from agent.probes.files import KernelFile, picked, table
-from agent.probes.rates import Growth, Rates, share
+from agent.probes.rates import Growth, Rate, Rates, share
 from agent.probes.reading import pattern_of
 from agent.probes.summary import spread
 
@@ -25,6 +25,23 @@ def test_a_count_grows_through_resets():
     growth = Growth()
 
     assert [growth.of(count) for count in (5, 7, None, 1, 2)] == [0, 2, None, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("counts", "rates"),
+    [
+        ([10, 4, 12], [None, None, 1]),
+        ([10, 4, 5, 16], [None, None, None, 2]),
+        ([10, 4, 5, 6, 8], [None, None, None, None, 2]),
+        ([10, 12, 4, 14, 5, 6, 16], [None, 2, None, 1, None, None, 2 / 3]),
+    ],
+)
+def test_a_sum_that_misses_a_part_for_a_while_grows_by_what_is_new(counts, rates):
+    rate = Rate(most_missing=2)
+
+    found = [rate.of(count, float(now)) for now, count in enumerate(counts)]
+
+    assert found == rates
 
 
 def test_each_counter_has_its_own_rate():
