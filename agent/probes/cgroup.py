@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from agent.probes.cgroup_limits import FACTS, limits
+from agent.probes.cgroup_limits import FACTS, Limits, changed, limits
 from agent.probes.files import KernelFile, table
 from agent.probes.groups import PROCESSES, ROOT, Groups
 from agent.probes.probe import Facts, Job, Probe, ProbeUnavailable, Sample
@@ -17,6 +17,7 @@ from agent.probes.reading import COUNTED, SAMPLED, Fact, Reading, Scope
 _SECOND_IN_MICROSECONDS, _SECOND_IN_NANOSECONDS = 1e6, 1e9
 _TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0.01
 _PEAK_SECONDS = 10.0
+_LIMITS_SECONDS = 30.0
 
 
 def _reading(name: str, unit: str, source: str, quality: float, text: str) -> Reading:
@@ -24,7 +25,7 @@ def _reading(name: str, unit: str, source: str, quality: float, text: str) -> Re
 
 
 class CgroupProbe(Probe):
-    """Reads the group of a process; limits also from the groups around it."""
+    """Reads the group of a process, and those around it that limit what it may take."""
 
     name = "cgroup"
     readings: ClassVar[tuple[Reading, ...]] = (
@@ -95,7 +96,10 @@ class CgroupProbe(Probe):
         self._groups = Groups(watched, root=root, processes=processes)
         if not self._groups:
             raise ProbeUnavailable("no control groups")
-        self._files = _Files(self._groups)
+        self._limits = limits(self._groups, watched)
+        self._limits_at: float | None = None
+        self._news: Facts = {}
+        self._files = _Files(self._groups, self._limits)
         self._last_periods: tuple[int, int] | None = None
         self._rates = Rates()
         self._limit_hits, self._kills = Growth(), Growth()
@@ -107,20 +111,31 @@ class CgroupProbe(Probe):
         return cls(job.watched)
 
     def facts(self) -> Facts:
-        return limits(self._groups, self._watched)
+        return self._limits.facts
+
+    def news(self) -> Facts:
+        news, self._news = self._news, {}
+        return news
 
     def sample(self, now: float) -> Sample:
+        self._look_at_limits(now)
         files = self._files
         processor = table(files.processor.read() or "")
+        quota = processor
+        if files.quota is not None:
+            quota = table(files.quota.read() or "")
         memory = table(files.memory.read() or "")
         events = table(files.events.read() or "")
+        throttles = events
+        if files.throttles is not None:
+            throttles = table(files.throttles.read() or "")
         user, system = self._split_seconds(processor)
         rates = self._rates.of(
             {
                 "cgroup/cpu_cores": self._used_seconds(processor),
                 "cgroup/cpu_user_cores": user,
                 "cgroup/cpu_system_cores": system,
-                "cgroup/throttled_seconds_per_second": _throttled_seconds(processor),
+                "cgroup/throttled_seconds_per_second": _throttled_seconds(quota),
             },
             now,
         )
@@ -128,17 +143,44 @@ class CgroupProbe(Probe):
         return known(
             {
                 **rates,
-                "cgroup/throttled_share": self._throttled_share(processor),
+                "cgroup/throttled_share": self._throttled_share(quota),
                 "cgroup/memory_used_bytes": self._memory_used(memory),
                 "cgroup/page_cache_bytes": _first(memory, "total_cache", "file"),
                 "cgroup/memory_peak_bytes": self._peak(now),
                 "cgroup/memory_throttle_hits": self._throttle_hits.of(
-                    events.get("high")
+                    throttles.get("high")
                 ),
                 "cgroup/memory_limit_hits": self._limit_hits.of(hits),
                 "cgroup/oom_kills": self._kills.of(events.get("oom_kill")),
             }
         )
+
+    def _look_at_limits(self, now: float) -> None:
+        """See whether the limits were changed, and read where they are set now."""
+        if self._limits_at is None:
+            self._limits_at = now + _LIMITS_SECONDS
+        if now < self._limits_at:
+            return
+        self._limits_at = now + _LIMITS_SECONDS
+        try:
+            found = limits(self._groups, self._watched)
+        except OSError:
+            # It has ended, and its groups may be gone.
+            return
+        before, self._limits = self._limits, found
+        if found == before:
+            return
+        self._news = changed(before.facts, found.facts)
+        if found[1:] != before[1:]:
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Read the groups that have the limits now, whose counters are others."""
+        self._files = _Files(self._groups, self._limits)
+        self._last_periods = None
+        self._rates.forget(["cgroup/throttled_seconds_per_second"])
+        for growth in (self._limit_hits, self._kills, self._throttle_hits):
+            growth.go_on_with_another()
 
     def _used_seconds(self, processor: dict[str, int]) -> float | None:
         if "usage_usec" in processor:
@@ -191,15 +233,18 @@ class CgroupProbe(Probe):
 class _Files:
     """The files that are read at every sample; those of other versions are None."""
 
-    def __init__(self, groups: Groups) -> None:
+    def __init__(self, groups: Groups, limits: Limits) -> None:
         nowhere = Path("/nonexistent")
         is_unified = groups.is_unified
         processor = groups.of("cpu") or nowhere
-        memory = groups.of("memory") or nowhere
+        own_memory = groups.of("memory") or nowhere
+        memory = limits.of_memory or own_memory
         # What has to be summed up over groups is waited for, with whoever else asks.
-        self.processor = KernelFile(
-            processor / "cpu.stat", waits_for_nobody=not is_unified
-        )
+        statistics = partial(KernelFile, waits_for_nobody=not is_unified)
+        self.processor = statistics(processor / "cpu.stat")
+        self.quota = None
+        if limits.of_quota not in (None, processor):
+            self.quota = statistics(limits.of_quota / "cpu.stat")
         self.memory = KernelFile(memory / "memory.stat")
         counter = partial(KernelFile, waits_for_nobody=True)
         self.used = counter(
@@ -208,10 +253,16 @@ class _Files:
         self.peak = counter(
             memory / ("memory.peak" if is_unified else "memory.max_usage_in_bytes")
         )
-        # Version 1 tells of kills where it tells whether they are allowed.
+        # Version 1 tells of kills where it tells whether they are allowed, and only in
+        # the group of who was killed.
         self.events = counter(
-            memory / ("memory.events" if is_unified else "memory.oom_control")
+            memory / "memory.events"
+            if is_unified
+            else own_memory / "memory.oom_control"
         )
+        self.throttles = None
+        if limits.of_throttling not in (None, memory):
+            self.throttles = counter(limits.of_throttling / "memory.events")
         accounting = groups.of("cpuacct") or nowhere
         self.usage = None if is_unified else counter(accounting / "cpuacct.usage")
         self.split = None if is_unified else counter(accounting / "cpuacct.stat")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 import psutil
 
@@ -17,12 +19,22 @@ from agent.values import Value
 _UNLIMITED_BYTES = 2**60
 
 FACTS = (
-    Fact("facts/effective_cores", "float", "least of CPU quota, affinity and CPU set"),
-    Fact("facts/cpu_quota_cores", "float", "the container's, absent if it has none"),
+    Fact(
+        "facts/effective_cores",
+        "float",
+        "least of CPU quota, affinity and CPU set; these limits, and the next four, are"
+        " looked at twice a minute",
+    ),
+    Fact(
+        "facts/cpu_quota_cores",
+        "float",
+        "the tightest of the container and what is around it, absent if there is none;"
+        " the host's cores where it was taken away",
+    ),
     Fact(
         "facts/memory_limit_bytes",
         "int",
-        "least of physical memory and the container's limit",
+        "least of physical memory and the limits of the container and what is around it",
     ),
     Fact(
         "facts/memory_throttle_bytes",
@@ -38,31 +50,73 @@ FACTS = (
 )
 
 
-def limits(groups: Groups, watched: int | None) -> Facts:
-    """Return the limits that there are; of cores and memory the tightest of all."""
-    quotas = [_quota(folder) for folder in groups.with_ancestors("cpu")]
-    quota = min((quota for quota in quotas if quota), default=None)
+class Limits(NamedTuple):
+    """What may be used, and the groups that have the tightest limits, if any has one.
+
+    Which of them is met, and how often, the kernel counts in that group, not in those
+    inside of it.
+    """
+
+    facts: Facts
+    of_quota: Path | None = None
+    of_memory: Path | None = None
+    of_throttling: Path | None = None  # for taking more than `memory.high`
+
+
+def limits(groups: Groups, watched: int | None) -> Limits:
+    """Return the limits that there are; of cores and memory the tightest of all.
+
+    Raises:
+        OSError: The process has ended.
+    """
+    folders = groups.with_ancestors("cpu")
+    quota, of_quota = _tightest((_quota(folder), folder) for folder in folders)
     cores = [quota, _affinity(watched), _count_cpus(_set_of(groups, "cpus"))]
     name = "memory.max" if groups.is_unified else "memory.limit_in_bytes"
-    memory = [psutil.virtual_memory().total, *_limits_of(groups, name)]
-    facts: dict[str, Value] = {"facts/memory_limit_bytes": min(memory)}
+    memory, of_memory = _tightest(_limits_of(groups, name))
+    physical = psutil.virtual_memory().total
+    facts: dict[str, Value] = {
+        "facts/memory_limit_bytes": min(physical, memory or physical)
+    }
     if quota:
         facts["facts/cpu_quota_cores"] = quota
     if any(cores):
         facts["facts/effective_cores"] = float(min(filter(None, cores)))
-    throttles = _limits_of(groups, "memory.high")
-    if throttles:
-        facts["facts/memory_throttle_bytes"] = min(throttles)
+    throttle, of_throttling = _tightest(_limits_of(groups, "memory.high"))
+    if throttle:
+        facts["facts/memory_throttle_bytes"] = throttle
     nodes = _set_of(groups, "mems")
     if nodes:
         facts["facts/allowed_memory_nodes"] = nodes
-    return facts
+    return Limits(facts, of_quota, of_memory, of_throttling)
 
 
-def _limits_of(groups: Groups, name: str) -> list[int]:
-    """Return a limit of memory of the group, and those of the groups around it."""
-    found = (read_number(folder / name) for folder in groups.with_ancestors("memory"))
-    return [limit for limit in found if limit and limit < _UNLIMITED_BYTES]
+def changed(before: Facts, after: Facts) -> Facts:
+    """Return what the limits are now (pure); a fact that was told cannot be taken back."""
+    if "facts/cpu_quota_cores" in before.keys() - after.keys():
+        return {**after, "facts/cpu_quota_cores": float(os.cpu_count() or 1)}
+    return after
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+def _tightest(
+    found: Iterable[tuple[_Number | None, Path]],
+) -> tuple[_Number | None, Path | None]:
+    """Return the least limit, and the first group that has it."""
+    there = [(limit, folder) for limit, folder in found if limit]
+    return min(there, key=lambda each: each[0], default=(None, None))
+
+
+def _limits_of(groups: Groups, name: str) -> list[tuple[int | None, Path]]:
+    """Return a limit of memory of the outermost group, and of those inside of it.
+
+    Of groups with the same limit, the outermost meets it first.
+    """
+    folders = reversed(groups.with_ancestors("memory"))
+    found = [(read_number(folder / name), folder) for folder in folders]
+    return [(n, folder) for n, folder in found if n and n < _UNLIMITED_BYTES]
 
 
 def _set_of(groups: Groups, kind: str) -> str:

@@ -75,6 +75,10 @@ class Growth:
         self._grown += 0.0 if last is None else count - (last if count >= last else 0)
         return self._grown
 
+    def go_on_with_another(self) -> None:
+        """Take the next reading as the first of another counter, whose growth is added."""
+        self._last = None
+
 
 def share(rate: float | None) -> float | None:
     """Return a rate of seconds per second as a share; clocks differ a little."""
