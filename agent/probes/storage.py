@@ -102,15 +102,19 @@ class StorageProbe(Probe):
 
     def _facts_of(self, folders: Mapping[str, Path]) -> dict[str, Value]:
         facts: dict[str, Value] = {}
-        mounts = read_text(self._processes / "mountinfo")
         for name, folder in folders.items():
+            sizes = _sizes(folder)
+            if sizes is not None:
+                facts[f"facts/storage/{name}/total_bytes"] = sizes[0]
+        # The data may lie behind a link, on another file system than it; and some are
+        # mounted when they are first asked for something, as they have been above.
+        real = {n: Path(os.path.realpath(folder)) for n, folder in folders.items()}
+        mounts = read_text(self._processes / "mountinfo")
+        for name, folder in real.items():
             mount = mount_of(folder, mounts)
             if mount is not None:
                 facts[f"facts/storage/{name}/file_system"] = mount.kind
                 facts[f"facts/storage/{name}/is_network"] = mount.is_network
-            sizes = _sizes(folder)
-            if sizes is not None:
-                facts[f"facts/storage/{name}/total_bytes"] = sizes[0]
         return facts
 
 

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path, PurePath
 
 import pytest
@@ -67,6 +68,48 @@ def test_data_whose_folder_is_known_later_are_told_then(tmp_path):
     assert 0 < later["storage/data/used_share"] <= 1
     assert news["facts/storage/data/file_system"]
     assert probe.news() == {}
+
+
+@pytest.fixture
+def mounted(tmp_path):
+    """Return a folder that is mounted over a network, and where that is said."""
+    folder, processes = tmp_path / "mnt", tmp_path / "proc"
+    for each in (folder / "train", processes / "self"):
+        each.mkdir(parents=True)
+    lines = f"{MOUNTS}40 27 0:50 / {folder} rw - nfs4 server:/export rw\n"
+    (processes / "self" / "mountinfo").write_text(lines)
+    return folder, processes
+
+
+def test_the_file_system_is_that_of_the_data_not_of_a_link_to_them(tmp_path, mounted):
+    folder, processes = mounted
+    link = tmp_path / "data"
+    link.symlink_to(folder / "train")
+    named = StorageProbe(data=link, processes=processes)
+    found = StorageProbe(find_data=lambda: link, processes=processes)
+    found.sample(0.0)
+
+    for facts in (named.facts(), found.news()):
+        assert facts["facts/storage/data/file_system"] == "nfs4"
+        assert facts["facts/storage/data/is_network"] is True
+
+
+def test_what_is_mounted_when_it_is_first_asked_is_told(mounted, monkeypatch):
+    folder, processes = mounted
+    mounts = processes / "self" / "mountinfo"
+    later = mounts.read_text()
+    mounts.write_text(MOUNTS)
+    statvfs = os.statvfs
+
+    def mount_and_ask(path):
+        mounts.write_text(later)
+        return statvfs(path)
+
+    monkeypatch.setattr(os, "statvfs", mount_and_ask)
+
+    facts = StorageProbe(data=folder, processes=processes).facts()
+
+    assert facts["facts/storage/data/file_system"] == "nfs4"
 
 
 def test_a_name_that_is_no_folder_says_nothing_of_the_folder_around_it(tmp_path):
