@@ -15,9 +15,9 @@ from agent.probes.processes import (
     ProcessGone,
     ProcessState,
     Traffic,
-    command_line,
     count_open_files,
     counts_disk_waits,
+    is_worker,
     read_scheduling,
     read_state,
     read_traffic,
@@ -34,8 +34,6 @@ _FILES_SECONDS = 10.0
 # Those between it and the process may end one after the other; what nobody waits for is
 # counted nowhere, and for that the time of others is not to be left out for long.
 _MOST_MISSING = 3
-# A helper of multiprocessing that loads nothing.
-_RESOURCE_TRACKER = "multiprocessing.resource_tracker"
 
 
 class _Followed:
@@ -44,7 +42,7 @@ class _Followed:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.state = read_state(pid)
-        self.is_worker = _RESOURCE_TRACKER not in command_line(pid)
+        self.is_worker = is_worker(pid)
         self.cpu: float | None = None
         self.counted: Traffic | None = None
         self.traffic: dict[str, float | None] = {}

@@ -35,7 +35,14 @@ _OF_TREE = (
     ),
     ("major_faults_per_second", "1/s", _STAT, COUNTED, "pages read from a disk"),
     ("threads", "", _STAT, SAMPLED, "of all processes"),
-    ("workers", "", _STAT, SAMPLED, "living descendants but Python's resource tracker"),
+    (
+        "workers",
+        "",
+        _STAT,
+        SAMPLED,
+        "living descendants but helpers of Python's `multiprocessing` and of"
+        " `torch.compile`",
+    ),
     ("worker_cpu_cores", "cores", _STAT, COUNTED, "mean over the workers"),
     ("worker_cpu_cores_min", "cores", _STAT, COUNTED, "the worker with the least"),
     ("worker_cpu_cores_max", "cores", _STAT, COUNTED, "the worker with the most"),

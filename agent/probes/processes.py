@@ -17,6 +17,10 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _NANOSECOND = 1e-9
 _KIBIBYTE = 1024
 WAITING_FOR_DISK = "D"
+# What runs beside a training and loads nothing, by what its command line has.
+_COMPILE_WORKER = "torch/_inductor/compile_worker"
+_HELPERS = ("multiprocessing.resource_tracker", _COMPILE_WORKER)
+_FORK_SERVER, _SPAWNED = "multiprocessing.forkserver", "multiprocessing.spawn"
 
 
 class ProcessGone(Exception):
@@ -134,11 +138,32 @@ def count_open_files(pid: int) -> int | None:
         return None
 
 
-def command_line(pid: int) -> str:
+def is_worker(pid: int) -> bool:
+    """Whether a child may load data, rather than help multiprocessing or a compiler."""
+    line = _command_line(pid)
+    if any(helper in line for helper in _HELPERS):
+        return False
+    if _FORK_SERVER in line:
+        # The server itself loads nothing; what it forks has its command line, too.
+        return _FORK_SERVER in _command_line(_parent_of(pid))
+    if _SPAWNED in line:
+        # Of whoever starts processes so, the compiler's are no workers either.
+        return _COMPILE_WORKER not in _command_line(_parent_of(pid))
+    return True
+
+
+def _command_line(pid: int | None) -> str:
     try:
-        return " ".join(psutil.Process(pid).cmdline())
+        return "" if pid is None else " ".join(psutil.Process(pid).cmdline())
     except psutil.Error:
         return ""
+
+
+def _parent_of(pid: int) -> int | None:
+    try:
+        return psutil.Process(pid).ppid()
+    except psutil.Error:
+        return None
 
 
 def _portable_state(pid: int) -> ProcessState:

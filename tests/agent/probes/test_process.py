@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+import textwrap
 import time
 
 import psutil
@@ -25,24 +27,47 @@ sys.stdin.readline()
 """
 WORKED = "import time\nwhile time.process_time() < 0.6: pass\ntime.sleep(60)"
 
+WITH_LOADERS = """
+import multiprocessing, sys, time
+context = multiprocessing.get_context(sys.argv[1])
+loaders = [context.Process(target=time.sleep, args=(60,)) for _ in range(2)]
+for loader in loaders: loader.start()
+print("ready", flush=True)
+sys.stdin.readline()
+for loader in loaders: loader.kill()
+"""
+COMPILER = """
+import subprocess, sys
+pool = subprocess.Popen([sys.executable, *sys.argv[1:]], stdin=-1, stdout=-1, text=True)
+pool.stdout.readline()
+print("ready", flush=True)
+sys.stdin.readline()
+pool.communicate("\\n")
+"""
 
-def run(script):
+
+@contextlib.contextmanager
+def run(script, *arguments):
     """Run a script that waits for lines, until the test has ended."""
-    process = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE)
-    yield process
-    process.kill()
-    process.wait()
-    process.stdin.close()
+    # At its end, the script comes to the end of what it reads, and ends its own children.
+    with subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        yield process
 
 
 @pytest.fixture
 def parent():
-    yield from run(PARENT)
+    with run(PARENT) as process:
+        yield process
 
 
 @pytest.fixture
 def parent_of_one_that_worked():
-    yield from run(PARENT.replace(repr(BUSY), repr(WORKED)))
+    with run(PARENT.replace(repr(BUSY), repr(WORKED))) as process:
+        yield process
 
 
 def test_workers_are_found_counted_and_their_time_added(parent):
@@ -70,6 +95,37 @@ def test_workers_are_found_counted_and_their_time_added(parent):
     parent.stdin.flush()
     wait_until(lambda: sample().get("job/workers") == 0)
     assert "job/worker_cpu_cores" not in sample()
+
+
+def count_workers(process, *, until):
+    """Count what loads for a script once so many processes are there in all."""
+    process.stdout.readline()
+    descendants = psutil.Process(process.pid).children
+    wait_until(lambda: len(descendants(recursive=True)) == until)
+    workers = ProcessProbe(process.pid).sample(0.0)["job/workers"]
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    process.wait()
+    return workers
+
+
+@pytest.mark.parametrize(
+    ("method", "processes"), [("fork", 2), ("spawn", 3), ("forkserver", 4)]
+)
+def test_loader_workers_are_counted_however_they_start(method, processes):
+    with run(WITH_LOADERS, method) as process:
+        assert count_workers(process, until=processes) == 2
+
+
+@pytest.mark.parametrize(("method", "processes"), [("fork", 3), ("spawn", 4)])
+def test_processes_of_the_compiler_are_no_loader_workers(tmp_path, method, processes):
+    entry = tmp_path / "torch" / "_inductor" / "compile_worker" / "__main__.py"
+    entry.parent.mkdir(parents=True)
+    guarded = textwrap.indent(WITH_LOADERS, "    ")
+    entry.write_text(f"if __name__ == '__main__':{guarded}")
+
+    with run(COMPILER, str(entry), method) as process:
+        assert count_workers(process, until=processes) == 0
 
 
 def test_what_a_worker_did_in_its_life_is_no_use_of_the_second_after_its_end(
