@@ -6,6 +6,7 @@ PROBES = (
     ("memory", "MemoryProbe"),
     ("disks", "DisksProbe"),
     ("network", "NetworkProbe"),
+    ("rdma", "RdmaProbe"),
     ("portable", "PortableProbe"),
     ("process", "ProcessProbe"),
     ("cgroup", "CgroupProbe"),

@@ -1,0 +1,70 @@
+"""InfiniBand and RoCE: what processes and GPUs send each other past the kernel's network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from agent.probes.files import KernelFile
+from agent.probes.probe import Probe, ProbeUnavailable, Sample
+from agent.probes.rates import Rates, known
+from agent.probes.reading import COARSE, Reading, Scope
+
+_DEVICES = Path("/sys/class/infiniband")
+_WORD_BYTES = 4  # ports count words of so many bytes
+_COUNTERS = {"receive": "port_rcv_data", "send": "port_xmit_data"}
+
+
+def _path(direction: str) -> str:
+    return f"host/rdma_{direction}_bytes_per_second"
+
+
+class RdmaProbe(Probe):
+    """Reads what all ports count; some cards ask their firmware for it."""
+
+    name = "rdma"
+    is_of_machine = True
+    may_hang = True
+    readings: ClassVar[tuple[Reading, ...]] = tuple(
+        Reading(_path(direction), "B/s", Scope.HOST, f"{_DEVICES}", COARSE, meaning)
+        for direction, meaning in (
+            (
+                "receive",
+                "by all ports of InfiniBand and RoCE, on which ranks exchange gradients;"
+                " of InfiniBand, IP traffic counts here and as `host/network_…`",
+            ),
+            ("send", "likewise"),
+        )
+    )
+
+    def __init__(self, devices: Path = _DEVICES) -> None:
+        self._files = {
+            f"{direction} {port}": KernelFile(port / "counters" / counter)
+            for port in sorted(devices.glob("*/ports/*"))
+            for direction, counter in _COUNTERS.items()
+        }
+        self._rates = Rates()
+        if not known(self._words()):
+            # Few machines have such ports, and nothing is amiss with the others.
+            raise ProbeUnavailable
+
+    def sample(self, now: float) -> Sample:
+        rates = known(self._rates.of(self._words(), now))
+        readings: dict[str, float] = {}
+        for name, words in rates.items():
+            path = _path(name.partition(" ")[0])
+            readings[path] = readings.get(path, 0.0) + words * _WORD_BYTES
+        return readings
+
+    def _words(self) -> dict[str, float | None]:
+        return {name: words_in(file.read() or "") for name, file in self._files.items()}
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()
+
+
+def words_in(text: str) -> float | None:
+    """Return a port's count; None of a port that has no such counter."""
+    # What a port cannot count, its driver writes as a sentence.
+    return float(text) if text.strip().isdigit() else None
