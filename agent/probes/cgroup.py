@@ -16,7 +16,7 @@ from agent.probes.reading import COUNTED, SAMPLED, Fact, Reading, Scope
 
 _SECOND_IN_MICROSECONDS, _SECOND_IN_NANOSECONDS = 1e6, 1e9
 _TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0.01
-_PEAK_SECONDS = 10.0
+_SELDOM_SECONDS = 10.0
 _LIMITS_SECONDS = 30.0
 
 
@@ -57,7 +57,16 @@ class CgroupProbe(Probe):
             "memory.peak",
             COUNTED,
             "the most that it ever took, page cache included",
-            _PEAK_SECONDS,
+            _SELDOM_SECONDS,
+        ),
+        Reading(
+            "cgroup/swap_used_bytes",
+            "B",
+            Scope.CONTAINER,
+            "memory.swap.current",
+            SAMPLED,
+            "its memory that lies in swap",
+            _SELDOM_SECONDS,
         ),
         _reading(
             "memory_throttle_hits",
@@ -104,7 +113,7 @@ class CgroupProbe(Probe):
         self._rates = Rates()
         self._limit_hits, self._kills = Growth(), Growth()
         self._throttle_hits = Growth()
-        self._peak_at = float("-inf")
+        self._seldom_at = float("-inf")
 
     @classmethod
     def of(cls, job: Job) -> CgroupProbe:
@@ -146,7 +155,7 @@ class CgroupProbe(Probe):
                 "cgroup/throttled_share": self._throttled_share(quota),
                 "cgroup/memory_used_bytes": self._memory_used(memory),
                 "cgroup/page_cache_bytes": _first(memory, "total_cache", "file"),
-                "cgroup/memory_peak_bytes": self._peak(now),
+                **self._seldom(memory, now),
                 "cgroup/memory_throttle_hits": self._throttle_hits.of(
                     throttles.get("high")
                 ),
@@ -205,12 +214,16 @@ class CgroupProbe(Probe):
             None if system is None else system * factor,
         )
 
-    def _peak(self, now: float) -> float | None:
-        if now < self._peak_at - 0.5:
-            return None
-        self._peak_at = now + _PEAK_SECONDS
-        peak = _number(self._files.peak)
-        return None if peak is None else float(peak)
+    def _seldom(self, memory: dict[str, int], now: float) -> dict[str, float | None]:
+        if now < self._seldom_at - 0.5:
+            return {}
+        self._seldom_at = now + _SELDOM_SECONDS
+        return {
+            "cgroup/memory_peak_bytes": _as_float(_number(self._files.peak)),
+            "cgroup/swap_used_bytes": _first(memory, "total_swap")
+            if self._files.swap is None
+            else _as_float(_number(self._files.swap)),
+        }
 
     def _memory_used(self, memory: dict[str, int]) -> float | None:
         used = _number(self._files.used)
@@ -253,6 +266,8 @@ class _Files:
         self.peak = counter(
             memory / ("memory.peak" if is_unified else "memory.max_usage_in_bytes")
         )
+        # Version 1 has it among its statistics, where it counts swap.
+        self.swap = counter(memory / "memory.swap.current") if is_unified else None
         # Version 1 tells of kills where it tells whether they are allowed, and only in
         # the group of who was killed.
         self.events = counter(
@@ -282,6 +297,10 @@ def _throttled_seconds(processor: dict[str, int]) -> float | None:
 def _first(numbers: dict[str, int], *names: str) -> float | None:
     found = [numbers[name] for name in names if name in numbers]
     return float(found[0]) if found else None
+
+
+def _as_float(number: int | None) -> float | None:
+    return None if number is None else float(number)
 
 
 def _number(file: KernelFile) -> int | None:

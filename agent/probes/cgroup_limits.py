@@ -22,7 +22,7 @@ FACTS = (
     Fact(
         "facts/effective_cores",
         "float",
-        "least of CPU quota, affinity and CPU set; these limits, and the next four, are"
+        "least of CPU quota, affinity and CPU set; these limits, and the next five, are"
         " looked at twice a minute",
     ),
     Fact(
@@ -41,6 +41,12 @@ FACTS = (
         "int",
         "`memory.high`: with more than this the container is slowed; absent if it has"
         " none",
+    ),
+    Fact(
+        "facts/swap_limit_bytes",
+        "int",
+        "`memory.swap.max`: what the container may have in swap, 0 if nothing; absent if"
+        " there is no limit; version 2",
     ),
     Fact(
         "facts/allowed_memory_nodes",
@@ -85,6 +91,9 @@ def limits(groups: Groups, watched: int | None) -> Limits:
     throttle, of_throttling = _tightest(_limits_of(groups, "memory.high"))
     if throttle:
         facts["facts/memory_throttle_bytes"] = throttle
+    swap, _ = _tightest(_limits_of(groups, "memory.swap.max"))
+    if swap is not None:
+        facts["facts/swap_limit_bytes"] = swap
     nodes = _set_of(groups, "mems")
     if nodes:
         facts["facts/allowed_memory_nodes"] = nodes
@@ -105,18 +114,22 @@ def _tightest(
     found: Iterable[tuple[_Number | None, Path]],
 ) -> tuple[_Number | None, Path | None]:
     """Return the least limit, and the first group that has it."""
-    there = [(limit, folder) for limit, folder in found if limit]
+    there = [(limit, folder) for limit, folder in found if limit is not None]
     return min(there, key=lambda each: each[0], default=(None, None))
 
 
-def _limits_of(groups: Groups, name: str) -> list[tuple[int | None, Path]]:
+def _limits_of(groups: Groups, name: str) -> list[tuple[int, Path]]:
     """Return a limit of memory of the outermost group, and of those inside of it.
 
     Of groups with the same limit, the outermost meets it first.
     """
     folders = reversed(groups.with_ancestors("memory"))
     found = [(read_number(folder / name), folder) for folder in folders]
-    return [(n, folder) for n, folder in found if n and n < _UNLIMITED_BYTES]
+    return [
+        (limit, folder)
+        for limit, folder in found
+        if limit is not None and limit < _UNLIMITED_BYTES
+    ]
 
 
 def _set_of(groups: Groups, kind: str) -> str:

@@ -40,12 +40,16 @@ V2 = {
     "job/memory.stat": "anon 1\nfile 1500\ninactive_file 1000\n",
     "job/memory.high": "900",
     "job/memory.peak": "4000",
+    "job/memory.swap.current": "700",
+    "job/memory.swap.max": "0",
     "job/memory.events": "low 0\nhigh 0\nmax 4\noom 0\noom_kill 1\n",
     "job/inner/memory.max": "max",
     "job/inner/memory.current": "30",
     "job/inner/memory.stat": "anon 1\nfile 15\ninactive_file 10\n",
     "job/inner/memory.high": "max",
     "job/inner/memory.peak": "40",
+    "job/inner/memory.swap.current": "7",
+    "job/inner/memory.swap.max": "max",
     "job/inner/memory.events": "low 0\nhigh 0\nmax 0\noom 0\noom_kill 1\n",
     "job/inner/cpuset.mems.effective": "0-1",
 }
@@ -66,7 +70,7 @@ V1 = {
     "memory/job/memory.limit_in_bytes": str(GIB),
     "memory/job/memory.usage_in_bytes": "3000",
     "memory/job/memory.max_usage_in_bytes": "4000",
-    "memory/job/memory.stat": "total_cache 1500\ntotal_inactive_file 1000\n",
+    "memory/job/memory.stat": "total_cache 1500\ntotal_swap 700\ntotal_inactive_file 1000\n",
     "memory/job/memory.failcnt": "4",
     # Kills, it counts only in the group of who was killed.
     "memory/job/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n",
@@ -137,6 +141,22 @@ def test_the_most_memory_is_told_now_and_then(make, membership, files):
     assert first["cgroup/memory_peak_bytes"] == 4000
     assert "cgroup/memory_peak_bytes" not in second
     assert "cgroup/memory_peak_bytes" in third
+
+
+@CASES
+def test_swap_is_told_now_and_then(make, membership, files):
+    probe, _ = make(membership, files)
+
+    first, second, third = (probe.sample(float(now)) for now in (0, 1, 10))
+
+    assert first["cgroup/swap_used_bytes"] == third["cgroup/swap_used_bytes"] == 700
+    assert "cgroup/swap_used_bytes" not in second
+
+
+def test_a_container_that_may_not_swap_has_a_limit_of_0(make):
+    probe, _ = make(IN_V2, V2)
+
+    assert probe.facts()["facts/swap_limit_bytes"] == 0
 
 
 @CASES
