@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from agent.probes.nvidia.driver import INVALID_ARGUMENT, NOT_SUPPORTED, code_of
@@ -98,12 +98,20 @@ Values = dict[str, float]
 class FieldValues:
     """Some fields of one GPU; those that it does not have are asked for once.
 
-    A field that is counted by link is the sum over the links.
+    A field that is counted by link is the sum over the links. Of those that are `wide`,
+    a card that counts them in 32 bits or less has none.
     """
 
-    def __init__(self, library: Any, gpu: Any, names: Iterable[str]) -> None:
+    def __init__(
+        self,
+        library: Any,
+        gpu: Any,
+        names: Iterable[str],
+        wide: Collection[str] = (),
+    ) -> None:
         self._library = library
         self._gpu = gpu
+        self._wide = wide
         self._asked = [
             (name, number, scope)
             for name in names
@@ -124,7 +132,9 @@ class FieldValues:
         for (name, _, scope), field in zip(self._asked, found, strict=True):
             place = (name, scope)
             value = number_of(self._library, field) if field.nvmlReturn == 0 else None
-            if value is not None and value == value:  # noqa: PLR0124 - not NaN
+            if value is not None and name in self._wide and self._is_narrow(field):
+                refused.add(place)
+            elif value is not None and value == value:  # noqa: PLR0124 - not NaN
                 self._answered.add(place)
                 values[name] = values.get(name, 0.0) + value
             elif field.nvmlReturn in _REFUSED and place not in self._answered:
@@ -137,6 +147,13 @@ class FieldValues:
                 row for row in self._asked if (row[0], row[2]) not in refused
             ]
         return {name: value for name, value in values.items() if name not in missing}
+
+    def _is_narrow(self, field: Any) -> bool:
+        return field.valueType in (
+            self._library.NVML_VALUE_TYPE_UNSIGNED_INT,
+            getattr(self._library, "NVML_VALUE_TYPE_SIGNED_INT", 5),
+            getattr(self._library, "NVML_VALUE_TYPE_UNSIGNED_SHORT", 6),
+        )
 
 
 def _scopes(library: Any, name: str) -> Sequence[int]:
@@ -165,9 +182,12 @@ class Counters:
     """What is counted all the time: limits, bytes, energy."""
 
     def __init__(self, library: Any, gpu: Any) -> None:
-        names = [*TIMES_LIMITED.values(), ENERGY, *BYTES_OF_LINKS.values()]
-        names += [name for name, _ in (*BYTES.values(), *NOW.values())]
-        self._fields = FieldValues(library, gpu, names)
+        counted = [*BYTES_OF_LINKS.values(), *(name for name, _ in BYTES.values())]
+        names = [*TIMES_LIMITED.values(), ENERGY, *counted]
+        names += [name for name, _ in NOW.values()]
+        # Bytes fill 32 bits in less time than lies between two readings: how often, the
+        # difference does not tell.
+        self._fields = FieldValues(library, gpu, names, wide=counted)
         self._library, self._gpu = library, gpu
         self._rates = Rates()
         self._energy = Growth()

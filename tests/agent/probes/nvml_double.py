@@ -43,6 +43,7 @@ class Card:
     lacks: set[str] = field(default_factory=set)
     fails: dict[str, int] = field(default_factory=dict)
     fields: dict[int, float] = field(default_factory=dict)
+    narrow: set[int] = field(default_factory=set)  # fields of 32 bits
     links: dict[tuple[int, int], float] = field(default_factory=dict)  # field, link
     graphics: list[tuple[int, int]] = field(default_factory=list)
     samples: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
@@ -269,6 +270,10 @@ class NvmlDouble:
             scope = 0xFFFFFFFF if found.fieldId in range(138, 142) else 0
             if not is_by_link and found.scopeId != scope:
                 found.nvmlReturn = INVALID
+                continue
+            if place[0] in card.narrow:
+                found.nvmlReturn, found.valueType = SUCCESS, _UINT
+                found.value.uiVal = int(value) % 2**32
                 continue
             is_negative = value < 0
             found.nvmlReturn, found.valueType = SUCCESS, _INT if is_negative else _ULL

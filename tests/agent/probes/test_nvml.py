@@ -13,6 +13,7 @@ from tests.agent.probes.nvml_double import BY_LINK, GIB, LOST, Card
 POWER_POLICY = pynvml.NVML_FI_DEV_PERF_POLICY_POWER
 HW_THERMAL = pynvml.NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN
 RX_BYTES = pynvml.NVML_FI_DEV_PCIE_COUNT_RX_BYTES
+TX_BYTES = pynvml.NVML_FI_DEV_PCIE_COUNT_TX_BYTES
 NVLINK_TX = pynvml.NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX
 REPLAYS = pynvml.NVML_FI_DEV_PCIE_REPLAY_COUNTER
 UNCORRECTED = pynvml.NVML_FI_DEV_ECC_DBE_VOL_TOTAL
@@ -247,6 +248,32 @@ def test_bytes_are_rates_and_links_are_summed(driver):
     assert sample["gpu/0/pcie_receive_bytes_per_second"] == 1_000
     assert sample["gpu/0/nvlink_send_bytes_per_second"] == 2_048
     assert "gpu/0/pcie_send_bytes_per_second" not in sample
+
+
+@pytest.mark.parametrize(
+    ("gpm", "received", "source"),
+    [
+        ({20: 3.0, 21: 2.0}, 2 * 2**20, "GPM"),
+        ({}, 2_000_000, "NVML, 20 ms"),
+    ],
+    ids=["with hardware counters", "without"],
+)
+def test_bytes_that_are_counted_in_32_bits_come_from_elsewhere(
+    driver, gpm, received, source
+):
+    fields = {RX_BYTES: 2**31, TX_BYTES: 0}
+    card = Card(fields=fields, narrow={RX_BYTES, TX_BYTES}, gpm=gpm, has_gpm=bool(gpm))
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    # More than 32 bits hold between two readings.
+    card.fields[RX_BYTES] += 2**32 + 5_000
+
+    sample = probe.sample(31.0)
+
+    assert sample["gpu/0/pcie_receive_bytes_per_second"] == received
+    assert probe.chosen["gpu/<i>/pcie_receive_bytes_per_second"] == source
+    assert "counters" not in probe.news()["facts/gpu/0/measured_with"]
 
 
 def test_errors_count_from_the_agents_beginning_and_what_stands_stands(driver):
