@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from agent.probes.nvidia.catalogue import EVENTS
 from agent.probes.nvidia.driver import (
     TIMEOUT,
+    GpuLost,
     NotNow,
     NotOffered,
     as_text,
@@ -53,12 +54,16 @@ class NvmlEventsProbe(Probe):
         self._indices: dict[str, int] = {}
         self._news: dict[str, Value] = {}
         try:
+            gpus = visible_gpus(self._library, environment)
             self._events = self._library.nvmlEventSetCreate()
-            self._register(visible_gpus(self._library, environment))
         except self._library.NVMLError as error:
             raise ProbeUnavailable(f"no events from the driver ({error})") from error
-        if not self._indices:
-            raise ProbeUnavailable("no GPU that reports errors")
+        try:
+            self._register(gpus)
+        except Exception:
+            # Whoever makes this anew has a set of its own.
+            self.close()
+            raise
 
     def sample(self, now: float) -> Sample:
         del now  # an event is told when it comes
@@ -81,12 +86,16 @@ class NvmlEventsProbe(Probe):
         return news
 
     def close(self) -> None:
-        self._library.nvmlEventSetFree(self._events)
+        with contextlib.suppress(self._library.NVMLError):
+            self._library.nvmlEventSetFree(self._events)
 
     def _register(self, gpus: Mapping[int, Any]) -> None:
         for index, gpu in gpus.items():
-            with contextlib.suppress(NotOffered, NotNow):
+            # The others are heard whatever one says.
+            with contextlib.suppress(NotOffered, NotNow, GpuLost):
                 ask(self._library, partial(self._register_one, index, gpu))
+        if not self._indices:
+            raise ProbeUnavailable("no GPU that reports errors")
 
     def _register_one(self, index: int, gpu: Any) -> None:
         library = self._library

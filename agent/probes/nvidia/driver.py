@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -93,16 +94,25 @@ def refusal(error: Exception) -> Exception:
 
 def visible_gpus(library: Any, environment: Mapping[str, str]) -> dict[int, Any]:
     """Return the handles of the GPUs that this process may use, by their number."""
-    handles = [
-        library.nvmlDeviceGetHandleByIndex(index)
-        for index in range(library.nvmlDeviceGetCount())
-    ]
     listed = environment.get("CUDA_VISIBLE_DEVICES")
     return {
         index: handle
-        for index, handle in enumerate(handles)
+        for index, handle in all_gpus(library).items()
         if listed is None or _is_listed(library, index, handle, listed)
     }
+
+
+def all_gpus(library: Any) -> dict[int, Any]:
+    """Return the handles of the machine's GPUs by their number, those that can be had."""
+    count = library.nvmlDeviceGetCount()
+    gpus: dict[int, Any] = {}
+    for index in range(count):
+        # One that is lost, or forbidden to us, leaves the others.
+        with contextlib.suppress(library.NVMLError):
+            gpus[index] = library.nvmlDeviceGetHandleByIndex(index)
+    if count and not gpus:
+        raise ProbeUnavailable(f"NVIDIA's driver lets us have none of {count} GPUs")
+    return gpus
 
 
 def own_gpus(gpus: Mapping[int, Any], local_rank: int | None) -> dict[int, Any]:
@@ -119,7 +129,7 @@ def own_gpus(gpus: Mapping[int, Any], local_rank: int | None) -> dict[int, Any]:
 
 def _is_listed(library: Any, index: int, handle: Any, listed: str) -> bool:
     # An id may be shortened, as long as it stays unique.
-    uuid = as_text(library.nvmlDeviceGetUUID(handle))
+    uuid = uuid_of(library, handle) or ""
     for name in (part.strip() for part in listed.split(",")):
         if name.startswith("MIG-"):
             # A slice of some GPU: which one, only CUDA knows for sure.
@@ -127,6 +137,14 @@ def _is_listed(library: Any, index: int, handle: Any, listed: str) -> bool:
         if name == str(index) or (name.startswith("GPU-") and uuid.startswith(name)):
             return True
     return False
+
+
+def uuid_of(library: Any, gpu: Any) -> str | None:
+    """Return a GPU's id; None while it does not tell, because it is lost or sick."""
+    try:
+        return as_text(library.nvmlDeviceGetUUID(gpu))
+    except library.NVMLError:
+        return None
 
 
 def as_text(text: str | bytes) -> str:

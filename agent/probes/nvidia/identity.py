@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.probes.cores import cpu_list
-from agent.probes.nvidia.driver import NotNow, NotOffered, as_text, ask
+from agent.probes.nvidia.driver import GpuLost, NotNow, NotOffered, as_text, ask
 from agent.probes.nvidia.fields import FieldValues
 from agent.probes.nvidia.polled import links_up, memory_info, requested_limit
 from agent.probes.reading import Fact
@@ -139,12 +139,14 @@ FACTS = tuple(
 def identity(library: Any, gpu: Any, devices: Path = _DEVICES) -> dict[str, Value]:
     """Return what the GPU says of itself; what it does not say is absent."""
     facts: dict[str, Value] = {}
+    # One that must be reset may still say its name; the others have theirs anyway.
+    unanswered = (NotOffered, NotNow, GpuLost)
     for name, read in _readers(library, gpu, devices).items():
-        with contextlib.suppress(NotOffered, NotNow):
+        with contextlib.suppress(*unanswered):
             value = ask(library, read)
             if value is not None:
                 facts[name] = value
-    with contextlib.suppress(NotOffered, NotNow):
+    with contextlib.suppress(*unanswered):
         margins = ask(library, FieldValues(library, gpu, _MARGINS.values()).read)
         facts |= {k: margins[name] for k, name in _MARGINS.items() if name in margins}
     return facts

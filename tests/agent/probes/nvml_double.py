@@ -16,6 +16,7 @@ import pynvml
 
 SUCCESS, INVALID, NOT_SUPPORTED, NOT_FOUND = 0, 2, 3, 6
 INSUFFICIENT_SIZE, TIMEOUT, LOST, MISMATCH = 7, 10, 15, 25
+FORBIDDEN, UNLOADED, RESET_REQUIRED = 4, 9, 16
 GIB = 2**30
 _ULL = pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG
 _UINT = pynvml.NVML_VALUE_TYPE_UNSIGNED_INT
@@ -120,7 +121,7 @@ class NvmlDouble:
 
     def on_nvmlDeviceGetHandleByIndex_v2(self, index, handle):
         _point(handle._obj, _FIRST_HANDLE + index.value)
-        return SUCCESS
+        return self.cards[index.value].fails.get("handle", SUCCESS)
 
     def on_nvmlSystemGetDriverVersion(self, text, size):
         text.value = b"580.65.06"

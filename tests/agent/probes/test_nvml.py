@@ -8,7 +8,14 @@ import pytest
 from agent.probes.nvml import NvmlProbe
 from agent.probes.probe import Job, ProbeUnavailable
 from agent.probes.reading import pattern_of
-from tests.agent.probes.nvml_double import BY_LINK, GIB, LOST, Card
+from tests.agent.probes.nvml_double import (
+    BY_LINK,
+    FORBIDDEN,
+    GIB,
+    LOST,
+    RESET_REQUIRED,
+    Card,
+)
 
 POWER_POLICY = pynvml.NVML_FI_DEV_PERF_POLICY_POWER
 HW_THERMAL = pynvml.NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN
@@ -158,6 +165,33 @@ def test_a_gpu_that_vanishes_leaves_the_others(driver):
     assert asked < 15
     assert "gpu/0/utilization_percent" in back
     assert probe.news()["facts/gpu/0/state"] == "present"
+
+
+@pytest.mark.parametrize("code", [LOST, FORBIDDEN, 999])
+@pytest.mark.parametrize("visible", [None, "GPU-0,GPU-2", "0,1,2"])
+def test_a_gpu_that_cannot_be_had_at_the_start_leaves_the_others(driver, code, visible):
+    driver(Card(), Card(fails={"handle": code}), Card())
+
+    probe = make(visible)
+
+    assert {path.split("/")[1] for path in probe.sample(0.0)} == {"0", "2"}
+    assert probe.facts()["facts/gpu/2/name"] == "NVIDIA Test H100"
+
+
+def test_where_no_gpu_can_be_had_nobody_says_that_there_is_none(driver):
+    driver(Card(fails={"handle": FORBIDDEN}))
+
+    with pytest.raises(ProbeUnavailable):
+        make()
+
+
+@pytest.mark.parametrize("visible", [None, "GPU-1111", "1"])
+def test_a_gpu_that_must_be_reset_leaves_the_others_their_facts(driver, visible):
+    driver(Card(fails={"all": RESET_REQUIRED}), Card())
+    probe = make(visible)
+
+    assert probe.facts()["facts/gpu/1/name"] == "NVIDIA Test H100"
+    assert "gpu/1/utilization_percent" in probe.sample(0.0)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 import pynvml
 import pytest
 
+from agent.probes.nvidia.driver import DriverGone
 from agent.probes.nvml_events import NvmlEventsProbe
 from agent.probes.probe import ProbeUnavailable
-from tests.agent.probes.nvml_double import Card
+from tests.agent.probes.nvml_double import RESET_REQUIRED, UNLOADED, Card
 
 
 def test_an_error_is_a_point_of_its_gpu(driver):
@@ -17,8 +18,26 @@ def test_an_error_is_a_point_of_its_gpu(driver):
     assert probe.news() == {}
 
 
-def test_without_rights_to_events_there_is_no_probe(driver):
-    driver(Card(lacks={"nvmlDeviceGetSupportedEventTypes"}))
+def test_a_gpu_that_must_be_reset_leaves_the_others_to_be_heard(driver):
+    library = driver(Card(fails={"all": RESET_REQUIRED}), Card())
+    probe = NvmlEventsProbe(pynvml, {})
+    library.events.append((1, 48))
 
-    with pytest.raises(ProbeUnavailable):
+    assert probe.sample(0.0) == {"gpu/1/xid": 48}
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        Card(lacks={"nvmlDeviceGetSupportedEventTypes"}),
+        Card(fails={"nvmlDeviceRegisterEvents": UNLOADED}),
+    ],
+    ids=["without rights to events", "when the driver goes"],
+)
+def test_a_probe_that_cannot_be_made_leaves_nothing_with_the_driver(driver, card):
+    library = driver(card)
+
+    with pytest.raises((ProbeUnavailable, DriverGone)):
         NvmlEventsProbe(pynvml, {})
+
+    assert library.calls.count("nvmlEventSetFree") == 1
