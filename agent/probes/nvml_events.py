@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 from collections.abc import Mapping
 from functools import partial
@@ -14,11 +15,12 @@ from agent.probes.nvidia.driver import (
     GpuLost,
     NotNow,
     NotOffered,
-    as_text,
     ask,
     begin,
     code_of,
     load_library,
+    refusal,
+    uuid_of,
     visible_gpus,
 )
 from agent.probes.probe import Facts, Probe, ProbeUnavailable, Sample
@@ -51,7 +53,8 @@ class NvmlEventsProbe(Probe):
     ) -> None:
         self._library = library or load_library()
         begin(self._library)
-        self._indices: dict[str, int] = {}
+        # By the handle, and by the id for drivers that have another handle for an event.
+        self._indices: dict[object, int] = {}
         self._news: dict[str, Value] = {}
         try:
             gpus = visible_gpus(self._library, environment)
@@ -71,10 +74,11 @@ class NvmlEventsProbe(Probe):
         try:
             event = library.nvmlEventSetWait_v2(self._events, _WAIT_MILLISECONDS)
         except library.NVMLError as error:
-            if code_of(error) == TIMEOUT:
+            # What a GPU said before it was lost comes with a later wait.
+            if code_of(error) == TIMEOUT or isinstance(refusal(error), GpuLost):
                 return {}
             raise
-        index = self._indices.get(self._uuid(event.device))
+        index = self._index_of(event.device)
         if index is None or not event.eventType & library.nvmlEventTypeXidCriticalError:
             return {}
         number = int(event.eventData)
@@ -102,7 +106,17 @@ class NvmlEventsProbe(Probe):
         wanted = library.nvmlEventTypeXidCriticalError
         if library.nvmlDeviceGetSupportedEventTypes(gpu) & wanted:
             library.nvmlDeviceRegisterEvents(gpu, wanted, self._events)
-            self._indices[self._uuid(gpu)] = index
+            self._indices[_address(gpu)] = index
+            if (uuid := uuid_of(library, gpu)) is not None:
+                self._indices[uuid] = index
 
-    def _uuid(self, gpu: Any) -> str:
-        return as_text(self._library.nvmlDeviceGetUUID(gpu))
+    def _index_of(self, gpu: Any) -> int | None:
+        # A GPU that has just fallen off the bus no longer tells its id.
+        index = self._indices.get(_address(gpu))
+        return (
+            self._indices.get(uuid_of(self._library, gpu)) if index is None else index
+        )
+
+
+def _address(gpu: Any) -> int | None:
+    return ctypes.cast(gpu, ctypes.c_void_p).value

@@ -25,6 +25,7 @@ _INT = pynvml.NVML_VALUE_TYPE_SIGNED_INT
 BY_LINK = range(201, 223)
 _FIRST_HANDLE = 0x1000
 _SLICE = 0x100
+_ALIAS = 0x10000  # between two handles for one card
 
 
 @dataclass
@@ -63,6 +64,8 @@ class NvmlDouble:
         self.calls: list[str] = []
         self.blocked: threading.Event | None = None  # until it is set, calls hang
         self.events: list[tuple[int, int]] = []
+        self.fails_to_wait: list[int] = []
+        self.has_other_handles_for_events = False
         self.has_driver = True
         self._gpm_samples: dict[int, ctypes.c_uint] = {}
 
@@ -138,7 +141,7 @@ class NvmlDouble:
         return SUCCESS
 
     def on_nvmlDeviceGetUUID(self, handle, text, size):
-        number = _address(handle) - _FIRST_HANDLE
+        number = (_address(handle) - _FIRST_HANDLE) % _ALIAS
         index, part = number % _SLICE, number // _SLICE
         kind = "MIG" if part else "GPU"
         text.value = f"{kind}-{index}{index}{index}{index}-{part}".encode()
@@ -389,10 +392,13 @@ class NvmlDouble:
         return SUCCESS
 
     def on_nvmlEventSetWait_v2(self, events, data, milliseconds):
+        if self.fails_to_wait:
+            return self.fails_to_wait.pop(0)
         if not self.events:
             return TIMEOUT
         index, number = self.events.pop(0)
-        _point(data._obj, _FIRST_HANDLE + index)
+        other = _ALIAS if self.has_other_handles_for_events else 0
+        _point(data._obj, _FIRST_HANDLE + index + other)
         data._obj.eventType = pynvml.nvmlEventTypeXidCriticalError
         data._obj.eventData = number
         return SUCCESS

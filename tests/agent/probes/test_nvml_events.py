@@ -4,7 +4,7 @@ import pytest
 from agent.probes.nvidia.driver import DriverGone
 from agent.probes.nvml_events import NvmlEventsProbe
 from agent.probes.probe import ProbeUnavailable
-from tests.agent.probes.nvml_double import RESET_REQUIRED, UNLOADED, Card
+from tests.agent.probes.nvml_double import LOST, RESET_REQUIRED, UNLOADED, Card
 
 
 def test_an_error_is_a_point_of_its_gpu(driver):
@@ -16,6 +16,28 @@ def test_an_error_is_a_point_of_its_gpu(driver):
     assert probe.news() == {"facts/gpu/1/last_xid": 79}
     assert probe.sample(1.0) == {}
     assert probe.news() == {}
+
+
+def test_the_last_error_of_a_gpu_that_fell_off_the_bus_is_its_own(driver):
+    card = Card()
+    library = driver(Card(), card)
+    probe = NvmlEventsProbe(pynvml, {})
+    card.fails["all"] = LOST
+    library.events.append((1, 79))
+    library.fails_to_wait.append(LOST)
+
+    assert probe.sample(0.0) == {}
+    assert probe.sample(1.0) == {"gpu/1/xid": 79}
+    assert probe.news() == {"facts/gpu/1/last_xid": 79}
+
+
+def test_an_event_with_another_handle_is_told_by_the_gpus_id(driver):
+    library = driver(Card(), Card())
+    library.has_other_handles_for_events = True
+    probe = NvmlEventsProbe(pynvml, {})
+    library.events.append((1, 13))
+
+    assert probe.sample(0.0) == {"gpu/1/xid": 13}
 
 
 def test_a_gpu_that_must_be_reset_leaves_the_others_to_be_heard(driver):
