@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from agent.background import importing
 from agent.probes.amd_catalogue import FACTS, READINGS
 from agent.probes.amd_counters import Link, Shares, limits_between, number
-from agent.probes.nvidia.driver import own_gpus
 from agent.probes.nvidia.users import Pids, Use, job_root, use_readings
+from agent.probes.nvidia.visible import own_gpus
 from agent.probes.probe import ANY_JOB, Facts, Job, Probe, ProbeUnavailable, Sample
 from agent.probes.rates import Growth, Rates, known
 from agent.probes.reading import Fact, Reading
@@ -258,12 +258,16 @@ class _Gpu:
 
 
 def visible_gpus(library: Any, environment: Mapping[str, str]) -> dict[int, Any]:
-    """Return the handles of the GPUs that this process may use, by their number."""
-    return {
-        index: handle
-        for index, handle in enumerate(library.amdsmi_get_processor_handles())
-        if _is_visible(index, environment)
-    }
+    """Return the handles of the GPUs that this process may use, in its own order."""
+    gpus = dict(enumerate(library.amdsmi_get_processor_handles()))
+    found = (environment.get(variable) for variable in _VISIBLE)
+    listed = next((names for names in found if names is not None), None)
+    names = [] if listed is None else [name.strip() for name in listed.split(",")]
+    if listed is None or any(name.startswith("GPU-") for name in names):
+        # Which one an identifier names, only the driver knows for sure.
+        return gpus
+    numbers = (int(name) for name in names if name.isdecimal())
+    return {number: gpus[number] for number in numbers if number in gpus}
 
 
 # Any: the library is loaded only where there is one, and has no types.
@@ -278,16 +282,6 @@ def load_library() -> Any:
         # Without the driver's own library, loading it fails in several ways.
         raise ProbeUnavailable(f"AMD's library cannot be loaded ({error})") from error
     return amdsmi
-
-
-def _is_visible(index: int, environment: Mapping[str, str]) -> bool:
-    for variable in _VISIBLE:
-        listed = environment.get(variable)
-        if listed is not None:
-            names = [name.strip() for name in listed.split(",")]
-            # Which one an identifier names, only the driver knows for sure.
-            return str(index) in names or any(n.startswith("GPU-") for n in names)
-    return True
 
 
 def _is_refusal(error: Exception) -> bool:

@@ -7,16 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from agent.probes.nvidia import catalogue, identity
-from agent.probes.nvidia.driver import (
-    GpuLost,
-    begin,
-    load_library,
-    own_gpus,
-    visible_gpus,
-)
+from agent.probes.nvidia.driver import GpuLost, begin, load_library
 from agent.probes.nvidia.gpu import Gpu, Slice, slices_of
 from agent.probes.nvidia.paced import Paced
 from agent.probes.nvidia.users import Pids, job_root
+from agent.probes.nvidia.visible import own_gpus, visible_gpus
 from agent.probes.probe import ANY_JOB, Facts, Job, Probe, ProbeUnavailable, Sample
 from agent.probes.reading import Fact, Reading
 from agent.values import Value
@@ -52,11 +47,11 @@ class NvmlProbe(Probe):
         begin(self._library)
         self._pids = Pids(job_root(job.watched))
         try:
-            handles = visible_gpus(self._library, environment)
+            visible = visible_gpus(self._library, environment)
         except self._library.NVMLError as error:
             raise ProbeUnavailable(f"no NVIDIA driver ({error})") from error
-        self._visible = len(handles)
-        handles = own_gpus(handles, job.local_rank)
+        self._visible = visible.count
+        handles = own_gpus(visible.gpus, job.local_rank, is_ordered=visible.is_ordered)
         self._gpus = {
             index: Gpu(self._library, handle, self._pids)
             for index, handle in handles.items()

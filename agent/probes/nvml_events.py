@@ -21,8 +21,8 @@ from agent.probes.nvidia.driver import (
     load_library,
     refusal,
     uuid_of,
-    visible_gpus,
 )
+from agent.probes.nvidia.visible import visible_gpus
 from agent.probes.probe import Facts, Probe, ProbeUnavailable, Sample
 from agent.probes.reading import COUNTED, Reading, Scope
 from agent.values import Value
@@ -57,7 +57,7 @@ class NvmlEventsProbe(Probe):
         self._indices: dict[object, int] = {}
         self._news: dict[str, Value] = {}
         try:
-            gpus = visible_gpus(self._library, environment)
+            gpus = visible_gpus(self._library, environment).gpus
             self._events = self._library.nvmlEventSetCreate()
         except self._library.NVMLError as error:
             raise ProbeUnavailable(f"no events from the driver ({error})") from error

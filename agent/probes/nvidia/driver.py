@@ -1,9 +1,9 @@
-"""NVIDIA's management library: loading it, what its errors mean, which GPUs to read."""
+"""NVIDIA's management library: loading it, what its errors mean, which GPUs there are."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from agent.background import importing
@@ -92,16 +92,6 @@ def refusal(error: Exception) -> Exception:
     return DriverGone(str(error)) if code in _GONE else NotNow(str(error))
 
 
-def visible_gpus(library: Any, environment: Mapping[str, str]) -> dict[int, Any]:
-    """Return the handles of the GPUs that this process may use, by their number."""
-    listed = environment.get("CUDA_VISIBLE_DEVICES")
-    return {
-        index: handle
-        for index, handle in all_gpus(library).items()
-        if listed is None or _is_listed(library, index, handle, listed)
-    }
-
-
 def all_gpus(library: Any) -> dict[int, Any]:
     """Return the handles of the machine's GPUs by their number, those that can be had."""
     count = library.nvmlDeviceGetCount()
@@ -113,30 +103,6 @@ def all_gpus(library: Any) -> dict[int, Any]:
     if count and not gpus:
         raise ProbeUnavailable(f"NVIDIA's driver lets us have none of {count} GPUs")
     return gpus
-
-
-def own_gpus(gpus: Mapping[int, Any], local_rank: int | None) -> dict[int, Any]:
-    """Return what this process reads of the GPUs that it may use.
-
-    The machine's first process reads all, each other one that of its own number: so
-    every rank has its GPU, and a driver is not asked for each by all of them.
-    """
-    if not local_rank or len(gpus) <= 1:
-        return dict(gpus)
-    own = sorted(gpus)[local_rank : local_rank + 1]
-    return {index: gpus[index] for index in own}
-
-
-def _is_listed(library: Any, index: int, handle: Any, listed: str) -> bool:
-    # An id may be shortened, as long as it stays unique.
-    uuid = uuid_of(library, handle) or ""
-    for name in (part.strip() for part in listed.split(",")):
-        if name.startswith("MIG-"):
-            # A slice of some GPU: which one, only CUDA knows for sure.
-            return True
-        if name == str(index) or (name.startswith("GPU-") and uuid.startswith(name)):
-            return True
-    return False
 
 
 def uuid_of(library: Any, gpu: Any) -> str | None:

@@ -126,6 +126,19 @@ class NvmlDouble:
         _point(handle._obj, _FIRST_HANDLE + index.value)
         return self.cards[index.value].fails.get("handle", SUCCESS)
 
+    def on_nvmlDeviceGetHandleByUUID(self, uuid, handle):
+        for index, card in enumerate(self.cards):
+            for part in range((card.slices or 0) + 1):
+                _point(handle._obj, _FIRST_HANDLE + index + _SLICE * part)
+                if self._uuid(handle._obj) == uuid.value.decode():
+                    return SUCCESS
+        return NOT_FOUND
+
+    def on_nvmlDeviceGetDeviceHandleFromMigDeviceHandle(self, part, handle):
+        number = (_address(part) - _FIRST_HANDLE) % _SLICE
+        _point(handle._obj, _FIRST_HANDLE + number)
+        return SUCCESS
+
     def on_nvmlSystemGetDriverVersion(self, text, size):
         text.value = b"580.65.06"
         return SUCCESS
@@ -141,11 +154,14 @@ class NvmlDouble:
         return SUCCESS
 
     def on_nvmlDeviceGetUUID(self, handle, text, size):
+        text.value = self._uuid(handle).encode()
+        return SUCCESS
+
+    def _uuid(self, handle):
         number = (_address(handle) - _FIRST_HANDLE) % _ALIAS
         index, part = number % _SLICE, number // _SLICE
         kind = "MIG" if part else "GPU"
-        text.value = f"{kind}-{index}{index}{index}{index}-{part}".encode()
-        return SUCCESS
+        return f"{kind}-{index}{index}{index}{index}-{part}"
 
     def on_nvmlDeviceGetPciInfo_v3(self, handle, info):
         info._obj.busId = f"00000000:0{_address(handle) - _FIRST_HANDLE}:00.0".encode()

@@ -7,7 +7,7 @@ import pytest
 
 from agent.probes.amd import AmdProbe
 from agent.probes.amd_events import AmdEventsProbe
-from agent.probes.probe import ProbeUnavailable
+from agent.probes.probe import Job, ProbeUnavailable
 from agent.probes.reading import pattern_of
 
 GIB = 2**30
@@ -305,6 +305,13 @@ def test_only_gpus_this_process_may_see_are_read():
     probe = AmdProbe(AmdSmi(mi300(), mi300()), {"HIP_VISIBLE_DEVICES": "1"})
 
     assert {path.split("/")[1] for path in probe.sample(0.0)} == {"1"}
+
+
+def test_a_ranks_own_gpu_is_at_its_place_in_the_list():
+    environment = {"HIP_VISIBLE_DEVICES": "1,0"}
+    probe = AmdProbe(AmdSmi(mi300(), mi300()), environment, job=Job(local_rank=1))
+
+    assert {path.split("/")[1] for path in probe.sample(0.0)} == {"0"}
 
 
 def test_every_path_is_described():

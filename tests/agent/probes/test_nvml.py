@@ -202,7 +202,7 @@ def test_a_gpu_that_must_be_reset_leaves_the_others_their_facts(driver, visible)
         ("GPU-1111", {1}),
         ("", set()),
         ("-1", set()),
-        ("MIG-abc", {0, 1}),
+        ("1,-1,0", {1}),
     ],
 )
 def test_only_gpus_this_process_may_see_are_read(driver, visible, indices):
@@ -583,6 +583,68 @@ def test_caches_that_nobody_asks_have_no_share_of_hits(driver):
 
     assert sample["gpu/0/gpm/dram_cache_hit_percent"] == 30
     assert "gpu/0/gpm/peer_memory_cache_hit_percent" not in sample
+
+
+def test_a_process_of_a_slice_reads_the_card_that_it_is_of(driver):
+    driver(Card(slices=2), Card(slices=2))
+    probe = make("MIG-1111-2")
+
+    assert probe.facts()["facts/gpu_count"] == 1
+    assert {path.split("/")[1] for path in probe.sample(0.0)} == {"1"}
+
+
+def test_of_a_slice_that_the_driver_does_not_know_all_cards_are_read(driver):
+    driver(Card(), Card())
+    probe = make("MIG-abc")
+
+    assert probe.facts()["facts/gpu_count"] == 1
+    assert {path.split("/")[1] for path in probe.sample(0.0)} == {"0", "1"}
+
+
+@pytest.mark.parametrize(
+    ("visible", "order", "read"),
+    [
+        ("0", "PCI_BUS_ID", {0}),
+        # CUDA's 0 is the fastest: which one that is, only CUDA knows.
+        ("0", "", {0, 1}),
+        ("GPU-1111", "", {1}),
+    ],
+)
+def test_a_number_of_cudas_is_the_drivers_only_where_it_is_sure_to_be(
+    driver, visible, order, read
+):
+    driver(Card(name="T1000"), Card(name="H100"))
+    environment = {"CUDA_VISIBLE_DEVICES": visible, "CUDA_DEVICE_ORDER": order}
+    probe = NvmlProbe(pynvml, environment)
+
+    assert probe.facts()["facts/gpu_count"] == 1
+    assert {int(path.split("/")[1]) for path in probe.sample(0.0)} == read
+
+
+@pytest.mark.parametrize("visible", ["2,0,1", "GPU-2,GPU-0,GPU-1", "2,GPU-0,1"])
+def test_a_ranks_own_gpu_is_at_its_place_in_the_list(driver, visible):
+    driver(Card(), Card(), Card())
+    environment = {"CUDA_VISIBLE_DEVICES": visible}
+
+    read = [
+        {
+            int(path.split("/")[1])
+            for path in NvmlProbe(pynvml, environment, job=Job(local_rank=rank)).sample(
+                0.0
+            )
+        }
+        for rank in range(3)
+    ]
+
+    assert read == [{0, 1, 2}, {0}, {1}]
+
+
+def test_where_the_order_of_gpus_is_not_known_the_first_rank_reads_them_all(driver):
+    driver(Card(name="T1000"), Card(name="H100"))
+    ranks = [NvmlProbe(pynvml, {}, job=Job(local_rank=rank)) for rank in range(2)]
+
+    assert "gpu/1/utilization_percent" in ranks[0].sample(0.0)
+    assert ranks[1].sample(0.0) == {}
 
 
 @pytest.mark.parametrize(
