@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from agent.probes.nvidia.numbers import Numbers
 from agent.probes.probe import Job, Probe, ProbeUnavailable, Sample
 from agent.probes.reading import COUNTED, Reading, Scope
 
@@ -62,8 +63,9 @@ class TorchAllocatorProbe(Probe):
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._environment = environment
-        # By PyTorch's number of the GPU; None: the driver's is not known.
-        self._numbers: dict[int, int | None] = {}
+        self._driver = Numbers()
+        # By PyTorch's number of the GPU: the driver's, once it has told.
+        self._numbers: dict[int, int] = {}
 
     @classmethod
     def of(cls, job: Job) -> Probe:
@@ -73,7 +75,6 @@ class TorchAllocatorProbe(Probe):
         return cls()
 
     def sample(self, now: float) -> Sample:
-        del now
         # Perhaps imported a moment ago, and not whole yet.
         cuda = getattr(sys.modules.get("torch"), "cuda", None)
         is_initialized = getattr(cuda, "is_initialized", None)
@@ -82,9 +83,11 @@ class TorchAllocatorProbe(Probe):
         readings: dict[str, float] = {}
         for device in range(cuda.device_count()):
             stats = cuda.memory_stats_as_nested_dict(device)
-            number = self._number(cuda, device)
             # A GPU that this process has not touched is somebody else's.
-            if number is None or not _find(stats, ("reserved_bytes", "all", "peak")):
+            if not _find(stats, ("reserved_bytes", "all", "peak")):
+                continue
+            number = self._number(cuda, device, now)
+            if number is None:
                 continue
             for name, path in _SOURCES.items():
                 value = _find(stats, path)
@@ -93,31 +96,20 @@ class TorchAllocatorProbe(Probe):
         return readings
 
     # Any: PyTorch's types are known only where it is installed.
-    def _number(self, cuda: Any, device: int) -> int | None:
-        if device not in self._numbers:
-            number = None
-            with contextlib.suppress(Exception):
-                number = _driver_numbers().get(
-                    _plain(cuda.get_device_properties(device).uuid)
-                )
-            if number is None and "CUDA_VISIBLE_DEVICES" not in self._environment:
-                number = device
+    def _number(self, cuda: Any, device: int, now: float) -> int | None:
+        if device in self._numbers:
+            return self._numbers[device]
+        uuid = None
+        # Older versions of PyTorch do not tell it.
+        with contextlib.suppress(Exception):
+            uuid = str(cuda.get_device_properties(device).uuid)
+        number = None if uuid is None else self._driver.of(uuid, now)
+        if number is not None:
             self._numbers[device] = number
-        return self._numbers[device]
-
-
-def _driver_numbers() -> dict[str, int]:
-    """Return the driver's numbers by the GPUs' ids; it was initialised for its probe."""
-    library = sys.modules["pynvml"]
-    return {
-        _plain(library.nvmlDeviceGetUUID(library.nvmlDeviceGetHandleByIndex(i))): i
-        for i in range(library.nvmlDeviceGetCount())
-    }
-
-
-def _plain(uuid: object) -> str:
-    text = uuid.decode() if isinstance(uuid, bytes) else str(uuid)
-    return text.removeprefix("GPU-").lower()
+            return number
+        is_told = uuid is None or self._driver.has_answered
+        are_all_visible = "CUDA_VISIBLE_DEVICES" not in self._environment
+        return device if is_told and are_all_visible else None
 
 
 def _find(stats: Any, path: tuple[str, ...]) -> float | None:

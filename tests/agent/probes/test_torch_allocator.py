@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from types import SimpleNamespace
 
 import pytest
 
 from agent.probes.probe import Job, ProbeUnavailable
 from agent.probes.torch_allocator import TorchAllocatorProbe
+from tests.agent.conftest import wait_until
 
 
 class Cuda:
@@ -35,7 +38,22 @@ class Cuda:
 
 
 class Driver:
-    def nvmlDeviceGetCount(self):  # noqa: N802 - the driver library's own name
+    """Eight GPUs; until `answers` is set, it hangs."""
+
+    NVMLError = ZeroDivisionError
+
+    def __init__(self):
+        self.answers = threading.Event()
+        self.answers.set()
+        self.inits = 0
+
+    def nvmlInit(self):  # noqa: N802 - the driver library's own name
+        self.inits += 1
+        self.answers.wait(60)
+
+    def nvmlDeviceGetCount(self):  # noqa: N802
+        if not self.inits:
+            raise self.NVMLError("uninitialized")
         return 8
 
     def nvmlDeviceGetHandleByIndex(self, index):  # noqa: N802
@@ -46,17 +64,26 @@ class Driver:
 
 
 @pytest.fixture
-def torch(monkeypatch):
-    fake = SimpleNamespace(cuda=Cuda())
-    monkeypatch.setitem(sys.modules, "torch", fake)
-    monkeypatch.setitem(sys.modules, "pynvml", Driver())
-    return fake
+def driver(monkeypatch):
+    driver = Driver()
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=Cuda()))
+    monkeypatch.setitem(sys.modules, "pynvml", driver)
+    return driver
 
 
-def test_readings_have_the_drivers_number_and_what_is_not_offered_is_absent(torch):
+def settled(probe, now=0.0):
+    """Return what the probe reads once it has heard of the driver."""
+    probe.sample(now)
+    wait_until(lambda: probe._driver.has_answered)
+    return probe.sample(now)
+
+
+@pytest.mark.usefixtures("driver")
+def test_readings_have_the_drivers_number_and_what_is_not_offered_is_absent():
+    # Nothing else in this process asks the driver, as below `seamark run`.
     probe = TorchAllocatorProbe({"CUDA_VISIBLE_DEVICES": "7,6"})
 
-    assert probe.sample(0.0) == {
+    assert settled(probe) == {
         "gpu/7/allocator/reserved_bytes": 300,
         "gpu/7/allocator/allocated_bytes": 200,
         "gpu/7/allocator/peak_allocated_bytes": 250,
@@ -64,13 +91,39 @@ def test_readings_have_the_drivers_number_and_what_is_not_offered_is_absent(torc
     }
 
 
+@pytest.mark.usefixtures("driver")
 def test_without_the_drivers_word_a_number_is_only_guessed_where_all_are_visible(
-    torch, monkeypatch
+    monkeypatch,
 ):
     monkeypatch.setitem(sys.modules, "pynvml", None)
 
-    assert "gpu/0/allocator/retries" in TorchAllocatorProbe({}).sample(0.0)
-    assert TorchAllocatorProbe({"CUDA_VISIBLE_DEVICES": "3"}).sample(0.0) == {}
+    assert "gpu/0/allocator/retries" in settled(TorchAllocatorProbe({}))
+    assert settled(TorchAllocatorProbe({"CUDA_VISIBLE_DEVICES": "3"})) == {}
+
+
+def test_a_driver_that_fails_is_asked_again_after_a_while(driver, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    probe = TorchAllocatorProbe({"CUDA_VISIBLE_DEVICES": "7,6"})
+    settled(probe)
+    monkeypatch.setitem(sys.modules, "pynvml", driver)
+
+    assert probe.sample(1.0) == {}
+    assert driver.inits == 0
+    wait_until(lambda: "gpu/7/allocator/retries" in probe.sample(61.0))
+
+
+def test_a_driver_that_hangs_keeps_nobody_waiting(driver):
+    driver.answers.clear()
+    probe = TorchAllocatorProbe({})
+    began = time.monotonic()
+
+    read = [probe.sample(float(now)) for now in (0, 1, 100)]
+
+    assert time.monotonic() < began + 10
+    assert read == [{}, {}, {}]
+    wait_until(lambda: driver.inits == 1)
+    driver.answers.set()
+    wait_until(lambda: probe.sample(101.0))
 
 
 @pytest.mark.parametrize(
