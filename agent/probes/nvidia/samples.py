@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.probes.nvidia.driver import NOT_FOUND, code_of
+from agent.probes.nvidia.last_seen import LastSeen
 from agent.probes.summary import spread
 
 _MILLIWATTS = 1000.0
@@ -21,23 +22,23 @@ class Buffered:
         self._library, self._gpu = library, gpu
         self._kind = kind
         self._name, self._unit = name, unit
-        self._last_seen = 0
+        self._last_seen = LastSeen()
 
     def __call__(self, now: float) -> dict[str, float]:
         del now  # samples have times of their own
-        samples = self._new_samples()
-        is_first = self._last_seen == 0
-        self._last_seen = max((time for time, _ in samples), default=self._last_seen)
+        last = self._last_seen.newest
+        samples = self._new_samples(last)
+        self._last_seen.saw([time for time, _ in samples])
         # The first time, they are from before anybody asked.
-        if is_first or not samples:
+        if last == 0 or not samples:
             return {}
         return summary(self._name, self._unit, [value for _, value in samples])
 
-    def _new_samples(self) -> list[tuple[int, float]]:
+    def _new_samples(self, last: int) -> list[tuple[int, float]]:
         library = self._library
         try:
             kind, samples = library.nvmlDeviceGetSamples(
-                self._gpu, getattr(library, self._kind), self._last_seen
+                self._gpu, getattr(library, self._kind), last
             )
         except library.NVMLError as error:
             if code_of(error) == NOT_FOUND:
@@ -49,7 +50,7 @@ class Buffered:
             (int(sample.timeStamp), float(getattr(sample.sampleValue, member)))
             for sample in samples
             # The library fills up what it has no samples for.
-            if sample.timeStamp > self._last_seen
+            if sample.timeStamp > last
         ]
 
 

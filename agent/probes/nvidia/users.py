@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from agent.probes.descendants import descendants
 from agent.probes.nvidia.driver import NOT_FOUND, code_of
+from agent.probes.nvidia.last_seen import LastSeen
 
 # Looking at the children of every thread of every process takes milliseconds.
 _FOUND_SECONDS = 4.0
@@ -98,23 +99,20 @@ class Shares:
 
     def __init__(self, library: Any, gpu: Any, pids: Pids) -> None:
         self._library, self._gpu, self._pids = library, gpu, pids
-        self._last_seen = 0
+        self._last_seen = LastSeen()
 
     def __call__(self, now: float) -> dict[str, float]:
-        is_first = self._last_seen == 0
+        last = self._last_seen.newest
         try:
-            samples = self._library.nvmlDeviceGetProcessUtilization(
-                self._gpu, self._last_seen
-            )
+            samples = self._library.nvmlDeviceGetProcessUtilization(self._gpu, last)
         except self._library.NVMLError as error:
             # Nobody has used it since then.
             if code_of(error) != NOT_FOUND:
                 raise
             samples = []
-        times = [int(sample.timeStamp) for sample in samples]
-        fresh = [s for s in samples if s.timeStamp > self._last_seen]
-        self._last_seen = max((*times, self._last_seen))
-        if is_first and samples:
+        self._last_seen.saw([int(sample.timeStamp) for sample in samples])
+        fresh = [sample for sample in samples if sample.timeStamp > last]
+        if last == 0 and samples:
             # From before anybody asked.
             return {}
         latest = {sample.pid: _parts(sample) for sample in fresh}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pynvml
 import pytest
@@ -462,6 +463,29 @@ def test_shares_of_processes_are_of_what_is_new_and_idle_is_zero(driver):
     assert second["gpu/0/job_decoder_percent"] == 5
     assert second["gpu/0/other_sm_percent"] == 20
     assert idle["gpu/0/job_sm_percent"] == 0
+
+
+def test_after_a_step_back_of_the_clock_samples_begin_anew(driver):
+    # Microseconds since 1970; an hour ahead of what the clock says now.
+    now = int(time.time() * 1e6)
+    ahead = now + 3_600_000_000
+    me = os.getpid()
+    card = Card(samples={UTILIZATION_SAMPLES: [(ahead, 50)]}, shares=[(ahead, me, 50)])
+    driver(card)
+    probe = make()
+    probe.sample(0.0)
+    card.samples[UTILIZATION_SAMPLES], card.shares = [(now, 50)], [(now, me, 50)]
+    anew = probe.sample(5.0)
+    card.samples[UTILIZATION_SAMPLES] += [(now + 1, 80)]
+    card.shares += [(now + 1, me, 80)]
+
+    later = probe.sample(10.0)
+
+    # Absent, and never 0.
+    assert "gpu/0/job_sm_percent" not in anew
+    assert "gpu/0/utilization_samples" not in anew
+    assert later["gpu/0/job_sm_percent"] == 80
+    assert later["gpu/0/utilization_p50_percent"] == 80
 
 
 def test_every_path_is_described(driver):
