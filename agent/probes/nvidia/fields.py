@@ -61,15 +61,6 @@ ERRORS = {
     "pcie_bad_dllps": ("PCIE_COUNT_BAD_DLLP",),
     "pcie_receiver_errors": ("PCIE_COUNT_RECEIVER_ERROR",),
     "pcie_lane_errors": ("PCIE_COUNT_LANE_ERROR",),
-    "nvlink_errors": (
-        "NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL",
-        "NVLINK_CRC_DATA_ERROR_COUNT_TOTAL",
-        "NVLINK_REPLAY_ERROR_COUNT_TOTAL",
-        "NVLINK_RECOVERY_ERROR_COUNT_TOTAL",
-        # Instead of these, from the fifth generation on.
-        "NVLINK_COUNT_RCV_ERRORS",
-        "NVLINK_COUNT_LINK_RECOVERY_EVENTS",
-    ),
     "nvlink_discarded_packets": (
         "NVLINK_COUNT_BUFFER_OVERRUN_ERRORS",
         "NVLINK_COUNT_XMIT_DISCARDS",
@@ -77,6 +68,22 @@ ERRORS = {
     "nvlink_integrity_errors": ("NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS",),
     "nvlink_failed_recoveries": ("NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS",),
 }
+# The same errors, as generations of NVLink count them. A card may answer for several:
+# Hopper has 0 for the first whatever happens.
+NVLINK_ERRORS = (
+    (
+        "NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL",
+        "NVLINK_CRC_DATA_ERROR_COUNT_TOTAL",
+        "NVLINK_REPLAY_ERROR_COUNT_TOTAL",
+        "NVLINK_RECOVERY_ERROR_COUNT_TOTAL",
+    ),
+    (
+        "NVLINK_ERROR_DL_CRC",
+        "NVLINK_ERROR_DL_REPLAY",
+        "NVLINK_ERROR_DL_RECOVERY",
+    ),
+    ("NVLINK_COUNT_RCV_ERRORS", "NVLINK_COUNT_LINK_RECOVERY_EVENTS"),
+)
 # What the card itself remembers, as it stands.
 STANDING = {
     "ecc_corrected": ("ECC_SBE_VOL_TOTAL",),
@@ -90,7 +97,8 @@ STANDING = {
     "retired_pages_pending": ("RETIRED_PENDING",),
 }
 _SUMMED_BY_DRIVER = "NVLINK_THROUGHPUT_"
-_BY_LINK = "NVLINK_COUNT_"
+_BY_LINK = ("NVLINK_COUNT_", "NVLINK_ERROR_DL_")
+_BY_LANE, _MOST_LANES = "PCIE_COUNT_LANE_ERROR", 16
 
 Values = dict[str, float]
 
@@ -98,7 +106,7 @@ Values = dict[str, float]
 class FieldValues:
     """Some fields of one GPU; those that it does not have are asked for once.
 
-    A field that is counted by link is the sum over the links. Of those that are `wide`,
+    A field that is counted by link or by lane is the sum over these. Of those that are `wide`,
     a card that counts them in 32 bits or less has none.
     """
 
@@ -157,7 +165,9 @@ class FieldValues:
 
 
 def _scopes(library: Any, name: str) -> Sequence[int]:
-    """Return the links that a field is asked for; of other fields the card itself."""
+    """Return the links or lanes a field is asked for; of other fields the card itself."""
+    if name == _BY_LANE:
+        return range(_MOST_LANES)
     if name.startswith(_BY_LINK):
         return range(getattr(library, "NVML_NVLINK_MAX_LINKS", 18))
     return (_ALL_LINKS,) if name.startswith(_SUMMED_BY_DRIVER) else (0,)
@@ -242,11 +252,11 @@ class Health:
     """What should stay as it is: errors and what the card had to put aside."""
 
     def __init__(self, library: Any, gpu: Any) -> None:
-        groups = (*ERRORS.values(), *STANDING.values())
-        names = [name for group in groups for name in group]
-        self._fields = FieldValues(library, gpu, names)
+        grow = [name for some in (*ERRORS.values(), *NVLINK_ERRORS) for name in some]
+        stand = [name for some in STANDING.values() for name in some]
+        self._fields = FieldValues(library, gpu, (*grow, *stand))
         self._library, self._gpu = library, gpu
-        self._growths = {name: Growth() for some in ERRORS.values() for name in some}
+        self._growths = {name: Growth() for name in grow}
         self._grown: Values = {}
 
     def __call__(self, now: float) -> Values:
@@ -258,6 +268,9 @@ class Health:
         grown = {name: g.of(values.get(name)) for name, g in self._growths.items()}
         self._grown.update(known(grown))
         errors = {path: _sum(self._grown, names) for path, names in ERRORS.items()}
+        of_links = [_sum(self._grown, names) for names in NVLINK_ERRORS]
+        told = [total for total in of_links if total is not None]
+        errors["nvlink_errors"] = max(told, default=None)
         standing = {path: _sum(values, names) for path, names in STANDING.items()}
         return known({**errors, **standing})
 

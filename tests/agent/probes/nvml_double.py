@@ -21,8 +21,9 @@ GIB = 2**30
 _ULL = pynvml.NVML_VALUE_TYPE_UNSIGNED_LONG_LONG
 _UINT = pynvml.NVML_VALUE_TYPE_UNSIGNED_INT
 _INT = pynvml.NVML_VALUE_TYPE_SIGNED_INT
-# Fields that are asked for link by link: NVLink 5.
-BY_LINK = range(201, 223)
+# Fields that are asked for link by link, those of NVLink 5 and some before, and lane by
+# lane.
+BY_LINK = (161, 162, 163, 183, *range(201, 223))
 _FIRST_HANDLE = 0x1000
 _SLICE = 0x100
 _ALIAS = 0x10000  # between two handles for one card

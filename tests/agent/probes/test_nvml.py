@@ -561,6 +561,41 @@ def test_nvlink_5_is_summed_over_the_links_that_there_are(driver):
     assert "gpu/0/nvlink_discarded_packets" not in first
 
 
+def test_errors_of_links_are_counted_once_by_whatever_counts_them(driver):
+    old, crc, replays = (
+        pynvml.NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL,
+        pynvml.NVML_FI_DEV_NVLINK_ERROR_DL_CRC,
+        pynvml.NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY,
+    )
+    links = {(field, link): 0 for field in (crc, replays) for link in range(18)}
+    # Of Hopper, the old counter stays at 0; of a card before it, both may count.
+    hopper, before = Card(fields={old: 0}, links=links), Card(fields={old: 0})
+    before.links = dict(links)
+    driver(hopper, before)
+    probe = make()
+    probe.sample(0.0)
+    hopper.links[crc, 17] = 3
+    hopper.links[replays, 0] = 2
+    before.links[replays, 0] = before.fields[old] = 4
+
+    sample = probe.sample(60.0)
+
+    assert sample["gpu/0/nvlink_errors"] == 5
+    assert sample["gpu/1/nvlink_errors"] == 4
+
+
+def test_errors_of_lanes_are_summed_over_the_lanes_that_there_are(driver):
+    field = pynvml.NVML_FI_DEV_PCIE_COUNT_LANE_ERROR
+    card = Card(links={(field, lane): 1 for lane in range(8)})
+    driver(card)
+    probe = make()
+    first = probe.sample(0.0)
+    card.links[field, 7] += 5
+
+    assert first["gpu/0/pcie_lane_errors"] == 0
+    assert probe.sample(60.0)["gpu/0/pcie_lane_errors"] == 5
+
+
 def test_links_are_counted_after_the_start_too(driver):
     driver(Card(), Card(lacks={"nvmlDeviceGetNvLinkState"}))
 
