@@ -153,6 +153,9 @@ class _Gpu:
         except self._library.AmdSmiException as error:
             if _is_refusal(error):
                 some.remove(read)
+        except (KeyError, TypeError):
+            # Of another shape than documented: the other answers are still good.
+            return {}
         else:
             return found
         return {}

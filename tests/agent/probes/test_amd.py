@@ -295,6 +295,27 @@ def test_a_function_of_another_version_is_done_without():
     assert sample["gpu/0/utilization_percent"] == 80
 
 
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"energy_count": {"counter_resolution": 15.3}},
+        {"pcie_info": {}},
+        {"gpu_process_list": [{"mem": 1}]},
+        {"gpu_process_list": None},
+    ],
+    ids=["without energy", "without a link", "without a number", "without a list"],
+)
+def test_an_answer_of_another_shape_takes_nothing_else_along(answers):
+    odd, other = mi300(), mi300()
+    odd.update(answers)
+
+    sample = AmdProbe(AmdSmi(odd, other), {}).sample(0.0)
+
+    assert sample["gpu/0/utilization_percent"] == 80
+    assert sample["gpu/0/ecc_corrected"] == sample["gpu/1/ecc_corrected"]
+    assert "gpu/1/energy_joules" in sample
+
+
 @pytest.mark.parametrize("library", [AmdSmi(has_driver=False), AmdSmi()])
 def test_without_driver_or_gpu_there_is_no_probe(library):
     with pytest.raises(ProbeUnavailable):
