@@ -58,6 +58,8 @@ _ONLY_MASKED = ("application_clocks", "hardware_slowdown", "display_clocks")
 _MASKED = (
     "power",
     "sync_boost",
+    "board",
+    "reliability",
     "thermal_software",
     "thermal_hardware",
     "power_brake",

@@ -10,7 +10,8 @@ from typing import Any
 from agent.probes.nvidia.fields import Counters, Health
 from agent.probes.nvidia.gpm import Gpm, gpm_of_gpu, gpm_of_slice
 from agent.probes.nvidia.paced import Paced, Read
-from agent.probes.nvidia.polled import POLLED, POLLED_OF_SLICES, reasons
+from agent.probes.nvidia.polled import POLLED, POLLED_OF_SLICES
+from agent.probes.nvidia.reasons import Reasons
 from agent.probes.nvidia.samples import buffered
 from agent.probes.nvidia.users import Pids, Shares, Users
 from agent.probes.nvidia.window import Window
@@ -34,6 +35,7 @@ class Gpu:
             Paced(read.__name__, seconds, _polled(library, handle, read))
             for seconds, read in POLLED
         ]
+        self._readers.append(Paced(Reasons.name, _OFTEN, Reasons(library, handle)))
         self._readers += [
             Paced("samples", _NOW_AND_THEN, read) for read in buffered(library, handle)
         ]
@@ -97,7 +99,7 @@ class Gpu:
             found = reader.sample(self._library, now)
             if reader.name == "gpm":
                 self._found_by_gpm |= found.keys()
-            if reader.name in (reasons.__name__, "gpm"):
+            if reader.name in (Reasons.name, "gpm"):
                 counted = self._counters.paths
                 found = {p: v for p, v in found.items() if p not in counted}
             readings.update(found)

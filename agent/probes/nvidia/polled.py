@@ -19,18 +19,6 @@ from agent.probes.nvidia.fields import FieldValues
 Sample = dict[str, float]
 
 _MILLIWATTS = 1000.0
-# The bits of the mask of reasons, as shares of the moment they were seen at.
-_REASONS = {
-    0x2: "limited/application_clocks_share",
-    0x4: "limited/power_share",
-    0x8: "limited/hardware_slowdown_share",
-    0x10: "limited/sync_boost_share",
-    0x20: "limited/thermal_software_share",
-    0x40: "limited/thermal_hardware_share",
-    0x80: "limited/power_brake_share",
-    0x100: "limited/display_clocks_share",
-}
-_IDLE = 0x1
 _REQUESTED = "POWER_REQUESTED_LIMIT"
 _MOST_LINKS = 18  # of bindings that do not say
 
@@ -121,20 +109,6 @@ def performance_state(library: Any, gpu: Any) -> Sample:
     return {"performance_state": float(state)} if state < 32 else {}  # noqa: PLR2004
 
 
-def reasons(library: Any, gpu: Any) -> Sample:
-    try:
-        mask = library.nvmlDeviceGetCurrentClocksEventReasons(gpu)
-    except (AttributeError, library.NVMLError):
-        mask = library.nvmlDeviceGetCurrentClocksThrottleReasons(gpu)
-    return shares_of(mask)
-
-
-def shares_of(mask: int) -> Sample:
-    """Return 1 for each reason that holds at the moment, 0 for the others (pure)."""
-    shares = {path: float(bool(mask & bit)) for bit, path in _REASONS.items()}
-    return {"idle_share": float(bool(mask & _IDLE)), **shares}
-
-
 def link(library: Any, gpu: Any) -> Sample:
     return {
         "pcie_generation": float(library.nvmlDeviceGetCurrPcieLinkGeneration(gpu)),
@@ -191,7 +165,6 @@ POLLED = (
     (1.0, power),
     (1.0, sm_clock),
     (1.0, temperature),
-    (1.0, reasons),
     (5.0, memory_clock),
     (5.0, performance_state),
     (5.0, temperature_margin),

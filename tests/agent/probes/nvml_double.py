@@ -43,6 +43,7 @@ class Card:
     controller: int = 40
     celsius: int = 61
     mask: int = 0x4
+    reasons: int = 0x1FF  # that the mask may have
     lacks: set[str] = field(default_factory=set)
     fails: dict[str, int] = field(default_factory=dict)
     fields: dict[int, float] = field(default_factory=dict)
@@ -429,6 +430,7 @@ NUMBERS = {
     "nvmlDeviceGetPowerManagementDefaultLimit": 700_000,
     "nvmlDeviceGetPerformanceState": 0,
     "nvmlDeviceGetCurrentClocksEventReasons": lambda card: card.mask,
+    "nvmlDeviceGetSupportedClocksEventReasons": lambda card: card.reasons,
     "nvmlDeviceGetFanSpeed": 30,
     "nvmlDeviceGetCurrPcieLinkGeneration": 5,
     "nvmlDeviceGetCurrPcieLinkWidth": 8,

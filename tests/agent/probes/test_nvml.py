@@ -244,6 +244,26 @@ def test_without_counters_the_mask_says_what_holds_at_the_moment(driver):
     assert probe.chosen["gpu/<i>/limited/power_share"] == "NVML event reasons"
 
 
+def test_reasons_of_newer_drivers_are_told_by_those_alone(driver):
+    library = driver(
+        Card(mask=0x200, reasons=0x7FF),
+        Card(),
+        Card(lacks={"nvmlDeviceGetSupportedClocksEventReasons"}),
+    )
+    probe = make()
+    probe.sample(0.0)
+
+    sample = probe.sample(1.0)
+
+    assert sample["gpu/0/limited/board_share"] == 1
+    assert sample["gpu/0/limited/reliability_share"] == 0
+    # An older driver would say 0 whatever holds.
+    assert "gpu/1/limited/board_share" not in sample
+    assert sample["gpu/2/limited/power_share"] == 1
+    assert "gpu/2/limited/board_share" not in sample
+    assert library.calls.count("nvmlDeviceGetSupportedClocksEventReasons") == 3
+
+
 def test_energy_is_joules_since_the_agent_began_even_after_a_reset(driver):
     card = Card(fields={ENERGY: 5_000_000})
     driver(card)
