@@ -132,10 +132,23 @@ class Tee:
         self._takers = tuple(p for p in self._takers if p is not pending)
         if self._takers or tee_of(self._stream) is not self:
             return  # somebody came after us, and goes on calling us
+        self._put_back()
+
+    def take_place(self) -> None:
+        """Stand before the stream's `write`; TypeError where that cannot be."""
+        # Not by assignment: a wrapper may hand that on to the stream it writes to, and
+        # each would then call the other without end.
+        vars(self._stream)["write"] = self.write
+        if getattr(self._stream.write, "__self__", None) is not self:
+            # The namespace is another's, or is not looked at.
+            self._put_back()
+            raise TypeError
+
+    def _put_back(self) -> None:
         if self._own is not None:
-            self._stream.write = self._own
+            vars(self._stream)["write"] = self._own
         else:
-            del self._stream.write
+            del vars(self._stream)["write"]
 
     def forget_takers(self) -> None:
         """In a forked child nobody takes anything."""
@@ -148,7 +161,7 @@ def attach(stream: object, pending: Pending) -> Tee | None:
     if tee is None:
         try:
             tee = Tee(stream)
-            stream.write = tee.write  # type: ignore[attr-defined]
+            tee.take_place()
         except (AttributeError, TypeError):
             # Of a kind that accepts no attributes, or no stream at all.
             return None

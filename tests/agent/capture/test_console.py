@@ -246,6 +246,34 @@ print(own.said)
     assert "as ever" in ended.stdout
 
 
+@pytest.mark.parametrize(
+    ("slots", "seen"), [("", ["one"]), ("__slots__ = ('inner',)", [])]
+)
+def test_a_wrapper_that_hands_its_attributes_on_writes_as_ever(
+    tracker, run_script, slots, seen
+):
+    script = f"""
+import agent, sys
+class Wrapper:
+    {slots or "pass"}
+    def __init__(self, inner): object.__setattr__(self, "inner", inner)
+    def __getattr__(self, name): return getattr(self.inner, name)
+    def __setattr__(self, name, value): setattr(self.inner, name, value)
+    def write(self, text): self.inner.write(text.upper())
+plain, sys.stdout = sys.stdout, Wrapper(sys.stdout)
+run = agent.init("r")
+print("one")
+assert "write" not in vars(plain)
+run.finish()
+assert "write" not in vars(sys.stdout)
+print("two")
+"""
+    ended = run_script(script)
+
+    assert (ended.returncode, ended.stdout) == (0, "ONE\nTWO\n"), ended.stderr
+    assert tracker.texts(OUT) == seen
+
+
 def test_print_from_finalizers_signal_handlers_and_threads_does_no_harm(
     tracker, run_script
 ):
