@@ -111,11 +111,9 @@ class Capture:
             self._signals.close()
 
     def forget(self) -> None:
-        """In a forked child: the streams and signals are the parent's to look at."""
+        """In a forked child: the streams are the parent's to look at."""
         if self._console is not None:
             self._console.forget()
-        if self._signals is not None:
-            self._signals.forget()
 
     def _turn(self) -> float:
         if not self._is_gathered:

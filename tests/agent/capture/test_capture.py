@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from datetime import datetime, timezone
 
@@ -322,10 +324,134 @@ def test_a_signal_behind_thousands_of_others_is_seen():
     signals = Signals()
     assert signals.open()
     try:
-        os.write(signals._write_end, bytes([signal.SIGPROF]) * 20_000)
-        os.write(signals._write_end, bytes([signal.SIGTERM]))
+        write_end = signal.set_wakeup_fd(-1)
+        os.write(write_end, bytes([signal.SIGPROF]) * 20_000)
+        os.write(write_end, bytes([signal.SIGTERM]))
 
         assert signals.take() == ["SIGTERM"]
         assert signals.was_told_to_end
     finally:
         signals.close()
+
+
+@pytest.fixture
+def usual_handler():
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    yield
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_each_run_sees_the_signals_that_come_while_it_is_open(usual_handler):
+    first, second, third = Signals(), Signals(), Signals()
+    assert first.open()
+    assert second.open()
+    signal.raise_signal(signal.SIGUSR1)
+    assert third.open()
+
+    assert [s.take() for s in (third, second, first)] == [[], ["SIGUSR1"], ["SIGUSR1"]]
+
+    first.close()
+    second.close()
+    signal.raise_signal(signal.SIGUSR1)
+    assert third.take() == ["SIGUSR1"]
+    third.close()
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+def test_a_run_after_one_that_ended_in_another_thread_sees_signals(usual_handler):
+    first, second = Signals(), Signals()
+    assert first.open()
+    thread = threading.Thread(target=first.close)
+    thread.start()
+    thread.join()
+
+    signal.raise_signal(signal.SIGUSR1)
+    assert second.open()
+    assert second.take() == []
+    signal.raise_signal(signal.SIGUSR1)
+    assert second.take() == ["SIGUSR1"]
+    second.close()
+
+
+def test_an_event_loop_puts_back_what_it_found_after_the_run_has_ended(usual_handler):
+    signals = Signals()
+    assert signals.open()
+    theirs, other = socket.socketpair()
+    with theirs, other:
+        theirs.setblocking(False)
+        found = signal.set_wakeup_fd(theirs.fileno())
+        signals.close()
+        assert signal.set_wakeup_fd(found) == theirs.fileno()
+
+    later = Signals()
+    assert later.open()
+    signal.raise_signal(signal.SIGUSR1)
+    assert later.take() == ["SIGUSR1"]
+    later.close()
+
+
+def test_an_event_loop_that_goes_on_in_a_forked_child_ends_as_ever(run_script):
+    script = """
+import os, signal, socket
+from agent.capture.signals import Signals
+signals = Signals()
+assert signals.open()
+theirs, other = socket.socketpair()
+theirs.setblocking(False)
+found = signal.set_wakeup_fd(theirs.fileno())
+signal.signal(signal.SIGTERM, lambda *_: None)
+signal.set_wakeup_fd(theirs.fileno())
+pid = os.fork()
+if pid == 0:
+    assert signal.set_wakeup_fd(found) == theirs.fileno()
+    signal.raise_signal(signal.SIGTERM)
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+signal.set_wakeup_fd(found)
+assert signals.take() == []
+"""
+    ended = run_script(script)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+NO_PIPE = """
+import resource, signal
+opened = [open(os.devnull)]
+resource.setrlimit(resource.RLIMIT_NOFILE, (opened[0].fileno() + 1,) * 2)
+"""
+CLOSED_BY_ITS_OWNER = """
+read_end, write_end = os.pipe()
+os.set_blocking(write_end, False)
+signal.set_wakeup_fd(write_end)
+os.close(write_end)
+"""
+
+
+@pytest.mark.parametrize("before", [NO_PIPE, CLOSED_BY_ITS_OWNER])
+def test_where_signals_cannot_be_seen_nothing_is_raised(run_script, before):
+    script = f"""
+import os, signal
+from agent.capture.signals import Signals
+{before}
+assert not Signals().open()
+assert signal.set_wakeup_fd(-1) == -1
+"""
+    ended = run_script(script)
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_each_of_two_open_runs_was_told_to_end(tracker, run_script):
+    script = """
+import os, signal, sys
+import agent
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+first, second = agent.init("first"), agent.init("second")
+os.kill(os.getpid(), signal.SIGTERM)
+"""
+    assert run_script(script, SEAMARK_CAPTURE="signals").returncode == 143
+
+    closes = tracker.of_kind("close")
+    assert [m["state"] for m in closes] == ["finished"] * 2
+    assert [m["preempted"] for m in closes] == [True] * 2
