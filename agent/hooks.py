@@ -10,7 +10,7 @@ import contextlib
 import os
 import sys
 import traceback
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Protocol
 
 from agent import exit_code
@@ -19,6 +19,8 @@ from agent.settings import Settings
 
 # The last lines say what went wrong, so the front is what is cut.
 _LONGEST_FAILURE = 20_000  # characters
+# Modules that run what is typed: that of code.interact(), and Python's own since 3.13.
+_CONSOLES = ("code", "_pyrepl.main")
 
 Identity = tuple[str, str, str, int]
 
@@ -139,10 +141,25 @@ def _note_uncaught(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
     try:
-        for run in list(_open_runs.values()):
-            run.note_exception(kind, error, trace)
+        if not _is_at_prompt():
+            for run in list(_open_runs.values()):
+                run.note_exception(kind, error, trace)
     finally:
         _previous_excepthook(kind, error, trace)
+
+
+def _is_at_prompt() -> bool:
+    """Whether people type lines, or will, of which an error ends one and no program."""
+    # `python -i`, which goes on after a script that failed.
+    if sys.flags.interactive:
+        return True
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - documented
+    while frame is not None:
+        if frame.f_globals.get("__name__") in _CONSOLES:
+            return True
+        frame = frame.f_back
+    # Before 3.13 Python's own is in no frame. A script's is what code.interact() left.
+    return hasattr(sys, "ps1") and not hasattr(sys.modules.get("__main__"), "__file__")
 
 
 def _end_all() -> None:

@@ -228,6 +228,66 @@ def test_an_uncaught_exception_is_shown_as_ever_and_kept_with_the_run(
     assert "no data" in tracker.of_kind("close")[0]["failure"]
 
 
+def typed(lines, *arguments):
+    """Type the lines at a prompt of Python's, on a terminal."""
+    terminal, other = os.openpty()
+    with os.fdopen(terminal, "wb", buffering=0) as keys:
+        process = subprocess.Popen(
+            [sys.executable, *arguments],
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY), "TERM": "dumb"},
+            stdin=other,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        os.close(other)
+        keys.write("".join(f"{line}\n" for line in lines).encode())
+        return process.communicate(timeout=60)[0]
+
+
+def test_an_error_at_pythons_prompt_fails_no_run(tracker):
+    lines = [*LOG_THREE.split("\n"), "1 / 0", "1 +", "run['b'].append(4.0)", "exit()"]
+    said = typed(lines)
+
+    assert "ZeroDivisionError" in said
+    assert "SyntaxError" in said
+    assert tracker.values("b") == [4.0], said
+    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+
+
+def test_a_script_that_fails_and_leaves_a_prompt_has_not_ended(tracker, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(f"{LOG_THREE}\n1 / 0")
+    said = typed(["run['b'].append(4.0)", "exit()"], "-i", str(script))
+
+    assert "ZeroDivisionError" in said
+    assert tracker.values("b") == [4.0], said
+    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "code", "state"),
+    [("", 0, "finished"), ("raise ValueError", 1, "failed")],
+)
+def test_an_error_in_a_console_of_the_scripts_is_not_its_end(
+    tracker, tmp_path, ending, code, state
+):
+    script = tmp_path / "train.py"
+    script.write_text(f"import code\n{LOG_THREE}\ncode.interact()\n{ending}")
+    ended = subprocess.run(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        input="1 / 0\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (ended.returncode, "ZeroDivisionError" in ended.stderr) == (code, True)
+    assert [m["state"] for m in tracker.of_kind("close")] == [state]
+
+
 def test_without_a_server_the_script_ends_soon_and_sync_delivers_once(
     run_script, absent_server, spool_root
 ):
