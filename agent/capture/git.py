@@ -15,11 +15,15 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.background import importing
 from agent.capture.facts import Facts
 from agent.capture.script import Script
 from agent.values import LARGEST_SET, LONGEST_SET_STRING
+
+if TYPE_CHECKING:
+    import subprocess
 
 # All of git's answers together; what has not come by then is not waited for.
 TIMEOUT_SECONDS = 10.0
@@ -255,16 +259,34 @@ class Git:
                 is_cut = len(answer) == _LARGEST_OUTPUT
             if is_cut:
                 process.kill()
-            code = process.wait()
+            code = _exit_code(process)
         finally:
             timer.cancel()
-        if code != 0 and not is_cut:
-            if time.monotonic() >= self._deadline:
-                raise NotKnown(_TOO_LONG)
-            said = answer.decode("utf-8", "replace") if with_errors else ""
-            self.why = f"git {command[4]} ended with exit code {code}. {said}"
-            return None
-        return answer.decode("utf-8", "replace")
+        text = answer.decode("utf-8", "replace")
+        if code == 0 or is_cut:
+            return text
+        if time.monotonic() >= self._deadline:
+            raise NotKnown(_TOO_LONG)
+        # Without a code, what was said is the answer, and silence is none.
+        if code is None and text and not text.startswith("fatal:"):
+            return text
+        ended = f"with exit code {code}" if code is not None else _TAKEN
+        self.why = f"git {command[4]} ended {ended}. {text if with_errors else ''}"
+        return None
+
+
+def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
+    """Wait for its end; None where the training has taken the code, as os.wait() does.
+
+    Popen takes that for 0, and would so do with a git that failed.
+    """
+    try:
+        _, status = os.waitpid(process.pid, 0)
+    except ChildProcessError:
+        process.returncode = 0
+        return None
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode
 
 
 def _is_nested(folder: Path, root: Path) -> bool:
@@ -273,6 +295,7 @@ def _is_nested(folder: Path, root: Path) -> bool:
     return any((f / ".git").exists() for f in between) or not (root / ".git").exists()
 
 
+_TAKEN = "unseen, as the program waited for all of its children"
 _TOO_LONG = f"git took longer than {TIMEOUT_SECONDS:.0f} s."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from datetime import datetime, timezone
@@ -131,6 +132,41 @@ def test_no_git(tmp_path, monkeypatch):
     assert facts_of(tmp_path, monkeypatch, PATH="/nonexistent") == {
         "absent": "git is not installed."
     }
+
+
+@pytest.fixture
+def taken_codes():
+    """All children's exit codes are gone, as where the training calls os.wait()."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGCHLD, before)
+
+
+def test_without_exit_codes_what_git_answered_is_known(
+    repository, monkeypatch, taken_codes
+):
+    (repository / "train.py").write_text("print(2)\n")
+    facts = facts_of(repository, monkeypatch)
+
+    assert (facts["branch"], facts["is_dirty"]) == ("trunk", True)
+    assert "+print(2)" in facts["diff"]
+    assert facts["message"] == "Say one\n\nBecause of this."
+
+
+def test_without_exit_codes_no_answer_does_not_mean_no_changes(
+    repository, monkeypatch, taken_codes
+):
+    facts = facts_of(repository, monkeypatch)
+
+    assert facts["branch"] == "trunk"
+    assert "is_dirty" not in facts
+    assert "waited for all of its children" in facts["absent_diff"]
+
+
+def test_without_exit_codes_no_repository_is_known(tmp_path, monkeypatch, taken_codes):
+    facts = facts_of(tmp_path, monkeypatch)
+
+    assert facts == {"absent": f"{tmp_path} is not in a git repository."}
 
 
 def test_a_git_that_hangs_is_not_waited_for(repository, tmp_path, monkeypatch):
