@@ -153,12 +153,17 @@ def _changes(git: Git) -> Facts:
 
 def _remote(git: Git, branch: str | None) -> str | None:
     """Return the address of the branch's remote, else of `origin`, else of any."""
-    of_branch = git.first_line("config", "--get", f"branch.{branch}.remote")
-    others = (git.output("remote") or "").splitlines()
+    found = git.settings(r"^(branch\..*\.remote|remote\..*\.url)$")
+    of_branch = found.get(f"branch.{branch}.remote")
+    others = (
+        name[len("remote.") : -len(".url")]
+        for name in sorted(found)
+        if name.startswith("remote.")
+    )
     for name in dict.fromkeys([of_branch or "origin", "origin", *others]):
-        address = git.first_line("config", "--get", f"remote.{name}.url")
+        address = found.get(f"remote.{name}.url")
         if address:
-            return address
+            return address.split("\n", 1)[0]
     return None
 
 
@@ -187,14 +192,17 @@ class Git:
 
     def find_root(self) -> Path:
         """Return the working tree's folder, and ask about all of it from now on."""
+        # Any child can be in the way of a training that waits for all of its own. What
+        # we may not look at, git may say.
+        with contextlib.suppress(OSError):
+            if not any((f / ".git").exists() for f in _upwards(self.folder)):
+                raise NotKnown(self._refusal())
         answer = self.output("rev-parse", "--show-toplevel", with_errors=True)
         if answer is None or not answer.strip():
             raise NotKnown(self._refusal())
         root = Path(answer.rstrip("\n"))
         # Settings may place a working tree anywhere, to have other files compared.
-        if root not in (self.folder, *self.folder.parents) or _is_nested(
-            self.folder, root
-        ):
+        if root not in _upwards(self.folder) or _is_nested(self.folder, root):
             raise NotKnown(f"The working tree of {self.folder} lies elsewhere.")
         self.folder = root
         return root
@@ -210,6 +218,12 @@ class Git:
                 if name.lower().startswith("filter."):
                     driver = name.rpartition(".")[0]
                     self._settings.append((f"{driver}.required", "false"))
+
+    def settings(self, pattern: str) -> dict[str, str]:
+        """Return the settings whose names match; of one that is set twice, the last."""
+        answer = self.output("config", "-z", "--get-regexp", pattern)
+        entries = (entry.partition("\n") for entry in (answer or "").split("\0"))
+        return {name: value for name, _, value in entries}
 
     def first_line(self, *arguments: str) -> str | None:
         """Return one line of an answer; None if there is none."""
@@ -289,9 +303,13 @@ def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
     return process.returncode
 
 
+def _upwards(folder: Path) -> tuple[Path, ...]:
+    return folder, *folder.parents
+
+
 def _is_nested(folder: Path, root: Path) -> bool:
     """Whether there is a repository between them, or none in the root."""
-    between = [f for f in (folder, *folder.parents) if root in f.parents]
+    between = [f for f in _upwards(folder) if root in f.parents]
     return any((f / ".git").exists() for f in between) or not (root / ".git").exists()
 
 

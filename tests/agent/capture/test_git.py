@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -167,6 +168,23 @@ def test_without_exit_codes_no_repository_is_known(tmp_path, monkeypatch, taken_
     facts = facts_of(tmp_path, monkeypatch)
 
     assert facts == {"absent": f"{tmp_path} is not in a git repository."}
+
+
+@pytest.mark.parametrize(("folder", "most"), [("elsewhere", 0), ("repository", 8)])
+def test_git_is_asked_seldom(repository, tmp_path, monkeypatch, folder, most):
+    asked = tmp_path / "asked"
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho >> {asked}\nexec {shutil.which("git")} "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / "elsewhere").mkdir()
+    asked.touch()
+    path = f"{program.parent}:{os.environ['PATH']}"
+
+    facts = facts_of(tmp_path / folder, monkeypatch, PATH=path)
+
+    assert ("commit" in facts) == bool(most)
+    assert len(asked.read_text()) <= most
 
 
 def test_a_git_that_hangs_is_not_waited_for(repository, tmp_path, monkeypatch):
