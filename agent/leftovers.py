@@ -40,7 +40,7 @@ class Leftovers:
         self._any_host = any_host
         self._current: Delivery | None = None
         self._uploads: Uploads | None = None
-        self._lock: int | None = None
+        self._lock: locks.Lock | None = None
         self._next_search = float("-inf")
         # Spools the server does not accept, and until when they are left alone.
         self._held_until: dict[str, float] = {}

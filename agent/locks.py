@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from pathlib import Path
 
+from agent.descriptors import Descriptor, descriptor
+
 LOCK_FILE = "lock"
 
-_held: set[int] = set()
+# As long as the number is of the file that was locked, and nobody closed it.
+Lock = Descriptor
+
+_held: set[Lock] = set()
 
 
-def acquire(folder: Path, *, create: bool = False) -> int | None:
+def acquire(folder: Path, *, create: bool = False) -> Lock | None:
     """Lock a spool folder and return the lock; None if that cannot be done.
 
     Either somebody else has it, or nobody can, as on a read-only disk: see `obstacle`.
@@ -22,17 +28,25 @@ def acquire(folder: Path, *, create: bool = False) -> int | None:
         return None
 
 
-def release(lock: int) -> None:
+def release(lock: Lock) -> None:
     """Give a lock back."""
     if lock in _held:
         _held.discard(lock)
-        os.close(lock)
+        lock.close()
 
 
-def is_of(lock: int, folder: Path) -> bool:
+def is_kept(lock: Lock) -> bool:
+    """Whether nobody closed it under us, after which others may have it."""
+    return lock.stat() is not None
+
+
+def is_of(lock: Lock, folder: Path) -> bool:
     """Whether a lock is the one of that folder, which may be another by now."""
     try:
-        return os.path.samestat(os.fstat(lock), (folder / LOCK_FILE).stat())
+        found = lock.stat()
+        return found is not None and os.path.samestat(
+            found, (folder / LOCK_FILE).stat()
+        )
     except OSError:
         return False
 
@@ -67,14 +81,15 @@ def _seen_held(folder: Path) -> BlockingIOError | None:
     return None
 
 
-def _acquired(folder: Path, flags: int) -> int:
+def _acquired(folder: Path, flags: int) -> Lock:
     flags |= os.O_CLOEXEC | os.O_NOFOLLOW
-    lock = os.open(folder / LOCK_FILE, flags, 0o600)
+    number = os.open(folder / LOCK_FILE, flags, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(lock)
+        os.close(number)
         raise
+    lock = descriptor(number)
     _held.add(lock)
     return lock
 
@@ -83,7 +98,9 @@ def _close_in_child() -> None:
     # A forked child shares its parent's locks; kept open, they would outlive
     # the parent and keep its spool from being delivered.
     for lock in _held:
-        os.close(lock)
+        # What is raised here, Python prints.
+        with contextlib.suppress(OSError):
+            lock.close()
     _held.clear()
 
 

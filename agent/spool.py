@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agent import locks, messages
+from agent.descriptors import Descriptor, descriptor
 from agent.frames import Frame
 from agent.own_files import read_file, write_file
 from agent.patience import within
@@ -52,7 +53,7 @@ class Refuge(NamedTuple):
     """A folder in which a spool can go on, because of its own nothing can be expected."""
 
     folder: Path
-    lock: int
+    lock: locks.Lock
     most_bytes: int | None
     first: int  # the first frame that lies in it
     can_be_read: bool  # the folder before it
@@ -67,7 +68,7 @@ class _Left(NamedTuple):
     """A folder that a spool has left."""
 
     folder: Path
-    lock: int
+    lock: locks.Lock
     is_needed: bool  # for frames that lie nowhere else
     is_whole: bool  # nothing in it was given up
 
@@ -78,7 +79,7 @@ class Spool:
     def __init__(
         self,
         folder: Path,
-        lock: int,
+        lock: locks.Lock,
         description: bytes,
         *,
         most_bytes: int | None = None,
@@ -87,7 +88,7 @@ class Spool:
         self._most_bytes = most_bytes
         self._lock = lock
         self._description = description
-        self._segment: int | None = None
+        self._segment: Descriptor | None = None
         self._segment_bytes = 0
         self._path: Path | None = None  # of the segment
         # Of what the kernel has, and the disk perhaps not yet.
@@ -216,9 +217,9 @@ class Spool:
         """Close the parent's file in a forked child, and touch nothing."""
         self._close_segment()
 
-    def _append(self, segment: int, frame: bytes) -> None:
+    def _append(self, segment: Descriptor, frame: bytes) -> None:
         try:
-            written = os.write(segment, frame)
+            written = os.write(segment.number, frame)
         except OSError:
             self._undo(segment)
             raise
@@ -233,11 +234,17 @@ class Spool:
             with contextlib.suppress(OSError):
                 self._path.unlink()
 
-    def _open_segment(self) -> int:
+    def _open_segment(self) -> Descriptor:
         if self._segment is not None:
+            found = self._segment.stat()
             # The folder may be deleted under us; its file would swallow frames.
-            is_gone = os.fstat(self._segment).st_nlink == 0
-            if not is_gone and self._segment_bytes < SEGMENT_BYTES:
+            is_there = found is not None and found.st_nlink > 0
+            # Whoever could have the lock would send the spool, and delete it.
+            if (
+                is_there
+                and self._segment_bytes < SEGMENT_BYTES
+                and locks.is_kept(self._lock)
+            ):
                 return self._segment
             self._close_segment()
 
@@ -246,8 +253,8 @@ class Spool:
         self._check_room()
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         self._path = self.folder / _segment_name(self.written + 1)
-        self._segment = os.open(self._path, flags, 0o600)
-        self._segment_bytes = os.fstat(self._segment).st_size
+        self._segment = descriptor(os.open(self._path, flags, 0o600))
+        self._segment_bytes = os.fstat(self._segment.number).st_size
         return self._segment
 
     def _check_room(self) -> None:
@@ -270,11 +277,16 @@ class Spool:
         write_file(self.folder / DESCRIPTION_FILE, self._description)
         mark_ring(self.folder, self.moves)
         before, self._lock = self._lock, _lock(self.folder)
-        locks.release(before)
+        # Closed by others, its number may be in use again, and for the same file.
+        if before != self._lock:
+            locks.release(before)
 
-    def _undo(self, segment: int) -> None:
+    def _undo(self, segment: Descriptor) -> None:
         try:
-            os.ftruncate(segment, self._segment_bytes)
+            if segment.stat() is None:
+                self._segment = None
+                return
+            os.ftruncate(segment.number, self._segment_bytes)
         except OSError:
             # The rest of a frame stays, and readers skip it; but how long the file
             # is would not be known any more.
@@ -286,7 +298,7 @@ class Spool:
         if segment is not None:
             # Over a network a file may fail only now; it is closed all the same.
             with contextlib.suppress(OSError):
-                os.close(segment)
+                segment.close()
 
 
 def create_spool(
@@ -328,7 +340,7 @@ def _made(
     description: bytes,
     acknowledged: int = 0,
     frames: Sequence[Frame] = (),
-) -> tuple[Path, int]:
+) -> tuple[Path, locks.Lock]:
     """Make the folder of a spool, and lock it."""
     # Others look only at folders named by an id: made aside and locked before
     # it gets its name, a new spool is never taken for an abandoned one.
@@ -374,7 +386,7 @@ def _sync(path: Path) -> None:
         os.close(file)
 
 
-def _lock(folder: Path) -> int:
+def _lock(folder: Path) -> locks.Lock:
     lock = locks.acquire(folder, create=True)
     if lock is None:
         raise OSError(errno.ENOLCK, "the spool folder cannot be locked")

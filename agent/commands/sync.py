@@ -260,7 +260,7 @@ def _is_agreed(spools: Sequence[SpoolReader], *, may_ask: bool) -> bool:
     return answer.strip().lower() in ("y", "yes")
 
 
-def _lock(spool: SpoolReader) -> int:
+def _lock(spool: SpoolReader) -> locks.Lock:
     lock = locks.acquire(spool.folder, create=True)
     if lock is None:
         obstacle = locks.obstacle(spool.folder)

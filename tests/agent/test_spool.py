@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -239,6 +240,113 @@ def test_a_folder_that_is_made_again_can_be_delivered_by_others(written, tmp_pat
     (found,) = find_spools(tmp_path / "spools")
     assert numbers(found) == list(range(1, 22))
     assert found.frames_from(1, most_bytes=0)[0].payload != EMPTY
+
+
+def numbers_of(path):
+    """The descriptors of this process that are of a file, or of files in a folder."""
+    found = []
+    for place in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if place.readlink().is_relative_to(path):
+                found.append(int(place.name))
+    return found
+
+
+@pytest.fixture
+def of_the_training(written, tmp_path):
+    """Closes what the spool has open, and opens a file under each of the numbers."""
+    path = tmp_path / "checkpoint"
+    path.write_bytes(b"weights" * 9)
+    opened = []
+
+    def take_numbers():
+        theirs = os.open(path, os.O_RDWR)
+        for number in numbers_of(written.folder):
+            os.dup2(theirs, number)
+            opened.append(number)
+        os.close(theirs)
+
+    yield take_numbers
+    for number in opened:
+        assert os.path.samestat(os.fstat(number), path.stat())
+        os.close(number)
+    assert len(opened) >= 2
+    assert path.read_bytes() == b"weights" * 9
+
+
+def test_what_has_the_number_of_a_closed_file_is_left_alone(written, of_the_training):
+    of_the_training()
+
+    written.write(b"\x90")
+    written.write(b"\x90")
+
+    assert numbers(SpoolReader(written.folder)) == list(range(1, 23))
+    assert locks.is_held(written.folder)
+    written.close()
+    assert not locks.is_held(written.folder)
+
+
+def test_the_end_of_a_spool_closes_no_file_of_others(written, of_the_training):
+    of_the_training()
+
+    written.close()
+
+
+def test_a_forked_child_closes_no_file_of_others(written, of_the_training, tmp_path):
+    of_the_training()
+    before = numbers_of(tmp_path / "checkpoint")
+
+    child = os.fork()
+    if not child:
+        written.forget()
+        os._exit(numbers_of(tmp_path / "checkpoint") != before)
+
+    _, status = os.waitpid(child, 0)
+    assert status == 0
+
+
+def test_a_write_that_fails_cuts_no_file_of_others(
+    written, of_the_training, monkeypatch
+):
+    def fail(number, data):
+        of_the_training()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", fail)
+    with pytest.raises(OSError, match="No space left"):
+        written.write(b"\x90")
+    monkeypatch.undo()
+
+    written.write(b"\x90")
+    assert numbers(SpoolReader(written.folder)) == list(range(1, 22))
+
+
+def test_a_spool_whose_files_were_closed_goes_on_locked(written):
+    for number in numbers_of(written.folder):
+        os.close(number)
+
+    written.write(b"\x90")
+
+    assert numbers(SpoolReader(written.folder)) == list(range(1, 22))
+    assert locks.is_held(written.folder)
+
+
+def test_nothing_is_written_to_a_spool_that_others_took_when_its_lock_was_closed(
+    written,
+):
+    (lock,) = numbers_of(written.folder / "lock")
+    with Path(os.devnull).open() as other:
+        os.dup2(other.fileno(), lock)
+    of_others = locks.acquire(written.folder)
+
+    with pytest.raises(OSError, match="cannot be locked"):
+        written.write(b"\x90")
+
+    locks.release(of_others)
+    os.close(lock)
+    written.write(b"\x90")
+    assert numbers(SpoolReader(written.folder)) == list(range(1, 22))
+    assert locks.is_held(written.folder)
 
 
 def test_a_full_spool_refuses_without_harm(written, monkeypatch):
