@@ -156,9 +156,25 @@ _MARKED = tuple(
 _HARMLESS = re.compile(
     r"(?i)^(?:none|null|nil|true|false|yes|no|str|bytes|int|float|bool|string|object|"
     r"optional\b.*|self\..*|args\..*|config\..*|cfg\..*|os\..*|settings\..*|kwargs\..*|"
-    r"\$.*|%.*|\*+|x+|\.+|…|-+|required|optional|default|unset|empty|missing|invalid|"
+    r"\$\w*(?:/.*)?|\$[({].*|%\w{0,20}%?|%[-+.\d]*[a-z]|%[({].*|\*+|x+|\.+|…|-+|required|optional|default|unset|empty|missing|invalid|"
     r"expired|changeme|[+-]?[\d.,_]+(?:e[+-]?\d+)?[a-z%/]{0,8}|.*\.(?:py|json|txt|model))$"
 )
+# What the environment holds under such a name and is searched for nowhere. Passwords may
+# begin and end as they like, so these are whole values.
+_NO_SECRET = re.compile(
+    r"(?i)(?:none|null|nil|true|false|yes|no|required|optional|default|unset|empty|"
+    r"missing|invalid|expired|changeme|disabled|undefined|[+-]?[\d.,_]+(?:e[+-]?\d+)?|"
+    r"([-*x.=_#])\1*|<[\w| -]*>|\[[A-Z_]*\])"
+)
+# Under these there is the place of a secret, or of the process: the working directory is
+# no password.
+_NAMES_A_PLACE = re.compile(
+    r"(?i)(?:_|^)(?:file|path|dir|directory|folder|location|home|sock|socket)s?"
+    r"(?:_override)?$|^google_application_credentials$|^(?:old)?pwd$"
+)
+# Lines that keys and files of settings are made of: without them other secrets would
+# not be recognised any more.
+_STRUCTURE = re.compile(r"-----.*-----|.*[:{\[(]")
 _SPECIAL_TOKEN = re.compile(
     r"^(?:<[^<>]{0,60}>|\[[A-Z_]{1,30}\]|\W{1,8}|\\.*|<\|.*\|>)$"
 )
@@ -168,9 +184,12 @@ class Redactor:
     """Takes secrets out of text, those of this process's environment among them."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
-        values = {value for value in known if len(value) >= _SHORTEST_KNOWN}
+        """Where too many are known, the first of them are looked for."""
+        values = dict.fromkeys(
+            value for value in known if len(value) >= _SHORTEST_KNOWN
+        )
         # The longest first: one may begin with another.
-        longest = sorted(values, key=len, reverse=True)[:_MOST_KNOWN]
+        longest = sorted([*values][:_MOST_KNOWN], key=len, reverse=True)
         self._known = re.compile("|".join(map(re.escape, longest))) if longest else None
 
     def __call__(self, text: str) -> str:
@@ -227,12 +246,19 @@ def redacted_arguments(arguments: Sequence[str]) -> list[str]:
 
 
 def secret_values(environment: Mapping[str, str]) -> list[str]:
-    """Return the values that the environment holds under names of secrets."""
-    return [
-        value
+    """Return the values that the environment holds under names of secrets.
+
+    Of one of several lines each is one, too: a console is looked at line by line.
+    """
+    values = [
+        value.strip()
         for name, value in environment.items()
-        if is_secret_name(name) and not _is_harmless(value) and not _is_path(value)
+        if is_secret_name(name) and not _NAMES_A_PLACE.search(name)
     ]
+    lines = [line.strip() for value in values for line in value.splitlines()]
+    known = {*values}
+    parts = [x for x in lines if x not in known and not _STRUCTURE.fullmatch(x)]
+    return [text for text in [*values, *parts] if not _NO_SECRET.fullmatch(text)]
 
 
 def is_secret_name(name: str) -> bool:
@@ -279,8 +305,3 @@ def _looks_random(value: str) -> bool:
     return (
         len(value) >= _SHORTEST_KNOWN and has_letter and (has_digit or has_both_cases)
     )
-
-
-def _is_path(value: str) -> bool:
-    """Whether it names a file that holds the secret."""
-    return value.startswith(("/", "./", "~")) and "\n" not in value

@@ -44,16 +44,68 @@ def test_what_the_environment_holds_under_a_secrets_name_is_known_by_its_value()
     assert redact("/home/someone") == "/home/someone"
 
 
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "$tr0ng-Passw0rd",
+        "$ecret_horse",
+        "%pa55 word%",
+        "args.of.a.horse",
+        "/correct/horse",
+        "~battery~staple",
+        "\\staple\\horse",
+        "horse.json",
+        "<horse> & [STAPLE]",
+    ],
+)
+def test_a_secret_is_known_by_its_value_whatever_it_looks_like(secret):
+    redact = Redactor(secret_values({"DB_PASSWORD": f" {secret}\n"}))
+
+    assert redact(f"sent {secret} to it") == f"sent {MARK} to it"
+
+
+def test_of_a_secret_of_several_lines_each_is_known():
+    key = "-----BEGIN PRIVATE KEY-----\nc29tZXRoaW5n\r\nZWxzZSBlbnRpcmVseQ==\n"
+    redact = Redactor(
+        secret_values({"DEPLOY_KEY": f"{key}-----END PRIVATE KEY-----\n"})
+    )
+
+    assert redact("> c29tZXRoaW5n") == f"> {MARK}"
+    assert redact("> ZWxzZSBlbnRpcmVseQ==") == f"> {MARK}"
+    # What other keys are known by stays.
+    assert "b3RoZXIgb25l" not in redact("-----BEGIN PRIVATE KEY-----\nb3RoZXIgb25l")
+
+
+def test_of_very_many_lines_no_shorter_secret_is_forgotten():
+    key = "\n".join(f"{number:064}a" for number in range(500))
+    redact = Redactor(secret_values({"DEPLOY_KEY": key, "PASSWORD": "hunter22"}))
+
+    assert redact("hunter22") == MARK
+
+
+def test_a_password_that_begins_as_a_template_is_known_by_its_name():
+    assert "Passw0rd" not in redacted("DB_PASSWORD=$tr0ng-Passw0rd")
+    assert "Passw0rd" not in redacted("password: '%tr0ng-Passw0rd'")
+    for template in ("$PASSWORD", "${PASSWORD}", "$(cat key)", "%s", "%(password)s"):
+        assert redacted(f"password='{template}'") == f"password='{template}'"
+
+
 def test_values_that_are_no_secrets_are_not_searched_for():
     environment = {
         "TOKEN": "none",
         "API_KEY": "short",
+        "SECRET": "required",
+        "SEED_SECRET": "1234567890",
+        "EOS_TOKEN": "<|endoftext|>",
+        "PASSWORD": "----------",
         "SECRET_FILE": "/run/secret.txt",
+        "GOOGLE_APPLICATION_CREDENTIALS": "/home/me/key.json",
+        "PWD": "/home/me/project",
+        "OLDPWD": "/home/me",
     }
+    text = " ".join(environment.values())
 
-    assert Redactor(secret_values(environment))("none short /run/secret.txt") == (
-        "none short /run/secret.txt"
-    )
+    assert Redactor(secret_values(environment))(text) == text
 
 
 @pytest.mark.parametrize(
