@@ -110,7 +110,7 @@ class Attribute:
 
         Args:
             pattern: A folder, or a pattern with `*`, `?`, `[abc]` and `**`; looked for
-                soon after the call.
+                soon after the call, in the working directory of the call.
             wait: Return only when all are copied, or nothing has moved for ten seconds,
                 which is said.
         """

@@ -113,6 +113,7 @@ class Job:
         content: Content | None,
         pattern: str = "",
         *,
+        folder: str = "",
         place: tuple[float, int] | None = None,
     ) -> None:
         # In the order of the calls.
@@ -120,6 +121,8 @@ class Job:
         self.path = path
         self.content = content
         self.pattern = pattern
+        # The working directory of the call, for a pattern that is relative.
+        self.folder = folder
         # What it names and is not copied yet, with paths in the run, once it is found.
         self.found: deque[tuple[str, Path]] | None = None
         # Of a series, the step and the time in microseconds since 1970.

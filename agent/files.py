@@ -306,7 +306,8 @@ class Files:
     def _found(self, job: Job) -> deque[tuple[str, Path]]:
         """Return the files of a set with their paths in the run."""
         found: deque[tuple[str, Path]] = deque()
-        for name, file in matching(job.pattern, progress=self._note_progress):
+        names = matching(job.pattern, job.folder, progress=self._note_progress)
+        for name, file in names:
             if len(found) >= LARGEST_SET:
                 self._notices.warn(
                     f"set {shown(job.path)}",

@@ -15,14 +15,16 @@ _WILDCARD = re.compile(r"[*?\[]")
 
 
 def matching(
-    pattern: str, *, progress: Callable[[], None] = lambda: None
+    pattern: str, below: str = "", *, progress: Callable[[], None] = lambda: None
 ) -> Iterator[tuple[str, Path]]:
     """Yield files that a pattern names, or all in a folder, with their relative names.
 
+    A relative pattern is one `below` a folder, by default the working directory.
     `progress` is called for each name: a large network drive takes its time.
     """
-    if Path(pattern).is_dir():
-        folder = pattern
+    whole = str(Path(below, pattern))
+    if Path(whole).is_dir():
+        folder = whole
         found: Iterator[str] = (
             str(Path(place, name))
             for place, _, names in os.walk(folder)
@@ -31,9 +33,13 @@ def matching(
     else:
         # Names are those below the last folder without a wildcard.
         fixed = _WILDCARD.split(pattern, maxsplit=1)[0]
-        folder = str(Path(fixed).parent) if not fixed.endswith(os.sep) else fixed
-        names = glob.iglob(pattern, recursive=True)  # noqa: PTH207 - as a text
-        found = iter(sorted(_each(names, progress)))
+        folder = str(
+            Path(below, fixed if fixed.endswith(os.sep) else Path(fixed).parent)
+        )
+        # Apart from the folder, whose own name may have wildcards in it.
+        root = below or None
+        names = glob.iglob(pattern, root_dir=root, recursive=True)  # noqa: PTH207 - as a text
+        found = iter(sorted(str(Path(below, name)) for name in _each(names, progress)))
     for name in _each(found, progress):
         path = Path(name)
         with contextlib.suppress(OSError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike, fsdecode
+from pathlib import Path
 
 from agent.buffer import Change, SetValue
 from agent.contents import Job, is_content, to_content
@@ -79,10 +80,12 @@ class Recorder(SeriesRecorder):
             return
         try:
             text = fsdecode(pattern)
+            # It is looked for later, and the script may be elsewhere by then.
+            folder = "" if Path(text).is_absolute() else str(Path.cwd())
         except Exception:  # noqa: BLE001 - a path's own code ran
-            text = ""
+            text = folder = ""
         if text:
-            self._jobs.put(Job(path, None, text), wait=wait)
+            self._jobs.put(Job(path, None, text, folder=folder), wait=wait)
         else:
             self.refuse(UnsupportedValue(pattern, "names no files"), path)
 

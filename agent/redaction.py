@@ -156,8 +156,9 @@ _MARKED = tuple(
 _HARMLESS = re.compile(
     r"(?i)^(?:none|null|nil|true|false|yes|no|str|bytes|int|float|bool|string|object|"
     r"optional\b.*|self\..*|args\..*|config\..*|cfg\..*|os\..*|settings\..*|kwargs\..*|"
-    r"\$\w*(?:/.*)?|\$[({].*|%\w{0,20}%?|%[-+.\d]*[a-z]|%[({].*|\*+|x+|\.+|…|-+|required|optional|default|unset|empty|missing|invalid|"
-    r"expired|changeme|[+-]?[\d.,_]+(?:e[+-]?\d+)?[a-z%/]{0,8}|.*\.(?:py|json|txt|model))$"
+    r"\$\w*(?:/.*)?|\$[({].*|%\w{0,20}%?|%[-+.\d]*[a-z]|%[({].*|\*+|x+|\.+|…|-+|"
+    r"required|optional|default|unset|empty|missing|invalid|expired|changeme|"
+    r"[+-]?[\d.,_]+(?:e[+-]?\d+)?[a-z%/]{0,8}|.*\.(?:py|json|txt|model))$"
 )
 # What the environment holds under such a name and is searched for nowhere. Passwords may
 # begin and end as they like, so these are whole values.

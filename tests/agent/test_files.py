@@ -14,6 +14,7 @@ import pytest
 
 import agent
 from agent import blobs, session
+from agent import files as files_module
 from agent.commands import main
 from agent.contents import Job, to_content
 from agent.file_jobs import FileJobs
@@ -125,6 +126,46 @@ def test_a_relative_pattern_is_named_below_its_folder(tmp_path, monkeypatch):
     Path("x.bin").write_bytes(b"")
 
     assert [name for name, _ in matching("*.bin")] == ["x.bin"]
+
+
+@pytest.mark.parametrize("pattern", ["checkpoints/*.pt", "checkpoints", "*/a.pt/"])
+def test_a_relative_pattern_is_meant_where_the_script_was_when_it_said_so(
+    tracker, tmp_path, monkeypatch, pattern
+):
+    for place in ("run [1]", "elsewhere"):
+        path = tmp_path / place / "checkpoints" / "a.pt"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(place.encode())
+    monkeypatch.chdir(tmp_path / "run [1]")
+    run = init()
+    looked = threading.Event()
+    monkeypatch.setattr(
+        files_module,
+        "matching",
+        lambda *said, **more: looked.wait() and matching(*said, **more),
+    )
+
+    run["model"].upload_files(pattern)
+    os.chdir(tmp_path / "elsewhere")
+    looked.set()
+    run.finish()
+
+    if pattern.endswith("/"):
+        assert files(tracker) == {}
+    else:
+        assert stored(tracker, "model/a.pt") == b"run [1]"
+
+
+def test_a_relative_pattern_where_the_working_directory_is_gone_is_refused(
+    tracker, tmp_path, monkeypatch, caplog
+):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with init() as run:
+        run["model"].upload_files("*.pt")
+
+    assert "names no files" in caplog.text
 
 
 def test_the_same_content_travels_once(tracker, large):

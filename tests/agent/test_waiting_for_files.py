@@ -57,11 +57,11 @@ def test_who_waits_until_all_is_copied_is_told_nothing(run, tmp_path, caplog):
 def test_a_set_is_waited_for_while_its_files_are_found(
     run, tracker, tmp_path, monkeypatch, caplog
 ):
-    def slowly(pattern, *, progress):
+    def slowly(pattern, below, *, progress):
         for _ in range(8):
             time.sleep(0.2)
             progress()
-        yield from matching(pattern, progress=progress)
+        yield from matching(pattern, below, progress=progress)
 
     (tmp_path / "x").write_bytes(b"x")
     monkeypatch.setattr(files, "_STALLED_SECONDS", 1.0)
