@@ -73,6 +73,12 @@ _PROGRAMS = re.compile(
     re.IGNORECASE,
 )
 _MOST_DRIVERS = 200
+# Of settings' names; what may be cut off would be obeyed.
+_LONGEST_NAMES = _LARGEST_OUTPUT // 4  # characters
+# In a name to `git -c`; and what stands for bytes that are no text.
+_UNSAYABLE = re.compile("[=\ufffd]")
+_NONE_FOUND = 1  # the exit code of a search
+_UNSAFE = "The settings name programs that git cannot be kept from running."
 
 
 class NotKnown(Exception):
@@ -120,6 +126,8 @@ def _commit(git: Git, commit: str) -> Facts:
 def _changes(git: Git) -> Facts:
     """Return how the files differ from the commit: tracked ones whole, others by name."""
     found: Facts = {}
+    if not git.is_safe:
+        return {"absent_diff": _UNSAFE}
     diff = git.output(
         *("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"),
         *(
@@ -180,6 +188,9 @@ class Git:
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
         self.why = ""
+        self.code: int | None = 0  # of the last answer; None if it is not known
+        # Whether files' contents can be looked at without running foreign programs.
+        self.is_safe = True
         self._deadline = time.monotonic() + TIMEOUT_SECONDS
         program = shutil.which("git", path=environment.get("PATH"))
         if program is None:
@@ -212,12 +223,17 @@ class Git:
         names = self.output(
             "config", "--name-only", "-z", "--get-regexp", r"^(filter|diff)\."
         )
-        for name in (names or "").split("\0")[:_MOST_DRIVERS]:
-            if _PROGRAMS.match(name):
-                self._settings.append((name, ""))
-                if name.lower().startswith("filter."):
-                    driver = name.rpartition(".")[0]
-                    self._settings.append((f"{driver}.required", "false"))
+        is_known = names is not None or self.code == _NONE_FOUND
+        names = names or ""
+        programs = [name for name in names.split("\0") if _PROGRAMS.match(name)]
+        sayable = [x for x in programs if not _UNSAYABLE.search(x)][:_MOST_DRIVERS]
+        for name in sayable:
+            self._settings.append((name, ""))
+            if name.lower().startswith("filter."):
+                driver = name.rpartition(".")[0]
+                self._settings.append((f"{driver}.required", "false"))
+        is_whole = len(names) < _LONGEST_NAMES
+        self.is_safe = is_known and is_whole and sayable == programs
 
     def settings(self, pattern: str) -> dict[str, str]:
         """Return the settings whose names match; of one that is set twice, the last."""
@@ -232,9 +248,21 @@ class Git:
 
     def output(self, *arguments: str, with_errors: bool = False) -> str | None:
         """Return the beginning of an answer; None if git refuses."""
-        environment = {**self._environment, **_as_variables(self._settings)}
-        command = [self._program, "--no-pager", "-C", str(self.folder), *arguments]
-        return self._run(command, environment, with_errors=with_errors)
+        # Variables that say the same are not known to all versions there are.
+        settings = [
+            text for name, value in self._settings for text in ("-c", f"{name}={value}")
+        ]
+        options = ["--no-pager", "-C", str(self.folder), *settings]
+        answer, self.code = self._run(
+            [self._program, *options, *arguments], with_errors=with_errors
+        )
+        # Without a code, what was said is the answer, and silence is none.
+        is_said = self.code is None and answer and not answer.startswith("fatal:")
+        if self.code == 0 or is_said:
+            return answer
+        ended = _TAKEN if self.code is None else f"with exit code {self.code}"
+        self.why = f"git {arguments[0]} ended {ended}. {answer if with_errors else ''}"
+        return None
 
     def _refusal(self) -> str:
         if "dubious ownership" in self.why:
@@ -245,8 +273,9 @@ class Git:
         return f"{self.folder} is not in a git repository."
 
     def _run(
-        self, command: Sequence[str], environment: dict[str, str], *, with_errors: bool
-    ) -> str | None:
+        self, command: Sequence[str], *, with_errors: bool
+    ) -> tuple[str, int | None]:
+        """Return the beginning of what a command says, and its exit code if known."""
         if time.monotonic() >= self._deadline:
             raise NotKnown(_TOO_LONG)
         with importing():
@@ -258,7 +287,7 @@ class Git:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT if with_errors else subprocess.DEVNULL,
-                env=environment,
+                env=self._environment,
                 # Ctrl-C is for the training.
                 start_new_session=True,
             )
@@ -276,17 +305,11 @@ class Git:
             code = _exit_code(process)
         finally:
             timer.cancel()
-        text = answer.decode("utf-8", "replace")
-        if code == 0 or is_cut:
-            return text
-        if time.monotonic() >= self._deadline:
+        if is_cut:
+            code = 0
+        if code != 0 and time.monotonic() >= self._deadline:
             raise NotKnown(_TOO_LONG)
-        # Without a code, what was said is the answer, and silence is none.
-        if code is None and text and not text.startswith("fatal:"):
-            return text
-        ended = f"with exit code {code}" if code is not None else _TAKEN
-        self.why = f"git {command[4]} ended {ended}. {text if with_errors else ''}"
-        return None
+        return answer.decode("utf-8", "replace"), code
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
@@ -315,12 +338,3 @@ def _is_nested(folder: Path, root: Path) -> bool:
 
 _TAKEN = "unseen, as the program waited for all of its children"
 _TOO_LONG = f"git took longer than {TIMEOUT_SECONDS:.0f} s."
-
-
-def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return settings as git reads them from the environment: above those of files."""
-    found = {"GIT_CONFIG_COUNT": str(len(settings))}
-    for number, (name, value) in enumerate(settings):
-        found[f"GIT_CONFIG_KEY_{number}"] = name
-        found[f"GIT_CONFIG_VALUE_{number}"] = value
-    return found

@@ -234,21 +234,39 @@ HOSTILE = {
     "command": ("diff.evil.command", "{trap}"),
     "filter": ("filter.evil.clean", "{trap}"),
     "process": ("filter.evil.process", "{trap}"),
-    "odd name": ("filter.evil.x y=z.clean", "{trap}"),
+    "odd name": ("filter.evil.x y.clean", "{trap}"),
     "editor": ("core.editor", "{trap}"),
 }
 
 
+@pytest.fixture
+def sprung(tmp_path):
+    """The file that the program `trap` leaves."""
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path / 'sprung'}\ncat\n")
+    trap.chmod(0o755)
+    return tmp_path / "sprung"
+
+
+@pytest.fixture
+def old_git(tmp_path):
+    """Variables with a git that takes no settings from others, as before 2.31."""
+    program = tmp_path / "old" / "git"
+    program.parent.mkdir()
+    real = shutil.which("git")
+    program.write_text(f'#!/bin/sh\nunset GIT_CONFIG_COUNT\nexec {real} "$@"\n')
+    program.chmod(0o755)
+    return {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_program_that_a_repository_names_is_run(
-    repository, tmp_path, monkeypatch, name
+    repository, tmp_path, old_git, name, sprung
 ):
-    trap, sprung = tmp_path / "trap", tmp_path / "sprung"
-    trap.write_text(f"#!/bin/sh\ntouch {sprung}\ncat\n")
-    trap.chmod(0o755)
+    trap = tmp_path / "trap"
     setting, value = HOSTILE[name]
     (repository / ".gitattributes").write_text(
-        '*.py diff=evil filter=evil\n*.txt filter="evil.x y=z"\n'
+        '*.py diff=evil filter=evil\n*.txt filter="evil.x y"\n'
     )
     for hook in ("post-index-change", "post-checkout", "fsmonitor-watchman"):
         (tmp_path / hook).symlink_to(trap)
@@ -258,10 +276,63 @@ def test_no_program_that_a_repository_names_is_run(
     run_git(repository, "config", setting, value.format(trap=trap, folder=tmp_path))
     (repository / "train.py").write_text("print(5)\n")
 
+    for environment in (os.environ, os.environ | old_git):
+        facts = git.facts(Script(None, repository), environment)
+
+        assert not sprung.exists()
+        assert "+print(5)" in facts["diff"]
+
+
+@pytest.mark.parametrize("driver", [b"evil=x", b"evil.x y=z", b"evil\xff"])
+def test_there_is_no_diff_where_a_program_has_a_name_that_cannot_be_said(
+    repository, tmp_path, monkeypatch, driver, sprung
+):
+    (repository / ".gitattributes").write_bytes(b"*.py filter=%s\n" % driver)
+    run_git(repository, "config", b"filter.%s.clean" % driver, str(tmp_path / "trap"))
+    (repository / "train.py").write_text("print(5)\n")
+
     facts = facts_of(repository, monkeypatch)
 
     assert not sprung.exists()
-    assert "+print(5)" in facts["diff"]
+    assert facts["commit"]
+    assert "diff" not in facts
+    assert "cannot be kept from running" in facts["absent_diff"]
+
+
+def test_there_is_no_diff_where_settings_name_very_many_programs(
+    repository, tmp_path, monkeypatch, sprung
+):
+    drivers = "".join(f'[filter "f{n}"]\n\tclean = cat\n' for n in range(300))
+    evil = f'[filter "evil"]\n\tclean = {tmp_path / "trap"}\n'
+    with (repository / ".git/config").open("a") as file:
+        file.write(drivers + evil)
+    (repository / ".gitattributes").write_text("*.py filter=evil\n")
+    (repository / "train.py").write_text("print(5)\n")
+
+    facts = facts_of(repository, monkeypatch)
+
+    assert not sprung.exists()
+    assert "cannot be kept from running" in facts["absent_diff"]
+
+
+def test_there_is_no_diff_where_git_does_not_say_what_the_settings_name(
+    repository, tmp_path, monkeypatch, sprung
+):
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    real = shutil.which("git")
+    refuse = 'case "$*" in *--name-only*) exit 129;; esac'
+    program.write_text(f'#!/bin/sh\n{refuse}\nexec {real} "$@"\n')
+    program.chmod(0o755)
+    run_git(repository, "config", "filter.evil.clean", str(tmp_path / "trap"))
+    (repository / ".gitattributes").write_text("*.py filter=evil\n")
+    (repository / "train.py").write_text("print(5)\n")
+
+    facts = facts_of(repository, monkeypatch, PATH=f"{program.parent}:/usr/bin:/bin")
+
+    assert facts["branch"] == "trunk"
+    assert not sprung.exists()
+    assert "diff" not in facts
 
 
 def test_a_required_filter_is_not_run_either(repository, tmp_path, monkeypatch):
