@@ -53,7 +53,8 @@ def find_servers(environment: Environment) -> list[Server]:
         return []
     # A token goes only to the server it was stored with.
     is_its_own = stored_url is not None and origin(url) == origin(stored_url)
-    found = [named_token(environment), stored_token if is_its_own else None]
+    its_own = usable_token(stored_token or "") if is_its_own else None
+    found = [named_token(environment), its_own]
     return [Server(url.rstrip("/"), token) for token in found if token]
 
 
@@ -68,11 +69,17 @@ def named_token(environment: Environment) -> str | None:
     token = environment.get("SEAMARK_TOKEN")
     file = environment.get("SEAMARK_TOKEN_FILE")
     if token or not file:
-        return token or None
+        return usable_token(token or "")
     try:
-        return Path(file).read_text("utf-8").strip() or None
+        return usable_token(Path(file).read_text("utf-8"))
     except (OSError, ValueError):
         return None
+
+
+def usable_token(text: str) -> str | None:
+    """Return a token as it can be sent; None for what cannot be one."""
+    token = text.strip()
+    return token if token and token.isascii() and token.isprintable() else None
 
 
 def find_url(environment: Environment) -> str | None:

@@ -22,7 +22,7 @@ from agent.naming import readable_name
 from agent.notices import Notices
 from agent.path import is_encodable
 from agent.restarts import process_start, resumed_at
-from agent.servers import Environment, check_url, spool_root
+from agent.servers import Environment, check_url, spool_root, usable_token
 
 if TYPE_CHECKING:
     from agent.capture.relay import Relay
@@ -130,6 +130,7 @@ def read_settings(
     """
     said = _Said(environment, is_strict=strict)
     said.url()
+    said.token()
     settings = Settings(
         project=_name("project", project)
         if project
@@ -140,11 +141,11 @@ def read_settings(
         stage=_stage(stage) if stage else said.stage() or "main",
         rank=_rank(rank, environment),
         mode=_mode(mode) if mode else said.mode(),
-        spool=spool_root(environment),
+        spool=said.spool(),
         monitor=said.yes_or_no("SEAMARK_MONITOR", monitor, otherwise=True),
         sample_seconds=said.sample_seconds(),
         local_rank=_local_rank(environment),
-        dataset=_dataset(environment.get("SEAMARK_DATASET")),
+        dataset=said.of("SEAMARK_DATASET", _dataset, ""),
         capture=said.capture() if capture is None else chosen(capture),
         strict=strict,
         exit_seconds=said.of("SEAMARK_EXIT_SECONDS", _exit_seconds, "5"),
@@ -198,6 +199,20 @@ class _Said:
                 check_url(url)
         except InvalidSetting as error:
             self._refuse(error, "nothing is sent until it does")
+
+    def token(self) -> None:
+        token = self._environment.get("SEAMARK_TOKEN")
+        if token and usable_token(token) is None:
+            error = InvalidSetting("SEAMARK_TOKEN", "must be a token as it was shown")
+            self._refuse(error, "it is passed over")
+
+    def spool(self) -> Path:
+        try:
+            return spool_root(self._environment)
+        except OSError:
+            root = spool_root({**self._environment, "SEAMARK_SPOOL": ""})
+            self._refuse(_is_nowhere("SEAMARK_SPOOL"), f"what holds is {root}")
+            return root
 
     def name(self, variable: str, setting: str) -> str:
         """Return a name; "" for none. The same is made of it in each process of a run."""
@@ -353,8 +368,18 @@ def _measured_by(settings: Settings, said: str | None) -> str | None:
     return namespace if is_ours and isinstance(namespace, str) else None
 
 
-def _dataset(text: str | None) -> Path | None:
-    return Path(text).absolute() if text else None
+def _dataset(text: str) -> Path | None:
+    try:
+        return Path(text).absolute() if text else None
+    except OSError:
+        raise _is_nowhere("SEAMARK_DATASET") from None
+
+
+def _is_nowhere(variable: str) -> InvalidSetting:
+    """Say that a folder is named by where the process is, which is deleted."""
+    return InvalidSetting(
+        variable, "must begin with a slash where the working directory is gone"
+    )
 
 
 def _spool_files_bytes(text: str) -> int:

@@ -35,6 +35,21 @@ def test_a_broken_file_is_no_server(stored, content):
     assert find_server(stored(content)) is None
 
 
+@pytest.mark.parametrize("token", ["smk_\udce9", "smk_a\nb", "smk_a\0b", "\n", "smk_é"])
+def test_what_cannot_be_a_token_is_none(stored, token):
+    environment = stored({"url": "http://127.0.0.1:8713", "token": token})
+    assert find_server(environment) is None
+
+    environment = stored({"url": "http://127.0.0.1:8713", "token": "stored"})
+    assert find_server({**environment, "SEAMARK_TOKEN": token}).token == "stored"
+
+
+def test_a_token_loses_the_line_end_behind_it(stored):
+    environment = {"SEAMARK_URL": "http://127.0.0.1:8713", "SEAMARK_TOKEN": "smk_a\n"}
+
+    assert find_server(environment).token == "smk_a"
+
+
 def test_no_home_is_no_error():
     assert spool_root({}).is_absolute()
     assert spool_root({"XDG_STATE_HOME": "/s"}).as_posix() == "/s/seamark/spool"

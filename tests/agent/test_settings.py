@@ -139,6 +139,8 @@ SLIPS = [
     ("SEAMARK_URL", "ftp://host", "run", "r"),
     ("SEAMARK_URL", "http://user:secret@host", "run", "r"),
     ("SEAMARK_URL", "http://host:port", "run", "r"),
+    ("SEAMARK_TOKEN", "smk_secret\udce9", "run", "r"),
+    ("SEAMARK_TOKEN", "smk_\nsecret", "run", "r"),
 ]
 
 
@@ -146,7 +148,7 @@ SLIPS = [
 def test_a_slip_in_the_environment_ends_no_job(
     variable, text, setting, instead, caplog
 ):
-    environment = {variable: text, "SEAMARK_TOKEN": "t"}
+    environment = {"SEAMARK_TOKEN": "t", variable: text}
 
     for _ in range(2):
         found = read("r", environment, monitor=None)
@@ -157,6 +159,26 @@ def test_a_slip_in_the_environment_ends_no_job(
     assert find_server(environment) is None
     with pytest.raises(InvalidSetting):
         read("r", environment, monitor=None, strict=True)
+
+
+@pytest.mark.parametrize("variable", ["SEAMARK_SPOOL", "SEAMARK_DATASET"])
+def test_a_relative_folder_where_the_working_directory_is_gone_ends_no_job(
+    variable, tmp_path, monkeypatch, caplog
+):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    environment = {"XDG_STATE_HOME": "/s", variable: "here"}
+
+    for _ in range(2):
+        settings = read("r", environment)
+        assert settings.spool.as_posix() == "/s/seamark/spool"
+        assert settings.dataset is None
+
+    assert len(caplog.records) == 1
+    assert variable in caplog.text
+    with pytest.raises(InvalidSetting):
+        read("r", environment, strict=True)
 
 
 def test_processes_of_a_run_whose_name_is_too_long_agree_on_another():
