@@ -20,7 +20,7 @@ def init(
     *,
     project: str | None = None,
     stage: str | None = None,
-    tags: Iterable[str] = (),
+    tags: Iterable[str] | None = (),
     params: Mapping[str, object] | None = None,
     rank: SupportsIndex | None = None,
     monitor: bool | None = None,
@@ -42,7 +42,7 @@ def init(
         project: The project's name (SEAMARK_PROJECT).
         stage: Which part of the run this script is (SEAMARK_STAGE), by default
             `main`: preprocess, train, infer, ...
-        tags: Tags to add to the run.
+        tags: Tags to add to the run, or one.
         params: Parameters, nested as they like; stored below `params/`.
         rank: Which process of a distributed run this is (RANK, SLURM_PROCID, …).
         monitor: Whether to measure the hardware (SEAMARK_MONITOR), by default yes.
@@ -75,7 +75,8 @@ def init(
     opened = _opened(settings)
     if params is not None:
         opened["params"] = params
-    opened.add_tags(*tags)
+    if tags is not None:
+        opened.add_tags(tags)
     return opened
 
 

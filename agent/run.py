@@ -123,8 +123,8 @@ class Run:
         """
         self._recorder.log(data, step, time)
 
-    def add_tags(self, *tags: str) -> None:
-        """Add tags to the run."""
+    def add_tags(self, *tags: str | Iterable[str]) -> None:
+        """Add tags to the run, or those of lists."""
         self.tags.add(*tags)
 
     def note(self, text: str, step: float | None = None) -> None:

@@ -156,12 +156,13 @@ class SeriesRecorder:
         try:
             self._put(layout, step, moment, values)
         except StepsDiffer:
-            self._log_apart(layout, values, moment)
-
-    def _log_apart(self, layout: Layout, values: Collection[Any], moment: int) -> None:
-        """Log series one by one that are not at the same step."""
-        for path, value in zip(layout.paths, values, strict=True):
-            self._rows.put_points({path: value}, None, moment)
+            # Another thread may be changing the dictionary, or have done so just now.
+            values = [*values]
+            is_known = len(values) == len(layout.paths)
+            if not is_known or not PLAIN.issuperset(map(type, values)):
+                raise
+            for path, value in zip(layout.paths, values, strict=True):
+                self._rows.put_points({path: value}, None, moment)
 
     def extend(self, path: str, points: Sequence[Point]) -> None:
         """Log points of one series of numbers."""

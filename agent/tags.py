@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from agent.buffer import TagChange
 from agent.errors import UnsupportedValue
 from agent.path import is_encodable
 from agent.recorder import Recorder
+from agent.values import MOST_MEMBERS
 
 _LONGEST_TAG = 1_024  # characters
 
@@ -18,12 +20,12 @@ class Tags:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
 
-    def add(self, *tags: str) -> None:
-        """Add tags."""
+    def add(self, *tags: str | Iterable[str]) -> None:
+        """Add tags, or those of lists."""
         self._change(tags, ())
 
-    def remove(self, *tags: str) -> None:
-        """Remove tags."""
+    def remove(self, *tags: str | Iterable[str]) -> None:
+        """Remove tags, or those of lists."""
         self._change((), tags)
 
     def _change(self, add: Iterable[object], remove: Iterable[object]) -> None:
@@ -33,13 +35,24 @@ class Tags:
 
     def _usable(self, tags: Iterable[object]) -> frozenset[str]:
         usable = set()
-        for tag in tags:
+        for tag in (tag for given in tags for tag in _each(given)):
             if isinstance(tag, str) and _is_tag(tag):
                 usable.add(str(tag))
             else:
                 requirement = f"is not a tag: text of up to {_LONGEST_TAG:,} characters"
                 self._recorder.refuse(UnsupportedValue(tag, requirement), "tags")
         return frozenset(usable)
+
+
+def _each(given: object) -> Iterable[object]:
+    """Return the tags of a list; what is none stands for itself, text above all."""
+    if isinstance(given, (str, bytes)):
+        return (given,)
+    try:
+        # At once, because its own code runs; and it may never end.
+        return [*islice(given, MOST_MEMBERS)]  # type: ignore[call-overload]
+    except Exception:  # noqa: BLE001 - foreign code
+        return (given,)
 
 
 def _is_tag(text: str) -> bool:

@@ -214,8 +214,8 @@ def _plain_members(value: object) -> list[tuple[str, object]] | None:
     """Return what a dictionary of texts holds; None if it is anything else."""
     if type(value) is not dict:
         return None
-    # At once: another thread may change it meanwhile.
-    members = [*value.items()]
+    # Of a copy, made at once: another thread may change it meanwhile.
+    members = [*value.copy().items()]
     is_plain = {str}.issuperset(type(name) for name, _ in members)
     return members if is_plain else None
 

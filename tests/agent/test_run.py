@@ -20,9 +20,16 @@ import numpy as np
 import pytest
 
 import agent
-from agent.layouts import Layouts
+from agent.layouts import Layouts, StepsDiffer
 from agent.spool_reader import SpoolReader
 from tests.agent.conftest import wait_until
+
+
+class Breaks:
+    """What is to be iterated, and cannot be."""
+
+    def __iter__(self):
+        raise ZeroDivisionError
 
 
 def init(name="r", **arguments):
@@ -236,6 +243,81 @@ def test_tags_are_added_and_removed(tracker):
 
     changes = [(m["add"], m["remove"]) for m in tracker.of_kind("tags")]
     assert changes == [(["a"], []), (["b", "c"], []), ([], ["a"]), (["d"], [])]
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (None, []),
+        ((), []),
+        ("baseline", [["baseline"]]),
+        (["a", "b"], [["a", "b"]]),
+        (iter("ab"), [["a", "b"]]),
+        ({"a": 1}, [["a"]]),
+    ],
+)
+def test_tags_are_taken_as_they_are_meant(tracker, tags, expected):
+    with init(tags=tags):
+        pass
+
+    assert [sorted(m["add"]) for m in tracker.of_kind("tags")] == expected
+
+
+def test_tags_may_be_added_and_removed_in_lists(tracker):
+    with init() as run:
+        run.add_tags(["a", "b"], "c")
+        run.tags.remove({"a"})
+
+    changes = [(sorted(m["add"]), m["remove"]) for m in tracker.of_kind("tags")]
+    assert changes == [(["a", "b", "c"], []), ([], ["a"])]
+
+
+@pytest.mark.parametrize("tags", [7, object(), b"ab", [7], [["a"]], Breaks()])
+def test_what_are_no_tags_is_told_and_nothing_is_raised(tracker, caplog, tags):
+    with init(tags=tags) as run:
+        run.add_tags(tags)
+        run.add_tags("usable")
+
+    assert "is not a tag" in caplog.text
+    assert [m["add"] for m in tracker.of_kind("tags")] == [["usable"]]
+
+
+def test_a_dictionary_may_grow_while_series_at_several_steps_are_logged(
+    tracker, monkeypatch
+):
+    with init() as run:
+        run["a"].append(0.0, step=5)
+        shared = {"a": 1.0, "b": 1.0}
+        run.log(shared)
+        put = run._recorder._rows.put_points
+
+        def as_another_thread_adds(*arguments):
+            shared["c"] = 3.0
+            return put(*arguments)
+
+        monkeypatch.setattr(run._recorder._rows, "put_points", as_another_thread_adds)
+        run.log(shared)
+
+    assert tracker.steps("a") == [5, 6, 7]
+    assert tracker.steps("b") == [0, 1]
+    assert tracker.values("c") == []
+
+
+def test_a_dictionary_that_has_just_grown_is_logged_as_it_is(tracker, monkeypatch):
+    with init() as run:
+        run["a"].append(0.0, step=5)
+        shared = {"a": 1.0, "b": 1.0}
+        run.log(shared)
+
+        def as_another_thread_adds(*_):
+            shared["c"] = 3.0
+            raise StepsDiffer
+
+        monkeypatch.setattr(run._recorder, "_put", as_another_thread_adds)
+        run.log(shared)
+
+    assert tracker.steps("a") == [5, 6, 7]
+    assert tracker.values("c") == [3.0]
 
 
 def test_an_exception_makes_the_run_fail_with_its_traceback(tracker):
