@@ -97,7 +97,10 @@ def described(failure: object) -> str:
         text = str(failure)
     except Exception:  # noqa: BLE001 - foreign code
         text = f"a {type(failure).__name__}"
-    text = without_secrets(text)[-_LONGEST_FAILURE:].rstrip()
+    # Imported here: few processes fail.
+    with importing():
+        from agent.capture.texts import redacted_end  # noqa: PLC0415
+    text = redacted_end(text, without_secrets, _LONGEST_FAILURE).rstrip()
     return text.encode("utf-8", "replace").decode()
 
 

@@ -17,7 +17,7 @@ from agent.capture.facts import Facts
 from agent.capture.script import find_script
 from agent.capture.signals import Signals
 from agent.capture.sources import make_sources
-from agent.capture.texts import cut
+from agent.capture.texts import redacted_beginning
 from agent.ending import Ending
 from agent.errors import AgentError
 from agent.notices import Notices
@@ -146,10 +146,11 @@ class Capture:
 
     def _presentable(self, value: Value) -> Value:
         if isinstance(value, str):
-            return cut(self._redact(value))
+            return redacted_beginning(value, self._redact)
         if isinstance(value, frozenset):
             return frozenset(
-                cut(self._redact(text), LONGEST_SET_STRING) for text in value
+                redacted_beginning(text, self._redact, LONGEST_SET_STRING)
+                for text in value
             )
         return value
 
