@@ -25,6 +25,7 @@ from pathlib import Path
 
 import msgspec
 
+from agent.descriptors import Descriptor
 from agent.frames import Frame
 from agent.layouts import HEAD, TAIL, Layout
 from agent.mounts import file_system_of
@@ -64,6 +65,9 @@ _FORGOTTEN_SECONDS = 7 * 86_400
 _encode = msgspec.msgpack.Encoder().encode
 
 
+# Mappings that cannot be closed without closing somebody else's file.
+_left_open: list[mmap] = []
+
 # Between two rows: the next one's number and place, and the bytes of all before it.
 Position = tuple[int, int, int]
 START: Position = (1, 0, 0)
@@ -76,9 +80,13 @@ class Ring:
     the writer keeps up, the same few pages are used, which the processor has at hand.
     """
 
-    def __init__(self, path: Path, memory: mmap) -> None:
+    def __init__(
+        self, path: Path, memory: mmap, descriptor: Descriptor | None = None
+    ) -> None:
+        """`descriptor` is the one that the mapping keeps, where that is known."""
         self.path = path
         self._memory = memory
+        self._descriptor = descriptor
         self.row_bytes = row_bytes_of(len(memory))
         # Called once when half of it waits to be read.
         self.call_writer: Callable[[], None] = lambda: None
@@ -186,9 +194,20 @@ class Ring:
 
     def close(self) -> None:
         """Close the file, and leave it to others."""
+        if not self._has_descriptor:
+            _left_open.append(self._memory)
+            return
         # A thread that is just writing lets go of it by itself.
         with contextlib.suppress(BufferError):
             self._memory.close()
+
+    @property
+    def _has_descriptor(self) -> bool:
+        """Whether the number is not somebody else's by now, as far as that is known."""
+        try:
+            return self._descriptor is None or self._descriptor.stat() is not None
+        except OSError:
+            return False  # of memory, nothing fails
 
     def remove(self) -> None:
         """Close and delete the file."""
@@ -352,7 +371,14 @@ def _created(path: Path, folder: Path) -> Ring:
         os.pwrite(file, _owner(folder), OWNER)
         size = _room()
         os.posix_fallocate(file, 0, size)
-        return Ring(path, mmap(file, size))
+        # Which number the mapping will keep: the lowest that is free.
+        free = os.dup(file)
+        os.close(free)
+        memory = mmap(file, size)
+        found = os.fstat(file)
+        kept = Descriptor(free, found.st_dev, found.st_ino)
+        # Another thread may have had it first.
+        return Ring(path, memory, kept if kept.stat() is not None else None)
     except BaseException:
         path.unlink(missing_ok=True)
         raise

@@ -57,6 +57,31 @@ def numbers(values: bytes) -> tuple[float, ...]:
     return struct.unpack(f"<{len(values) // 8}d", values)
 
 
+def test_what_has_the_number_of_its_closed_file_is_not_closed(ring: Ring, tmp_path):
+    (kept,) = (
+        int(place.name)
+        for place in Path("/proc/self/fd").iterdir()
+        if place.exists() and place.samefile(ring.path)
+    )
+    theirs = (tmp_path / "checkpoint").open("w")
+    os.dup2(theirs.fileno(), kept)
+
+    ring.remove()
+
+    assert os.path.samestat(os.fstat(kept), os.fstat(theirs.fileno()))
+    assert not ring.path.exists()
+    os.close(kept)
+    theirs.close()
+
+
+def test_its_own_file_is_closed(ring: Ring):
+    before = len([*Path("/proc/self/fd").iterdir()])
+
+    ring.close()
+
+    assert len([*Path("/proc/self/fd").iterdir()]) == before - 1
+
+
 def test_rows_come_back_as_they_were_written(ring: Ring):
     layout = layout_of(ring, "a", "b")
 
