@@ -36,6 +36,34 @@ def absent_server(monkeypatch):
     return port
 
 
+# What a daemon does, and what a training opens afterwards.
+CLOSE_ALL = """
+import os
+from pathlib import Path
+run.wait_until_written(5)
+os.closerange(3, 200)
+files = [Path(f"file-{n}").open("wb", buffering=0) for n in range(20)]
+for file in files: file.write(b"theirs")
+run["a"].extend([4.0, 5.0])
+run.wait_until_written(5)
+run.finish()
+for file in files: file.write(b"!")
+"""
+
+
+def test_a_program_that_closes_all_descriptors_keeps_its_own_files(
+    tracker, run_script, tmp_path
+):
+    offline = {"SEAMARK_MODE": "offline", "SEAMARK_CAPTURE": "no"}
+    ended = run_script(LOG_THREE + CLOSE_ALL, **offline)
+    run_script(SYNC)
+
+    assert ended.returncode == 0
+    assert {path.read_bytes() for path in tmp_path.glob("file-*")} == {b"theirs!"}
+    assert tracker.values("a") == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+
+
 @pytest.mark.parametrize(
     ("ending", "code", "state"),
     [
