@@ -7,7 +7,6 @@ from types import TracebackType
 
 from agent.capture.facts import Facts
 
-_LONGEST_MESSAGE = 10_000  # characters
 _LONGEST_TRACEBACK = 60_000  # characters
 _MOST_FRAMES = 200
 
@@ -25,7 +24,7 @@ def facts(
         name = f"{kind.__module__}.{name}"
     return {
         "type": name[:200],
-        "message": _message(error)[:_LONGEST_MESSAGE],
+        "message": _message(error),
         "traceback": _traceback(kind, error, trace),
     }
 
@@ -47,6 +46,9 @@ def _traceback(
     text = "".join(lines).rstrip()
     if len(text) <= _LONGEST_TRACEBACK:
         return text
-    # The last lines say what went wrong, so the front is what is cut.
-    missing = len(text) - _LONGEST_TRACEBACK
-    return f"… {missing:,} earlier characters are not stored\n{text[missing:]}"
+    # The last lines say what went wrong, so the front is what is cut; and between lines,
+    # as half a secret is none that anybody recognises.
+    end = text[-_LONGEST_TRACEBACK:]
+    end = end.partition("\n")[2] or end
+    missing = len(text) - len(end)
+    return f"… {missing:,} earlier characters are not stored\n{end}"

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 10.0
 # Of a diff, before secrets are taken out and it is cut to what is stored.
 _LARGEST_OUTPUT = 1024 * 1024  # bytes
-_LONGEST_MESSAGE = 10_000  # characters
 
 # No programs that a repository's settings name: monitors of files, hooks, pagers,
 # filters of diffs, signatures' checkers; and nothing fetched from anywhere.
@@ -117,7 +116,7 @@ def _commit(git: Git, commit: str) -> Facts:
     if shown is None:
         return {}
     seconds, _, message = shown.partition("\n")
-    found: Facts = {"message": message.strip()[:_LONGEST_MESSAGE]}
+    found: Facts = {"message": message.strip()}
     with contextlib.suppress(ValueError, OverflowError, OSError):
         found["author_time"] = datetime.fromtimestamp(int(seconds), timezone.utc)
     return found

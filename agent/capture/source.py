@@ -46,6 +46,11 @@ def _arguments() -> list[str]:
     arguments = [*getattr(sys, "orig_argv", sys.argv)]
     # `python -c PROGRAM`: the program is text, not an argument.
     return [
-        a if len(a) <= _LONGEST_ARGUMENT else f"{a[:_LONGEST_ARGUMENT]}…"
+        a if len(a) <= _LONGEST_ARGUMENT else f"{_words(a[:_LONGEST_ARGUMENT])}…"
         for a in arguments
     ]
+
+
+def _words(text: str) -> str:
+    """Return all but the last word, which may be half of a secret; one word as it is."""
+    return (text.rsplit(None, 1) or [text])[0]
