@@ -82,17 +82,18 @@ class Torch:
                 yield
 
 def turn(run, steps, seconds):
-    times, spent = [], []
-    now, used = time.perf_counter(), time.thread_time()
+    times, spent, taken = [], [], []
+    now, used, theirs = time.perf_counter(), time.thread_time(), session.cpu_seconds()
     end = now + seconds
     while now < end:
-        began, used_before = now, used
+        began, used_before, theirs_before = now, used, theirs
         next(steps)
         if run is not None: run.log(data)
-        now, used = time.perf_counter(), time.thread_time()
+        now, used, theirs = time.perf_counter(), time.thread_time(), session.cpu_seconds()
         times.append(now - began)
         spent.append(used - used_before)
-    return {"times": times, "spent": spent}
+        taken.append(theirs - theirs_before)
+    return {"times": times, "spent": spent, "taken": taken}
 
 loop = {"python": Python, "torch": Torch}[work]()
 os.environ.update(SEAMARK_URL=url, SEAMARK_SPOOL=os.path.join(os.getcwd(), "spool"))
@@ -106,9 +107,7 @@ for line in sys.stdin:
     else: is_awake.set()
     # What the threads had begun, they end; what they have missed, they catch up on.
     turn(logged, steps, 2 * step_seconds)
-    before = session.cpu_seconds()
-    done = turn(logged, steps, float(seconds))
-    print(json.dumps({**done, "cpu": session.cpu_seconds() - before}), flush=True)
+    print(json.dumps(turn(logged, steps, float(seconds))), flush=True)
 is_awake.set()
 run.finish(timeout=0)
 """

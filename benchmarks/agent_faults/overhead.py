@@ -16,12 +16,14 @@ meanwhile. Beside it stands the processor time of the loop's own thread, which o
 cannot lengthen; but what the loop waits for is not in it.
 
 One step in a hundred is the slowest for reasons of the machine more often than for the
-agent's. The same work takes clearly more processor time of its own thread only where the
-host has the processor elsewhere, or others its caches. So of the steps at rest those which
-did are left out, and as large a part of the steps with the run awake, of those which took
-most: what the agent does to more than that part is counted. The p99 of all steps is told
-beside it. Both are of steps in units of the usual one at rest beside them, as processes
-differ by more than what is asked for.
+agent's. The same work takes clearly more processor time of its own thread only where
+the host has the processor elsewhere, or others its caches. So of the steps at rest
+those which did are left out, and as large a part of the steps with the run awake, of
+those which took most: what the agent does to more than that part is counted. The p99 of
+all steps is told beside it. Both are of steps in units of the usual one at rest beside
+them, as processes differ by more than what is asked for. What the agent's own threads
+took of a step hangs less on the machine: they hold up none by more, but for what
+switching and caches cost.
 """
 
 from __future__ import annotations
@@ -96,7 +98,9 @@ class Turn:
 
     times: list[float]  # of its steps
     spent: list[float]  # processor time of the loop's thread in each
-    cpu: float  # processor time of the agent's threads
+    taken: list[
+        float
+    ]  # processor time of the agent's threads that ended a turn in each
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,14 +255,25 @@ def _control(work: str, rounds: ByProcess[Round]) -> Found:
 def _awake(done: str, rounds: ByProcess[Round]) -> Found:
     middle, slow = difference(rounds, _median_time), _slow(rounds)
     awake = [r.between for ours in rounds for r in ours]
-    cpu = 100 * sum(t.cpu for t in awake) / sum(sum(t.times) for t in awake)
+    cpu = 100 * sum(sum(t.taken) for t in awake) / sum(sum(t.times) for t in awake)
+    shares = sorted(
+        100 * taken / t
+        for r in awake
+        for taken, t in zip(r.taken, r.times, strict=True)
+    )
+    of_step = percentile(shares, 99)
     return Found(
         done,
-        [*_figures(rounds, middle, slow), f"agent's threads {cpu:.1f} % of a core"],
+        [
+            *_figures(rounds, middle, slow),
+            f"agent's threads {cpu:.1f} % of a core; of a step {of_step:.1f} % at p99,"
+            f" {shares[-1]:.1f} % at most",
+        ],
         [
             _bound("median", middle, 1),
             _bound("p99", slow, 3),
             at_most("threads", cpu, 2, "% of a core"),
+            at_most("threads at p99", of_step, 3, "% of a step"),
         ],
     )
 

@@ -62,7 +62,8 @@ def _round(chance: random.Random, more: float, noise: float, cpu: float) -> Roun
         steps = 2 * STEPS if is_between else STEPS
         times = [pace * (1 + abs(chance.gauss(0, noise))) for _ in range(steps)]
         spent = [0.9 * time for time in times]
-        turns.append(Turn(times, spent, cpu if is_between else 0.0))
+        taken = [cpu / steps if is_between else 0.0 for _ in times]
+        turns.append(Turn(times, spent, taken))
     return Round(*turns)
 
 
@@ -126,7 +127,7 @@ def test_slow_steps_are_told_though_the_median_is_as_it_was():
     found = found_of(slow)
 
     assert verdicts(found, "median") == {True}
-    assert verdicts(found, "p99") == {False}
+    assert verdicts(found, "p99 ≤ 3 % more") == {False}
 
 
 def disturbed(*, rest: int, awake: int) -> Found:
@@ -146,7 +147,7 @@ def test_steps_that_the_machine_disturbed_do_not_count_for_the_slow_ones():
 
     assert "without the 7.5 % of steps" in healthy.figures[0]
     assert "(7.5 % took as much here)" in healthy.figures[0]
-    assert verdicts([healthy], "p99") == {True}
+    assert verdicts([healthy], "p99 ≤ 3 % more") == {True}
 
 
 def test_more_of_them_than_at_rest_do_count():
@@ -154,7 +155,7 @@ def test_more_of_them_than_at_rest_do_count():
 
     assert "without the 5.0 % of steps" in healthy.figures[0]
     assert "(7.5 % took as much here)" in healthy.figures[0]
-    assert verdicts([healthy], "p99") == {False}
+    assert verdicts([healthy], "p99 ≤ 3 % more") == {False}
 
 
 def test_a_process_whose_steps_are_longer_says_nothing_of_the_slow_ones():
@@ -165,7 +166,7 @@ def test_a_process_whose_steps_are_longer_says_nothing_of_the_slow_ones():
                 turn.times[:] = [3 * time for time in turn.times]
                 turn.spent[:] = [3 * spent for spent in turn.spent]
 
-    assert verdicts(found_of(made), "p99") == {True}
+    assert verdicts(found_of(made), "p99 ≤ 3 % more") == {True}
 
 
 def test_a_machine_that_is_too_noisy_to_tell_shows_nothing():
@@ -179,6 +180,18 @@ def test_threads_that_take_more_than_they_may_are_told_on_any_machine():
     found = found_of(rounds(more=0.0, noise=0.2, cpu=0.6))
 
     assert verdicts(found, "threads") == {False}
+
+
+def test_threads_that_take_much_of_few_steps_are_told():
+    made = rounds(more=0.0)
+    for each in awake_of(made):
+        each.between.taken[0] = 0.005
+
+    (_, healthy, *_) = found_of(made)
+
+    assert "of a step 5.0 % at p99" in healthy.figures[-1]
+    assert verdicts([healthy], "threads ≤") == {True}
+    assert verdicts([healthy], "threads at p99") == {False}
 
 
 def test_a_loop_of_pytorch_is_a_line_that_says_so_where_it_is_missing(
