@@ -379,13 +379,19 @@ class Run:
     def _tell_what_is_left(self, folder: Path, *, is_written: bool = True) -> None:
         # For people who find a run incomplete: one line, and the exit code stays.
         lost = "" if is_written else ", as far as it could be written,"
-        who = "the next agent.init() on this machine or by `python -m agent sync`"
-        if folder.parent != self.settings.spool:
-            who = f"`python -m agent sync --spool {folder.parent}`"
-        line = (
-            f"seamark: run {self.name!a} is not completely delivered; the rest lies"
-            f"{lost} in {folder} and is delivered by {who}\n"
-        )
+        by_hand = f"`python -m agent sync --spool {folder.parent}`"
+        if self.settings.mode is Mode.OFFLINE:
+            line = (
+                f"seamark: run {self.name!a} lies{lost} in {folder} until {by_hand}\n"
+            )
+        else:
+            who = "the next agent.init() on this machine or by `python -m agent sync`"
+            if folder.parent != self.settings.spool:
+                who = by_hand
+            line = (
+                f"seamark: run {self.name!a} is not completely delivered; the rest lies"
+                f"{lost} in {folder} and is delivered by {who}\n"
+            )
         with contextlib.suppress(OSError, ValueError, AttributeError):
             # The stream may be closed or absent by now.
             sys.stderr.write(line)

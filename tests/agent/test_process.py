@@ -588,3 +588,13 @@ raise ValueError("its own")
     assert ended.stderr.count("is not completely delivered") == 2
     # Each waiting for itself, they would take twelve.
     assert float(ended.stdout) < 6
+
+
+def test_a_run_without_a_network_says_where_it_lies(run_script, tmp_path):
+    script = "import agent; agent.init('away', monitor=False)['a'].append(1.0)"
+    spools = tmp_path / "spools"
+
+    ended = run_script(script, SEAMARK_MODE="offline", SEAMARK_SPOOL=str(spools))
+
+    assert f"seamark: run 'away' lies in {spools}/" in ended.stderr
+    assert ended.stderr.endswith(f"until `python -m agent sync --spool {spools}`\n")
