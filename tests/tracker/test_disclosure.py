@@ -144,7 +144,7 @@ THOUGHT_OF = {
     StageDiagnosis: "stage state diagnosed_at is_final window step_count findings cleared"
     " healthy unanswered not_applicable failed ledger steps_per_second"
     " examples_per_second median_step_seconds data_wait_share rules_version",
-    RunOverview: "name state started_at last_known last_seen_at may_go_on may_resume"
+    RunOverview: "name state started_at ended_at last_known last_seen_at may_go_on may_resume"
     " silent_for tags description stages facts",
     StageRow: "name state failure started_at last_known processes gpu_percent"
     " cpu_percent watched",
