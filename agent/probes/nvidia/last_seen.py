@@ -22,9 +22,9 @@ class LastSeen:
 
     @property
     def newest(self) -> int:
-        if self._newest > (self._clock() + 1) * _SECOND:
-            self._newest = 0
-        return self._newest
+        is_ahead = self._newest > (self._clock() + 1) * _SECOND
+        return 0 if is_ahead else self._newest
 
     def saw(self, times: list[int]) -> None:
-        self._newest = max((*times, self._newest))
+        """Remember the newest of all that were taken."""
+        self._newest = max((*times, self.newest))
