@@ -170,7 +170,7 @@ _NO_SECRET = re.compile(
 # Under these there is the place of a secret, or of the process: the working directory is
 # no password.
 _NAMES_A_PLACE = re.compile(
-    r"(?i)(?:_|^)(?:file|path|dir|directory|folder|location|home|sock|socket)s?"
+    r"(?i)(?:_|^)(?:file|path|dir|directory|folder|location|root|home|sock|socket)s?"
     r"(?:_override)?$|^google_application_credentials$|^(?:old)?pwd$"
 )
 # Lines that keys and files of settings are made of: without them other secrets would

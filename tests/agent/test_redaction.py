@@ -99,6 +99,7 @@ def test_values_that_are_no_secrets_are_not_searched_for():
         "EOS_TOKEN": "<|endoftext|>",
         "PASSWORD": "----------",
         "SECRET_FILE": "/run/secret.txt",
+        "SECRETS_ROOT": "/workspace",
         "GOOGLE_APPLICATION_CREDENTIALS": "/home/me/key.json",
         "PWD": "/home/me/project",
         "OLDPWD": "/home/me",
