@@ -24,7 +24,7 @@ from pathlib import Path
 from types import FrameType
 
 from agent.capture.signals import GRACE_SECONDS
-from agent.capture.texts import cut
+from agent.capture.texts import redacted_beginning
 from agent.commands.output import MISUSED, Refusal
 from agent.commands.program_output import ProgramOutput, program_output
 from agent.commands.watched import add_names, opened, settings_of, tell_json
@@ -203,7 +203,8 @@ def watching(settings: Settings, process: int, output: ProgramOutput) -> Setting
 def state_program(run: Run, program: list[str]) -> None:
     """Store the command line that is run."""
     path = f"{run.settings.namespace}/source/arguments"
-    run[path] = cut(make_redactor()(shlex.join(redacted_arguments(program))))
+    line = shlex.join(redacted_arguments(program))
+    run[path] = redacted_beginning(line, make_redactor())
 
 
 def _pass_on_what_came_before(
