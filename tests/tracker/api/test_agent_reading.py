@@ -397,7 +397,8 @@ def test_no_question_is_longer_than_proxies_take(stored, monkeypatch):
     points = list(agent.open_run("baseline").points())
 
     assert len(points) == 123
-    assert max(map(len, asked)) < 8_000 - 2_000
+    # Proxies take 8 KiB of an address, and may lengthen it.
+    assert max(map(len, asked)) < 6_000
 
 
 def test_a_series_of_no_records_makes_a_table_with_its_columns(stored):
