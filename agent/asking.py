@@ -68,7 +68,11 @@ def opened(
     seconds: float = _SECONDS,
 ) -> Any:
     """Return an answer that is still to be read; reading it belongs into `told`."""
-    address = f"{server.url}/api/v1{place}?{urlencode(query, doseq=True)}"
+    try:
+        asked = urlencode(query, doseq=True)
+    except UnicodeEncodeError:
+        raise _no_answer("what is asked for is not text that can be sent") from None
+    address = f"{server.url}/api/v1{place}?{asked}"
     secret = {"Authorization": f"Bearer {server.token}"}
     with told(server.url):
         return _open(address, secret, seconds)

@@ -61,23 +61,34 @@ _ADVICE = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command and return the exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    for name in ("stdin", "stdout", "stderr"):
+        # Where one was closed there is none.
+        if getattr(sys, name) is None:
+            setattr(sys, name, io.StringIO())
     # Names that the terminal cannot show are shown as what they are made of.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         code = _performed(words)
-        # None where standard output was closed.
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Or Python would complain once more when it ends.
-        with contextlib.suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return _READER_GONE
+    except OSError as error:
+        # Nowhere to say it as JSON.
+        tell(f"what was asked for cannot be written: {error.strerror}")
+        _write_no_more()
+        return 1
     return code
+
+
+def _write_no_more() -> None:
+    # Or Python would complain once more when it ends.
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _performed(words: Sequence[str]) -> int:

@@ -39,7 +39,9 @@ def say(line: str = "") -> None:
 
 def tell(line: str) -> None:
     """Print a line beside it, as standard output is for what was asked for."""
-    sys.stderr.write(f"seamark: {line}\n")
+    # Of names, and of what a server says, nothing reaches the terminal as it is.
+    shown = "\n".join(map(clean, line.split("\n")))
+    sys.stderr.write(f"seamark: {shown}\n")
     sys.stderr.flush()
 
 
@@ -52,10 +54,12 @@ def say_json(content: object) -> None:
 
 def say_csv(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table for programs and spreadsheets."""
+    # A program gets names as they are.
+    shown = clean if sys.stdout.isatty() else str
     table = csv.writer(sys.stdout, lineterminator="\n")
-    table.writerow(heads)
+    table.writerow(map(shown, heads))
     for row in rows:
-        table.writerow([no_formula(cell) for cell in row])
+        table.writerow([shown(no_formula(cell)) for cell in row])
 
 
 def say_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

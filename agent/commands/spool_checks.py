@@ -44,7 +44,14 @@ def look_at_spools(environment: Environment) -> Iterator[Finding]:
 
 def _existing(root: Path) -> Path:
     """Return the folder, or the nearest one above that is there."""
-    return next((p for p in (root, *root.parents) if p.is_dir()), Path("/"))
+    return next(filter(_is_folder, (root, *root.parents)), Path("/"))
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False  # below a folder that may not be entered, or of an endless name
 
 
 def _writable(root: Path, place: Path) -> Finding:

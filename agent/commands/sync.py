@@ -4,7 +4,8 @@ Nobody has to: the next process that logs does it too, and so does a server on t
 machine. It helps where neither will be, or to know that everything is delivered.
 A server that takes nothing for half a minute is not waited for, unless --follow is said.
 What is left is listed with the reason; that is also what cannot be locked, as on a
-read-only disk.
+read-only disk. What living processes have not delivered yet is listed, too, and is no
+failure.
 
 What nobody will want any more, `--discard` deletes for good, after it has asked.
 """
@@ -17,13 +18,13 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from agent import locks
 from agent.blobs import Blobs
 from agent.commands.output import MISUSED, Refusal, clean, counted, say, say_json
-from agent.commands.status import folder_of
+from agent.commands.status import find_waiting, folder_of
 from agent.delivery import Outcome
 from agent.leftovers import Leftovers, is_meant_for, may_live_elsewhere
 from agent.notices import Notices
@@ -109,16 +110,31 @@ def perform(chosen: argparse.Namespace) -> int:
         any_server=chosen.any_server,
         any_host=chosen.any_host,
     )
+    living = [s for s in find_waiting(root) if s.is_in_use and s.pending_bytes]
     if chosen.json:
-        spools = [{"id": s.id, "run": s.run, "reason": s.reason} for s in left]
-        say_json({"folder": str(root), "left": spools})
-    else:
-        for spool in left:
-            say(
-                f"{spool.id} is not delivered: {spool.reason} (run '{clean(spool.run)}')"
-            )
-        if not left:
-            say("Everything is delivered.")
+        say_json(
+            {
+                "folder": str(root),
+                "left": [asdict(spool) for spool in left],
+                "in_use": [
+                    {"id": s.id, "run": s.run, "pending_bytes": s.pending_bytes}
+                    for s in living
+                ],
+            }
+        )
+        return 1 if left else 0
+    for spool in left:
+        say(f"{spool.id} is not delivered: {spool.reason} (run '{clean(spool.run)}')")
+    for in_use in living:
+        say(
+            f"{in_use.id} is in use: its process delivers the {in_use.pending_bytes:,}"
+            " bytes, or leaves them if it is offline; say this again once it has ended"
+            f" (run '{clean(in_use.run)}')"
+        )
+    if not left and not living:
+        say("Everything is delivered.")
+    elif not left:
+        say("Everything that ended processes left behind is delivered.")
     return 1 if left else 0
 
 

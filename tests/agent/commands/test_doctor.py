@@ -228,3 +228,14 @@ def test_a_password_in_an_address_that_is_none_is_not_said(doctor, monkeypatch):
 
     assert found["server"]["state"] == "problem"
     assert not any("hidden-word" in check["text"] for check in found.values())
+
+
+def test_a_spool_folder_that_may_not_be_looked_at_is_a_problem(
+    doctor, known, monkeypatch, tmp_path
+):
+    # One of a name that no file system takes is no folder that could be asked for.
+    monkeypatch.setenv("SEAMARK_SPOOL", str(tmp_path / ("x" * 300) / "spool"))
+
+    _, found = doctor()
+
+    assert "spool" in found

@@ -14,7 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.commands.output import clean, cut, fitted, no_formula, width_of
+from agent.commands.output import (
+    clean,
+    cut,
+    fitted,
+    no_formula,
+    say_csv,
+    tell,
+    width_of,
+)
 from tests.agent.conftest import REPOSITORY
 
 
@@ -108,3 +116,20 @@ def on_a_terminal(folder, *, columns, **variables):
         process.wait(60)
     os.close(leader)
     return said
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_table_for_programs_does_nothing_to_a_terminal(
+    is_terminal, capsys, monkeypatch
+):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
+
+    say_csv(["name\x1b"], [["a\x1b[2J"]])
+
+    assert ("\x1b" in capsys.readouterr().out) is not is_terminal
+
+
+def test_what_a_server_says_does_nothing_to_a_terminal(capsys):
+    tell("no such run: \x1b]0;owned\x07")
+
+    assert capsys.readouterr().err == "seamark: no such run: \\x1b]0;owned\\x07\n"

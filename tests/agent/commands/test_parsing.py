@@ -140,3 +140,32 @@ def test_what_should_not_happen_is_one_line(monkeypatch, capsys):
     errors = capsys.readouterr().err
     assert "ZeroDivisionError: odd" in errors
     assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("completion bash > /dev/full", 1),
+        ("status --json > /dev/full", 1),
+        ("status >&-", 0),
+        ("status >&- 2>&- <&-", 0),
+        ("login --url http://127.0.0.1:1 <&-", 2),
+        (r"ls --where $'caf\xe9' --to x", 2),
+        (r"ls --where $'caf\xe9'", 1),
+    ],
+)
+def test_whatever_it_is_nobody_is_shown_a_traceback(tracker, tmp_path, line, code):
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m agent {line}"],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "should not happen" not in done.stderr
+    assert "Exception ignored" not in done.stderr

@@ -239,3 +239,19 @@ def test_a_server_that_takes_no_files_now_is_not_waited_for(
     (spool,) = json.loads(output)["left"]
     assert code == 1
     assert "cannot take files now (503)" in spool["reason"]
+
+
+def test_what_a_living_process_holds_is_not_called_delivered(tracker, capsys):
+    with agent.init("r", monitor=False, mode="offline") as run:
+        run["a"].append(1.0)
+        run.wait_until_written(5)
+
+        assert main(["sync", "--json"]) == 0
+        found = said(capsys)
+        assert main(["sync"]) == 0
+        told = capsys.readouterr().out
+
+    (spool,) = found["in_use"]
+    assert (spool["run"], spool["pending_bytes"] > 0) == ("r", True)
+    assert "is in use" in told
+    assert "Everything is delivered" not in told
