@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -35,7 +36,7 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def finished_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     monkeypatch.setenv("SEAMARK_EXIT_SECONDS", "0")
-    for run in list(hooks._open_runs.values()):
+    for run in hooks.open_runs():
         run.finish(timeout=0)
 
 
@@ -51,6 +52,19 @@ def tracker(monkeypatch: pytest.MonkeyPatch) -> Iterator[TrackerDouble]:
     monkeypatch.setenv("SEAMARK_TOKEN", TOKEN)
     yield double
     double.stop()
+
+
+@pytest.fixture
+def absent_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Where nobody listens yet; a double may be started at this port."""
+    # Taken meanwhile, or another test's double would get what is sent here.
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        monkeypatch.setenv("SEAMARK_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("SEAMARK_TOKEN", TOKEN)
+        yield port
 
 
 @pytest.fixture

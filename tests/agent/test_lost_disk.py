@@ -16,7 +16,6 @@ from agent import own_files, places, recent_frames, session, spool, writer
 from agent.commands import main
 from tests.agent.conftest import wait_until
 from tests.agent.failing_disk import FailingDisk
-from tests.agent.test_process import free_port
 from tests.agent.tracker_double import TrackerDouble
 
 LOST = [
@@ -122,15 +121,12 @@ def logged_over_a_failing_disk(disk, port, caplog):
 
 
 @pytest.fixture
-def late_port(monkeypatch):
+def late_port(absent_server, monkeypatch):
     """Where there is no server yet; of frames that wait, one alone is in memory."""
-    port = free_port()
-    monkeypatch.setenv("SEAMARK_URL", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("SEAMARK_TOKEN", "smk_test")
     monkeypatch.setattr(
         spool, "RecentFrames", lambda: recent_frames.RecentFrames(most_bytes=1)
     )
-    return port
+    return absent_server
 
 
 def test_what_is_lost_with_the_disk_is_counted(disk_of, late_port, caplog, other):
