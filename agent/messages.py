@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import msgspec
@@ -32,23 +32,31 @@ class Origin:
     pid: int
     agent: str
     time: int  # microseconds since 1970, UTC
+    # Whether another process of the run started it, and sees how it ends.
+    is_helper: bool = False
+
+    def stored(self) -> dict[str, Any]:
+        """Return its fields as JSON; of agents before there were helpers, all of them."""
+        fields = asdict(self)
+        if not self.is_helper:
+            del fields["is_helper"]
+        return fields
 
 
 def open_spool(origin: Origin) -> bytes:
     """The first message of a spool: joins or creates the run."""
-    return _encode(
-        {
-            "t": "open",
-            "project": origin.project,
-            "run": origin.run,
-            "stage": origin.stage,
-            "rank": origin.rank,
-            "host": origin.host,
-            "pid": origin.pid,
-            "agent": origin.agent,
-            "time": origin.time,
-        }
-    )
+    said = {
+        "t": "open",
+        "project": origin.project,
+        "run": origin.run,
+        "stage": origin.stage,
+        "rank": origin.rank,
+        "host": origin.host,
+        "pid": origin.pid,
+        "agent": origin.agent,
+        "time": origin.time,
+    }
+    return _encode({**said, "helper": True} if origin.is_helper else said)
 
 
 def points(

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from agent.messages import Origin, open_spool
 from agent.own_files import read_file, write_file
@@ -58,11 +59,15 @@ def store_renewal(folder: Path, renewal: Renewal) -> bool:
     """Write it into the spool's folder; return whether it can be read again."""
     aside = folder / f".{RENEWAL_FILE}"
     try:
-        write_file(aside, json.dumps(asdict(renewal)).encode())
+        write_file(aside, json.dumps(_stored(renewal)).encode())
         aside.replace(folder / RENEWAL_FILE)
     except OSError:
         return False
     return read_renewal(folder) == renewal
+
+
+def _stored(renewal: Renewal) -> dict[str, Any]:
+    return {**asdict(renewal), "origin": renewal.origin.stored()}
 
 
 def read_renewal(folder: Path) -> Renewal | None:

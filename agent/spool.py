@@ -13,7 +13,6 @@ import os
 import shutil
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -319,7 +318,7 @@ def create_spool(
             "version": 1,
             "url": url,
             "token_digest": token_digest,
-            "origin": asdict(origin),
+            "origin": origin.stored(),
             # Whose locks hold: beside the host's name, which containers change.
             "boot": boot_id(),
         }

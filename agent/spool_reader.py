@@ -14,7 +14,6 @@ import shutil
 import stat
 import uuid
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -394,10 +393,10 @@ class SpoolReader:
 
     def _origin(self) -> messages.Origin | None:
         stored = self._description.get("origin")
-        names = {field.name for field in fields(messages.Origin)}
-        if not isinstance(stored, dict) or set(stored) != names:
-            return None
-        return messages.Origin(**stored)
+        try:
+            return messages.Origin(**stored) if isinstance(stored, dict) else None
+        except TypeError:
+            return None  # by another agent than this one, or by nobody's
 
     def _remove_segments_before(self, number: int) -> None:
         newest = None if self._living is None else self._living.newest_segment

@@ -5,6 +5,7 @@ import errno
 import os
 import shutil
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -84,7 +85,11 @@ def test_a_damaged_frame_is_replaced_by_an_empty_one(written):
     assert frames[9].payload == b"\x90"
 
 
-def test_a_damaged_first_frame_is_made_again(written):
+@pytest.mark.parametrize("is_helper", [False, True])
+def test_a_damaged_first_frame_is_made_again(tmp_path, is_helper):
+    written = create_spool(tmp_path, replace(ORIGIN, is_helper=is_helper), url=None)
+    written.write(messages.payload([messages.drop(2)]))
+    written.close()
     (segment,) = written.folder.glob("*.frames")
     data = bytearray(segment.read_bytes())
     opening = SpoolReader(written.folder).frames_from(1, most_bytes=0)

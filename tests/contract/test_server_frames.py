@@ -6,6 +6,8 @@ from uuid import uuid4
 
 import pytest
 
+from agent import messages
+from agent.frames import Frame
 from tests.builders import actor_of
 from tests.contract.build import DESCRIPTION, FIRST_VERSION, FRAMES, SECOND_VERSION
 from tracker.ingest.batch import read_batch
@@ -120,3 +122,16 @@ class TestStored:
 
         assert (run.name, run.state) == ("baseline", State.FAILED)
         assert (spool.dropped_points, spool.failure) == (17, "ValueError: loss is NaN")
+
+
+@pytest.mark.django_db
+def test_reads_whether_another_process_sees_its_end(member):
+    for is_helper in (False, True):
+        origin = messages.Origin(
+            *("vision", "run", "train", 0, "node", 1, "0", 1), is_helper=is_helper
+        )
+        frame = Frame(1, messages.payload([messages.open_spool(origin)]))
+        store_batch(actor_of(member), uuid4(), frame.to_bytes())
+
+    told = Spool.objects.values_list("is_helper", flat=True)
+    assert sorted(told) == [False, True]

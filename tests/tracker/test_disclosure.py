@@ -148,7 +148,7 @@ THOUGHT_OF = {
     " silent_for tags description stages facts",
     StageRow: "name state failure started_at last_known processes gpu_percent"
     " cpu_percent watched",
-    ProcessRow: "rank host process_id state failure started_at ended_at last_known"
+    ProcessRow: "rank host process_id is_helper state failure started_at ended_at last_known"
     " agent_version dropped_points refused",
     LadderView: "id name stage stages quality_path quality_paths rungs climb left"
     " may_go_on may_resume",

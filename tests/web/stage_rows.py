@@ -17,6 +17,7 @@ def process_row(rank: int = 0, **fields: Any) -> ProcessRow:
             "rank": rank,
             "host": "node-1",
             "process_id": 42,
+            "is_helper": False,
             "state": "finished",
             "failure": "",
             "started_at": NOW,

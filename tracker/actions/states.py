@@ -43,12 +43,15 @@ state IN ({", ".join(f"'{state.value}'" for state in BROKEN)})
   AND ended_at IS NOT NULL AND last_start > ended_at AND last_start > started_at
 """
 _PROCESSES = """
-SELECT id, stage_id, state, started_at, ended_at, last_seen_at,
+SELECT id, stage_id, state, is_helper, started_at, ended_at, last_seen_at,
   MAX(started_at) OVER (PARTITION BY stage_id, rank) AS last_start
 FROM tracker_spool WHERE run_id IN ({runs})
 """
+# Who started a helper sees how it ends, and ends it without a word once it is done.
+_TERMINATED = f"is_helper AND state = '{State.CRASHED.value}'"
 SELECT_DECIDING = f"""
-SELECT DISTINCT stage_id, state FROM ({_PROCESSES}) AS process WHERE NOT ({_REPLACED})
+SELECT DISTINCT stage_id, state FROM ({_PROCESSES}) AS process
+WHERE NOT ({_REPLACED}) AND NOT ({_TERMINATED})
 """
 # Of each stage, why the first of those failed that decide.
 SELECT_FAILURES = f"""
@@ -145,7 +148,10 @@ def _processes(run_id: UUID) -> dict[int, list[Parts]]:
 def _deciding(
     run_id: UUID, processes: Mapping[int, Sequence[Parts]]
 ) -> dict[int, set[str]]:
-    """Return the states that each stage's processes are in, but for replaced ones."""
+    """Return the states of those processes of each stage that decide about it.
+
+    Not of those that were replaced, nor of helpers that fell silent, if there are others.
+    """
     states = {
         stage_id: {part.state for part in parts}
         for stage_id, parts in processes.items()
@@ -155,7 +161,7 @@ def _deciding(
     deciding: dict[int, set[str]] = defaultdict(set)
     for stage_id, state in every_row(SELECT_DECIDING, [], run_ids={run_id}):
         deciding[stage_id].add(state)
-    return deciding
+    return states | deciding
 
 
 def _may_be_replaced(states: set[str]) -> bool:

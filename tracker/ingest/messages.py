@@ -76,6 +76,7 @@ class Open(Struct, tag_field="t", tag="open", frozen=True):
     time: Time
     stage: StageName = "main"
     workspace: str | None = None
+    helper: bool = False
 
 
 class AddPoints(Struct, frozen=True):

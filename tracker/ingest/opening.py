@@ -43,6 +43,7 @@ def open_spool(
                 rank=opening.rank,
                 host=opening.host,
                 process_id=opening.pid,
+                is_helper=opening.helper,
                 agent_version=opening.agent,
                 started_at=from_microseconds(opening.time),
                 last_seen_at=timezone.now(),

@@ -134,6 +134,9 @@ class Spool(models.Model):
     rank = models.PositiveIntegerField(default=0)
     host = models.CharField(max_length=255)
     process_id = models.PositiveBigIntegerField()
+    # Started by another process of the run, which sees how it ends, and may end it: a
+    # worker of a pool is terminated once its work is done.
+    is_helper = models.BooleanField(default=False, db_default=False)
     agent_version = models.CharField(max_length=50)
     # The highest frame number stored; written with the frames it counts.
     last_number = models.PositiveBigIntegerField(default=0)

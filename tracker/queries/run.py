@@ -53,11 +53,15 @@ GpuReading: TypeAlias = tuple[str, float, int, int]
 
 @dataclass(frozen=True, slots=True)
 class ProcessRow:
-    """One process that logged; `last_known` is its end, or when it was last heard of."""
+    """One process that logged; `last_known` is its end, or when it was last heard of.
+
+    A helper was started by another process of the run, which may have terminated it.
+    """
 
     rank: int
     host: str
     process_id: int
+    is_helper: bool
     state: str
     failure: str
     started_at: datetime
@@ -227,6 +231,7 @@ def _process(spool: Spool, now: datetime) -> ProcessRow:
         rank=spool.rank,
         host=spool.host,
         process_id=spool.process_id,
+        is_helper=spool.is_helper,
         state=spool.state,
         failure=spool.failure,
         started_at=spool.started_at,

@@ -38,7 +38,9 @@ def add_process(run, stage, state, **fields):
     return process
 
 
-def process_of(stage, state, *, start=STARTED, end=None, failure="", rank=0):
+def process_of(
+    stage, state, *, start=STARTED, end=None, failure="", rank=0, is_helper=False
+):
     return Spool(
         id=uuid4(),
         run=stage.run,
@@ -52,6 +54,7 @@ def process_of(stage, state, *, start=STARTED, end=None, failure="", rank=0):
         ended_at=end,
         last_seen_at=timezone.now(),
         failure=failure,
+        is_helper=is_helper,
     )
 
 
@@ -243,6 +246,39 @@ def test_a_process_whose_clock_is_ahead_replaces_nobody_not_even_itself(run):
     assert settled(run).state == State.CRASHED
 
 
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        (["finished"], "finished"),
+        (["failed"], "failed"),
+        (["crashed"], "crashed"),
+        (["preempted"], "preempted"),
+        # Nobody else has said anything yet.
+        ([], "crashed"),
+    ],
+)
+def test_helpers_that_fell_silent_leave_it_to_others(run, states, expected):
+    Spool.objects.all().delete()
+    for state in states:
+        add_process(run, "train", state, end=STARTED + 2 * MINUTE)
+    for start in (STARTED, STARTED + MINUTE):
+        add_process(
+            *(run, "train", State.CRASHED),
+            start=start,
+            end=STARTED + MINUTE,
+            is_helper=True,
+        )
+
+    assert settled(run).state == expected
+
+
+def test_a_helper_that_failed_has_said_so(run):
+    Spool.objects.update(state=State.FINISHED, ended_at=STARTED + 2 * MINUTE)
+    add_process(run, "train", State.FAILED, end=STARTED + MINUTE, is_helper=True)
+
+    assert settled(run).state == State.FAILED
+
+
 def random_processes(random, stage):
     return [
         process_of(
@@ -252,6 +288,7 @@ def random_processes(random, stage):
             # No two at the same moment: of these either may say why it failed.
             end=random.choice([None, STARTED + random.randrange(6) * MINUTE + moment]),
             rank=random.randrange(3),
+            is_helper=random.random() < 0.4,
             failure=f"failure {number}",
         )
         for number in range(random.randrange(1, 7))
@@ -272,6 +309,8 @@ def state_of(processes):
         or process.ended_at is None
         or last[process.rank] <= max(process.ended_at, process.started_at)
     ]
+    told = [p for p in deciding if not p.is_helper or p.state != State.CRASHED]
+    deciding = told or processes
     states = {process.state for process in deciding}
     state = next(state for state in PRECEDENCE if state in states)
     started_at = min(process.started_at for process in processes)

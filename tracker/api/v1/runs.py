@@ -85,11 +85,16 @@ class PathsOut(Schema):
 
 
 class ProcessOut(Schema):
-    """`refused` counts messages not accepted by code; `dropped_points` what was lost."""
+    """`refused` counts messages not accepted by code; `dropped_points` what was lost.
+
+    A helper was started by another process of the run; that it crashed, as a worker does
+    that is terminated once it is done, decides nothing about its stage.
+    """
 
     rank: int
     host: str
     process_id: int
+    is_helper: bool
     state: str
     failure: str
     started_at: datetime
@@ -231,6 +236,7 @@ def _process(process: ProcessRow) -> dict[str, object]:
         "rank": process.rank,
         "host": process.host,
         "process_id": process.process_id,
+        "is_helper": process.is_helper,
         "state": process.state,
         "failure": process.failure,
         "started_at": process.started_at,
