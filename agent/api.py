@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, SupportsIndex
 
-from agent.hooks import find_open_run
+from agent.hooks import claim_names, find_open_run
 from agent.run import Run
-from agent.settings import Settings, read_settings
+from agent.settings import Mode, Settings, read_settings
 
 if TYPE_CHECKING:
     from agent.reading import Runs
@@ -72,6 +73,8 @@ def init(
         environment=os.environ,
         separate_ranks=separate_ranks,
     )
+    if _is_imported_again():
+        return _opened_again(settings)
     opened = _opened(settings)
     if params is not None:
         opened["params"] = params
@@ -86,8 +89,41 @@ def _opened(settings: Settings) -> Run:
         # A notebook cell that runs again goes on with the same run.
         return known
     run = Run(settings)
+    if settings.mode is not Mode.DISABLED:
+        first = claim_names(run)
+        if isinstance(first, Run) and first is not run:
+            # Another thread was quicker, and is just starting it.
+            return first
     run.start()
     return run
+
+
+def _is_imported_again() -> bool:
+    """Whether a child of multiprocessing imports the script, to find functions in it.
+
+    What stands at its top is not meant to happen again there.
+    """
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and getattr(
+        process.current_process(), "_inheriting", False
+    )
+
+
+def _opened_again(settings: Settings) -> Run:
+    """Return what may log to the parent's run, and starts nothing until it does.
+
+    The parent has said what there is to say, measures this process too, and sees its end.
+    """
+    run = Run(
+        settings._replace(
+            monitor=False,
+            capture=frozenset(),
+            is_helper=True,
+            is_imported_again=True,
+        )
+    )
+    first = claim_names(run)
+    return first if isinstance(first, Run) else run
 
 
 def runs(

@@ -48,7 +48,11 @@ class OpenRun(Protocol):
         """Let go of everything that belongs to the parent process."""
 
 
-_open_runs: dict[Identity, OpenRun] = {}
+# In the order of their opening. Two may have the same names: handles of one run that
+# were unpickled before either logged.
+_open_runs: list[OpenRun] = []
+# Whom init() returns for these names.
+_named: dict[Identity, OpenRun] = {}
 _previous_excepthook = sys.excepthook
 _is_installed = False
 
@@ -59,25 +63,34 @@ def identity(settings: Settings) -> Identity:
 
 
 def find_open_run(settings: Settings) -> OpenRun | None:
-    """Return the open run of this process with these names."""
-    return _open_runs.get(identity(settings))
+    """Return the run of this process with these names."""
+    return _named.get(identity(settings))
+
+
+def claim_names(run: OpenRun) -> OpenRun:
+    """Return the run that has these names in this process: this one, if there is none."""
+    # In one step, as several threads may begin at once.
+    return _named.setdefault(identity(run.settings), run)
 
 
 def open_runs() -> list[OpenRun]:
     """Return the open runs of this process, in the order of their opening."""
-    return list(_open_runs.values())
+    return [*_open_runs]
 
 
 def add_open_run(run: OpenRun) -> None:
     """Have the run finished when the process ends."""
     _install()
-    _open_runs[identity(run.settings)] = run
+    claim_names(run)
+    _open_runs.append(run)
 
 
 def remove_open_run(run: OpenRun) -> None:
     """The run is finished."""
-    if _open_runs.get(identity(run.settings)) is run:
-        del _open_runs[identity(run.settings)]
+    if find_open_run(run.settings) is run:
+        del _named[identity(run.settings)]
+    with contextlib.suppress(ValueError):
+        _open_runs.remove(run)
     if not _open_runs:
         exit_code.forget()
 
@@ -124,8 +137,10 @@ def in_flight(earlier: BaseException | None) -> BaseException | None:
 
 
 def is_orderly_exit(error: BaseException) -> bool:
-    """Whether it only ends the program, and says that all went well."""
-    return isinstance(error, SystemExit) and error.code in (None, 0)
+    """Whether it only ends a generator, or the program and says that all went well."""
+    if isinstance(error, SystemExit):
+        return error.code in (None, 0)
+    return isinstance(error, GeneratorExit)
 
 
 def _install() -> None:
@@ -145,7 +160,7 @@ def _note_uncaught(
 ) -> None:
     try:
         if not _is_at_prompt():
-            for run in list(_open_runs.values()):
+            for run in open_runs():
                 run.note_exception(kind, error, trace)
     finally:
         _previous_excepthook(kind, error, trace)
@@ -167,10 +182,10 @@ def _is_at_prompt() -> bool:
 
 def _end_all() -> None:
     failure = _failure_of(exit_code.found())
-    open_runs = list(_open_runs.values())
-    for run in open_runs:
+    ending = open_runs()
+    for run in ending:
         # One that needs less leaves the rest unused: there is seldom more than one.
-        run.end(failure, share=1 / len(open_runs))
+        run.end(failure, share=1 / len(ending))
 
 
 def _failure_of(code: object) -> str | None:
@@ -184,7 +199,7 @@ def _failure_of(code: object) -> str | None:
 
 
 def _start_anew_in_child() -> None:
-    for run in list(_open_runs.values()):
+    for run in open_runs():
         # Whatever is wrong with one, the others must not write for the parent.
         with contextlib.suppress(Exception):
             run.start_anew_in_child()

@@ -211,17 +211,21 @@ class Run:
         try:
             try:
                 session.end_capture(ending)
+            except KeyboardInterrupt:
+                # Nothing more is waited for, and what was logged is written all the same.
+                ending = session.ending(0.0, share)
+                raise
             finally:
                 self._recorder.end()
-            if self._failure is None and not session.was_told_to_end:
-                # Told to end, a script does so with whatever code.
-                self._failure = self._exit_failure
-            remainder = session.finish(
-                failure=self._failure,
-                is_preempted=self._is_preempted,
-                ending=ending,
-                ended_at=self._ended_at,
-            )
+                if self._failure is None and not session.was_told_to_end:
+                    # Told to end, a script does so with whatever code.
+                    self._failure = self._exit_failure
+                remainder = session.finish(
+                    failure=self._failure,
+                    is_preempted=self._is_preempted,
+                    ending=ending,
+                    ended_at=self._ended_at,
+                )
         except KeyboardInterrupt:
             self._tell_what_is_left(session.folder)
             raise
@@ -237,7 +241,7 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is not None and not hooks.is_orderly_exit(error):
+        if error is not None and not self._is_expected(error):
             self.note_exception(kind, error, trace)
         self.finish()
 
@@ -302,7 +306,9 @@ class Run:
         # The parent measures its process tree, this child included, and has said
         # what there is to say about the machine and the script.
         self.settings = self.settings._replace(
-            monitor=False, capture=self.settings.capture & {"failure"}
+            monitor=False,
+            capture=self.settings.capture & {"failure"},
+            is_helper=True,
         )
         if session is not None:
             session.forget()
@@ -376,6 +382,14 @@ class Run:
             self.note_exception(type(error), error, error.__traceback__)
         self.end()
 
+    def _is_expected(self, error: BaseException) -> bool:
+        if hooks.is_orderly_exit(error):
+            return True
+        # Told to end, a script does so with whatever code.
+        session = self._session
+        is_told = session is not None and session.was_told_to_end
+        return is_told and isinstance(error, SystemExit)
+
     def _tell_what_is_left(self, folder: Path, *, is_written: bool = True) -> None:
         # For people who find a run incomplete: one line, and the exit code stays.
         lost = "" if is_written else ", as far as it could be written,"
@@ -407,6 +421,7 @@ def attach(handle: dict[str, Any]) -> Run:
             # The process that made the run measures the machine.
             "monitor": False,
             "capture": frozenset(),
+            "is_helper": True,
         }
     )
     known = hooks.find_open_run(settings)

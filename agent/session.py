@@ -180,32 +180,41 @@ class Session:
         ended_at: int | None = None,
     ) -> Remainder | None:
         """End the spool and deliver it; what is left of it in the end is returned."""
+        is_written = is_sent = False
+        try:
+            try:
+                self._finish_logging(ending)
+            except KeyboardInterrupt:
+                ending = Ending(0.0)
+                raise
+            finally:
+                # However short the wait for delivery, and whoever ended that for what
+                # is copied: what is not written is lost, and a run whose end is not
+                # written counts as crashed.
+                is_written = self._writer.finish(
+                    failure=failure,
+                    is_preempted=is_preempted or self.was_told_to_end,
+                    seconds=max(
+                        ending.left_of_first(_WRITE_SECONDS),
+                        min(ending.left, _WRITE_SECONDS),
+                        _LEAST_SECONDS,
+                    ),
+                    ended_at=ended_at,
+                )
+            if self._sender is not None:
+                is_sent = self._sender.drain(ending.left)
+        finally:
+            is_delivered = is_sent and is_written
+            self._end(is_delivered=is_delivered, is_written=is_written)
+        return None if is_delivered else Remainder(self.folder, is_written)
+
+    def _finish_logging(self, ending: Ending) -> None:
         if self._sampler is not None:
             self._sampler.stop(min(ending.left, _SAMPLE_SECONDS))
         # What is not copied now is lost, however short the wait for delivery.
         left = ending.left
         copying = left - min(_LAST_SECONDS, left / 5)
         self.files.finish(max(ending.left_of_first(_WRITE_SECONDS), copying))
-        # However short the wait for delivery: what is not written is lost, and a run
-        # whose end is not written counts as crashed.
-        is_written = self._writer.finish(
-            failure=failure,
-            is_preempted=is_preempted or self.was_told_to_end,
-            seconds=max(
-                ending.left_of_first(_WRITE_SECONDS),
-                min(ending.left, _WRITE_SECONDS),
-                _LEAST_SECONDS,
-            ),
-            ended_at=ended_at,
-        )
-        remainder: Remainder | None = Remainder(self.folder, is_written)
-        try:
-            if self._sender is not None:
-                is_sent = self._sender.drain(ending.left)
-                remainder = None if is_sent and is_written else remainder
-        finally:
-            self._end(is_delivered=remainder is None, is_written=is_written)
-        return remainder
 
     def forget(self) -> None:
         """Let go of the parent's session in a forked child, and touch nothing of it."""
@@ -335,13 +344,8 @@ def open_session(
             f"{spool.folder} until `seamark login` was said or a server on this "
             "machine has been started (or set SEAMARK_URL and SEAMARK_TOKEN)",
         )
-    if settings.resumed_at is not None and not settings.is_named:
-        notices.warn(
-            "unnamed",
-            "this job was started again, but its run has no name of its own, so"
-            f" {settings.run} is a new one; name it in the job's script, as with"
-            " SEAMARK_RUN",
-        )
+    if not settings.is_named:
+        _tell_of_name(settings, notices)
     if opened.file_system in NETWORK_FILE_SYSTEMS:
         notices.warn(
             "network file system",
@@ -360,6 +364,31 @@ def open_session(
     )
 
 
+def _tell_of_name(settings: Settings, notices: Notices) -> None:
+    """Say who cannot join a run because it has no name that they could know."""
+    name = "name it in the job's script, as with SEAMARK_RUN"
+    if settings.resumed_at is not None:
+        notices.warn(
+            "unnamed",
+            "this job was started again, but its run has no name of its own, so"
+            f" {settings.run} is a new one; {name}",
+        )
+    is_first = settings.rank == 0 and not settings.is_helper
+    if settings.world_size > 1 and is_first:
+        notices.warn(
+            "unnamed ranks",
+            f"this is one of {settings.world_size:,} processes that each make a run of"
+            f" their own, {settings.run} here, as it has no name that all know; {name}",
+        )
+    if settings.is_imported_again:
+        notices.warn(
+            "unnamed again",
+            "this child of multiprocessing has imported the script again, and logs to a"
+            f" run of its own, {settings.run}, as its parent's has no name; name it, or"
+            ' begin it below `if __name__ == "__main__":` and hand it over',
+        )
+
+
 def _open_spool(
     settings: Settings, to_try: Iterator[Place], notices: Notices
 ) -> _Opened | None:
@@ -372,6 +401,7 @@ def _open_spool(
         pid=os.getpid(),
         agent=VERSION,
         time=time.time_ns() // 1000 if settings.began_at is None else settings.began_at,
+        is_helper=settings.is_helper,
     )
     environment: Mapping[str, str] = os.environ
     reason: OSError | None = None

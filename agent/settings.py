@@ -6,7 +6,7 @@ import json
 import operator
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, SupportsIndex, TypeVar
@@ -31,13 +31,22 @@ if TYPE_CHECKING:
 _LONGEST_NAMES = {"project": 200, "run": 255, "stage": 100}
 # More often, counters of the kernel say nothing; more seldom, rules cannot judge.
 _SAMPLE_SECONDS = (0.5, 60.0)
+# The launcher nearest to the process first: below `mpirun` in a batch script, all ranks
+# inherit what SLURM says of that script.
 _LOCAL_RANK_VARIABLES = (
     "LOCAL_RANK",
-    "SLURM_LOCALID",
     "OMPI_COMM_WORLD_LOCAL_RANK",
     "MPI_LOCALRANKID",
+    "SLURM_LOCALID",
 )
-_RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+_WORLD_SIZE_VARIABLES = (
+    "WORLD_SIZE",
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    # Unlike SLURM_NTASKS, not there in the batch script, which is one process.
+    "SLURM_STEP_NUM_TASKS",
+)
 
 Meant = TypeVar("Meant")
 
@@ -97,6 +106,12 @@ class Settings(NamedTuple):
     is_named: bool = True
     # Whether ranks from 1 on log to paths of their own.
     separate_ranks: bool = False
+    # Whether another process of the run started this one, and sees how it ends.
+    is_helper: bool = False
+    # Whether it is one that imports its parent's script again.
+    is_imported_again: bool = False
+    # How many processes a launcher has started as one job, this one among them.
+    world_size: int = 1
 
     @property
     def namespace(self) -> str:
@@ -144,7 +159,8 @@ def read_settings(
         spool=said.spool(),
         monitor=said.yes_or_no("SEAMARK_MONITOR", monitor, otherwise=True),
         sample_seconds=said.sample_seconds(),
-        local_rank=_local_rank(environment),
+        local_rank=_launched(environment, _LOCAL_RANK_VARIABLES),
+        world_size=_launched(environment, _WORLD_SIZE_VARIABLES) or 1,
         dataset=said.of("SEAMARK_DATASET", _dataset, ""),
         capture=said.capture() if capture is None else chosen(capture),
         strict=strict,
@@ -287,7 +303,8 @@ def _name(setting: str, name: object) -> str:
     longest = _LONGEST_NAMES[setting]
     if len(name) > longest:
         raise InvalidSetting(setting, f"must have at most {longest} characters")
-    return name
+    # Of a member of an enumeration, its value: its text is another one.
+    return str.__str__(name)
 
 
 def _stage(stage: object) -> str:
@@ -303,10 +320,7 @@ def _rank(rank: SupportsIndex | None, environment: Environment) -> int:
         if environment.get("NODE_RANK", "0") == "0":
             # All that Lightning's launcher says; on the first node it is the rank.
             variables = (*variables, "LOCAL_RANK")
-        found = (environment.get(name, "") for name in variables)
-        text = next(filter(None, found), "0")
-        # Some launchers leave such variables unset as "" or "-1".
-        return int(text) if re.fullmatch(r"\d{1,7}", text) else 0
+        return _launched(environment, variables) or 0
     try:
         # Of numpy and torch, too.
         number = operator.index(rank)
@@ -317,9 +331,11 @@ def _rank(rank: SupportsIndex | None, environment: Environment) -> int:
     return number
 
 
-def _local_rank(environment: Environment) -> int | None:
-    found = (environment.get(name, "") for name in _LOCAL_RANK_VARIABLES)
+def _launched(environment: Environment, variables: Sequence[str]) -> int | None:
+    """Return what the first of a launcher's variables says that says anything."""
+    found = (environment.get(name, "") for name in variables)
     text = next(filter(None, found), "")
+    # Some launchers leave such variables unset as "" or "-1".
     return int(text) if re.fullmatch(r"\d{1,7}", text) else None
 
 

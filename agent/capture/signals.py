@@ -140,6 +140,8 @@ class Signals:
     @property
     def was_told_to_end(self) -> bool:
         """Whether SIGTERM came, so short a while ago that the process may end by it."""
+        # It may have come this very moment.
+        _pipe.read()
         return time.monotonic() < self._told_at + GRACE_SECONDS
 
     def open(self) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 import agent
 from agent.background import Background
+from agent.commands import main
 from tests.agent.conftest import REPOSITORY
 
 FORK_EIGHT = """
@@ -227,3 +228,89 @@ def test_a_signal_handler_may_stop_the_thread_that_is_being_started():
     background.ensure()
 
     assert background.stop(60)
+
+
+POOL = """
+import multiprocessing, sys, agent
+
+def work(number):
+    run["a"].append(float(number))
+
+def begin(given):
+    global run
+    run = given
+
+if __name__ == "__main__":
+    run = agent.init("r", monitor=False)
+    context = multiprocessing.get_context(sys.argv[1])
+    with context.Pool(2, begin, (run,)) as pool:
+        pool.map(work, range(8), chunksize=1)
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_that_are_terminated_have_said_whose_they_are(
+    tracker, tmp_path, method
+):
+    perform(tmp_path, POOL, method)
+    main(["sync"])
+
+    helpers = [m.get("helper", False) for m in tracker.of_kind("open")]
+    assert sorted(helpers) == [False, *[True] * (len(helpers) - 1)]
+    assert len(helpers) > 1
+    assert sorted(tracker.values("a")) == [float(number) for number in range(8)]
+
+
+IMPORTED_AGAIN = """
+import multiprocessing, sys, agent
+
+run = agent.init(NAME, params={"lr": 0.1})
+
+def log():
+    run["a"].append(1.0)
+
+def rest():
+    pass
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    for target in (log, rest):
+        process = context.Process(target=target)
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_script_that_is_imported_again_begins_nothing(tracker, tmp_path, method):
+    perform(tmp_path, IMPORTED_AGAIN.replace("NAME", "'r'"), method)
+
+    opens = tracker.of_kind("open")
+    assert [m["run"] for m in opens] == ["r", "r"]
+    assert sorted(m.get("helper", False) for m in opens) == [False, True]
+    assert len({m["pid"] for m in opens}) == 2
+    assert tracker.values("a") == [1.0]
+    assert len([m for m in tracker.of_kind("set") if m["path"] == "params/lr"]) == 1
+
+
+def test_where_its_run_has_no_name_it_says_so(tracker, tmp_path):
+    said = perform(tmp_path, IMPORTED_AGAIN.replace("NAME", "None"), "spawn")
+
+    assert said.count("has imported the script again") == 1
+    assert tracker.values("a") == [1.0]
+
+
+def perform(folder, script, *arguments):
+    path = folder / "script.py"
+    path.write_text(script)
+    done = subprocess.run(
+        [sys.executable, str(path), *arguments],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr

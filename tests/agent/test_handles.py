@@ -33,3 +33,18 @@ def test_a_handle_without_a_token_sends_nothing_and_keeps_what_is_logged(
 
     assert len(tracker.requests) == before
     assert list(spool_root.glob("*/*.frames"))
+
+
+def test_all_handles_of_a_run_are_ended_with_the_process(tracker, run_script):
+    script = """
+import pickle, agent
+with agent.init("r", monitor=False) as run:
+    data = pickle.dumps(run)
+first, second = pickle.loads(data), pickle.loads(data)
+first["a"].append(1.0)
+second["b"].append(1.0)
+"""
+    run_script(script)
+
+    assert (tracker.values("a"), tracker.values("b")) == ([1.0], [1.0])
+    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"] * 3

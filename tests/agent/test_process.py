@@ -7,10 +7,13 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
+import agent
+from agent.commands import main
 from tests.agent.conftest import REPOSITORY, wait_until
 from tests.agent.tracker_double import TOKEN, TrackerDouble
 
@@ -20,20 +23,6 @@ import agent
 run = agent.init("r", monitor=False)
 run["a"].extend([1.0, 2.0, 3.0])
 """
-
-
-def free_port():
-    double = TrackerDouble()
-    double.stop()
-    return double.port
-
-
-@pytest.fixture
-def absent_server(monkeypatch):
-    port = free_port()
-    monkeypatch.setenv("SEAMARK_URL", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("SEAMARK_TOKEN", TOKEN)
-    return port
 
 
 # What a daemon does, and what a training opens afterwards.
@@ -598,3 +587,95 @@ def test_a_run_without_a_network_says_where_it_lies(run_script, tmp_path):
 
     assert f"seamark: run 'away' lies in {spools}/" in ended.stderr
     assert ended.stderr.endswith(f"until `python -m agent sync --spool {spools}`\n")
+
+
+def test_a_script_that_is_told_to_end_within_its_run_was_preempted(tracker, run_script):
+    script = """
+import os, signal, sys, time
+import agent
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+with agent.init("r", monitor=False) as run:
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(30)
+"""
+    ended = run_script(script, SEAMARK_CAPTURE="signals,failure")
+
+    (close,) = tracker.of_kind("close")
+    assert ended.returncode == 143, ended.stderr
+    assert (close["state"], close["failure"]) == ("finished", "")
+    assert close["preempted"]
+    assert not [m for m in tracker.of_kind("set") if "/failure/" in m["path"]]
+
+
+def test_a_generator_that_is_left_early_fails_no_run(tracker):
+    def steps():
+        with agent.init("r", monitor=False) as run:
+            for number in range(3):
+                run["a"].append(float(number))
+                yield number
+
+    generator = steps()
+    next(generator)
+    generator.close()
+
+    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "agent.capture.capture.Capture.finish",
+        "agent.files.Files.finish",
+        "agent.sender.Sender.drain",
+    ],
+)
+def test_a_run_whose_end_is_interrupted_has_ended(tracker, monkeypatch, part):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    run = agent.init("r", monitor=False)
+    run["a"].append(1.0)
+    monkeypatch.setattr(part, interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        run.finish()
+
+    wait_until(lambda: not any("seamark" in t.name for t in threading.enumerate()))
+    main(["sync"])
+    assert tracker.values("a") == [1.0]
+    assert [m["state"] for m in tracker.of_kind("close")] == ["finished"]
+
+
+BEGIN_AT_ONCE = """
+import agent, threading
+from concurrent.futures import ThreadPoolExecutor
+
+barrier = threading.Barrier(8)
+
+def begin(number):
+    barrier.wait()
+    run = agent.init("r", monitor=False)
+    run[f"a{number}"].append(1.0)
+    return run
+
+with ThreadPoolExecutor(8) as pool:
+    assert len({id(run) for run in pool.map(begin, range(8))}) == 1
+"""
+
+
+def test_threads_that_begin_at_once_have_one_run(tracker, run_script):
+    ended = run_script(BEGIN_AT_ONCE)
+
+    assert ended.returncode == 0, ended.stderr
+    assert len(tracker.of_kind("open")) == len(tracker.of_kind("close")) == 1
+    assert [tracker.values(f"a{number}") for number in range(8)] == [[1.0]] * 8
+
+
+@pytest.mark.parametrize(("rank", "is_said"), [(0, True), (1, False)])
+def test_ranks_without_a_common_name_are_told_once(tracker, run_script, rank, is_said):
+    script = "import agent; agent.init(monitor=False)['a'].append(1.0)"
+
+    ended = run_script(script, WORLD_SIZE="8", RANK=str(rank))
+
+    assert ("one of 8 processes" in ended.stderr) is is_said
+    assert "one of 8" not in run_script(script, WORLD_SIZE="8", SEAMARK_RUN="r").stderr

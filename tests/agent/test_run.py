@@ -55,6 +55,17 @@ def test_a_missing_step_is_one_more_than_the_last(tracker):
     assert tracker.steps("a") == [0, 10, 11, 12, 13]
 
 
+def test_steps_may_be_parts_of_epochs(tracker):
+    with agent.init("r", monitor=False) as run:
+        for batch in range(3):
+            run["a"].append(1.0, step=1 + batch / 8)
+            run.log({"b": 2.0, "c": 3.0}, step=batch / 8)
+        run["b"].append(2.0)
+
+    assert tracker.steps("a") == [1.0, 1.125, 1.25]
+    assert tracker.steps("b") == [0.0, 0.125, 0.25, 1.25]
+
+
 def test_the_first_frame_opens_the_run_and_the_last_closes_it(tracker):
     with init("baseline", project="digits", stage="train", rank=3):
         pass

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from enum import Enum
+
 import numpy as np
 import pytest
 
@@ -215,3 +217,68 @@ def test_how_much_of_points_may_wait_can_be_said(text, expected):
 @pytest.mark.parametrize("text", ["-1", "much", "1e9", "0.12345", "\u0664"])
 def test_another_amount_of_points_is_none(text):
     assert read("r", {"SEAMARK_SPOOL_POINTS_GIB": text}).spool_points_bytes is None
+
+
+@pytest.mark.parametrize(
+    ("variables", "rank", "local_rank", "world_size"),
+    [
+        # mpirun in a batch script, which is itself a process of SLURM's.
+        (
+            {
+                "SLURM_PROCID": "0",
+                "SLURM_LOCALID": "0",
+                "OMPI_COMM_WORLD_RANK": "5",
+                "OMPI_COMM_WORLD_LOCAL_RANK": "1",
+                "OMPI_COMM_WORLD_SIZE": "8",
+            },
+            *(5, 1, 8),
+        ),
+        (
+            {
+                "SLURM_PROCID": "0",
+                "SLURM_LOCALID": "0",
+                "PMI_RANK": "5",
+                "MPI_LOCALRANKID": "1",
+                "PMI_SIZE": "8",
+            },
+            *(5, 1, 8),
+        ),
+        (
+            {
+                "SLURM_PROCID": "5",
+                "SLURM_LOCALID": "1",
+                "SLURM_STEP_NUM_TASKS": "8",
+            },
+            *(5, 1, 8),
+        ),
+        # torchrun below srun.
+        (
+            {
+                "SLURM_PROCID": "1",
+                "SLURM_LOCALID": "0",
+                "RANK": "5",
+                "LOCAL_RANK": "1",
+                "WORLD_SIZE": "8",
+            },
+            *(5, 1, 8),
+        ),
+        # The batch script itself, of a job of eight tasks.
+        ({"SLURM_PROCID": "0", "SLURM_NTASKS": "8"}, 0, None, 1),
+    ],
+)
+def test_what_the_nearest_launcher_says_holds(variables, rank, local_rank, world_size):
+    settings = read("r", variables)
+
+    assert (settings.rank, settings.local_rank) == (rank, local_rank)
+    assert settings.world_size == world_size
+
+
+class Stage(str, Enum):
+    TRAIN = "train"
+
+
+def test_of_a_member_of_an_enumeration_its_value_is_meant():
+    settings = read("r", stage=Stage.TRAIN)
+
+    assert settings.namespace == "monitoring/train"
+    assert type(settings.stage) is str
