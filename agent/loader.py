@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Generic, TypeVar
 
 from agent.steps import StepClock, Steps, find_framework
 
 Batch = TypeVar("Batch")
 
+# Of a batch that holds others, how many are looked at, and how deep.
+_MEMBERS_ASKED = 3
+_DEEPEST = 3
+_CONTAINERS = (tuple, list, Mapping)
 _LOADER_OPTIONS = {
     "pin_memory": bool,
     "persistent_workers": bool,
@@ -80,33 +85,70 @@ _END = _End()
 def count_examples(batch: object, batch_size: int | None) -> int | None:
     """Return how many examples a batch holds, where that can be seen cheaply."""
     try:
-        candidates = list(_counts(batch))
+        if batch_size is not None and _length(_first(batch)) == batch_size:
+            # So are nearly all, and the rest takes longer.
+            return batch_size
+        candidates = _counts(batch)
     except Exception:  # noqa: BLE001 - foreign code
         # The batch's own code ran: it may raise whatever it likes.
         return None
     if batch_size in candidates:
         return batch_size
+    likeliest = candidates[0] if candidates else None
+    if likeliest is None or batch_size is None or likeliest <= batch_size:
+        return likeliest
     # The last batch may be smaller, none is larger.
-    fitting = (c for c in candidates if batch_size is None or c <= batch_size)
-    return next(fitting, None)
+    return None
 
 
-def _counts(batch: object) -> Iterator[int]:
+def _first(batch: object) -> object:
+    """Return what lies first in a batch, however deep."""
+    for _ in range(_DEEPEST):
+        if isinstance(batch, Mapping):
+            batch = next(iter(batch.values()), None)
+        elif isinstance(batch, (tuple, list)) and batch:
+            batch = batch[0]
+        else:
+            break
+    return batch
+
+
+def _counts(batch: object, depth: int = 0) -> list[int]:
     """What may be the number of examples, the likeliest first."""
-    members = batch
+    rows: list[int] = []
     if isinstance(batch, Mapping):
-        members = list(batch.values())
-    elif (rows := _length(batch)) is not None and not isinstance(batch, (tuple, list)):
-        yield rows
-        return
-    if not isinstance(members, (tuple, list)) or not members:
-        return
-    # Inputs and targets side by side, or else a list of examples.
-    first = _length(members[0])
-    if first is not None:
-        yield first
-    if members is batch:
-        yield len(members)
+        members = list(islice(batch.values(), _MEMBERS_ASKED))
+    elif isinstance(batch, (tuple, list)):
+        members = list(batch[:_MEMBERS_ASKED])
+        if _are_alike(members):
+            rows = [len(batch)]
+            if len(batch) > len(members) and isinstance(members[0], _CONTAINERS):
+                # Of inputs and targets side by side there are not that many.
+                return rows
+    else:
+        length = _length(batch)
+        return [] if length is None else [length]
+    if depth == _DEEPEST:
+        return rows
+    found = [_counts(member, depth + 1) for member in members]
+    if depth == 0:
+        found = [counts for counts in found if counts]
+    # What is side by side has as many, and that is the likeliest in one of them.
+    common = [
+        counts[0]
+        for counts in found
+        if counts and all(counts[0] in others for others in found)
+    ]
+    if depth > 0:
+        # With nothing in common it is one example, or a list of some.
+        return [*common, *rows]
+    return [*common, *(count for counts in found for count in counts), *rows]
+
+
+def _are_alike(members: list[object]) -> bool:
+    """Whether all are of one type, and arrays of as many dimensions."""
+    kinds = {(type(m), len(getattr(m, "shape", None) or ())) for m in members}
+    return len(kinds) == 1
 
 
 def _length(value: object) -> int | None:

@@ -214,3 +214,30 @@ class Broken:
 
 def test_a_batch_that_raises_whatever_it_likes_is_only_not_counted():
     assert count_examples(Broken(), None) is None
+        (("a text", 7), None, None),
+        ([np.zeros((2, 3)), np.zeros((4, 3)), np.zeros((3, 3))], 3, 3),
+        # Two views beside their labels, as they are and as PyTorch collates them.
+        (((np.zeros((8, 3)), np.zeros((8, 3))), np.zeros(8)), None, 8),
+        ([[np.zeros((8, 3)), np.zeros((8, 3))], np.zeros(8)], 32, 8),
+        (({"ids": np.zeros((8, 12))}, np.zeros(8)), 32, 8),
+        # Time comes first: how many there are cannot be seen.
+        ((np.zeros((128, 8)), np.zeros((128, 8))), 32, None),
+        # A batch of each of several loaders.
+        ({"a": (np.zeros((8, 3)), np.zeros(8)), "b": [np.zeros((8, 3))] * 2}, None, 8),
+        # Of loaders that differ, that of the first; never how many they are.
+        ({n: (np.zeros((n, 3)), np.zeros((n, 3))) for n in (16, 48)}, None, 16),
+        # A list of examples is as long as they are many, whatever is in each.
+        ([(np.zeros((3, 28, 28)), 1)] * 20, 32, 20),
+        ([(np.zeros((3, 28, 28)), 1)] * 2, 32, 2),
+        ([{"image": np.zeros((3, 28, 28))}] * 20, 32, 20),
+        ([[1, 2, 3], [4, 5], [6], [7], [8]], None, 5),
+        # Pictures in one tuple, what is seen on each in another.
+        (
+            (
+                tuple(np.zeros((3, 20, width)) for width in range(5)),
+                tuple({"boxes": np.zeros((n, 4)), "n": n} for n in range(5)),
+            ),
+            32,
+            5,
+        ),
+        ((["a text", "another"], np.zeros(2)), None, 2),
